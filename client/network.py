@@ -74,7 +74,7 @@ class Network:
         self._context: ssl.SSLContext | None = None
         self._closed = False
 
-    # Requests
+    # -- requests
 
     def request(
         self, node: int | None, message: Message, *, timeout_ms: int | None = None, min_version: int = 0
@@ -148,7 +148,7 @@ class Network:
             connection.close()
         self._connections.clear()
 
-    # The cluster
+    # -- the cluster
 
     def topic_ids(self, names: Collection[str], *, timeout_ms: int | None = None) -> dict[str, bytes]:
         """The ids of topics; a topic that does not exist (yet) is left out.
@@ -244,7 +244,7 @@ class Network:
         with contextlib.suppress(Unreachable):
             self._hear_of_brokers(self._any(deadline), deadline)
 
-    # Connections
+    # -- connections
 
     def _attempt(self, node: int | None, message: Message, deadline: float, min_version: int) -> Message:
         connection = self._any(deadline) if node is None else self._connected(node, deadline)
@@ -344,7 +344,7 @@ class Network:
         if self._closed:
             raise ClientError("the client was closed")
 
-    # Time
+    # -- time
 
     def _deadline(self, timeout_ms: int | None) -> float:
         return self._clock() + (self.config.request_timeout_ms if timeout_ms is None else timeout_ms) / 1000

@@ -150,7 +150,7 @@ def _unencodable(message: Message, version: int, error: Exception) -> Unencodabl
     return UnencodableMessage(f"{type(message).__name__} version {version}: {error}")
 
 
-# Reading. A reader takes the position after what its caller has read and returns the value and the next position.
+# -- reading: a reader takes the position after what its caller has read and returns the value and the next position
 
 
 def read_uvarint(data: bytes, pos: int) -> tuple[int, int]:
@@ -338,7 +338,7 @@ def bad_tag_size(name: str, tag: int, size: int, end: int) -> MalformedMessage:
     return MalformedMessage(f"tag {tag} of {name}: a value of {end} bytes in a field of {size}")
 
 
-# Writing.
+# -- writing
 
 
 SMALL: Final = tuple(bytes((value,)) for value in range(128))
@@ -486,7 +486,7 @@ def bad_uuid(value: bytes) -> UnencodableMessage:
     return UnencodableMessage(f"uuid of {len(value)} bytes")
 
 
-# Text form of ids.
+# -- text form of ids
 
 _UUID_TEXT: Final = "[A-Za-z0-9_-]{22}"  # compiled by its first use, as a start does without
 
@@ -505,7 +505,7 @@ def uuid_from_text(text: str) -> bytes:
     return base64.urlsafe_b64decode(text + "==")
 
 
-# Signed variable-length numbers, as record batches have them.
+# -- signed variable-length numbers, as record batches have them
 
 
 def zigzag_varint(value: int) -> bytes:

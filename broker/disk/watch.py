@@ -146,7 +146,7 @@ class DiskWatch:
         self.look()
         self._arm(INTERVAL_MS)
 
-    # The timer.
+    # -- the timer
 
     def _arm(self, after_ms: int) -> None:
         if self._timer is None and not self._closed:

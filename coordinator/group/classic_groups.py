@@ -56,7 +56,7 @@ class ClassicGroups:
         self._timers: Deadlines[TimerKey] = Deadlines()
         self._serving = False
 
-    # Membership
+    # -- membership
 
     def join(self, joining: Joining, now_ms: int) -> CoordinatorResult[None]:
         """One JoinGroup; the first member makes its group. Errors are in the answer: see `join.join`, and
@@ -133,7 +133,7 @@ class ClassicGroups:
         response = leave(group, request.members, turn)
         return CoordinatorResult(response, tuple(turn.records), tuple(turn.answers))
 
-    # Reading
+    # -- reading
 
     def group(self, group_id: str) -> ClassicGroup | None:
         """A classic group, for reading only."""
@@ -151,7 +151,7 @@ class ClassicGroups:
             return CoordinatorResult(classic_group_entry(group))
         return CoordinatorResult(no_classic_group(group_id, group, version))
 
-    # Simple groups, and the end of groups
+    # -- simple groups, and the end of groups
 
     def ensure(self, group_id: str) -> ClassicGroup:
         """The group that offsets are committed to; a simple one if there is none. It is known by its offsets: it has no
@@ -174,7 +174,7 @@ class ClassicGroups:
         if member is not None:
             self.turn(now_ms).expect_heartbeat(group, member)
 
-    # Records
+    # -- records
 
     def replay(self, key: GroupMetadataKey, value: GroupMetadataValue | None) -> None:
         """Apply a group's record: at load it makes the group what it was. In service the group is ahead of its record,
@@ -191,7 +191,7 @@ class ClassicGroups:
         elif not self._serving:
             self._groups[key.group] = restored(key.group, value)
 
-    # Time
+    # -- time
 
     def on_loaded(self, now_ms: int) -> None:
         """Members are as they were written; each has a whole session to be heard of. A group with more members than

@@ -45,7 +45,7 @@ class ClassicMembers:
         self._consumer = consumer
         self._timers = consumer.timers
 
-    # JoinGroup
+    # -- JoinGroup
 
     def join(self, group: ConsumerGroup, joining: Joining, now_ms: int) -> CoordinatorResult[None]:
         """One JoinGroup that passed `classic.join.request_error`. Errors are in the answer:
@@ -111,7 +111,7 @@ class ClassicMembers:
         response = classic_joining.joined(draft.member.member_id, after.member_epoch, classic.protocol_name)
         return records, response
 
-    # SyncGroup
+    # -- SyncGroup
 
     def sync(self, group: ConsumerGroup, request: SyncGroupRequest, token: int, now_ms: int) -> CoordinatorResult[None]:
         """One SyncGroup: the member's partitions, whatever it sends for others. Errors: UNKNOWN_MEMBER_ID,
@@ -137,7 +137,7 @@ class ClassicMembers:
         )
         return _answer(token, response)
 
-    # Heartbeat
+    # -- Heartbeat
 
     def heartbeat(self, group: ConsumerGroup, request: HeartbeatRequest, now_ms: int) -> ErrorCode:
         """One Heartbeat. Errors: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION; REBALANCE_IN_PROGRESS: the
@@ -161,7 +161,7 @@ class ClassicMembers:
     def _expect_join(self, group: ConsumerGroup, member: ConsumerMember, now_ms: int) -> None:
         self._timers.set_first(JOIN, group.group_id, member.member_id, now_ms + member.rebalance_timeout_ms)
 
-    # LeaveGroup
+    # -- LeaveGroup
 
     def leave(
         self, group: ConsumerGroup, members: list[MemberIdentity], now_ms: int

@@ -78,7 +78,7 @@ class ConsumerGroups:
         self.timers = MemberTimers()
         self.conversions = Conversions(groups, classic, metadata, self.timers, settings.migration_policy, room)
 
-    # Membership
+    # -- membership
 
     def heartbeat(
         self,
@@ -170,7 +170,7 @@ class ConsumerGroups:
             self.activity(group.group_id).matches.keep({member.subscribed_topic_regex for member in staying})
         return records
 
-    # Reading
+    # -- reading
 
     def group(self, group_id: str) -> ConsumerGroup | None:
         """A consumer group, for reading only."""
@@ -189,7 +189,7 @@ class ConsumerGroups:
         refused = _not_found(group_id, group)
         return CoordinatorResult(consumer_group_error_entry(group_id, refused.error, refused.message))
 
-    # News of topics
+    # -- news of topics
 
     def topics_changed(self, topic_names: Collection[str]) -> None:
         """Topics were created or have grown, or are about to go: their groups look again at the next heartbeat."""
@@ -200,7 +200,7 @@ class ConsumerGroups:
             if group.is_subscribed_to_any(names):
                 activity.metadata_stale = True
 
-    # Time
+    # -- time
 
     def on_loaded(self, now_ms: int) -> None:
         """Members are as they were; each has a whole session to be heard of, and to give up what it has to."""
@@ -250,7 +250,7 @@ class ConsumerGroups:
                 self.timers.set(SESSION, group.group_id, member_id, now_ms + _RETRY_MS)
             return ()
 
-    # Deciding
+    # -- deciding
 
     def check_room(self, records: tuple[CoordinatorRecord, ...]) -> None:
         """Raises RecordsTooLarge for records that one append has no room for."""

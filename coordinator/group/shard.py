@@ -77,7 +77,7 @@ class GroupCoordinatorShard:
         self.classic_protocol = ClassicProtocol(self._groups, self.classic, ClassicMembers(self.consumer))
         self.offsets = GroupOffsets(self._groups, self.classic, wall_ms, settings.offsets, counters)
 
-    # Groups of every kind
+    # -- groups of every kind
 
     def group_kind(self, group_id: str) -> GroupKind | None:
         """The kind of a group; None: there is none of that name."""
@@ -110,7 +110,7 @@ class GroupCoordinatorShard:
         records = self.offsets.tombstones(group_id) + rules.group_tombstones(group)
         return CoordinatorResult(NO_ERROR, records, atomic=False)  # the group goes last, however many its offsets are
 
-    # News of topics
+    # -- news of topics
 
     def topics_changed(self, topic_names: Collection[str]) -> None:
         """Topics were created or have grown, or are about to go."""
@@ -127,7 +127,7 @@ class GroupCoordinatorShard:
         """The topics, id to name, that groups have share state of or offsets in."""
         return self.share.topics_with_state() | self.offsets.topics()
 
-    # CoordinatorShard
+    # -- CoordinatorShard
 
     def replay(self, record: CoordinatorRecord, offset: int) -> None:
         """Apply one record. Raises InconsistentRecords for one that no coordinator writes."""

@@ -60,7 +60,7 @@ class ShareGroups:
         self._activity: dict[str, Activity] = {}
         self._sessions: Deadlines[MemberKey] = Deadlines()
 
-    # Membership
+    # -- membership
 
     def begin_heartbeat(
         self, request: ShareGroupHeartbeatRequest, client: Client, now_ms: int
@@ -128,7 +128,7 @@ class ShareGroups:
         activity = self._activity.setdefault(plan.group_id, Activity())
         return CoordinatorResult(None, heartbeat.initialization_ended(group, activity, plan.topics, initialized))
 
-    # Reading
+    # -- reading
 
     def group(self, group_id: str) -> ShareGroup | None:
         """A share group's replayed state, for reading only."""
@@ -160,7 +160,7 @@ class ShareGroups:
         topics = {} if group is None else group.initialized
         return CoordinatorResult({t: topics[t] for t in topics if self._metadata.topic_by_id(t) is not None})
 
-    # Administration; see `administration` for the two steps
+    # -- administration; see `administration` for the two steps
 
     def begin_delete_group(self, group_id: str) -> CoordinatorResult[DeleteGroupPlan]:
         """Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP."""
@@ -221,7 +221,7 @@ class ShareGroups:
             return CoordinatorResult(None)
         return administration.finish_delete_offsets(group, deleted_topic_ids)
 
-    # News of topics
+    # -- news of topics
 
     def topics_changed(self, topic_names: Collection[str]) -> None:
         """Topics were created or have grown, or are about to go: their groups look again at the next heartbeat."""
@@ -259,7 +259,7 @@ class ShareGroups:
         records = tuple(state_partitions_record(each, StatePartitions()) for each in gone)
         return CoordinatorResult(None, records, atomic=False)
 
-    # Time
+    # -- time
 
     def on_loaded(self, now_ms: int) -> None:
         """Members are as they were; each has a whole session to be heard of."""
@@ -291,7 +291,7 @@ class ShareGroups:
                 records.extend(heartbeat.fence(group, gone, self._metadata))
         return tuple(records)
 
-    # Deciding
+    # -- deciding
 
     def _joinable(self, request: ShareGroupHeartbeatRequest) -> ShareGroup | ShareGroupHeartbeatResponse:
         """The group of a heartbeat, a new one for a member that joins; or why there is none."""

@@ -229,7 +229,7 @@ class ShareCoordinatorShard:
         records = tuple(tombstone(key) for key in self._states if key.topic_id in gone)
         return CoordinatorResult(None, records, atomic=False)
 
-    # CoordinatorShard
+    # -- CoordinatorShard
 
     def replay(self, record: CoordinatorRecord, offset: int) -> None:
         """Apply one record. An update of unknown state (its snapshot is gone from the log) becomes the state."""
@@ -271,7 +271,7 @@ class ShareCoordinatorShard:
         self._cold_check_due_ms = now_ms + interval
         return CoordinatorResult(None, tuple(records), atomic=False)
 
-    # Deciding
+    # -- deciding
 
     def _find(
         self, key: SharePartitionKey, leader_epoch: int, state_epoch: int, uninitialized: ApiError
@@ -353,7 +353,7 @@ class ShareCoordinatorShard:
             return False
         return _record_bytes(key, len(_merged(state, written, start_offset))) <= room
 
-    # Replaying
+    # -- replaying
 
     def _replay_update(self, key: SharePartitionKey, value: ShareUpdateValue) -> None:
         written = state_batches(value.state_batches)

@@ -117,7 +117,7 @@ class Transaction:
         """Whether the producer works in a version in which the end of a transaction raises the epoch."""
         return self.client_version >= BUMPING_VERSION
 
-    # Transitions. ValueError for one that is not legal: the caller has to have looked.
+    # -- transitions: ValueError for one that is not legal: the caller has to have looked
 
     def initialized(self, epoch: int, last_epoch: int, timeout_ms: int, now_ms: int) -> Transaction:
         """InitProducerId within the same producer id."""

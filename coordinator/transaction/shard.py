@@ -98,7 +98,7 @@ class TransactionCoordinatorShard:
         """The replayed state of every transactional id."""
         return list(self._transactions.values())
 
-    # Requests.
+    # -- requests
 
     def init_producer_id(
         self, transactional_id: str, timeout_ms: int, expected: ExpectedProducer | None
@@ -186,7 +186,7 @@ class TransactionCoordinatorShard:
             answer = replace(answer, producer_id=after.producer_id, producer_epoch=after.producer_epoch)
         return CoordinatorResult(answer, self._records(follows))
 
-    # What follows a decision, and time.
+    # -- what follows a decision, and time
 
     def complete(self, written: WriteMarkers) -> CoordinatorResult[ErrorCode]:
         """The markers are in all partitions. INVALID_TXN_STATE: that transaction is not waiting for them (any more)."""
@@ -221,7 +221,7 @@ class TransactionCoordinatorShard:
         """Whether anything can time out."""
         return any(each.state is TransactionState.ONGOING for each in self._transactions.values())
 
-    # Descriptions.
+    # -- descriptions
 
     def describe(self, transactional_id: str) -> CoordinatorResult[describe_transactions.TransactionState]:
         """One row of DescribeTransactions."""
@@ -235,7 +235,7 @@ class TransactionCoordinatorShard:
         """The rows of ListTransactions of this partition."""
         return CoordinatorResult(listed(self._transactions.values(), wanted, self._wall_ms()))
 
-    # CoordinatorShard
+    # -- CoordinatorShard
 
     def replay(self, record: CoordinatorRecord, offset: int) -> None:
         """Apply one record. InconsistentRecords for one that no transaction coordinator writes."""

@@ -124,7 +124,7 @@ class MemFs:
         self.reads = 0
         self.open_files = 0
 
-    # Faults.
+    # -- faults
 
     def step(self, kind: str, path: str) -> None:
         """One operation begins. Raises what was planned for it."""
@@ -201,7 +201,7 @@ class MemFs:
         self.boot += 1
         self.open_files = 0
 
-    # For tests to look and to damage. What is damaged here stays so, synced or not.
+    # -- for tests to look and to damage: what is damaged here stays so, synced or not
 
     def content(self, path: str) -> bytearray:
         """A file's bytes, to be read or changed."""
@@ -248,7 +248,7 @@ class MemFs:
         walk(self._root, "")
         return found
 
-    # Fs.
+    # -- Fs
 
     def open(self, path: str, *, create: bool = False) -> MemFile:
         folder, name = self._parent(path)

@@ -221,7 +221,7 @@ class DecodeEmitter:
             self._flush()
         self.out.line(f"item.{snake(field.spec.name)} = {local}")
 
-    # One field
+    # -- one field
 
     def _positional(self, field: FieldLayout) -> None:
         of = field.spec.type
@@ -331,7 +331,7 @@ class DecodeEmitter:
             return f'{self.module.use("read_numbers")}(data, pos, {count}, "{FORMAT_CODES[of.element]}")'
         return f"{self.module.use(name)}(data, pos, {count})"
 
-    # Fixed-width runs
+    # -- fixed-width runs
 
     def _read_first(self, code: str) -> None:
         """End a run with a number that decides what comes next, in the local variable `n`."""

@@ -93,7 +93,7 @@ class EncodeEmitter:
             self._field(field, cls)
             self._flush()
 
-    # One field
+    # -- one field
 
     def _field(self, field: FieldLayout, cls: str) -> None:
         of = field.spec.type

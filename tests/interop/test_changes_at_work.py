@@ -92,7 +92,7 @@ def eventually(check: Callable[[], bool], what: str, timeout_s: float = 20) -> N
         time.sleep(0.05)
 
 
-# --- Users ---
+# -- users
 
 
 def log_in(client: WireClient, user: str, password: str) -> SaslAuthenticateResponse:
@@ -158,7 +158,7 @@ def test_a_session_that_is_over_ends_with_the_next_request(broker: BrokerUnderTe
         assert time.monotonic() - began >= SESSION_MS / 1000
 
 
-# --- Clients that read on in a thread ---
+# -- clients that read on in a thread
 
 
 class Reader:
@@ -283,7 +283,7 @@ def test_nothing_is_lost_while_clients_authenticate_again(broker: BrokerUnderTes
             reader.expect(written)
 
 
-# --- Rights ---
+# -- rights
 
 
 def allowed(kind: ResourceType, name: str, user: str, operation: AclOperation = AclOperation.READ) -> AclBinding:
@@ -365,7 +365,7 @@ def test_a_transaction_whose_right_is_taken_away_is_aborted(broker: BrokerUnderT
             reader.expect([b"before", b"after"])
 
 
-# --- Topics ---
+# -- topics
 
 
 def test_a_topic_that_is_deleted_under_its_readers_and_created_again(broker: BrokerUnderTest, unique: Unique) -> None:

@@ -64,7 +64,7 @@ def is_of_share(name: str) -> bool:
     return name.startswith(("group.share.", "share."))
 
 
-# Definitions
+# -- definitions
 
 
 class Definition(NamedTuple):
@@ -131,7 +131,7 @@ def test_group_properties_are_defined_as_by_apache_kafka(apaches: dict[str, list
             assert (mine[name].type, mine[name].default) == (definition.type, definition.default)
 
 
-# Described and changed over the wire
+# -- described and changed over the wire
 
 
 class Configs:
@@ -327,7 +327,7 @@ def test_the_two_broker_properties_that_change_while_it_runs(configs: Configs) -
             assert configs.alter(BROKER, resource, (name, SET, "5")) == INVALID_REQUEST
 
 
-# What a broker does not start with
+# -- what a broker does not start with
 
 NOT_STARTED_WITH: dict[str, dict[str, str]] = {
     "group.share.delivery.count.limit": {"group.share.delivery.count.limit": "11"},

@@ -130,7 +130,7 @@ def broker(kafkas: Kafkas) -> Iterator[BrokerUnderTest]:
         broker.remove()
 
 
-# Asking any of the two.
+# -- asking any of the two
 
 
 def fetched(client: WireClient, offset: int, topic_id: bytes) -> PartitionData:
@@ -191,7 +191,7 @@ def told_by(broker: BrokerUnderTest, written: Written) -> Told:
     return told
 
 
-# The log.
+# -- the log
 
 
 def test_the_log_is_what_it_is_meant_to_be(kafkas: Kafkas) -> None:
@@ -276,7 +276,7 @@ def snapshot_rows(lines: list[str]) -> dict[str, dict[str, str]]:
     return rows
 
 
-# Consumers by assignment.
+# -- consumers by assignment
 
 
 def test_a_librdkafka_consumer_gets_exactly_the_committed_records(kafkas: Kafkas, broker: BrokerUnderTest) -> None:
@@ -315,7 +315,7 @@ def test_a_java_consumer_gets_exactly_the_committed_records(
     assert values == [value.decode() for value in written.values()]
 
 
-# Share consumers.
+# -- share consumers
 
 
 def group_at(broker: BrokerUnderTest, group: str, level: str) -> str:

@@ -192,7 +192,7 @@ class ClassicGroup:
             raise ValueError(f"classic group {self.group_id}: {self.state.value} -> {state.value}")
         self.previous_state, self.state, self.state_since_ms = self.state, state, wall_ms
 
-    # Members
+    # -- members
 
     def add(self, member: ClassicMember, protocol_type: str) -> None:
         """A member comes in; the first leads, and its protocol type is the group's."""
@@ -264,7 +264,7 @@ class ClassicGroup:
             self.leader_id = joined
         return True
 
-    # Protocols
+    # -- protocols
 
     def supports(self, protocol_type: str, names: Collection[str]) -> bool:
         """Whether a member with these protocols may join: all members have one of them."""

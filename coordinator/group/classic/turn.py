@@ -57,7 +57,7 @@ class Turn:
     def result(self) -> CoordinatorResult[None]:
         return CoordinatorResult(None, tuple(self.records), tuple(self.answers))
 
-    # Timers
+    # -- timers
 
     def expect_heartbeat(self, group: ClassicGroup, member: ClassicMember, timeout_ms: int | None = None) -> None:
         """The member was heard of: it has its session timeout, or `timeout_ms`, from now."""
@@ -74,7 +74,7 @@ class Turn:
     def clear_timer(self, what: str, group: ClassicGroup) -> None:
         self.timers.clear((what, group.group_id, ""))
 
-    # Answers
+    # -- answers
 
     def answer(self, token: int, response: Message) -> None:
         self.answers.append(LateAnswer(token, response))
@@ -104,7 +104,7 @@ class Turn:
         self.answer_sync(group, member_id, sync_refusal(ErrorCode.REBALANCE_IN_PROGRESS))
         group.syncing[member_id] = token
 
-    # Members
+    # -- members
 
     def remove_member(self, group: ClassicGroup, member_id: str) -> None:
         """Take a member out. What it waits for is UNKNOWN_MEMBER_ID, so that it joins again if it still lives."""

@@ -110,7 +110,7 @@ class Draft:
         topics = map(self.inputs.metadata.topic, names)
         return frozenset(topic.topic_id for topic in topics if topic is not None)
 
-    # Patterns
+    # -- patterns
 
     def update_regexes(self, activity: Activity) -> bool:
         """Match patterns as far as that is due, and forget those no member has any more; whether topics may differ."""
@@ -144,7 +144,7 @@ class Draft:
         found, activity.to_match = resolve(regexes, activity.matches, before, is_visible, inputs.wall_ms)
         return found
 
-    # Epochs
+    # -- epochs
 
     def bump_if(self, requested: bool, activity: Activity) -> None:
         """A new group epoch, when it is requested or the subscribed topics are not what they were."""
@@ -163,7 +163,7 @@ class Draft:
     def _subscribed(self) -> frozenset[str]:
         return frozenset[str]().union(*(self.group.topics_of(m, self.resolved) for m in self.members().values()))
 
-    # The member's way
+    # -- the member's way
 
     def step(self, epoch: int, assignment: Assignment, owned: Assignment | None) -> CurrentAssignment:
         """Where the member goes from where it stands, towards its target in that epoch; `owned`: what it says it owns.
@@ -195,7 +195,7 @@ class Draft:
         owner = self.group.owner(topic_id, partition)
         return self.member.member_id if owner is not None and owner == self.sender.replaces else owner
 
-    # Targets
+    # -- targets
 
     def retarget(self) -> tuple[int, Assignment]:
         """The assignment epoch, and the member's target in it; both again when that is due."""

@@ -83,7 +83,7 @@ class ConsumerGroup:
         self.has_partition_metadata = False
         self._owners: dict[bytes, dict[int, str]] = {}
 
-    # Reading
+    # -- reading
 
     @property
     def state_name(self) -> str:
@@ -153,7 +153,7 @@ class ConsumerGroup:
     def is_subscribed_to_any(self, topics: Iterable[str]) -> bool:
         return any(self.is_subscribed_to(topic) for topic in topics)
 
-    # Replaying
+    # -- replaying
 
     def replay_member(self, member_id: str, member: ConsumerMember | None) -> None:
         """Raises InconsistentRecords for a tombstone of a member that has an assignment yet; its own come before."""

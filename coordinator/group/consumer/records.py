@@ -81,7 +81,7 @@ from shareq.protocol.primitives import Message
 _STATES: Final = frozenset(MemberState)
 
 
-# Building.
+# -- building
 
 
 def epoch_record(group_id: str, group_epoch: int, metadata_hash: int) -> CoordinatorRecord:
@@ -176,7 +176,7 @@ def _topic_partitions(partitions: PartitionEpochs) -> list[TopicPartitions]:
     ]
 
 
-# Replaying.
+# -- replaying
 
 
 def _member(member_id: str, value: ConsumerGroupMemberMetadataValue) -> ConsumerMember:

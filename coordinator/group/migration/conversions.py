@@ -51,7 +51,7 @@ class Conversions:
         self._metadata = metadata
         self._timers = timers
 
-    # From classic to consumer
+    # -- from classic to consumer
 
     def upgrade_records(self, group: ClassicGroup, max_size: int) -> tuple[CoordinatorRecord, ...]:
         """What makes a consumer group of at most `max_size` members of it; only its end if it has no members. Raises
@@ -84,7 +84,7 @@ class Conversions:
         )
         return tuple(turn.answers)
 
-    # From consumer to classic
+    # -- from consumer to classic
 
     def without(self, group: ConsumerGroup, member_ids: Collection[str], now_ms: int) -> tuple[CoordinatorRecord, ...]:
         """Take members out, whether they left or were fenced. Those who are left are a classic group if they all speak

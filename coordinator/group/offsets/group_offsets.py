@@ -64,7 +64,7 @@ class GroupOffsets:
         self._wall_ms = wall_ms
         self._check_at_ms: int | None = None
 
-    # Requests
+    # -- requests
 
     def commit(
         self, request: OffsetCommitRequest, version: int, now_ms: int
@@ -136,7 +136,7 @@ class GroupOffsets:
         """What removes all offsets of a group that is about to go."""
         return tuple(offset_tombstone(group_id, topic, partition) for topic, partition in self.store.known(group_id))
 
-    # News of topics
+    # -- news of topics
 
     def topics(self) -> dict[bytes, str]:
         """The topics, id to name, that offsets were committed for, as far as records have their ids."""
@@ -158,7 +158,7 @@ class GroupOffsets:
         }
         return tuple(offset_tombstone(*each) for each in sorted(at))
 
-    # Records
+    # -- records
 
     def replay(
         self, key: OffsetCommitKey | LegacyOffsetCommitKey, value: Message | None, record_offset: int, producer_id: int
@@ -175,7 +175,7 @@ class GroupOffsets:
             self._classic.ensure(key.group)
         self.store.put(key.group, key.topic, key.partition, committed, producer_id)
 
-    # Time
+    # -- time
 
     def on_loaded(self, now_ms: int) -> None:
         self._check_at_ms = now_ms + self.settings.check_interval_ms

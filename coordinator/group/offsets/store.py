@@ -29,7 +29,7 @@ class OffsetStore:
         self._open: dict[str, dict[tuple[str, int], set[int]]] = {}
         """Group to the partitions with pending offsets, and whose they are; no empty ones."""
 
-    # Reading
+    # -- reading
 
     def of(self, group_id: str) -> Mapping[str, Mapping[int, CommittedOffset]]:
         """A group's offsets by topic name and partition; to be read at once, not kept."""
@@ -71,7 +71,7 @@ class OffsetStore:
                 for partition, committed in topics.get(topic, {}).items():
                     yield group_id, partition, committed
 
-    # Replaying
+    # -- replaying
 
     def put(
         self, group_id: str, topic: str, partition: int, committed: CommittedOffset, producer_id: int = NO_PRODUCER

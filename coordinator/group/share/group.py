@@ -212,7 +212,7 @@ class ShareGroup:
         """Whether the last record of the group may be its tombstone: nothing else of it is left."""
         return not self.members and not self.targets and self.assignment_epoch in (NO_EPOCH, FIRST_EPOCH)
 
-    # Replay: one method per record type.
+    # -- replay: one method per record type
 
     def replay_member(self, member_id: str, member: ShareMember | None) -> None:
         """ShareGroupMemberMetadata. Its tombstone comes after those of the member's assignments."""

@@ -68,7 +68,7 @@ from shareq.protocol.generated.share_group_target_assignment_metadata import (
 _STABLE: Final = 0  # the only member state of share groups
 
 
-# Building.
+# -- building
 
 
 def member_record(group_id: str, member_id: str, member: ShareMember | None) -> CoordinatorRecord:
@@ -159,7 +159,7 @@ def _topic_infos(topics: TopicsById) -> list[TopicPartitionsInfo]:
     ]
 
 
-# Replaying.
+# -- replaying
 
 
 def _member(member_id: str, value: ShareGroupMemberMetadataValue) -> ShareMember:

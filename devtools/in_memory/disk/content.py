@@ -65,7 +65,7 @@ class Inode:
     def can_read(self, position: int, size: int) -> bool:
         return all(end <= position or position + size <= start for start, end in self.unreadable)
 
-    # Loss of power.
+    # -- loss of power
 
     def lose_tail(self, rng: Random) -> None:
         """What a file system does that writes in order: a file loses its end, or is longer than what came of it."""
@@ -116,7 +116,7 @@ class Inode:
         self.dropped = []
         self.durable_size = len(self.content)
 
-    # What a disk does to bytes that it had.
+    # -- what a disk does to bytes that it had
 
     def damage(self, start: int, data: bytes) -> None:
         """These bytes are something else from now on, whatever was synced."""

@@ -163,7 +163,7 @@ class OffsetLedger:
         self._order += 1
         return self._order
 
-    # plain commits
+    # -- plain commits
 
     def on_sent(self, offsets: dict[int, int]) -> object:
         """A commit outside of transactions; what stands for it."""
@@ -179,7 +179,7 @@ class OffsetLedger:
         else:
             self.register(slot).dropped(token)
 
-    # deletions
+    # -- deletions
 
     def on_deletion_sent(self, slots: Collection[int]) -> object:
         """The offsets of these slots are to go; what stands for it. What transactions have pending there goes, too."""
@@ -207,7 +207,7 @@ class OffsetLedger:
                         self.register(slot).dropped(attempt)
         return wiped
 
-    # transactions
+    # -- transactions
 
     def begin(self, number: int, producer: tuple[str, int, int]) -> Attempt:
         attempt = Attempt(number, self._group_id, producer)

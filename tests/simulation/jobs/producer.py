@@ -225,7 +225,7 @@ class JobProducer:
             self._now(response.producer_id, response.producer_epoch, again=True)
         return self._judge("commit" if commit else "abort", error, sound=sound)
 
-    # what must come of it
+    # -- what must come of it
 
     def _now(self, producer_id: int, epoch: int, *, again: bool) -> None:
         """Epochs of a producer id never go back, and none is given to two."""

@@ -46,7 +46,7 @@ class ClassicClient:
     def reconnect(self) -> None:
         self.connection = self.world.connect(client_id=self.connection.client_id)
 
-    # JoinGroup
+    # -- JoinGroup
 
     def send_join(
         self,
@@ -86,7 +86,7 @@ class ClassicClient:
             assert self.joined().error_code == ErrorCode.MEMBER_ID_REQUIRED
             self.send_join(**options)  # type: ignore[arg-type]
 
-    # The rest
+    # -- the rest
 
     def send_sync(self, assignments: Mapping[str, bytes] | None = None) -> None:
         version = self.versions["sync"]

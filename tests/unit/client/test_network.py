@@ -34,7 +34,7 @@ def fetches(broker: ScriptedBroker) -> int:
     return sum(isinstance(request, FetchRequest) for request in broker.requests)
 
 
-# Which broker
+# -- which broker
 
 
 def test_the_next_bootstrap_server_is_tried_and_its_connection_kept(world: World) -> None:
@@ -111,7 +111,7 @@ def test_a_node_that_is_not_there(world: World) -> None:
     assert sum(world.clock.slept) == pytest.approx(0.5)
 
 
-# What is tried again
+# -- what is tried again
 
 
 def test_a_request_is_sent_again_after_its_connection_was_lost(world: World) -> None:
@@ -223,7 +223,7 @@ def test_a_closed_client_does_nothing_more(world: World) -> None:
             call()
 
 
-# Several at once
+# -- several at once
 
 
 def test_one_that_hangs_up_is_not_waited_for(world: World) -> None:
@@ -250,7 +250,7 @@ def test_one_that_stays_out_costs_no_other_its_answer(world: World) -> None:
     network.collect([])
 
 
-# The cluster
+# -- the cluster
 
 
 def test_ids_leaders_and_partitions(world: World) -> None:

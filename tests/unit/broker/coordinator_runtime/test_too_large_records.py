@@ -76,7 +76,7 @@ def consumer_heartbeat(
     return connection.call(request, 1, ConsumerGroupHeartbeatResponse)
 
 
-# What was measured: answered 0, and no later start.
+# -- what was measured: answered 0, and no later start
 
 
 def test_a_join_with_68_mb_of_metadata(caplog: pytest.LogCaptureFixture) -> None:
@@ -105,7 +105,7 @@ def test_a_heartbeat_with_340_000_topic_names(kind: str, caplog: pytest.LogCaptu
     shard.check_start(caplog)
 
 
-# Each RPC, with a smaller max.message.bytes
+# -- each RPC, with a smaller max.message.bytes
 
 
 def test_a_member_that_the_group_has_no_room_for_stays_out(caplog: pytest.LogCaptureFixture) -> None:
@@ -244,7 +244,7 @@ def test_a_transaction_that_could_not_be_ended_does_not_grow_so_far() -> None:
     assert Transactor(world.connect(), JAVA_TV1).init() == NONE
 
 
-# What the broker itself decides has to be written, however much it is.
+# -- what the broker itself decides has to be written, however much it is
 
 
 def test_members_that_fall_silent_together_are_all_taken_out() -> None:

@@ -156,7 +156,7 @@ def write(world: BrokerWorld, topic: str, batch: bytes) -> None:
     world.services.logs.get(topic, 0).append(batch, origin=Origin.COORDINATOR, now_wall_ms=now)
 
 
-# What chance does
+# -- what chance does
 
 
 def changed(record: tuple[bytes | None, bytes | None], rng: Random) -> tuple[bytes | None, bytes | None]:
@@ -239,7 +239,7 @@ def no_tracebacks() -> Iterator[None]:
     assert handler.found == []
 
 
-# The tests
+# -- the tests
 
 
 def work_on(world: BrokerWorld) -> None:

@@ -100,7 +100,7 @@ def interleaved(topic: Topic) -> None:
     topic.add(b"plain8")
 
 
-# Fetch and ListOffsets.
+# -- Fetch and ListOffsets
 
 
 def fetched(
@@ -185,7 +185,7 @@ def test_list_offsets_knows_no_offset_from_the_last_stable_one_on() -> None:
     assert listed(topic, LATEST, COMMITTED) == 3
 
 
-# Share groups: which records.
+# -- share groups: which records
 
 
 def test_a_share_group_reads_uncommitted_unless_it_is_told_otherwise() -> None:
@@ -336,7 +336,7 @@ def test_nothing_is_acquired_for_a_client_that_went_while_records_were_passed_ov
     assert staying.acquire() == [(5, 6, 1)]
 
 
-# Share groups: how much, and when.
+# -- share groups: how much, and when
 
 
 def test_min_bytes_count_up_to_the_last_stable_offset() -> None:
@@ -403,7 +403,7 @@ def test_aborted_records_do_not_count_against_max_records() -> None:
     assert max(got) == 5
 
 
-# Share groups: what is kept.
+# -- share groups: what is kept
 
 
 def persisted(topic: Topic) -> tuple[int, int]:
@@ -442,7 +442,7 @@ def test_released_records_come_again_without_the_aborted_ones_between_them() -> 
     assert member.acquire() == [(0, 0, 2), (3, 8, 2)]
 
 
-# The isolation level changes.
+# -- the isolation level changes
 
 
 def test_the_level_is_the_one_at_the_beginning_of_each_fetch() -> None:
@@ -488,7 +488,7 @@ def test_aborted_records_that_were_passed_over_do_not_come_back_with_the_level()
     assert member.acquire() == []
 
 
-# Where a group begins.
+# -- where a group begins
 
 
 def first_fetch(topic: Topic, member: ShareClient) -> ShareFetchResponse:

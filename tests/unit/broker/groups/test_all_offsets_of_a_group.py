@@ -52,7 +52,7 @@ G = "0001 67"
 UNKNOWN_GROUP = "0001 78"
 
 
-# Version 1
+# -- Version 1
 
 
 def test_version_1_by_its_bytes() -> None:
@@ -85,7 +85,7 @@ def test_version_1_has_errors_of_the_group_in_every_row() -> None:
     assert world.exchange(1, f"{G} 00000000") == "00000000"
 
 
-# Version 2 and later
+# -- Version 2 and later
 
 
 def test_version_2_by_its_bytes() -> None:
@@ -192,7 +192,7 @@ def test_a_failed_append_is_no_readers_error() -> None:
     assert world.offsets.fetch(None) == (NONE, {T0: Row(5)})
 
 
-# Around it
+# -- around it
 
 
 def test_the_null_list_as_it_is_sent() -> None:

@@ -111,7 +111,7 @@ def test_an_administrator_removes_members() -> None:
     assert members[0].heartbeat() is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-# Administration
+# -- administration
 
 
 @pytest.mark.parametrize("version", range(7))
@@ -177,7 +177,7 @@ def test_only_an_empty_group_is_deleted() -> None:
     assert listed(world) == []
 
 
-# Other kinds of group
+# -- other kinds of group
 
 
 def test_a_classic_member_cannot_join_a_share_group() -> None:
@@ -221,7 +221,7 @@ def test_a_share_member_cannot_join_a_classic_group() -> None:
     assert share.heartbeat("t", epoch=0).error_code == ErrorCode.NONE
 
 
-# Restarts
+# -- restarts
 
 
 @pytest.mark.parametrize("how", ["restart", "crash"])
@@ -290,7 +290,7 @@ def test_a_connection_that_goes_away_while_it_waits() -> None:
     assert two.joined().leader == two.member_id
 
 
-# A log that cannot be written
+# -- a log that cannot be written
 
 
 def fail_writes(world: BrokerWorld) -> None:
@@ -356,7 +356,7 @@ def test_another_broker_that_takes_over_is_to_be_asked_by_all_who_wait() -> None
     assert describe(world).error_code == ErrorCode.NOT_COORDINATOR
 
 
-# What is written
+# -- what is written
 
 
 def test_a_group_leaves_one_record_for_each_generation() -> None:
@@ -373,7 +373,7 @@ def test_a_group_leaves_one_record_for_each_generation() -> None:
     assert told == [(0, 0), (1, 1), (2, 0), None]
 
 
-# Configuration
+# -- configuration
 
 
 def test_the_brokers_properties_count() -> None:

@@ -91,7 +91,7 @@ class Offsets(OffsetsClient):
         ]
 
 
-# Every version
+# -- every version
 
 
 @pytest.mark.parametrize("version", COMMIT_VERSIONS)
@@ -232,7 +232,7 @@ def test_properties_of_offsets() -> None:
     assert offsets.all() == {}
 
 
-# Groups that only keep offsets
+# -- groups that only keep offsets
 
 
 def test_a_simple_group_is_listed_described_and_deleted() -> None:
@@ -297,7 +297,7 @@ def test_a_topic_that_was_deleted_just_before_a_crash() -> None:
     assert offsets.all() == {U0: 6}
 
 
-# What was answered stays
+# -- what was answered stays
 
 
 @pytest.mark.parametrize("clean", [True, False], ids=["stopped", "killed"])

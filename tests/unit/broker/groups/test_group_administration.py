@@ -151,7 +151,7 @@ def ack_error(answer: ShareAcknowledgeResponse) -> int:
     return answer.error_code or answer.responses[0].partitions[0].error_code
 
 
-# Listing
+# -- listing
 
 
 @pytest.mark.parametrize("version", range(6))
@@ -184,7 +184,7 @@ def test_filters_disregard_case() -> None:
     assert admin.listed(5, [], ["consumer", "classic", "nonsense"]) == []
 
 
-# Altering offsets
+# -- altering offsets
 
 
 def test_altering_creates_the_group_and_lasts() -> None:
@@ -275,7 +275,7 @@ def test_share_groups_switched_off() -> None:
     assert admin.listed() == []
 
 
-# The share partition in memory
+# -- the share partition in memory
 
 
 def test_the_next_fetch_reads_the_new_offset() -> None:
@@ -314,7 +314,7 @@ def test_a_lock_from_before_does_not_write_to_the_new_state() -> None:
     assert admin.fetch() == [(6, 9)]
 
 
-# Describing offsets
+# -- describing offsets
 
 
 def test_lag_needs_version_1() -> None:
@@ -365,7 +365,7 @@ def test_the_start_offset_shows_with_the_first_acknowledgement() -> None:
     assert admin.describe() == {("t", 0): (10, 1)}
 
 
-# Deleting offsets
+# -- deleting offsets
 
 
 def test_deleted_offsets_are_gone_for_good() -> None:
@@ -401,7 +401,7 @@ def test_offsets_of_an_unknown_group() -> None:
     assert admin.delete_offsets("t").error_code == ErrorCode.GROUP_ID_NOT_FOUND
 
 
-# Deleting groups
+# -- deleting groups
 
 
 @pytest.mark.parametrize("version", range(3))
@@ -433,7 +433,7 @@ def test_a_group_that_is_deleted_and_joined_begins_anew() -> None:
     assert admin.fetch() == []
 
 
-# When the coordinators' logs cannot be written
+# -- when the coordinators' logs cannot be written
 
 
 @pytest.mark.parametrize("topic", ["__consumer_offsets", "__share_group_state"])
@@ -459,7 +459,7 @@ def test_a_failed_write_is_told_and_nothing_has_changed(topic: str) -> None:
     assert admin.listed() == []
 
 
-# Crashes
+# -- crashes
 
 OPERATIONS: Mapping[str, Callable[[Admin], object]] = {
     "alter": lambda admin: admin.alter({"t": {0: 8, 1: 9}}),
@@ -502,7 +502,7 @@ def test_what_a_crash_interrupts_is_completed_by_doing_it_again(operation: str) 
     assert 0 < outcomes["finished"] < outcomes["seen"]
 
 
-# Stopping
+# -- stopping
 
 
 def test_a_stop_gives_no_records_back() -> None:

@@ -67,7 +67,7 @@ def test_the_group_is_described_with_its_epochs_and_its_members_as_they_introduc
     assert [(one.topic_name, one.partitions) for one in row.assignment.topic_partitions] == [("t", [0, 1])]
 
 
-# Epochs
+# -- epochs
 
 
 def a_member_joins(world: BrokerWorld, _member: ShareClient) -> None:
@@ -194,7 +194,7 @@ def test_an_assignment_whose_answer_was_lost_is_told_again() -> None:
         assert member.heartbeat(epoch=epoch).error_code == ErrorCode.FENCED_MEMBER_EPOCH
 
 
-# Reconciliation
+# -- reconciliation
 
 
 def test_partitions_move_in_one_answer_and_nobody_has_to_give_them_up_first() -> None:
@@ -262,7 +262,7 @@ def _check_balance(world: BrokerWorld, members: list[ShareClient], partitions: i
     assert set(owners) <= ({1} if len(members) <= partitions else {1, 2})
 
 
-# Sessions
+# -- sessions
 
 
 def test_a_silent_member_is_out_and_learns_it_when_it_comes_back() -> None:
@@ -302,7 +302,7 @@ def test_the_groups_own_session_timeout_counts() -> None:
     assert member.describe().group_state == "Empty"
 
 
-# Groups
+# -- groups
 
 
 def test_states_are_empty_and_stable_and_no_others() -> None:

@@ -128,7 +128,7 @@ def test_a_deleted_groups_share_state_goes_from_the_log_in_time() -> None:
         assert b"stays" in content(topic)
 
 
-# Compacted user topics.
+# -- compacted user topics
 
 
 def keyed(*rows: tuple[bytes, bytes | None], compression: Compression = Compression.NONE, sequence: int = -1) -> bytes:
@@ -313,7 +313,7 @@ def test_available_records_that_are_compacted_away_are_not_waited_for() -> None:
     assert StateCaller(client, "g", topic.topic_id).read().start_offset >= 109
 
 
-# Retention.
+# -- retention
 
 MINUTE = 60_000
 

@@ -167,7 +167,7 @@ def test_a_write_that_cannot_be_removed_takes_the_log_offline(caplog: pytest.Log
     assert values_of(read_all(world.log)) == [b"kept"]
 
 
-# Sync.
+# -- sync
 
 
 def syncs(world: LogWorld) -> int:

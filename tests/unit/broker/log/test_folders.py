@@ -240,7 +240,7 @@ def test_which_files_a_broker_writes(name: str, ours: bool) -> None:
     assert is_our_file(name) is ours
 
 
-# Symbolic links, on a real disk.
+# -- symbolic links, on a real disk
 
 
 class RealFolder:

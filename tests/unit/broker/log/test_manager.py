@@ -77,7 +77,7 @@ def test_a_log_that_went_offline_leaves_no_mark_of_a_clean_shutdown() -> None:
     assert not world.fs.exists(f"{DATA}/clean-shutdown")
 
 
-# Topics that come and go.
+# -- topics that come and go
 
 
 def test_deleting_a_topic_renames_its_folder_at_once_and_removes_it_soon() -> None:
@@ -171,7 +171,7 @@ def test_the_longest_topic_name_can_be_deleted() -> None:
     assert all(len(folder) <= 255 for folder in folders(world))
 
 
-# Retention.
+# -- retention
 
 
 def test_retention_by_time_deletes_whole_sealed_segments() -> None:
@@ -235,7 +235,7 @@ def test_nothing_is_deleted_when_the_log_start_cannot_be_saved() -> None:
     assert len(read_all(world.log)) == 5
 
 
-# Listeners and hooks.
+# -- listeners and hooks
 
 
 def test_watermarks_move_before_appends_are_told_and_listeners_come_last() -> None:

@@ -25,7 +25,7 @@ def spans_of(world: LogWorld, offset: int, max_bytes: int = 1 << 20, **how: obje
     return list(result.batches)
 
 
-# Appending.
+# -- appending
 
 
 def test_offsets_count_up_and_records_come_back() -> None:
@@ -136,7 +136,7 @@ def test_log_append_time_is_the_brokers() -> None:
     assert [record.timestamp for record in read_all(world.log)] == [now, now]
 
 
-# Idempotence.
+# -- idempotence
 
 
 def idempotent(world: LogWorld, sequence: int, *values: bytes, epoch: int = 0) -> AppendInfo | ErrorCode:
@@ -218,7 +218,7 @@ def test_last_stable_offset_is_where_the_open_transaction_begins() -> None:
     assert refused is ErrorCode.TRANSACTION_COORDINATOR_FENCED
 
 
-# Reading.
+# -- reading
 
 
 def test_reading_outside_the_log_is_out_of_range() -> None:
@@ -381,7 +381,7 @@ def test_a_failing_disk_is_told_and_does_not_stop_the_broker(caplog: pytest.LogC
     assert len(spans_of(world, 0)) == 1
 
 
-# Times.
+# -- times
 
 
 def test_offsets_by_time() -> None:
@@ -428,7 +428,7 @@ def test_the_largest_timestamp_may_be_of_a_record_below_the_start_until_its_segm
         assert (world.log.log_start_offset, world.log.max_timestamp()) == (start, largest)
 
 
-# Rolling.
+# -- rolling
 
 
 def test_segments_roll_by_size() -> None:
@@ -483,7 +483,7 @@ def test_changed_settings_take_effect_at_once() -> None:
     assert [segment.base_offset for segment in world.log.segments] == [0, 4, 6]
 
 
-# Removing from the front.
+# -- removing from the front
 
 
 def test_truncating_the_prefix_removes_whole_segments_and_survives() -> None:

@@ -295,7 +295,7 @@ def test_retention_removes_the_index_with_its_segment() -> None:
     assert next(iter(world.log.producers.aborted)).last_offset >= min(bases)
 
 
-# Dying.
+# -- dying
 
 
 def steps_of(seed: int, count: int, *, flush_every_message: bool) -> range:

@@ -65,7 +65,7 @@ class Offsets:
         return scraped(self.world)
 
 
-# Groups
+# -- groups
 
 
 def test_a_classic_group_from_its_first_member_to_its_last() -> None:
@@ -163,7 +163,7 @@ def test_states_of_many_groups_are_taken_in_slices() -> None:
     assert len(told.labels_of(MEMBERS)) == len(told.labels_of(LAG)) == 250
 
 
-# Offsets
+# -- offsets
 
 
 def test_committed_offsets_and_lag() -> None:
@@ -304,7 +304,7 @@ def test_offsets_that_expire() -> None:
     assert told.labels_of(MEMBERS) == [{"group": "g"}]
 
 
-# Slices
+# -- slices
 
 
 def steps(world: BrokerWorld) -> Iterator[Snapshot]:

@@ -58,7 +58,7 @@ def write_record(world: BrokerWorld, topic: str, partition: int, key: bytes, val
     world.clock.run_until_idle()
 
 
-# share.version
+# -- share.version
 
 
 def test_share_groups_that_are_off_answer_unsupported_version() -> None:
@@ -100,7 +100,7 @@ def test_the_list_of_rebalance_protocols_plays_no_part() -> None:
     assert world.services.metadata.share_groups_enabled
 
 
-# Records of other releases
+# -- records of other releases
 
 STRANGE = pack(">h", 999) + b"whatever a later release keeps"
 
@@ -142,7 +142,7 @@ def test_a_known_record_in_an_unknown_version_is_skipped_and_told(topic: str, ca
     assert member.acquire(place) == [(5, 9, 1)]
 
 
-# Internal topics that somebody removed
+# -- internal topics that somebody removed
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])

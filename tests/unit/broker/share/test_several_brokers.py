@@ -141,7 +141,7 @@ def test_who_is_not_the_leader_names_it() -> None:
         assert stranger.acknowledge(work.place, (0, 0, ACCEPT)) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-# A role at a time is gone: only its duty rests
+# -- a role at a time is gone: only its duty rests
 
 
 def test_without_the_group_coordinator_records_are_delivered_and_acknowledged() -> None:
@@ -181,7 +181,7 @@ def test_without_the_leader_membership_and_offsets_are_looked_after() -> None:
     assert work.member.describe().group_state == "Empty"
 
 
-# When somebody else takes over
+# -- when somebody else takes over
 
 
 def test_a_leader_that_is_deposed_sends_its_members_on() -> None:
@@ -230,7 +230,7 @@ def test_a_coordinator_that_is_deposed_refuses_what_is_under_way() -> None:
     assert [row.member_id for row in work.member.describe().members] == ["m"]
 
 
-# What a member is told for what its leader was told
+# -- what a member is told for what its leader was told
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def only(answer: ShareFetchResponse) -> PartitionData:
     return partition
 
 
-# How much, and how long
+# -- how much, and how long
 
 
 def test_one_batch_comes_however_little_was_asked_for() -> None:
@@ -129,7 +129,7 @@ def test_the_lock_duration_is_the_groups_and_is_told(version: int) -> None:
     assert acquired_of(other.fetch()) == [(0, 9, 2)], "a lock keeps the duration it was acquired with"
 
 
-# Errors of one partition
+# -- errors of one partition
 
 
 def test_fetching_and_acknowledging_have_errors_of_their_own() -> None:
@@ -291,7 +291,7 @@ def test_partitions_that_are_merely_listed_in_a_fetch(
     assert {row.partition_index: row.acknowledge_error_code for row in rows} == answered
 
 
-# Acknowledge types
+# -- acknowledge types
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -361,7 +361,7 @@ def test_renewing_prolongs_and_stores_nothing(piggybacked: bool) -> None:
     assert member.acknowledge(queue.place, (0, 9, ACCEPT)) is NONE
 
 
-# The session and the connection
+# -- the session and the connection
 
 
 def test_who_is_no_member_may_fetch_and_acknowledge() -> None:
@@ -399,7 +399,7 @@ def test_acknowledging_a_partition_that_left_the_assignment() -> None:
     assert member.fetch().responses == []
 
 
-# The log under the share partition
+# -- the log under the share partition
 
 
 def test_records_that_retention_took_are_passed_over_without_a_word() -> None:

@@ -68,7 +68,7 @@ class Work:
         return {one.partition_index: one.start_offset for topic in answer.topics for one in topic.partitions}
 
 
-# The session's partitions
+# -- the session's partitions
 
 
 def test_the_session_remembers_its_partitions() -> None:
@@ -124,7 +124,7 @@ def test_one_session_too_many_is_refused_after_the_clients_own_wait() -> None:
     assert third.fetch_answer().error_code == ErrorCode.SHARE_SESSION_LIMIT_REACHED
 
 
-# The end of a session
+# -- the end of a session
 
 
 def by_share_fetch(member: ShareClient, _place: Place) -> None:
@@ -176,7 +176,7 @@ def test_an_idle_group_is_forgotten_by_the_leader_and_its_offsets_are_known() ->
     assert work.two.acquire(work.first) == [(6, 9, 2)]
 
 
-# Acknowledgements by either RPC
+# -- acknowledgements by either RPC
 
 
 def test_both_ways_to_acknowledge_leave_the_same_state() -> None:
@@ -197,7 +197,7 @@ def test_a_session_cannot_be_opened_with_acknowledgements() -> None:
     assert work.one.acknowledge(work.first, (0, 1, ACCEPT), epoch=0) is ErrorCode.INVALID_SHARE_SESSION_EPOCH
 
 
-# The window
+# -- the window
 
 
 def test_members_share_a_partition_record_by_record() -> None:

@@ -62,7 +62,7 @@ def state_epochs(world: BrokerWorld) -> set[int]:
     return {state.state_epoch for state in states if state is not None}
 
 
-# Failures
+# -- failures
 
 
 @pytest.mark.parametrize("stage", [1, 2], ids=["initializing", "initialized"])
@@ -162,7 +162,7 @@ def test_deleting_offsets_deletes_what_an_unrecorded_initialisation_left() -> No
     assert member.acquire(place(world, 1)) == [(0, 9, 1)]
 
 
-# Crashes
+# -- crashes
 
 Prepare = Callable[[], tuple[BrokerWorld, ShareClient]]
 

@@ -144,7 +144,7 @@ def test_a_batch_that_means_nothing_is_refused(outside: Outside, batch: tuple[in
     assert outside.state.read() == (NONE, 1, 0, [])
 
 
-# The five at once: each with two topics, of which one does not exist, and a partition twice.
+# -- the five at once: each with two topics, of which one does not exist, and a partition twice
 
 
 def requests(topic_id: bytes) -> list[tuple[Message, type[Message], int]]:
@@ -197,7 +197,7 @@ def test_nothing_asked_is_nothing_answered(outside: Outside, number: int) -> Non
         assert outside.state.client.call(request, version, response).results == []  # type: ignore[attr-defined]
 
 
-# Coordinators that cannot answer
+# -- coordinators that cannot answer
 
 
 def test_before_there_is_a_coordinator() -> None:

@@ -90,7 +90,7 @@ class World:
         }
 
 
-# Descriptions
+# -- descriptions
 
 
 def test_described() -> None:
@@ -190,7 +190,7 @@ def test_producers_of_no_partition(topic: str, partition: int, error: ErrorCode)
     assert World().producers(topic, partition).error_code == error
 
 
-# Markers past the coordinator
+# -- markers past the coordinator
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -245,7 +245,7 @@ def test_no_markers() -> None:
     assert World().client.call(WriteTxnMarkersRequest(), 2, WriteTxnMarkersResponse).markers == []
 
 
-# transaction.version
+# -- transaction.version
 
 
 @pytest.mark.parametrize(("level", "value_versions"), [(0, {0}), (1, {1}), (2, {1})])

@@ -82,7 +82,7 @@ class World:
         self.client = self.world.connect()
 
 
-# The whole way
+# -- the whole way
 
 
 @pytest.mark.parametrize("versions", PROFILES)
@@ -211,7 +211,7 @@ def test_what_is_not_served() -> None:
     assert HANDLERS[ApiKey.INIT_PRODUCER_ID].served.last == 5
 
 
-# Producing
+# -- producing
 
 
 @pytest.mark.parametrize("version", range(3, 13))
@@ -360,7 +360,7 @@ def test_plain_producers_beside_a_transaction() -> None:
     assert world.stable()
 
 
-# Empty transactions
+# -- empty transactions
 
 
 def test_ending_nothing() -> None:
@@ -382,7 +382,7 @@ def test_a_partition_without_records_gets_its_marker_all_the_same() -> None:
     assert world.markers() == [COMMIT]
 
 
-# Offsets
+# -- offsets
 
 
 @pytest.mark.parametrize("versions", PROFILES)
@@ -454,7 +454,7 @@ def test_offsets_of_a_member_that_is_none() -> None:
     assert producer.commit_offsets("", {("a", 0): 7}) == [ErrorCode.INVALID_GROUP_ID]
 
 
-# Fencing an open transaction, and timeouts
+# -- fencing an open transaction, and timeouts
 
 
 @pytest.mark.parametrize("versions", PROFILES)
@@ -507,7 +507,7 @@ def test_ids_that_nobody_uses_are_forgotten() -> None:
     assert producer.abort() is ErrorCode.INVALID_PRODUCER_ID_MAPPING
 
 
-# Crashes and disks
+# -- crashes and disks
 
 
 def test_an_open_transaction_outlives_a_crash() -> None:

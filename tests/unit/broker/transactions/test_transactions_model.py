@@ -83,7 +83,7 @@ class Model:
         self.numbers = 0
         self.reached: Counter[str] = Counter()
 
-    # Steps
+    # -- steps
 
     def step(self) -> None:
         client = self.rng.choice(list(self.clients.values()))
@@ -220,7 +220,7 @@ class Model:
     def wait(self, client: Client) -> None:
         self.world.clock.advance(self.rng.choice([10, 1_000, 20_000, 90_000]))
 
-    # The judge: the files, batch by batch
+    # -- the judge: the files, batch by batch
 
     def values(self, topic: str, partition: int) -> set[bytes]:
         return {value for batch in self.batches(topic, partition) for value in batch[3]}

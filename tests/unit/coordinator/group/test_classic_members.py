@@ -232,7 +232,7 @@ def test_a_member_of_kip_848_does_not_wait_for_its_classic_self_and_the_other_wa
     assert {"successor", old}.isdisjoint(world.group.members)
 
 
-# Time
+# -- time
 
 
 def test_a_silent_member_is_out_after_its_session_timeout() -> None:
@@ -318,7 +318,7 @@ def test_a_restart_does_not_forget_that_a_member_has_to_join_again() -> None:
     assert one not in world.group.members
 
 
-# LeaveGroup
+# -- LeaveGroup
 
 
 def test_members_leave_by_any_of_their_names() -> None:

@@ -69,7 +69,7 @@ def initialized(start_offset: int = -1, **settings: int) -> World:
     return world
 
 
-# Initialize
+# -- initialize
 
 
 def test_initialize_writes_a_snapshot_with_epoch_0() -> None:
@@ -140,7 +140,7 @@ def test_initialize_resets_the_leader_epoch_but_not_the_fence() -> None:
     assert world.shard.read(KEY, 6).response.error is ErrorCode.FENCED_LEADER_EPOCH
 
 
-# Fencing: who is refused at which epoch, after Initialize at state epoch 5 and a Read at leader epoch 3
+# -- fencing: who is refused at which epoch, after Initialize at state epoch 5 and a Read at leader epoch 3
 
 Attempt = Callable[[World], CoordinatorResult[Any]]
 
@@ -200,7 +200,7 @@ def test_a_write_never_raises_the_stored_epochs() -> None:
     assert world.write(start=0, count=0, state_epoch=2, leader_epoch=0).code is ErrorCode.NONE
 
 
-# Unknown partitions and states
+# -- unknown partitions and states
 
 
 def test_what_never_was_initialised_cannot_be_read_or_written() -> None:
@@ -270,7 +270,7 @@ def test_a_start_offset_that_means_nothing_is_an_invalid_request() -> None:
     assert world.write(start=-2).code is ErrorCode.INVALID_REQUEST
 
 
-# Read
+# -- read
 
 
 @pytest.mark.parametrize("count", [-1, -2, -(2**31)])
@@ -296,7 +296,7 @@ def test_a_read_with_the_known_leader_epoch_writes_nothing() -> None:
     assert initialized().shard.read(KEY, 0).records == ()
 
 
-# Write: KIP-932's worked example
+# -- write: KIP-932's worked example
 
 
 def test_the_worked_example_of_the_kip() -> None:
@@ -385,7 +385,7 @@ def test_a_write_that_would_not_fit_into_one_record_is_refused() -> None:
     assert world.write(*many, start=0).code is ErrorCode.UNKNOWN_SERVER_ERROR
 
 
-# Snapshots
+# -- snapshots
 
 
 def test_every_so_many_updates_a_snapshot_is_written() -> None:
@@ -448,7 +448,7 @@ def test_an_initialisation_does_not_reset_the_update_count() -> None:
     assert isinstance(world.last_value(), ShareSnapshotValue)
 
 
-# Cold snapshots
+# -- cold snapshots
 
 
 def test_a_state_without_snapshot_for_an_interval_gets_one_that_keeps_its_creation_time() -> None:
@@ -483,7 +483,7 @@ def test_cold_snapshots_come_in_batches_that_fit() -> None:
     assert sizes == [2, 2, 1]
 
 
-# Deletion
+# -- deletion
 
 
 def test_delete_writes_a_tombstone_and_forgets_everything() -> None:
@@ -508,7 +508,7 @@ def test_a_deleted_topic_takes_its_states_with_it() -> None:
     assert world.shard.share_partitions() == [other]
 
 
-# Replay
+# -- replay
 
 
 def test_an_update_without_its_snapshot_becomes_the_state() -> None:

@@ -74,7 +74,7 @@ def test_while_markers_are_written_nobody_is_initialized(commit: bool) -> None:
     assert coordinator.init((1, 1)).error is ErrorCode.CONCURRENT_TRANSACTIONS
 
 
-# KIP-360: a producer goes on after an error.
+# -- KIP-360: a producer goes on after an error
 
 
 def test_going_on_raises_the_epoch() -> None:
@@ -134,7 +134,7 @@ def test_going_on_after_the_transaction_was_aborted(version: int) -> None:
     assert coordinator.init((FIRST, epoch)).producer_epoch == epoch + 1
 
 
-# The end of the epochs.
+# -- the end of the epochs
 
 
 def test_the_last_epoch_is_followed_by_a_new_producer_id() -> None:

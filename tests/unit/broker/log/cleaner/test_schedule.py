@@ -30,7 +30,7 @@ def checkpoint(world: LogWorld) -> str:
     return bytes(world.fs.content(f"{DATA}/cleaner-offset-checkpoint")).decode()
 
 
-# When.
+# -- when
 
 
 def test_a_sealed_segment_is_cleaned_at_once_not_after_the_backoff() -> None:
@@ -172,7 +172,7 @@ def test_after_the_backoff_it_looks_again() -> None:
     assert world.logs.cleaner.passes == 1
 
 
-# Coordinators' topics.
+# -- coordinators' topics
 
 
 def coordinator_logs(world: LogWorld) -> LogManager:
@@ -204,7 +204,7 @@ def test_a_coordinators_active_segment_is_sealed_when_most_of_the_log_is_in_it()
     logs.close(clean=True)
 
 
-# Which, and up to where.
+# -- which, and up to where
 
 
 def test_the_dirtiest_log_is_cleaned_first_and_then_the_others() -> None:
@@ -274,7 +274,7 @@ def test_nothing_of_an_open_transaction_is_judged_nor_what_comes_after() -> None
     assert offsets(world)[5:] == list(range(PER_SEGMENT, 4 * PER_SEGMENT + 1))
 
 
-# What ends a pass.
+# -- what ends a pass
 
 
 def busy_world() -> LogWorld:

@@ -428,7 +428,7 @@ def test_a_log_that_apache_kafka_wrote_is_taken_over() -> None:
     assert len(read_all(world.log)) == 11
 
 
-# What was promised.
+# -- what was promised
 
 
 @pytest.mark.parametrize("missing", [0, 4, 8])

@@ -85,7 +85,7 @@ def test_cutting_ranges_out_of_ranges() -> None:
     ]
 
 
-# What is persisted, and what a reload makes of it.
+# -- what is persisted, and what a reload makes of it
 
 
 def test_aborted_records_are_never_written_and_are_found_out_again_after_a_reload() -> None:
@@ -113,7 +113,7 @@ def test_a_marker_is_acquired_and_acknowledged_as_a_gap() -> None:
     assert (partition.start_offset, partition.delivery_complete_count) == (9, 0)
 
 
-# Aborted records and everything else that ends a delivery.
+# -- aborted records and everything else that ends a delivery
 
 
 def test_an_aborted_batch_within_a_larger_one_leaves_it_in_parts() -> None:
@@ -183,7 +183,7 @@ def test_an_aborted_batch_across_the_start_offset() -> None:
     assert partition.start_offset == 6
 
 
-# The isolation level changes while records are out.
+# -- the isolation level changes while records are out
 
 
 def test_records_that_a_member_got_uncommitted_are_taken_from_it() -> None:
@@ -204,7 +204,7 @@ def test_records_that_a_member_got_uncommitted_are_taken_from_it() -> None:
     assert ack(partition, 0, 4, ACCEPT, member="early").error is ErrorCode.NONE  # written down by now
 
 
-# Which batches are aborted.
+# -- which batches are aborted
 
 
 @dataclass(frozen=True)

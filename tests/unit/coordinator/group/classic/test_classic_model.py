@@ -56,7 +56,7 @@ class ClassicGroups(RuleBasedStateMachine):
     def group(self) -> ClassicGroup | None:
         return self.world.log.shard.classic.group(GROUP)
 
-    # What clients do
+    # -- what clients do
 
     @rule(number=clients, offered=st.sampled_from(PROTOCOLS), version=st.sampled_from([0, 3, 4, 8, 9]))
     def join(self, number: int, offered: dict[str, bytes], version: int) -> None:
@@ -150,7 +150,7 @@ class ClassicGroups(RuleBasedStateMachine):
     def is_written(group: ClassicGroup) -> bool:
         return group.state in (ClassicState.STABLE, ClassicState.EMPTY)
 
-    # What they are told
+    # -- what they are told
 
     def receive(self) -> None:
         arrived = [each for each in self.joins if not each[1].waits]
@@ -182,7 +182,7 @@ class ClassicGroups(RuleBasedStateMachine):
             assert response.leader == response.member_id
             assert response.member_id in client.others or response.skip_assignment
 
-    # What must hold
+    # -- what must hold
 
     @invariant()
     def generations_go_up(self) -> None:

@@ -100,7 +100,7 @@ def test_the_first_member_leads_and_is_told_of_all() -> None:
     assert world.group.state is ClassicState.COMPLETING_REBALANCE
 
 
-# The initial delay
+# -- the initial delay
 
 
 def test_the_first_rebalance_waits_for_more_members() -> None:
@@ -142,7 +142,7 @@ def test_without_an_initial_delay_the_first_member_is_answered_at_once() -> None
     assert join.error is ErrorCode.NONE
 
 
-# Rebalances
+# -- rebalances
 
 
 def test_a_new_member_makes_the_others_join_again() -> None:
@@ -246,7 +246,7 @@ def test_a_repeated_join_takes_the_place_of_the_one_that_waits() -> None:
     assert second.error is ErrorCode.NONE
 
 
-# Protocols
+# -- protocols
 
 
 def test_a_member_without_a_common_protocol_is_refused() -> None:
@@ -274,7 +274,7 @@ def test_the_protocol_with_most_votes_among_the_common_ones() -> None:
     assert [join.response.protocol_name for join in joins] == ["c", "c", "c"]
 
 
-# The size of a group
+# -- the size of a group
 
 
 def test_no_more_members_than_group_max_size() -> None:
@@ -303,7 +303,7 @@ def test_a_group_that_is_too_large_after_a_restart_rebalances() -> None:
     assert world.beat(ids[0]) is ErrorCode.REBALANCE_IN_PROGRESS
 
 
-# Details
+# -- details
 
 
 def test_the_member_id_begins_with_the_client_id() -> None:

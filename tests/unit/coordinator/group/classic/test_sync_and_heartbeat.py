@@ -123,7 +123,7 @@ def test_a_silent_leader_is_out_after_its_session() -> None:
     assert world.group.leader_id == other
 
 
-# Heartbeats
+# -- heartbeats
 
 
 def test_heartbeats_prolong_the_session() -> None:

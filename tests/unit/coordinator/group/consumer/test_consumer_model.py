@@ -165,7 +165,7 @@ class Groups(RuleBasedStateMachine):
             assert group.group_epoch >= self.highest_epoch
             self.highest_epoch = group.group_epoch
 
-    # The clients
+    # -- the clients
 
     def send(self, name: str, client: Client, *, says_owned: bool) -> ConsumerGroupHeartbeatResponse:
         owned = self.parts(client.owned) if says_owned or client.lost else None

@@ -98,7 +98,7 @@ def test_patterns_survive_a_restart() -> None:
     assert world.told(world.beat("m1")) is None
 
 
-# Static members.
+# -- static members
 
 
 def test_a_static_member_that_comes_back_has_what_it_had_and_nobody_else_moves() -> None:

@@ -180,7 +180,7 @@ def test_a_group_without_members_stays_a_consumer_group_until_somebody_comes() -
     assert (world.kind, world.group.is_empty) == ("consumer", True)
 
 
-# A static member that comes back with the classic protocol
+# -- a static member that comes back with the classic protocol
 
 
 def test_the_last_of_them_comes_back_with_the_classic_protocol_and_nothing_moves() -> None:

@@ -92,7 +92,7 @@ class MixedWorld(ConsumerWorld):
         kind = self.log.shard.group_kind(GROUP)
         return None if kind is None else kind.value
 
-    # Requests of members of the classic protocol
+    # -- requests of members of the classic protocol
 
     def ask_join(
         self,
@@ -183,7 +183,7 @@ class MixedWorld(ConsumerWorld):
         response = self.log.run(self.log.shard.classic_protocol.leave(request, self.time.now_ms))
         return [ErrorCode(member.error_code) for member in response.members]
 
-    # Groups
+    # -- groups
 
     def stable_classic(self, *parts: Parts, statics: Sequence[str | None] = ()) -> list[str]:
         """A Stable classic group whose members have these partitions; their ids. Static ones by their instance ids."""

@@ -18,7 +18,7 @@ from tests.unit.coordinator.group.share.world import CLIENT
 T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)
 
 
-# Groups without members
+# -- groups without members
 
 
 def test_a_commit_without_a_group_makes_a_simple_one() -> None:
@@ -60,7 +60,7 @@ def test_metadata_is_measured_as_java_does() -> None:
     }
 
 
-# Groups with members
+# -- groups with members
 
 
 def test_a_member_commits_under_its_generation() -> None:
@@ -103,7 +103,7 @@ def test_a_share_group_has_no_offsets_of_this_sort() -> None:
     assert world.delete(T0) is ErrorCode.GROUP_ID_NOT_FOUND
 
 
-# Fetching
+# -- fetching
 
 
 def test_what_was_not_committed_is_no_error() -> None:
@@ -159,7 +159,7 @@ def test_who_wants_stable_offsets_is_told_of_open_transactions() -> None:
     assert world.fetch([T0], stable=True) == {T0: (9, -1, "", NONE)}
 
 
-# Deleting
+# -- deleting
 
 
 def test_offsets_are_deleted_one_by_one() -> None:
@@ -221,7 +221,7 @@ def test_a_deleted_group_takes_its_offsets_along() -> None:
         world.log.reload()
 
 
-# Topics
+# -- topics
 
 
 def test_a_deleted_topic_takes_its_offsets_along() -> None:

@@ -30,7 +30,7 @@ def keys(topic_id: bytes, *partitions: int) -> tuple[SharePartitionKey, ...]:
     return tuple(SharePartitionKey(GROUP, topic_id, partition) for partition in partitions)
 
 
-# Describe and list
+# -- describe and list
 
 
 def test_describe() -> None:
@@ -85,7 +85,7 @@ def test_list_filters_by_state_and_type_whatever_the_case() -> None:
     assert world.shard.list_groups(states=["Dead"]).response == []
 
 
-# Delete group
+# -- delete group
 
 
 def test_a_group_with_members_cannot_be_deleted() -> None:
@@ -161,7 +161,7 @@ def test_a_deleted_group_begins_anew() -> None:
     assert len(world.initialized) == 2
 
 
-# Alter offsets
+# -- alter offsets
 
 
 def test_altering_offsets_initialises_at_the_current_group_epoch() -> None:
@@ -228,7 +228,7 @@ def test_only_an_empty_groups_offsets_can_be_altered() -> None:
     assert world.shard.share.begin_alter_offsets("", {}, 0).response.error.code is ErrorCode.INVALID_GROUP_ID
 
 
-# Delete offsets
+# -- delete offsets
 
 
 def test_deleting_offsets_takes_two_stages() -> None:

@@ -14,7 +14,7 @@ from shareq.protocol.errors import ErrorCode
 from tests.unit.coordinator.group.share.world import GROUP, GroupWorld
 from tests.unit.coordinator.support import START_WALL_MS, Topics, topic_id_of
 
-# Admission
+# -- admission
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_group_share_max_groups_limits_new_groups_only() -> None:
     assert world.beat("b", 0, ["t"]).error is ErrorCode.NONE
 
 
-# The first assignment
+# -- the first assignment
 
 
 def test_the_first_heartbeat_of_a_fresh_group_brings_the_partitions() -> None:
@@ -180,7 +180,7 @@ def test_the_second_member_gets_its_share_at_once() -> None:
     assert len(world.initialized) == 2
 
 
-# When initialisation is not immediate, or fails
+# -- when initialisation is not immediate, or fails
 
 
 def test_a_failed_initialisation_is_tried_again_by_the_next_heartbeat() -> None:
@@ -250,7 +250,7 @@ def test_a_crash_between_the_phases_leaves_no_member_without_target() -> None:
     assert world.beat("b", 0, ["u"]).assignment == {"u": [0]}
 
 
-# Heartbeats of others between the phases
+# -- heartbeats of others between the phases
 
 
 def test_members_that_join_together_all_get_their_partitions_in_the_first_answer() -> None:
@@ -318,7 +318,7 @@ def test_the_session_of_a_joining_member_runs_from_its_first_phase() -> None:
     assert world.group.state_name == "Empty"
 
 
-# Member epochs
+# -- member epochs
 
 
 def test_the_epoch_table() -> None:
@@ -360,7 +360,7 @@ def test_a_full_request_is_answered_in_full() -> None:
     assert world.beat("a", 2).assignment is None
 
 
-# Subscriptions
+# -- subscriptions
 
 
 def test_a_changed_subscription_moves_partitions_in_one_answer() -> None:
@@ -429,7 +429,7 @@ def test_a_member_may_unsubscribe_from_everything() -> None:
     assert (answer.epoch, answer.assignment) == (3, {})
 
 
-# Topics that change
+# -- topics that change
 
 
 def test_a_deleted_topic_is_taken_from_everybody() -> None:
@@ -474,7 +474,7 @@ def test_what_is_initialised_is_never_initialised_again() -> None:
     assert len(world.initialized) == 2
 
 
-# Leaving, sessions, restarts
+# -- leaving, sessions, restarts
 
 
 def test_leaving() -> None:

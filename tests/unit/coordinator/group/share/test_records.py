@@ -111,7 +111,7 @@ def test_a_value_version_out_of_range_is_malformed() -> None:
         GROUP_SERDE.decode(bytes.fromhex("000b 0002 6731"), bytes.fromhex("0001 00000005 fffffffffffffffe 00"))
 
 
-# Replay
+# -- replay
 
 
 def replayed(*log: CoordinatorRecord) -> dict[str, Group]:
