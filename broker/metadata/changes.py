@@ -2,12 +2,12 @@
 
 A commit is a list of changes of which all or none happen. When `commit` has returned, the changes survive a power
 loss; when it raised, none of them happened; a process that dies inside it finds one or the other at its next start.
-`broker.sqlite_db.SqliteMetaDb` is the real one, `MemoryMetaDb` is for simulations and tests.
+`sqlite.SqliteMetaDb` is the real one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from shareq.broker.security.acls import Acl
@@ -194,36 +194,3 @@ class MetaDb(Protocol):
 
     def close(self) -> None:
         """Release the database. Harmless the second time."""
-
-
-class MemoryMetaDb:
-    """A database in memory that outlives the broker object using it, as a disk outlives a process.
-
-    `before_commit`, if set, is called with the changes first: raising OSError there is a failed commit, raising
-    anything else is the process dying before it. `after_commit` is the same just after the commit became durable.
-    """
-
-    def __init__(self) -> None:
-        self._state = MetaState()
-        self.commits = 0
-        self.before_commit: Callable[[Sequence[MetaChange]], None] | None = None
-        self.after_commit: Callable[[Sequence[MetaChange]], None] | None = None
-
-    def load(self) -> MetaState:
-        return self._state.copy()
-
-    def commit(self, changes: Sequence[MetaChange]) -> None:
-        if self.before_commit is not None:
-            self.before_commit(changes)
-        for change in changes:
-            self._state.apply(change)
-        self.commits += 1
-        if self.after_commit is not None:
-            self.after_commit(changes)
-
-    def clear(self) -> None:
-        """Have nothing in it, as if its file were removed."""
-        self._state = MetaState()
-
-    def close(self) -> None:
-        pass

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from devtools.clients.wire import decode_response
 from devtools.in_memory.mem_fs import CrashModel, MemFs
+from devtools.in_memory.memory_meta_db import MemoryMetaDb
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.foundation.environment import Environment
-from shareq.broker.metadata.changes import MemoryMetaDb
 from shareq.broker.metadata.store import NewTopic
 from shareq.broker.network.connection import Buffer, Connection, ConnectionLimits
 from shareq.broker.services import Services

@@ -11,6 +11,7 @@ from random import Random
 from typing import Final
 
 from devtools.in_memory.mem_fs import CrashModel, MemFs
+from devtools.in_memory.memory_meta_db import MemoryMetaDb
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.data_folder.comparison import Verdict
 from shareq.broker.data_folder.journal import JournalFile
@@ -20,7 +21,6 @@ from shareq.broker.data_folder.marker import MARKER_FILE
 from shareq.broker.data_folder.opening import DataFolder, open_data_folder
 from shareq.broker.data_folder.ownership import look_at_folder
 from shareq.broker.foundation.environment import Environment
-from shareq.broker.metadata.changes import MemoryMetaDb
 from shareq.protocol.primitives import uuid_to_text
 from tests.simulation.ledger import InvariantBroken
 from tests.support.fakes.memory_record import MemoryRecord

@@ -13,6 +13,7 @@ from random import Random
 from typing import Final
 
 from devtools.in_memory.mem_fs import CrashModel, MemFs, SimulatedCrash
+from devtools.in_memory.memory_meta_db import MemoryMetaDb
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
@@ -22,7 +23,6 @@ from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.manager import DamagedFolderError
 from shareq.broker.log.partition_log import PartitionLog
-from shareq.broker.metadata.changes import MemoryMetaDb
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.broker.services import Services
 from shareq.broker.share.core.partition import SharePartition

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from devtools.in_memory.memory_meta_db import MemoryMetaDb
 from shareq.broker.data_folder.comparison import Found, found_in_database
-from shareq.broker.metadata.changes import MemoryMetaDb, MetaDb
+from shareq.broker.metadata.changes import MetaDb
 
 
 class MemoryRecord:

@@ -12,13 +12,13 @@ from importlib import import_module
 from random import Random
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from devtools.in_memory.memory_meta_db import MemoryMetaDb
 from shareq.broker.config.admin import ConfigAdmin
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.service import ConfigService
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.environment import Clock, Environment, Fs
-from shareq.broker.metadata.changes import MemoryMetaDb
 from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.network.connection import Connection
 from shareq.broker.topics.endpoint import Endpoint

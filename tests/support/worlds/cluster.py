@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from devtools.in_memory.memory_meta_db import MemoryMetaDb
 from devtools.in_memory.mock_transport import BrokerWorld
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.foundation.pending import Pending, completed
-from shareq.broker.metadata.changes import MemoryMetaDb
 from shareq.broker.share.core.effects import StateBatch, WriteState
 from shareq.broker.share.persister import PersistedState
 from shareq.broker.topics.leaders import Leader

@@ -7,6 +7,7 @@ from random import Random
 from typing import Final
 
 from devtools.in_memory.mem_fs import MemFs
+from devtools.in_memory.memory_meta_db import MemoryMetaDb
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.data_folder.comparison import CLUSTER_ID, DIGEST, NUMBER
 from shareq.broker.data_folder.digest import digest_of
@@ -27,7 +28,7 @@ from shareq.broker.log.segments.segment import INDEX_SUFFIX, LOG_SUFFIX, SNAPSHO
 from shareq.broker.log.segments.txn_index import TXN_INDEX_SUFFIX, entries_to_bytes
 from shareq.broker.log.settings import LogSettings
 from shareq.broker.maintenance.verify.metadata import Topics
-from shareq.broker.metadata.changes import MemoryMetaDb, PutMeta, PutTopic, TopicRow
+from shareq.broker.metadata.changes import PutMeta, PutTopic, TopicRow
 from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import SHARE_STATE_SERDE, tombstone

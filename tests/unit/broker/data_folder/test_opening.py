@@ -18,13 +18,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from devtools.in_memory.mem_fs import CrashModel, MemFs
+from devtools.in_memory.memory_meta_db import MemoryMetaDb
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.data_folder.marker import Marker, format_marker, parse_marker
 from shareq.broker.data_folder.opening import DataFolder, DataFolderError, open_data_folder
 from shareq.broker.data_folder.sqlite_record import SqliteRecord
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.os_fs import OsFs
-from shareq.broker.metadata.changes import MemoryMetaDb, MetaState, PutAcl, PutConfig, PutScram, ResourceName
+from shareq.broker.metadata.changes import MetaState, PutAcl, PutConfig, PutScram, ResourceName
 from shareq.broker.metadata.store import MetadataStore, NewTopic
 from shareq.broker.security.acls import Acl
 from shareq.broker.security.credentials import CredentialKey, ScramCredential

@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from devtools.in_memory.mem_fs import CrashModel
+from devtools.in_memory.memory_meta_db import MemoryMetaDb
 from shareq.broker.data_folder.comparison import CLUSTER_ID
 from shareq.broker.data_folder.journal import JournalFile
 from shareq.broker.data_folder.kept_twice import look_at_records, open_records
@@ -19,7 +20,7 @@ from shareq.broker.log.settings import LogSettings
 from shareq.broker.maintenance.repair.apply import Choices
 from shareq.broker.maintenance.verify.findings import Level, Report
 from shareq.broker.maintenance.verify.folder import verify_folder
-from shareq.broker.metadata.changes import MemoryMetaDb, PutMeta, PutTopic, TopicRow
+from shareq.broker.metadata.changes import PutMeta, PutTopic, TopicRow
 from tests.support.fakes.memory_record import MemoryRecord
 from tests.support.worlds.folder_on_disk import CLUSTER, DATA, ORDERS, FolderOnDisk, plain
 from tests.support.worlds.log_world import TOPIC, TOPIC_ID, LogWorld, batch_of

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from devtools.in_memory.memory_meta_db import MemoryMetaDb
 from shareq.broker.metadata.changes import (
     DropAcl,
-    MemoryMetaDb,
     MetaChange,
     MetaDb,
     PutAcl,

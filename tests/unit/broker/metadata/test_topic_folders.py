@@ -13,12 +13,13 @@ from typing import Final
 import pytest
 
 from devtools.in_memory.mem_fs import CrashModel, MemFs, SimulatedCrash
+from devtools.in_memory.memory_meta_db import MemoryMetaDb
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import AppendInfo, Origin
 from shareq.broker.log.settings import LogSettings
-from shareq.broker.metadata.changes import MemoryMetaDb, MetaChange
+from shareq.broker.metadata.changes import MetaChange
 from shareq.broker.metadata.store import MetadataStore, NewTopic
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode

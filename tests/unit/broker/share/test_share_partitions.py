@@ -7,12 +7,13 @@ from random import Random
 import pytest
 
 from devtools.in_memory.mem_fs import MemFs
+from devtools.in_memory.memory_meta_db import MemoryMetaDb
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.log.partition_log import Origin
-from shareq.broker.metadata.changes import MemoryMetaDb, PutConfig, ResourceName
+from shareq.broker.metadata.changes import PutConfig, ResourceName
 from shareq.broker.metadata.store import NewTopic
 from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.broker.share.core.effects import StateBatch

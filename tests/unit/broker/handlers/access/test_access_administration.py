@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from devtools.in_memory.memory_meta_db import MemoryMetaDb
 from devtools.in_memory.mock_transport import BrokerWorld
-from shareq.broker.metadata.changes import DropAcl, MemoryMetaDb, PutAcl, PutScram
+from shareq.broker.metadata.changes import DropAcl, PutAcl, PutScram
 from shareq.broker.metadata.sqlite import SqliteMetaDb
 from shareq.broker.security.credentials import CredentialKey
 from shareq.broker.security.scram_keys import credential_from_salted
