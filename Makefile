@@ -11,7 +11,7 @@ WITHIN := $(RUN) scripts/within.py
 SPARK_BIN   := .venv-spark/bin
 SPARK_READY := .venv-spark/.ready
 SPARK_RUN   := $(SPARK_BIN)/python
-# Not empty where PYTHON is given and is another one than that of the environment, which is made anew then.
+# Not empty where PYTHON is given and is another one than that of the environment, which is made again then.
 another     = $(if $(PYTHON),$(shell test "$$("$(PYTHON)" -V 2>&1)" = "$$($(1) -V 2>&1)" || echo --clear))
 CLEAR       := $(call another,$(RUN))
 SPARK_CLEAR := $(call another,$(SPARK_RUN))

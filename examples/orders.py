@@ -6,7 +6,7 @@ from kafka.admin import ConfigResource, KafkaAdminClient
 BROKER = "127.0.0.1:9092"
 
 admin = KafkaAdminClient(bootstrap_servers=BROKER)
-# A new share group starts at the end of its topics unless told otherwise.
+# A new share group starts at the end of its topics unless configured otherwise.
 admin.alter_configs([ConfigResource("GROUP", "packers", {"share.auto.offset.reset": "earliest"})])
 admin.close()
 
@@ -22,7 +22,7 @@ while done < 3:
     for message in consumer.poll(5):
         order, attempt = (message.value() or b"").decode(), message.delivery_count()
         if order == "a broken vase":
-            verdict = AcknowledgeType.REJECT  # nobody can work on it: never again
+            verdict = AcknowledgeType.REJECT  # no one can work on it: never again
         elif order == "pears" and attempt == 1:
             verdict = AcknowledgeType.RELEASE  # not now: to any consumer of the group
         else:
