@@ -237,7 +237,7 @@ class Connection:
 def open_connection(
     address: Address, name: str, config: ClientConfig, context: ssl.SSLContext | None, deadline: float, clock: Clock
 ) -> Connection:
-    """Connect, shake hands, log in, by the deadline. `name` says in errors who it is.
+    """Connect, shake hands, log in, by the deadline. `name` is what errors call the broker.
 
     Raises Unreachable, AuthenticationFailed, UnsupportedApi, BrokerError.
     """

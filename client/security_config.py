@@ -60,7 +60,7 @@ class TlsConfig:
     """How to talk TLS. `versions` are the ones that may be used, in Java's names."""
 
     trusted: Pem | None = None
-    """None: whom this machine trusts."""
+    """None: the authorities that this machine trusts."""
     certificate: Pem | None = None
     """Our own, with its chain; None if the broker asks for none."""
     key: Pem | None = None

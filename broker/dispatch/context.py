@@ -33,7 +33,7 @@ class RequestContext:
         return authorizer.allows(connection.principal, connection.client_host, right.operation, right.kind, name)
 
     def lacking(self, right: Right, names: Iterable[str]) -> set[str]:
-        """Those of the names on which who asks does not have the right."""
+        """Those of the names on which the client does not have the right."""
         if self.services.authorizer is None:
             return set()
         return {name for name in names if not self.may(right, name)}

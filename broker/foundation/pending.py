@@ -37,7 +37,7 @@ class Pending(Generic[T]):
         return cast(T, self._value)
 
     def complete(self, value: T) -> None:
-        """Set the value and call everyone who waits. RuntimeError the second time."""
+        """Set the value and call all callbacks. RuntimeError the second time."""
         if self._value is not _UNSET:
             raise RuntimeError("a pending answer was completed twice")
         self._value = value

@@ -54,7 +54,7 @@ class MetricsEndpoint:
         self._server = await asyncio.start_server(self._serve, sock=bound, limit=MAX_HEAD_BYTES, backlog=BACKLOG)
 
     async def close(self) -> None:
-        """Stop listening and cut off who is being served. Harmless the second time."""
+        """Stop listening and cut off the scrapers being served. Harmless the second time."""
         server, self._server = self._server, None
         if server is None:
             return

@@ -135,7 +135,7 @@ class Connection:
     """What the broker knows of a client connection.
 
     `handler_for` is called once and returns what handles this connection's frames.
-    `principal` is who the client has shown to be, as TYPE:NAME; `gate` stands before the handler while that has to be
+    `principal` is what the client has shown to be, as TYPE:NAME; `gate` stands before the handler while that has to be
     watched.
     `since_ns` is when the requests that are being handled were taken up, by `now_ns`.
     Everything runs on the loop's thread. Logs why it closes, once.

@@ -55,7 +55,7 @@ ANSWER_IN_FLIGHT_S: Final = 5.0  # how long a stop waits for clients that do not
 class Server:
     """A broker and its listeners on one event loop.
 
-    With a `metrics` address, its metrics are served there. `new_users` are added who are not known yet.
+    With a `metrics` address, its metrics are served there. Those of `new_users` that do not exist yet are added.
     """
 
     def __init__(

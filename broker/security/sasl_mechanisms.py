@@ -74,7 +74,7 @@ class ScramExchange:
     def __init__(
         self, mechanism: str, find: Callable[[str], ScramCredential], nonce: str, *, again: bool = False
     ) -> None:
-        from scramp import ScramMechanism  # a tenth of a second: only who has SCRAM users pays for it
+        from scramp import ScramMechanism  # a tenth of a second: only a broker with SCRAM users pays for it
 
         def credential(user: str) -> tuple[bytes, bytes, bytes, int]:
             self._name = user

@@ -252,7 +252,7 @@ class SharePartitionManager:
             self.counters.end(list(self.counters.partitions))
 
     def forget_all(self) -> None:
-        """Share groups were switched off: drop every share partition, and answer who waits."""
+        """Share groups were switched off: drop every share partition, and answer waiting requests."""
         self.finish_waiting()
         for leader in list(self._leaders.values()):
             self._drop(leader, LeaderState.FENCED)

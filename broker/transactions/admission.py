@@ -99,8 +99,8 @@ class TransactionAdmission:
     def _ask(self, writer: Writer, partitions: list[TopicPartition]) -> Pending[dict[TopicPartition, ErrorCode]]:
         if not partitions or not (writer.adds or self._verifies()):
             return completed({})
-        who = (writer.transactional_id, *writer.producer)
+        identity = (writer.transactional_id, *writer.producer)
         if writer.adds:
-            added = self._coordinator.add_partitions(*who, partitions, _CLIENT_VERSION)
+            added = self._coordinator.add_partitions(*identity, partitions, _CLIENT_VERSION)
             return added.then(lambda error: dict.fromkeys(partitions, error))
-        return self._coordinator.verify_partitions(*who, partitions)
+        return self._coordinator.verify_partitions(*identity, partitions)

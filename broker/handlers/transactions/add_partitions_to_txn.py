@@ -78,15 +78,15 @@ def _of_transaction(
 ) -> Pending[AddPartitionsToTxnResult]:
     topics = transaction.topics
     partitions = _partitions(topics)
-    who = (transaction.transactional_id, transaction.producer_id, transaction.producer_epoch)
+    identity = (transaction.transactional_id, transaction.producer_id, transaction.producer_epoch)
     coordinator = ctx.services.transactions.coordinator
     problems = _problems(ctx, partitions, frozenset())
     if problems:
         errors: Pending[dict[TopicPartition, ErrorCode]] = completed(problems)
     elif transaction.verify_only:
-        errors = coordinator.verify_partitions(*who, partitions)
+        errors = coordinator.verify_partitions(*identity, partitions)
     else:
-        added = coordinator.add_partitions(*who, partitions, _BROKERS_CLIENT_VERSION)
+        added = coordinator.add_partitions(*identity, partitions, _BROKERS_CLIENT_VERSION)
         errors = added.then(lambda error: _same(topics, error))
     return errors.then(lambda each: AddPartitionsToTxnResult(transaction.transactional_id, _rows(topics, each)))
 

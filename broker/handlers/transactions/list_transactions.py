@@ -43,7 +43,7 @@ def handle(
 def _matcher(pattern: str | None) -> Callable[[str], bool] | ErrorCode | None:
     if not pattern:
         return None
-    import re2  # only who filters by a pattern needs it
+    import re2  # only a filter by pattern needs it
 
     options = re2.Options()
     options.log_errors = False

@@ -212,7 +212,7 @@ def _clean_stop(fs: Fs, data_dir: str, report: Report, *, from_format_1: bool) -
 
 
 def _check_reserve(fs: Fs, data_dir: str, report: Report) -> None:
-    """Its content means nothing, and it may be missing: what a full disk has taken, or who wants none."""
+    """Its content means nothing, and it may be missing: a full disk has taken it, or it is configured away."""
     if fs.exists(f"{data_dir}/{RESERVE_FILE}"):
         report.files += 1
         if not fs.is_file(f"{data_dir}/{RESERVE_FILE}"):

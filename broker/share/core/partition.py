@@ -1,4 +1,4 @@
-"""The leader of one share partition: which records are in flight, with whom, and how their delivery ends (KIP-932).
+"""The leader of one share partition: records in flight, the members that have them, the end of a delivery (KIP-932).
 
 Pure: time is an argument, timers are data, effects are returned. The rules are Apache Kafka 4.3.1's; they live in the
 modules beside this one, and this class puts them together.

@@ -37,7 +37,7 @@ def _member_was_silent(group: ClassicGroup, member_id: str, turn: Turn) -> None:
 
 
 def _sync_time_is_over(group: ClassicGroup, turn: Turn) -> None:
-    """Those of the generation who have not asked for their assignment are out."""
+    """Members of the generation that have not asked for their assignment are out."""
     missing = sorted(group.pending_syncs)
     if not missing or not group.has_generation:
         return

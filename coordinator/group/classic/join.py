@@ -98,7 +98,7 @@ def join(group: ClassicGroup, joining: Joining, turn: Turn) -> None:
 
 
 def _has_room(group: ClassicGroup, member_id: str, max_size: int) -> bool:
-    """`group.max.size` may have been lowered: then those who join a rebalance first are in."""
+    """`group.max.size` may have been lowered: then the members that join a rebalance first are in."""
     if group.state is ClassicState.EMPTY:
         return True
     if group.state is ClassicState.PREPARING_REBALANCE:

@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 def leave(group: ClassicGroup, members: list[MemberIdentity], turn: Turn) -> LeaveGroupResponse:
-    """Each member by itself; those who are left rebalance once. Errors of a member: UNKNOWN_MEMBER_ID,
+    """Each member by itself; those that are left rebalance once. Errors of a member: UNKNOWN_MEMBER_ID,
     FENCED_INSTANCE_ID.
     """
     results = [_leave(group, member, turn) for member in members]

@@ -14,7 +14,7 @@ _MEMBER_EPOCHS_FROM_VERSION: Final = 9
 
 
 def commit_error(group: ConsumerGroup, request: OffsetCommitRequest, version: int | None) -> ErrorCode:
-    """Whether an OffsetCommit is accepted. `version` None: it is that of a transaction, which need not say who commits.
+    """Whether an OffsetCommit is accepted. `version` None: it is that of a transaction, which need not name the member.
 
     A member's epoch has to be its present one, or one in which it had every partition already. Errors:
     UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH; UNSUPPORTED_VERSION for a member that commits without an epoch. For a member

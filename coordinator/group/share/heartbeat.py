@@ -352,7 +352,7 @@ def _interval_is_over(draft: _Draft) -> bool:
 
 
 def _retarget(draft: _Draft, initialized: TopicsById) -> Assignment:
-    """A new target for everyone; records for those it changed. Returns this member's."""
+    """A new target for every member; records for those it changed. Returns this member's."""
     group = draft.group
     topic_ids = draft.existing_topic_ids()
     assignable = {t: initialized[t].partitions for t in topic_ids.values() if t in initialized}
