@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 
 import pytest
 
 from devtools.clients.state_rpcs import StateCaller
 from devtools.in_memory.mock_transport import DATA, BrokerWorld
+from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import share_acknowledge, share_fetch
+from shareq.protocol.generated.produce import ProduceResponse
 from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
 from shareq.protocol.generated.share_fetch import PartitionData, ShareFetchRequest, ShareFetchResponse
 from tests.interop.support.share_wire import begin_at
-from tests.support.clients.share_client import (
+from tests.support.mock_transport import DATA, BrokerWorld
+from tests.support.requests import batch, produce_request
+from tests.support.share_client import (
     ACCEPT,
     GAP,
     REJECT,
@@ -159,6 +164,51 @@ def test_what_cannot_be_read_is_told_and_given_out_later() -> None:
     assert fetch_errors(member.fetch()) == {queue.place: ErrorCode.KAFKA_STORAGE_ERROR}
     queue.world.fs.fail_reads = False
     assert acquired_of(member.fetch()) == [(0, 9, 1)]
+
+
+def test_a_log_that_is_offline_after_a_failed_sync() -> None:
+    """Nothing more of it is given out; what was acquired before is acknowledged, as its state is in another log."""
+    queue = Queue(log_flush_interval_messages="1")
+    member = queue.holding()
+    failing_disk(queue.world, "sync", "/t-0/")
+    refused = queue.world.connect().call(produce_request(batch(b"v"), topic="t"), 9, ProduceResponse)
+    assert refused.responses[0].partition_responses[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    queue.world.fs.fail = None
+    part = only(member.fetch(acks={queue.place: [(0, 4, ACCEPT)]}))
+    assert (part.error_code, part.acknowledge_error_code) == (ErrorCode.KAFKA_STORAGE_ERROR, NONE)
+    assert part.acquired_records == []
+    assert member.acknowledge(queue.place, (5, 9, ACCEPT)) == NONE
+    assert acquired_of(member.fetch(queue.other)) == [(0, 9, 1)], "of the other partition"
+
+
+@pytest.mark.parametrize("kind", ["write", "sync"])
+def test_acknowledgements_whose_state_cannot_be_written(kind: str) -> None:
+    """COORDINATOR_NOT_AVAILABLE, as by Apache Kafka 4.3.1, where no KAFKA_STORAGE_ERROR of the state's log gets past
+    its coordinator. The member holds the records as before.
+    """
+    queue = Queue(log_flush_interval_messages="1")
+    member = queue.holding()
+    failing_disk(queue.world, kind, SHARE_GROUP_STATE)
+    assert member.acknowledge(queue.place, (0, 4, ACCEPT)) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    part = only(member.fetch(acks={queue.place: [(5, 9, ACCEPT)]}))
+    assert (part.error_code, part.acknowledge_error_code) == (NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    assert part.acquired_records == []
+    queue.world.fs.fail = None
+    if kind == "sync":  # what such a log has in its files is known after a start alone
+        assert member.acknowledge(queue.place, (0, 9, ACCEPT)) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+        queue.world.restart()
+        member.reconnect()
+        assert member.acquire(queue.place) == [(0, 9, 1)]
+    assert member.acknowledge(queue.place, (0, 9, ACCEPT)) == NONE
+    queue.world.restart()
+    member.reconnect()
+    assert member.acquire(queue.other) == [(0, 9, 1)]
+    assert acquired_of(member.fetch(queue.place)) == []
+
+
+def failing_disk(world: BrokerWorld, kind: str, where: str) -> None:
+    """Every operation of the kind on a path with `where` in it fails from now on."""
+    world.fs.fail = lambda done, path: OSError(errno.EIO, "no") if done == kind and where in path else None
 
 
 def test_a_damaged_batch_is_told_and_never_given_out() -> None:

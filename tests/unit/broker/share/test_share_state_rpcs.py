@@ -22,6 +22,9 @@ from shareq.protocol.generated import (
 )
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from shareq.protocol.primitives import Message, uuid_to_text
+from tests.support.mock_transport import BrokerWorld
+from tests.support.share_client import ShareClient, append, from_the_start
+from tests.support.state_rpcs import StateCaller
 
 AVAILABLE, ACKNOWLEDGED, ARCHIVED = 0, 2, 4
 NONE, INVALID_REQUEST = ErrorCode.NONE, ErrorCode.INVALID_REQUEST
@@ -166,21 +169,41 @@ def requests(topic_id: bytes) -> list[tuple[Message, type[Message], int]]:
     ]
 
 
-@pytest.mark.parametrize("number", range(5))
-def test_each_partition_has_its_own_row(outside: Outside, number: int) -> None:
-    """Named twice, it is answered once."""
+@pytest.mark.parametrize(
+    ("number", "unknown"),
+    [
+        (0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),  # initialize
+        (1, INVALID_REQUEST),  # write: looks for the state first, and there is none
+        (2, INVALID_REQUEST),  # read: the same
+        (3, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),  # summary
+        (4, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),  # delete
+    ],
+)
+def test_each_partition_has_its_own_row(outside: Outside, number: int, unknown: ErrorCode) -> None:
+    """Named twice, it is answered once. A row with an error has words for it, one without has none."""
     for request, response, version in requests(outside.topic_id)[: number + 1]:
         answer = outside.state.client.call(request, version, response)
-    rows = {
-        (topic.topic_id, row.partition): row.error_code
+    found = [
+        (topic.topic_id, row.partition, row.error_code, bool(row.error_message))
         for topic in answer.results  # type: ignore[attr-defined]
         for row in topic.partitions
-    }
-    assert len([row for topic in answer.results for row in topic.partitions]) == 3  # type: ignore[attr-defined]
-    assert rows.pop((outside.topic_id, 0)) == NONE
-    unknown = {INVALID_REQUEST, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
-    assert rows.keys() == {(outside.topic_id, 9), (UNKNOWN_ID, 0)}
-    assert unknown.issuperset(rows.values())
+    ]
+    expected = [(outside.topic_id, 0, NONE, False), (outside.topic_id, 9, unknown, True), (UNKNOWN_ID, 0, unknown, True)]
+    assert sorted(found) == sorted(expected)
+
+
+def test_a_plain_assignment_initialises_without_a_start_offset(outside: Outside) -> None:
+    """-1 until records are acquired; the state epoch is the group epoch, and no batch is there."""
+    from_the_start(outside.world)
+    for partition in (0, 1):
+        append(outside.world, "t", 3, partition=partition)
+    member = ShareClient(outside.world)
+    assert member.join("t") == {"t": [0, 1]}
+    unused = (NONE, member.member_epoch, -1, [])
+    assert [outside.state.read(partition=partition) for partition in (0, 1)] == [unused, unused]
+    assert member.acquire((outside.topic_id, 0)) == [(0, 2, 1)]
+    assert outside.state.read(partition=0) == (NONE, member.member_epoch, 0, [])
+    assert outside.state.read(partition=1) == unused
 
 
 @pytest.mark.parametrize("number", range(5))

@@ -54,14 +54,26 @@ def test_their_properties() -> None:
     }
 
 
-def test_their_broker_properties() -> None:
-    world = World({"offsets.topic.num.partitions": "3", "offsets.topic.segment.bytes": "1000"})
-    assert ensure(world, "__consumer_offsets") == ErrorCode.NONE
-    assert partitions(world, "__consumer_offsets") == 3
-    assert world.configs.log_settings("__consumer_offsets").segment_bytes == 1000
-    again = World({"offsets.topic.num.partitions": "4"}, db=world.db)
-    assert ensure(again, "__consumer_offsets") == ErrorCode.NONE
-    assert partitions(again, "__consumer_offsets") == 3
+@pytest.mark.parametrize(
+    ("name", "prefix"),
+    [
+        ("__consumer_offsets", "offsets.topic"),
+        ("__share_group_state", "share.coordinator.state.topic"),
+        ("__share_group_state", "group.share.state.topic"),
+        ("__transaction_state", "transaction.state.log"),
+    ],
+)
+def test_their_broker_properties(name: str, prefix: str) -> None:
+    """The partition count is that of the day the topic was made; each property is of its own topic."""
+    world = World({f"{prefix}.num.partitions": "3", f"{prefix}.segment.bytes": "20000"})
+    for each in NAMES:
+        assert ensure(world, each) == ErrorCode.NONE
+    assert {each: partitions(world, each) for each in NAMES} == {**dict.fromkeys(NAMES, 50), name: 3}
+    segment_bytes = {each: world.configs.log_settings(each).segment_bytes for each in NAMES}
+    assert segment_bytes == {**dict.fromkeys(NAMES, 104_857_600), name: 20_000}
+    again = World({f"{prefix}.num.partitions": "4"}, db=world.db)
+    assert ensure(again, name) == ErrorCode.NONE
+    assert partitions(again, name) == 3
 
 
 def test_a_partition_count_that_is_not_the_existing_topics_is_told_at_the_start(
