@@ -146,17 +146,17 @@ class GroupAdministration:
         offsets = gather([self._describe_partition(group_id, *each) for each in named])
         return offsets.then(lambda offsets: dict(zip(named, offsets, strict=True)))
 
-    def topics_with_offsets(self, group_id: str) -> Pending[dict[str, list[int]]]:
-        """Topic names and partitions that the group has share state of; nothing for a group that does not exist."""
+    def topics_with_offsets(self, group_id: str) -> Pending[dict[str, list[int]] | ErrorCode]:
+        """Topic names and partitions that the group has share state of; nothing for a group that does not exist.
+
+        NOT_COORDINATOR where another broker knows that, or the log cannot be written that it would have to be in.
+        """
         if not self._groups.partitions.count:
             return completed({})
-        nothing: TopicsById = {}
-        initialized = self._groups.schedule(
-            group_id, lambda shard: shard.share.initialized_partitions(group_id), lambda _error: nothing
+        initialized: Pending[TopicsById | ErrorCode] = self._groups.schedule(
+            group_id, lambda shard: shard.share.initialized_partitions(group_id), lambda error: error
         )
-        return initialized.then(
-            lambda topics: {topic.topic_name: sorted(topic.partitions) for topic in topics.values()}
-        )
+        return initialized.then(_partitions_by_name)
 
     def _describe_partition(self, group_id: str, name: str, partition: int) -> Pending[ShareOffset]:
         topic = self._metadata.topic(name)
@@ -267,6 +267,12 @@ class GroupAdministration:
 
 def _first_error(results: Iterable[ApiError]) -> ApiError:
     return next(filter(None, results), NO_ERROR)
+
+
+def _partitions_by_name(topics: TopicsById | ErrorCode) -> dict[str, list[int]] | ErrorCode:
+    if isinstance(topics, ErrorCode):
+        return topics
+    return {topic.topic_name: sorted(topic.partitions) for topic in topics.values()}
 
 
 def _log_failed(error: ErrorCode) -> ApiError:

@@ -2,7 +2,8 @@
 
 Behaviour: start offsets as persisted, which trail what the members have done by one write. Null topics mean all that
 the group has state of. DESCRIBE on the group is needed, and on each topic; of all topics, those are shown that may be
-described. The group need not exist, nor the topic: what is not known is -1, without an error.
+described. The group need not exist, nor the topic: what is not known is -1, without an error. Where it cannot be known
+which topics the group has state of, the group is refused with NOT_COORDINATOR.
 v1: lag, the records from the start offset to the high watermark that are not finished (KIP-1226).
 """
 
@@ -50,7 +51,7 @@ def _describe(
         return completed(DescribeShareGroupOffsetsResponseGroup(group.group_id, [], DESCRIBE_GROUP.error))
     if group.topics is None:
         topics = ctx.services.groups.administration.topics_with_offsets(group.group_id)
-        return topics.chain(lambda topics: _describe_topics(ctx, group.group_id, _visible(ctx, topics)))
+        return topics.chain(lambda topics: _describe_all(ctx, group.group_id, topics))
     named: dict[str, dict[int, None]] = {}  # in order, each partition once
     for topic in group.topics:
         named.setdefault(topic.topic_name, {}).update(dict.fromkeys(topic.partitions))
@@ -63,6 +64,14 @@ def _describe(
         return described
 
     return _describe_topics(ctx, group.group_id, seen).then(respond)
+
+
+def _describe_all(
+    ctx: RequestContext, group_id: str, topics: Mapping[str, Sequence[int]] | ErrorCode
+) -> Pending[DescribeShareGroupOffsetsResponseGroup]:
+    if isinstance(topics, ErrorCode):
+        return completed(_refused(group_id, topics))
+    return _describe_topics(ctx, group_id, _visible(ctx, topics))
 
 
 def _visible(ctx: RequestContext, topics: Mapping[str, Sequence[int]]) -> Mapping[str, Sequence[int]]:

@@ -115,6 +115,9 @@ def test_who_is_not_the_groups_coordinator_says_so() -> None:
         assert stranger.describe().error_code == NOT_COORDINATOR
         deleted = stranger.connection.call(DeleteGroupsRequest(["g"]), 2, DeleteGroupsResponse)
         assert deleted.results[0].error_code == NOT_COORDINATOR
+        request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup("g", None)])
+        (offsets,) = stranger.connection.call(request, 1, DescribeShareGroupOffsetsResponse).groups
+        assert (offsets.error_code, bool(offsets.error_message), offsets.topics) == (NOT_COORDINATOR, True, [])
         listed = stranger.connection.call(ListGroupsRequest(), 5, ListGroupsResponse)
         assert (listed.error_code, listed.groups) == (NONE, [])
         assert world.services.logs.get(GROUP_TOPIC, 0).log_end_offset == 0
