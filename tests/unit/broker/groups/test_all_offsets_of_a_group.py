@@ -18,7 +18,11 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.framing import frame
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from shareq.protocol.generated.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
+from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from tests.support.classic_client import ClassicClient, form
+from tests.support.mock_transport import BrokerWorld, MockConnection
+from tests.support.offsets_client import NO_OFFSET, NONE, OffsetsClient, Row
 
 T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)
 HEADER = "0009 {version:04x} 00000007 ffff"
@@ -177,6 +181,41 @@ def test_reading_offsets_makes_no_group_and_no_member() -> None:
     assert described(world, "g") == before
     assert (before.group_state, before.members) == ("Empty", [])
     assert described(world, "other").group_state == "Dead"
+
+
+def test_a_group_without_members_is_found_described_and_has_its_offsets() -> None:
+    """What a tool asks for to show them: one FindCoordinator, one description, one OffsetFetch."""
+    world = World()
+    offsets = {T0: Row(5, metadata="me"), T1: Row(0), U0: Row(7)}
+    world.offsets.committed(offsets)
+    found = world.connection.call(FindCoordinatorRequest(coordinator_keys=["g"]), 4, FindCoordinatorResponse)
+    (coordinator,) = found.coordinators
+    assert (coordinator.error_code, coordinator.node_id) == (NONE, 1)
+    for restarted in (False, True):
+        if restarted:
+            world.broker_world.restart()
+            world.connection = world.offsets.client = world.broker_world.connect()
+        group = described(world, "g")
+        assert (group.error_code, group.group_state, group.members) == (NONE, "Empty", [])
+        assert world.offsets.fetch(None) == (NONE, offsets)
+
+
+def test_offsets_of_topics_that_no_member_reads() -> None:
+    """They are told beside those of the topics that members are assigned."""
+    world = World()
+    world.offsets.committed({T0: 5, U0: 7})
+    member = ClassicClient(world.broker_world)
+    form([member], protocols={"range": subscription("u")})
+    group = described(world, "g")
+    assert (group.group_state, [each.member_id for each in group.members]) == ("Stable", [member.member_id])
+    assert group.members[0].member_metadata == subscription("u")
+    assert world.offsets.fetch(None) == (NONE, {T0: Row(5), U0: Row(7)})
+
+
+def subscription(*topics: str) -> bytes:
+    """What a consumer tells of itself as it joins, version 0: topics, no user data."""
+    names = b"".join(len(name).to_bytes(2, "big") + name.encode() for name in topics)
+    return b"\0\0" + len(topics).to_bytes(4, "big") + names + b"\xff\xff\xff\xff"
 
 
 def test_a_failed_append_is_no_readers_error() -> None:

@@ -13,6 +13,11 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
 from tests.support.clients.share_client import ShareClient
+from shareq.protocol.records.batch import decode_records
+from tests.support.mock_transport import BrokerWorld
+from tests.support.offsets_client import OffsetsClient
+from tests.support.requests import fetch, fetch_request
+from tests.support.share_client import ACCEPT, ShareClient, append, from_the_start
 
 
 def consume(world: BrokerWorld, epoch: int = 0) -> ErrorCode:
@@ -76,3 +81,35 @@ def test_a_consumer_cannot_join_a_share_group(members: bool) -> None:
         delete(world)
         assert consume(world) is ErrorCode.NONE
         assert types(world) == ["consumer"]
+
+
+def test_both_kinds_get_every_record_and_go_on_after_a_crash() -> None:
+    """A share group and a consumer group on one topic: neither takes records from the other, nor moves its offsets."""
+    world = BrokerWorld()
+    topic_id = world.create_topic("t").topic_id
+    from_the_start(world, "shared")
+    append(world, "t", 10)
+    member = ShareClient(world, group="shared")
+    assert member.join("t") == {"t": [0]}
+    assert consume(world) is ErrorCode.NONE
+    epoch = 2
+    offsets = OffsetsClient(world.connect(), {"t": topic_id})
+    assert offsets.commit({("t", 0): 7}, generation=epoch, member="m") == {("t", 0): ErrorCode.NONE}
+    assert member.acquire((topic_id, 0)) == [(0, 9, 1)]
+    assert member.acknowledge((topic_id, 0), (0, 4, ACCEPT)) is ErrorCode.NONE
+    assert records_from(world, 0) == records_from(world, 7) + 7 == 10
+    world.crash()
+    assert sorted(types(world)) == ["consumer", "share"]
+    assert consume(world, epoch) is ErrorCode.NONE, "a member still, in its epoch"
+    assert OffsetsClient(world.connect(), {"t": topic_id}).all() == {("t", 0): 7}
+    member.reconnect()
+    assert member.heartbeat().error_code == ErrorCode.NONE
+    assert member.acquire((topic_id, 0)) == [(5, 9, 1)]
+    assert records_from(world, 0) == records_from(world, 7) + 7 == 10
+
+
+def records_from(world: BrokerWorld, offset: int) -> int:
+    """How many records a consumer gets from there."""
+    found = fetch(world.connect(), fetch_request("t", offset))
+    assert found.records is not None
+    return sum(1 for record in decode_records(found.records) if record.offset >= offset)

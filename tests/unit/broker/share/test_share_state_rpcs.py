@@ -188,7 +188,11 @@ def test_each_partition_has_its_own_row(outside: Outside, number: int, unknown: 
         for topic in answer.results  # type: ignore[attr-defined]
         for row in topic.partitions
     ]
-    expected = [(outside.topic_id, 0, NONE, False), (outside.topic_id, 9, unknown, True), (UNKNOWN_ID, 0, unknown, True)]
+    expected = [
+        (outside.topic_id, 0, NONE, False),
+        (outside.topic_id, 9, unknown, True),
+        (UNKNOWN_ID, 0, unknown, True),
+    ]
     assert sorted(found) == sorted(expected)
 
 
