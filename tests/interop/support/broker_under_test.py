@@ -46,7 +46,10 @@ APACHE_SETTINGS = {
 
 @dataclass(slots=True)
 class OurProcess:
-    """`python -m shareq.broker serve` as a child process. `start` again after an end: same data, same port."""
+    """`python -m shareq.broker serve` as a child process. `start` again after an end: same data, same port.
+
+    `settings` with several `listeners` give all addresses; `port` is one of them then.
+    """
 
     folder: Path
     settings: Mapping[str, str]
@@ -56,8 +59,9 @@ class OurProcess:
 
     def start(self, timeout_s: float = 20) -> float:
         """Start and wait for the first answer; seconds that took. RuntimeError with the log when it does not come."""
-        command = [sys.executable, "-m", "shareq.broker", "serve", "--listen", f"127.0.0.1:{self.port}"]
-        command += ["--data-dir", str(self.folder / "data")]
+        command = [sys.executable, "-m", "shareq.broker", "serve", "--data-dir", str(self.folder / "data")]
+        if "," not in self.settings.get("listeners", ""):
+            command += ["--listen", f"127.0.0.1:{self.port}"]
         for name, value in self.settings.items():
             command += ["--set", f"{name}={value}"]
         command += self.options

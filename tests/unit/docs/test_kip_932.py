@@ -97,6 +97,31 @@ def test_each_kip_has_a_page() -> None:
     assert not set(share_groups) & set(KIP_88)
 
 
+def test_every_row_has_a_test_that_needs_no_client_of_others_or_is_named_as_one_that_cannot() -> None:
+    text = text_of_all()
+    named = re.findall(
+        r"^\* (M-\d+): \w", text.split("## What only clients of others show\n")[1].split("\n## ")[0], re.M
+    )
+    assert [row.id for row in rows(text) if only_interop(row)] == named
+
+
+def only_interop(row: Row) -> bool:
+    files = {file for file, _ in NAMED_TEST.findall(row.shown_by)}
+    return bool(files) and all(file.startswith("tests/interop/") for file in files)
+
+
+@pytest.mark.parametrize(
+    ("shown_by", "expected"),
+    [
+        ("`tests/interop/test_a.py::test_b`[c], `tests/interop/test_d.py::test_e`", True),
+        ("`tests/interop/test_a.py::test_b`, `tests/unit/test_c.py::test_d`", False),
+        ("a reason", False),
+    ],
+)
+def test_which_rows_need_a_client_of_others(shown_by: str, expected: bool) -> None:
+    assert only_interop(Row("M-001", "a promise", "done", shown_by)) is expected
+
+
 HERE = "tests/unit/docs/test_kip_932.py"
 SOUND = f"| M-001 | a promise | done | `{HERE}::test_a_sound_row` |"
 

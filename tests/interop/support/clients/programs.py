@@ -22,6 +22,7 @@ from tests.interop.support.json_process import JsonProcess
 
 HERE: Final = Path(__file__).parents[2]
 TIMEOUT_S: Final = 60
+KAFKA_GO: Final = "github.com/segmentio/kafka-go"
 
 
 def java() -> JsonProcess:
@@ -47,9 +48,15 @@ def platformatic() -> JsonProcess:
     return _node_program("platformatic.js")
 
 
+def kafka_go_suite() -> Path:
+    """A folder with kafka-go's own tests, one program for each package that talks to a broker. Raises Unavailable."""
+    return _built(HERE / "kafka_go", _kafka_go_build)
+
+
 def main() -> None:
     """Build everything that can be built here, and say what cannot."""
-    for folder, build in ((HERE / "go", _go_build), (HERE / "node", _npm_install)):
+    builds = ((HERE / "go", _go_build), (HERE / "kafka_go", _kafka_go_build), (HERE / "node", _npm_install))
+    for folder, build in builds:
         try:
             print(f"{folder.name}: {_built(folder, build)}")
         except (Unavailable, RuntimeError, subprocess.SubprocessError) as error:
@@ -75,11 +82,21 @@ def _built(source: Path, build: Callable[[Path], None]) -> Path:
 
 
 def _go_build(folder: Path) -> None:
+    _need_go(folder, "franz-go")
+    _run(["go", "build", "-mod=readonly", "-o", "franz-go", "."], folder, {"CGO_ENABLED": "0"})
+
+
+def _kafka_go_build(folder: Path) -> None:
+    _need_go(folder, "kafka-go")
+    packages = [f"{KAFKA_GO}{name}" for name in ("", "/compress", "/sasl", "/topics")]
+    _run(["go", "test", "-mod=readonly", "-c", "-o", f"{folder}{os.sep}", *packages], folder, {"CGO_ENABLED": "0"})
+
+
+def _need_go(folder: Path, client: str) -> None:
     found = _version_of("go", ["go", "env", "GOVERSION"])
     wanted = _go_directive(folder)
     if found < (1, 21) or (found < wanted and os.environ.get("GOTOOLCHAIN") == "local"):
-        raise Unavailable(f"go {_dotted(found)} is too old: franz-go needs {_dotted(wanted)}")
-    _run(["go", "build", "-mod=readonly", "-o", "franz-go", "."], folder, {"CGO_ENABLED": "0"})
+        raise Unavailable(f"go {_dotted(found)} is too old: {client} needs {_dotted(wanted)}")
 
 
 def _go_directive(folder: Path) -> tuple[int, ...]:

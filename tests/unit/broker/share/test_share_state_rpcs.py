@@ -24,7 +24,7 @@ from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, F
 from shareq.protocol.primitives import Message, uuid_to_text
 from tests.support.mock_transport import BrokerWorld
 from tests.support.share_client import ShareClient, append, from_the_start
-from tests.support.state_rpcs import StateCaller
+from tests.support.state_rpcs import StateCaller, Stored
 
 AVAILABLE, ACKNOWLEDGED, ARCHIVED = 0, 2, 4
 NONE, INVALID_REQUEST = ErrorCode.NONE, ErrorCode.INVALID_REQUEST
@@ -203,7 +203,7 @@ def test_a_plain_assignment_initialises_without_a_start_offset(outside: Outside)
         append(outside.world, "t", 3, partition=partition)
     member = ShareClient(outside.world)
     assert member.join("t") == {"t": [0, 1]}
-    unused = (NONE, member.member_epoch, -1, [])
+    unused = Stored(NONE, member.member_epoch, -1, [])
     assert [outside.state.read(partition=partition) for partition in (0, 1)] == [unused, unused]
     assert member.acquire((outside.topic_id, 0)) == [(0, 2, 1)]
     assert outside.state.read(partition=0) == (NONE, member.member_epoch, 0, [])
