@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from devtools.clients.admin import create_topic, produce, read_from_start
+from devtools.clients.admin import configure_group, create_topic, produce, read_from_start
 from devtools.clients.wire import WireClient
+from devtools.kafka.apache_kafka import free_port
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.generated.share_group_describe import (
     DescribedGroup,
@@ -17,13 +18,10 @@ from shareq.protocol.generated.share_group_describe import (
     ShareGroupDescribeResponse,
 )
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest
-from tests.interop.support.admin import configure_group, create_topic, produce, read_from_start
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.java_driver import JavaDriver, JavaError
 from tests.interop.support.recording_proxy import RecordingProxy
 from tests.interop.support.share_wire import eventually
-from tests.support.apache_kafka import free_port
-from tests.support.wire import WireClient
 
 pytestmark = pytest.mark.interop
 PROXY_PORT = free_port()

@@ -20,9 +20,7 @@ from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersio
 from shareq.protocol.generated.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-from tests.support.classic_client import ClassicClient, form
-from tests.support.mock_transport import BrokerWorld, MockConnection
-from tests.support.offsets_client import NO_OFFSET, NONE, OffsetsClient, Row
+from tests.support.clients.classic_client import ClassicClient, form
 
 T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)
 HEADER = "0009 {version:04x} 00000007 ffff"

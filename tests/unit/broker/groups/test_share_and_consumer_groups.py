@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from devtools.clients.offsets_client import OffsetsClient
+from devtools.clients.requests import fetch, fetch_request
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_heartbeat import (
@@ -12,12 +14,8 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
 )
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
-from tests.support.clients.share_client import ShareClient
 from shareq.protocol.records.batch import decode_records
-from tests.support.mock_transport import BrokerWorld
-from tests.support.offsets_client import OffsetsClient
-from tests.support.requests import fetch, fetch_request
-from tests.support.share_client import ACCEPT, ShareClient, append, from_the_start
+from tests.support.clients.share_client import ACCEPT, ShareClient, append, from_the_start
 
 
 def consume(world: BrokerWorld, epoch: int = 0) -> ErrorCode:

@@ -6,10 +6,10 @@ from collections import Counter
 
 import pytest
 
+from devtools.clients.requests import fetch, fetch_request
+from devtools.in_memory.mock_transport import DATA, BrokerWorld
 from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
-from tests.support.mock_transport import DATA, BrokerWorld
-from tests.support.requests import fetch, fetch_request
-from tests.support.share_client import ACCEPT, ShareClient, append, from_the_start
+from tests.support.clients.share_client import ACCEPT, ShareClient, append, from_the_start
 
 
 def work_of_others(world: BrokerWorld) -> tuple[Counter[tuple[str, str]], int]:

@@ -7,6 +7,7 @@ import logging
 
 import pytest
 
+from devtools.clients.requests import batch, produce_request
 from devtools.clients.state_rpcs import StateCaller
 from devtools.in_memory.mock_transport import DATA, BrokerWorld
 from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
@@ -17,9 +18,7 @@ from shareq.protocol.generated.produce import ProduceResponse
 from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
 from shareq.protocol.generated.share_fetch import PartitionData, ShareFetchRequest, ShareFetchResponse
 from tests.interop.support.share_wire import begin_at
-from tests.support.mock_transport import DATA, BrokerWorld
-from tests.support.requests import batch, produce_request
-from tests.support.share_client import (
+from tests.support.clients.share_client import (
     ACCEPT,
     GAP,
     REJECT,

@@ -6,7 +6,7 @@ import errno
 
 import pytest
 
-from devtools.clients.state_rpcs import StateCaller
+from devtools.clients.state_rpcs import StateCaller, Stored
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.broker.topics.endpoint import Endpoint
@@ -22,9 +22,7 @@ from shareq.protocol.generated import (
 )
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from shareq.protocol.primitives import Message, uuid_to_text
-from tests.support.mock_transport import BrokerWorld
-from tests.support.share_client import ShareClient, append, from_the_start
-from tests.support.state_rpcs import StateCaller, Stored
+from tests.support.clients.share_client import ShareClient, append, from_the_start
 
 AVAILABLE, ACKNOWLEDGED, ARCHIVED = 0, 2, 4
 NONE, INVALID_REQUEST = ErrorCode.NONE, ErrorCode.INVALID_REQUEST
