@@ -1,0 +1,352 @@
+"""Logs in memory: what the coordinators write to and load, and what transactions and fetches ask of a partition.
+
+Nothing is durable before the test says so: `MemoryLogs.flush` for all, `make_durable` and `lose` for one log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, cast
+
+from shareq.broker.log.append import AppendInfo, Batch, OnDurable, Origin, Traffic
+from shareq.broker.log.producer_state import ProducerStates
+from shareq.broker.log.segments.reader import BatchSpan, Found, ReadResult
+from shareq.broker.log.segments.txn_index import AbortedTransaction
+from shareq.broker.log.settings import LogSettings
+from shareq.broker.share.ports import NOT_HERE_YET, NotHereYet
+from shareq.broker.topics.lookup import PartitionLogs, PartitionLookup
+from shareq.coordinator.ports import MetadataImage
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import (
+    NO_PRODUCER_ID,
+    BatchHeader,
+    Record,
+    RecordData,
+    build_batch,
+    decode_records,
+    read_header,
+    stamp,
+    validate_batch,
+)
+
+
+class _Queued(NamedTuple):
+    """An append that is not durable."""
+
+    end_offset: int
+    on_durable: OnDurable | None
+
+
+class MemoryBatches:
+    """Batches by offset. `unreadable` are ranges, the second offset exclusive, of which nothing can be read."""
+
+    def __init__(self) -> None:
+        self.batches: list[bytes] = []
+        self.end_offset = 0
+        self.unreadable: list[tuple[int, int]] = []
+
+    def add(self, batch: Batch, base_offset: int | None = None) -> BatchHeader:
+        """Put a batch behind the others, or behind a gap; its header as it is stored."""
+        assert isinstance(validate_batch(bytes(batch)), BatchHeader), "only sound batches are appended"
+        stored = bytearray(batch)
+        base = self.end_offset if base_offset is None else base_offset
+        assert base >= self.end_offset
+        stamp(stored, base, 0)
+        self.batches.append(bytes(stored))
+        header = read_header(stored)
+        self.end_offset = header.next_offset
+        return header
+
+    def truncate(self, end_offset: int) -> None:
+        """Forget what is at `end_offset` or behind it."""
+        self.batches = [each for each in self.batches if read_header(each).base_offset < end_offset]
+        self.end_offset = end_offset
+
+    def read(
+        self, offset: int, max_bytes: int, *, upto: int, min_one_batch: bool = True, max_records: int | None = None
+    ) -> ReadResult | ErrorCode:
+        """Whole batches from the one that holds `offset`, below `upto`."""
+        if not 0 <= offset <= self.end_offset:
+            return ErrorCode.OFFSET_OUT_OF_RANGE
+        if self.unreadable_range(offset) is not None:
+            return ErrorCode.CORRUPT_MESSAGE
+        data, spans = b"", list[BatchSpan]()
+        for batch in self.batches:
+            header = read_header(batch)
+            if header.next_offset <= offset:
+                continue
+            first = min_one_batch and not spans
+            enough = max_records is not None and spans and header.base_offset >= offset + max_records
+            if header.next_offset > upto or enough or (len(data) + len(batch) > max_bytes and not first):
+                break
+            if self.unreadable_range(header.base_offset) is not None:
+                break
+            span = BatchSpan(
+                header.base_offset,
+                header.last_offset,
+                len(data),
+                len(batch),
+                header.attributes,
+                header.producer_id,
+            )
+            spans.append(span)
+            data += batch
+        return ReadResult(data, spans)
+
+    def unreadable_range(self, offset: int) -> tuple[int, int] | None:
+        return next((each for each in self.unreadable if each[0] <= offset < each[1]), None)
+
+    def next_header(self, offset: int) -> BatchHeader | None:
+        headers = map(read_header, self.batches)
+        return next((header for header in headers if header.next_offset > offset), None)
+
+    def size_between(self, offset: int, upto: int) -> int:
+        """Bytes of the batches from the one that holds `offset` to those below `upto` (exclusive)."""
+        headers = [read_header(batch) for batch in self.batches]
+        return sum(header.size for header in headers if header.next_offset > offset and header.next_offset <= upto)
+
+
+class MemoryLog:
+    """`CoordinatorLog`, and what fetches and transactions use of a `PartitionLog`. Ends are exclusive.
+
+    `refuse` is what appends are refused with, `unreadable_with` what every read gives or raises; `written` the
+    origins of what was appended.
+    """
+
+    def __init__(self, topic: str, partition: int, topic_id: bytes) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.topic_id = topic_id
+        self.leader_epoch = 0
+        self.log_start_offset = 0
+        self.high_watermark = 0
+        self.settings = LogSettings()
+        self.producers = ProducerStates()
+        self.traffic = Traffic()
+        self.contents = MemoryBatches()
+        self.refuse = ErrorCode.NONE
+        self.unreadable_with: ErrorCode | OSError | None = None
+        self.appends: list[bytes] = []
+        self._queued: list[_Queued] = []
+
+    @property
+    def log_end_offset(self) -> int:
+        return self.contents.end_offset
+
+    @property
+    def last_stable_offset(self) -> int:
+        return self.producers.first_unstable_offset(self.high_watermark)
+
+    def append(
+        self, batch: Batch, *, origin: Origin, now_wall_ms: int, on_durable: OnDurable | None = None
+    ) -> AppendInfo | ErrorCode:
+        assert now_wall_ms > 0
+        assert origin is Origin.COORDINATOR or self.topic[:2] != "__", "clients do not write here"
+        if self.refuse:
+            return self.refuse
+        header = self.contents.add(batch)
+        assert header.max_timestamp == now_wall_ms
+        self.appends.append(bytes(batch))
+        if header.producer_id != NO_PRODUCER_ID:
+            error = self.producers.check_append(header, batch, trusted=origin is Origin.COORDINATOR)
+            if isinstance(error, ErrorCode) and error:
+                self.contents.truncate(header.base_offset)
+                return error
+            self.producers.appended(header, batch, header.base_offset, now_wall_ms)
+        self._queued.append(_Queued(header.next_offset, on_durable))
+        return AppendInfo(header.base_offset, header.last_offset, -1, self.log_start_offset, False)
+
+    def fill(self, *values: bytes, producer_id: int = -1, epoch: int = -1) -> None:
+        """One durable batch, of a producer's transaction if one is given."""
+        transactional = producer_id >= 0
+        batch = build_batch(
+            [RecordData(b"k", value) for value in values],
+            timestamp_ms=1_000,
+            producer_id=producer_id,
+            producer_epoch=epoch,
+            base_sequence=0 if transactional else -1,
+            transactional=transactional,
+        )
+        header = self.contents.add(batch)
+        if transactional:
+            self.producers.append(header, header.base_offset, 1_000)
+        self.high_watermark = header.next_offset
+
+    @property
+    def queued(self) -> int:
+        """Appends that are not durable."""
+        return len(self._queued)
+
+    def make_durable(self, count: int | None = None) -> int:
+        """The oldest `count` appends, or all; how many that were."""
+        done, self._queued = self._queued[:count], self._queued[len(self._queued[:count]) :]
+        for queued in done:
+            self.high_watermark = queued.end_offset
+            if queued.on_durable is not None:
+                queued.on_durable(ErrorCode.NONE)
+        return len(done)
+
+    def lose(self, error: ErrorCode = ErrorCode.KAFKA_STORAGE_ERROR) -> None:
+        """What was appended and is not durable is gone; each append is notified, in order."""
+        lost, self._queued = self._queued, []
+        self.contents.truncate(self.high_watermark)
+        self.producers.roll_back(self.high_watermark)
+        for queued in lost:
+            if queued.on_durable is not None:
+                queued.on_durable(error)
+
+    def read(self, offset: int, max_bytes: int, *, upto: int, min_one_batch: bool = True) -> ReadResult | ErrorCode:
+        assert upto <= self.high_watermark, "only what is durable is read"
+        if isinstance(self.unreadable_with, OSError):
+            raise self.unreadable_with
+        if self.unreadable_with is not None:
+            return self.unreadable_with
+        return self.contents.read(offset, max_bytes, upto=upto, min_one_batch=min_one_batch)
+
+    def unreadable_range(self, offset: int) -> tuple[int, int] | None:
+        return self.contents.unreadable_range(offset)
+
+    def next_header(self, offset: int) -> BatchHeader | None:
+        if isinstance(self.unreadable_with, OSError):
+            raise self.unreadable_with
+        return self.contents.next_header(offset)
+
+    def aborted_transactions(self, first_offset: int, upper_bound: int) -> Sequence[AbortedTransaction]:
+        return self.producers.aborted.overlapping(first_offset, upper_bound)
+
+    def records(self) -> list[Record]:
+        """Every record, durable or not."""
+        return [record for batch in self.contents.batches for record in decode_records(batch)]
+
+
+class MemoryLogs:
+    """`CoordinatorLogs`: a log for each partition of the topics that exist."""
+
+    def __init__(self, metadata: MetadataImage) -> None:
+        self._metadata = metadata
+        self._logs: dict[tuple[str, int], MemoryLog] = {}
+        self._before_flush: list[Callable[[], None]] = []
+
+    def get(self, topic: str, partition: int) -> MemoryLog:
+        image = self._metadata.topic(topic)
+        assert image is not None, f"{topic} does not exist"
+        assert 0 <= partition < image.partitions
+        found = self._logs.get((topic, partition))
+        if found is None or found.topic_id != image.topic_id:
+            found = self._logs[topic, partition] = MemoryLog(topic, partition, image.topic_id)
+        return found
+
+    def before_flush(self, callback: Callable[[], None]) -> None:
+        assert callback not in self._before_flush, "asked twice for one flush"
+        self._before_flush.append(callback)
+
+    def collect(self) -> None:
+        """The end of a tick: what was collected is appended."""
+        callbacks, self._before_flush = self._before_flush, []
+        for callback in callbacks:
+            callback()
+
+    def flush(self) -> int:
+        """Ends of ticks until nothing is left to write; the number of appends that became durable."""
+        durable, more = 0, True
+        while more:
+            self.collect()
+            done = sum(log.make_durable() for log in list(self._logs.values()))
+            durable += done
+            more = bool(done or self._before_flush)
+        return durable
+
+    def lose_all(self, error: ErrorCode = ErrorCode.KAFKA_STORAGE_ERROR) -> None:
+        """The tick ends, and nothing of it can be written."""
+        self.collect()
+        for log in list(self._logs.values()):
+            log.lose(error)
+
+    def as_partition_logs(self) -> PartitionLogs:
+        """For those that take logs of this process."""
+        return cast(PartitionLogs, self)
+
+    def lookup(self) -> PartitionLookup:
+        return PartitionLookup(self._metadata, self.as_partition_logs())
+
+
+class MemorySource:
+    """`RecordSource` of one partition. From `missing_from` on records exist, but elsewhere: NOT_HERE_YET.
+
+    `asked` are the offsets that were read, `refusal` why nothing can be.
+    """
+
+    def __init__(self, topic: str, partition: int, topic_id: bytes) -> None:
+        self.topic = topic
+        self.topic_id = topic_id
+        self.partition = partition
+        self.leader_epoch = 3
+        self.log_start_offset = 0
+        self.refusal = ErrorCode.NONE
+        self.traffic = Traffic()
+        self.contents = MemoryBatches()
+        self.missing_from: int | None = None
+        self.segment_ends: tuple[int, ...] = ()
+        self.unstable_from: int | None = None
+        self.aborted: list[AbortedTransaction] = []
+        self.times: dict[int, int] = {}  # offset by timestamp
+        self.asked: list[tuple[int, int, int, int | None]] = []
+
+    @property
+    def high_watermark(self) -> int:
+        return self.contents.end_offset
+
+    @property
+    def last_stable_offset(self) -> int:
+        return self.high_watermark if self.unstable_from is None else self.unstable_from
+
+    def fill(self, *values: bytes, base_offset: int | None = None) -> None:
+        """One more batch."""
+        batch = build_batch([RecordData(None, value) for value in values], timestamp_ms=1_000)
+        self.contents.add(batch, base_offset)
+
+    def read(
+        self, offset: int, max_bytes: int, *, upto: int, max_records: int | None = None
+    ) -> ReadResult | ErrorCode | NotHereYet:
+        assert upto <= self.high_watermark
+        assert max_bytes >= 0
+        self.asked.append((offset, max_bytes, upto, max_records))
+        if self.refusal:
+            return self.refusal
+        if not self.log_start_offset <= offset <= self.high_watermark:
+            return ErrorCode.OFFSET_OUT_OF_RANGE
+        if self.missing_from is not None and offset >= self.missing_from:
+            return NOT_HERE_YET
+        upto = upto if self.missing_from is None else min(upto, self.missing_from)
+        return self.contents.read(offset, max_bytes, upto=upto, max_records=max_records)
+
+    def unreadable_range(self, offset: int) -> tuple[int, int] | None:
+        return self.contents.unreadable_range(offset)
+
+    def available_bytes(self, offset: int, upto: int) -> int:
+        return self.contents.size_between(offset, upto)
+
+    def in_one_segment(self, offset: int, upto: int) -> bool:
+        return not any(offset < end < upto for end in self.segment_ends)
+
+    def aborted_transactions(self, first_offset: int, upper_bound: int) -> Sequence[AbortedTransaction]:
+        assert first_offset < upper_bound
+        return [each for each in self.aborted if each.last_offset >= first_offset and each.first_offset < upper_bound]
+
+    def offset_for_timestamp(self, timestamp_ms: int) -> Found | None:
+        at = min((time for time in self.times if time >= timestamp_ms), default=None)
+        return None if at is None else Found(at, self.times[at])
+
+
+class MemorySources:
+    """`RecordSources`: one source for each partition of the topics that exist."""
+
+    def __init__(self, metadata: MetadataImage) -> None:
+        self._metadata = metadata
+        self._sources: dict[tuple[str, int], MemorySource] = {}
+
+    def get(self, topic: str, partition: int) -> MemorySource:
+        image = self._metadata.topic(topic)
+        assert image is not None, f"{topic} does not exist"
+        assert 0 <= partition < image.partitions
+        return self._sources.setdefault((topic, partition), MemorySource(topic, partition, image.topic_id))

@@ -1,0 +1,136 @@
+"""The two neighbours of share groups: who keeps their states, and who leads their share partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.share.core.effects import StateBatch, WriteState
+from shareq.broker.share.persister import PersistedState
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.coordinator.share.results import SummaryResult
+from shareq.protocol.errors import ApiError, ErrorCode
+
+T = TypeVar("T")
+
+
+@dataclass
+class KeptState:
+    """One share partition's state."""
+
+    state_epoch: int
+    start_offset: int = -1
+    batches: Sequence[StateBatch] = ()
+
+
+class MemoryShareStates:
+    """`Persister` and `ShareStates`. Everything is noted in `calls`, and carried out at once.
+
+    Answers come at once unless `holds`: then with `answer`. `errors`, by the name of the operation, are answered
+    instead of carrying it out.
+    """
+
+    def __init__(self) -> None:
+        self.states: dict[SharePartitionKey, KeptState] = {}
+        self.calls: list[tuple[object, ...]] = []
+        self.errors: dict[str, ErrorCode] = {}
+        self.summaries: dict[SharePartitionKey, SummaryResult] = {}
+        self.writes: list[WriteState] = []
+        self.holds = False
+        self._held: list[Callable[[], None]] = []
+
+    @property
+    def held(self) -> int:
+        """Answers that wait."""
+        return len(self._held)
+
+    def answer(self, count: int | None = None) -> None:
+        """Give the oldest `count` answers, or all there are now."""
+        due, self._held = self._held[:count], self._held[len(self._held[:count]) :]
+        for each in due:
+            each()
+
+    # -- Persister
+
+    def read_state(self, key: SharePartitionKey, leader_epoch: int) -> Pending[PersistedState]:
+        error = self._note("read", key, leader_epoch)
+        state = self.states.get(key)
+        if error or state is None:
+            return self._answer(PersistedState(error or ErrorCode.INVALID_REQUEST))
+        batches = tuple(state.batches)
+        return self._answer(PersistedState(ErrorCode.NONE, state.state_epoch, state.start_offset, batches))
+
+    def write_state(self, key: SharePartitionKey, write: WriteState) -> Pending[ErrorCode]:
+        error = self._note("write", key, write.start_offset)
+        self.writes.append(write)
+        return self._answer(error)
+
+    def replace_state(
+        self, key: SharePartitionKey, state_epoch: int, start_offset: int, batches: Sequence[StateBatch]
+    ) -> Pending[ErrorCode]:
+        error = self._note("replace", key, state_epoch, start_offset, tuple(batches))
+        if not error:
+            self.states[key] = KeptState(state_epoch, start_offset, tuple(batches))
+        return self._answer(error)
+
+    # -- ShareStates
+
+    def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Pending[ApiError]:
+        error = self._note("initialize", key, state_epoch, start_offset)
+        if not error:
+            self.states[key] = KeptState(state_epoch, start_offset)
+        return self._answer(ApiError(error))
+
+    def initialize_once(
+        self,
+        key: SharePartitionKey,
+        state_epoch: int,
+        replaced: Callable[[Iterable[SharePartitionKey]], None],
+        *,
+        again: bool = False,
+    ) -> Pending[ApiError]:
+        error = self._note("initialize_once", key, state_epoch, again)
+        state = self.states.get(key)
+        if not error and (state is None or (not again and state.state_epoch < state_epoch)):
+            self.states[key] = KeptState(state_epoch)
+            replaced((key,))
+        return self._answer(ApiError(error))
+
+    def read_summary(self, key: SharePartitionKey) -> Pending[SummaryResult]:
+        error = self._note("read_summary", key)
+        return self._answer(SummaryResult(error) if error else self.summaries.get(key, SummaryResult()))
+
+    def delete(self, key: SharePartitionKey) -> Pending[ApiError]:
+        error = self._note("delete", key)
+        if not error:
+            self.states.pop(key, None)
+        return self._answer(ApiError(error))
+
+    def _note(self, name: str, key: SharePartitionKey, *rest: object) -> ErrorCode:
+        assert len(key.topic_id) == 16
+        self.calls.append((name, key, *rest))
+        return self.errors.get(name, ErrorCode.NONE)
+
+    def _answer(self, value: T) -> Pending[T]:
+        pending: Pending[T] = Pending()
+        if self.holds:
+            self._held.append(lambda: pending.complete(value))
+        else:
+            pending.complete(value)
+        return pending
+
+
+class NotedShareLeaders:
+    """`ShareLeaders`: what they were notified of, in order."""
+
+    def __init__(self) -> None:
+        self.replaced: list[SharePartitionKey] = []
+        self.deleted: list[SharePartitionKey] = []
+
+    def state_replaced(self, keys: Iterable[SharePartitionKey]) -> None:
+        self.replaced += keys
+
+    def state_deleted(self, keys: Collection[SharePartitionKey]) -> None:
+        self.deleted += keys
