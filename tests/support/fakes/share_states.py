@@ -29,7 +29,7 @@ class MemoryShareStates:
     """`Persister` and `ShareStates`. Everything is noted in `calls`, and carried out at once.
 
     Answers come at once unless `holds`: then with `answer`. `errors`, by the name of the operation, are answered
-    instead of carrying it out.
+    instead of carrying it out; that of a write is the one of the time of its answer.
     """
 
     def __init__(self) -> None:
@@ -63,9 +63,11 @@ class MemoryShareStates:
         return self._answer(PersistedState(ErrorCode.NONE, state.state_epoch, state.start_offset, batches))
 
     def write_state(self, key: SharePartitionKey, write: WriteState) -> Pending[ErrorCode]:
-        error = self._note("write", key, write.start_offset)
+        self._note("write", key, write.start_offset)
         self.writes.append(write)
-        return self._answer(error)
+        pending: Pending[ErrorCode] = Pending()
+        self._give(lambda: pending.complete(self.errors.get("write", ErrorCode.NONE)))
+        return pending
 
     def replace_state(
         self, key: SharePartitionKey, state_epoch: int, start_offset: int, batches: Sequence[StateBatch]
@@ -115,11 +117,14 @@ class MemoryShareStates:
 
     def _answer(self, value: T) -> Pending[T]:
         pending: Pending[T] = Pending()
-        if self.holds:
-            self._held.append(lambda: pending.complete(value))
-        else:
-            pending.complete(value)
+        self._give(lambda: pending.complete(value))
         return pending
+
+    def _give(self, answer: Callable[[], None]) -> None:
+        if self.holds:
+            self._held.append(answer)
+        else:
+            answer()
 
 
 class NotedShareLeaders:

@@ -1,0 +1,153 @@
+"""The acknowledgements of one request: each partition by itself, checked before anything is applied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.share.acknowledgements import AckResults, PartitionAcks, ShareAcknowledgements
+from shareq.broker.share.core.effects import StateBatch
+from shareq.broker.share.core.partition import AckBatch
+from shareq.broker.share.core.window.record_state import AcknowledgeType
+from shareq.protocol.errors import ErrorCode
+from tests.support.fakes.share_rig import ShareRig
+
+NONE = ErrorCode.NONE
+ACCEPT, RENEW = AcknowledgeType.ACCEPT, AcknowledgeType.RENEW
+
+
+def ack(first: int, last: int, *types: int) -> AckBatch:
+    return AckBatch(first, last, list(types) or [ACCEPT])
+
+
+class Rig(ShareRig):
+    """Three records in each partition, acquired by member m."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for partition in (0, 1):
+            self.source(partition).fill(b"0", b"1", b"2")
+        self.acquire(0, 1)
+        self.service = ShareAcknowledgements(self.manager, self.topics)
+
+    def apply(
+        self,
+        *acks: tuple[int, Sequence[AckBatch]],
+        refuse: Callable[[str], ErrorCode] = lambda _topic: NONE,
+        renew_request: bool = False,
+        renew_version: bool = False,
+        member: str = "m",
+        topic_id: bytes | None = None,
+    ) -> Pending[AckResults]:
+        parts = [PartitionAcks(topic_id or self.topic_id, partition, batches) for partition, batches in acks]
+        return self.service.apply("g", member, parts, refuse, renew_request=renew_request, renew_version=renew_version)
+
+    def codes(self, results: AckResults) -> dict[int, ErrorCode]:
+        return {partition: code for (_topic_id, partition), code in results.items()}
+
+    @property
+    def counted(self) -> tuple[int, int]:
+        topic = self.manager.counters.of_topic(self.topic_id)
+        return topic.acknowledgements, topic.failed_acknowledgements
+
+
+def test_every_partition_is_acknowledged_and_all_of_it_durable_before_the_answer() -> None:
+    rig = Rig()
+    rig.states.holds = True
+    answer = rig.apply((0, [ack(0, 2)]), (1, [ack(0, 0)]))
+    rig.states.answer(1)
+    assert (answer.done, rig.counted) == (False, (0, 0))
+    rig.states.answer()
+    assert rig.codes(answer.value) == {0: NONE, 1: NONE}
+    assert [rig.leader(each).core.start_offset for each in (0, 1)] == [3, 1]
+    assert rig.counted == (1, 0)
+
+
+def test_an_error_of_one_partition_touches_no_other() -> None:
+    rig = Rig()
+    results = rig.apply((0, [ack(2, 0)]), (1, [ack(0, 2)]), (5, [ack(0, 0)])).value
+    assert rig.codes(results) == {
+        0: ErrorCode.INVALID_REQUEST,
+        1: NONE,
+        5: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+    assert [rig.leader(each).core.start_offset for each in (0, 1)] == [0, 3]
+    assert rig.counted == (1, 1)
+
+
+@pytest.mark.parametrize("partition", [-1, 2])
+def test_a_partition_that_does_not_exist(partition: int) -> None:
+    assert Rig().apply((partition, [ack(0, 0)])).value == {
+        (Rig().topic_id, partition): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    }
+
+
+def test_a_topic_that_does_not_exist_is_not_counted() -> None:
+    rig = Rig()
+    unknown = b"x" * 16
+    assert rig.apply((0, [ack(0, 0)]), topic_id=unknown).value == {(unknown, 0): ErrorCode.UNKNOWN_TOPIC_ID}
+    assert set(rig.manager.counters.topics) == {rig.topic_id}
+    assert rig.counted == (0, 0)
+
+
+def test_who_may_not_is_refused_before_the_partition_is_looked_at() -> None:
+    rig = Rig()
+    asked: list[str] = []
+
+    def refuse(topic: str) -> ErrorCode:
+        asked.append(topic)
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+    results = rig.apply((0, [ack(0, 0)]), (9, [ack(0, 0)]), refuse=refuse).value
+    assert set(rig.codes(results).values()) == {ErrorCode.TOPIC_AUTHORIZATION_FAILED}
+    assert (asked, rig.states.writes, rig.counted) == (["t", "t"], [], (1, 1))
+
+
+def test_a_partition_that_is_not_in_memory() -> None:
+    """As after a restart, until the next fetch loads it."""
+    rig = Rig()
+    rig.manager.group_empty("g")
+    assert rig.codes(rig.apply((0, [ack(0, 0)])).value) == {0: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+
+
+def test_a_partition_named_twice_has_its_batches_taken_together() -> None:
+    rig = Rig()
+    results = rig.apply((0, [ack(0, 0)]), (1, [ack(0, 0)]), (0, [ack(1, 1)])).value
+    assert rig.codes(results) == {0: NONE, 1: NONE}
+    assert [write.batches for write in rig.states.writes] == [(StateBatch(0, 1, 2, 1),), (StateBatch(0, 0, 2, 1),)]
+
+
+def test_a_partition_that_is_merely_named_is_answered_only_beside_acknowledgements() -> None:
+    rig = Rig()
+    assert rig.apply((0, []), (1, [])).value == {}
+    assert rig.apply().value == {}
+    assert rig.codes(rig.apply((0, []), (1, [ack(0, 0)])).value) == {0: NONE, 1: NONE}
+    assert rig.codes(rig.apply((0, []), (7, [])).value) == {7: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert rig.codes(rig.apply((0, []), (1, [ack(2, 0)])).value) == {1: ErrorCode.INVALID_REQUEST}
+    rig.manager.group_empty("g")
+    assert rig.codes(rig.apply((0, []), (1, [ack(0, 0)])).value)[0] is NONE
+
+
+@pytest.mark.parametrize("renew_request", [False, True])
+@pytest.mark.parametrize("renew_version", [False, True])
+def test_renewing_needs_a_request_that_announces_it_and_a_version_that_knows_it(
+    renew_request: bool, renew_version: bool
+) -> None:
+    rig = Rig()
+    results = rig.apply((0, [ack(0, 2, RENEW)]), renew_request=renew_request, renew_version=renew_version).value
+    expected = NONE if renew_request and renew_version else ErrorCode.INVALID_REQUEST
+    assert rig.codes(results) == {0: expected}
+
+
+def test_what_another_member_holds() -> None:
+    rig = Rig()
+    assert rig.codes(rig.apply((0, [ack(0, 0)]), member="other").value) == {0: ErrorCode.INVALID_RECORD_STATE}
+
+
+def test_the_error_of_a_state_write() -> None:
+    rig = Rig()
+    rig.states.errors["write"] = ErrorCode.FENCED_STATE_EPOCH
+    assert rig.codes(rig.apply((0, [ack(0, 0)])).value) == {0: ErrorCode.NOT_LEADER_OR_FOLLOWER}
+    assert rig.counted == (1, 1)

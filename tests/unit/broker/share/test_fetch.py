@@ -1,0 +1,538 @@
+"""One share fetch on fakes: what it answers at once, what it waits for, and what ends the wait."""
+
+from __future__ import annotations
+
+import pytest
+
+from shareq.broker.log.segments.txn_index import AbortedTransaction
+from shareq.broker.network.answer_budget import LEAST_BYTES, AnswerBudget
+from shareq.broker.share.core.window.record_state import AcknowledgeType, AcquireMode
+from shareq.broker.share.fetch import FetchedPartition, ShareFetch, ShareFetchParams, WantedPartition
+from shareq.broker.share.leader import LeaderState
+from shareq.coordinator.ports import AutoOffsetReset, IsolationLevel, ShareGroupSettings
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import RecordData, batch_headers, build_batch
+from tests.support.fakes.memory_log import MemorySource
+from tests.support.fakes.share_rig import ShareRig, ranges
+from tests.support.fakes.share_states import KeptState
+
+NONE = ErrorCode.NONE
+
+
+def filled(*counts: int) -> ShareRig:
+    """The first partitions have so many batches of one record."""
+    rig = ShareRig()
+    for partition, count in enumerate(counts):
+        for number in range(count):
+            rig.source(partition).fill(str(number).encode())
+    return rig
+
+
+def offsets(fetched: FetchedPartition) -> list[tuple[int, int]]:
+    """Of the batches that were sent; both inclusive."""
+    headers = [header for _, header in batch_headers(bytes(fetched.records))]
+    return [(header.base_offset, header.last_offset) for header in headers]
+
+
+# -- at once
+
+
+def test_what_is_there_is_answered_at_once_with_its_bytes() -> None:
+    rig = filled(2, 1)
+    one, two = rig.fetch(0, 1, wait_ms=100).start().value
+    assert (one.topic_id, one.partition, one.error, ranges([one])) == (rig.topic_id, 0, NONE, [(0, 1, 1)])
+    assert (offsets(one), offsets(two)) == ([(0, 0), (1, 1)], [(0, 0)])
+    assert (two.partition, two.says_something) == (1, True)
+    assert (rig.source(0).traffic.bytes_out, rig.source(1).traffic.bytes_out) == (len(one.records), len(two.records))
+    assert (rig.manager.parked, rig.manager.counters.expired_fetches) == (0, 0)
+
+
+def test_without_time_to_wait_the_answer_has_each_partition_that_was_looked_at() -> None:
+    rig = filled(0, 1)
+    one, two = rig.fetch(0, 1).start().value
+    assert one == FetchedPartition(rig.topic_id, 0, NONE)
+    assert not one.says_something
+    assert ranges([two]) == [(0, 0, 1)]
+
+
+def test_what_cannot_be_fetched_at_all_is_told_in_front() -> None:
+    rig = filled(1)
+    params = ShareFetchParams("g", "m", AcquireMode.BATCH_OPTIMIZED, 0, 1, 100_000, 500, 500)
+    gone = WantedPartition(b"x" * 16, 4, None, ErrorCode.UNKNOWN_TOPIC_ID)
+    there = WantedPartition(rig.topic_id, 0, "t")
+    fetched = ShareFetch(rig.host, IsolationLevel.READ_UNCOMMITTED, params, [there, gone]).start().value
+    assert fetched[0] == FetchedPartition(b"x" * 16, 4, ErrorCode.UNKNOWN_TOPIC_ID)
+    assert ranges(fetched[1:]) == [(0, 0, 1)]
+    assert rig.manager.counters.of_topic(rig.topic_id).fetches == 1
+
+
+def test_with_nothing_to_fetch_it_does_not_wait() -> None:
+    rig = ShareRig()
+    params = ShareFetchParams("g", "m", AcquireMode.BATCH_OPTIMIZED, 60_000, 1, 100_000, 500, 500)
+    gone = WantedPartition(b"x" * 16, 4, None, ErrorCode.UNKNOWN_TOPIC_ID)
+    assert len(ShareFetch(rig.host, IsolationLevel.READ_UNCOMMITTED, params, [gone]).start().value) == 1
+    assert ShareFetch(rig.host, IsolationLevel.READ_UNCOMMITTED, params, []).start().value == []
+
+
+@pytest.mark.parametrize(("max_records", "max_bytes"), [(0, 1_000), (5, 0), (0, 0)])
+def test_a_fetch_of_nothing_loads_nothing(max_records: int, max_bytes: int) -> None:
+    rig = filled(1)
+    assert rig.fetch(max_records=max_records, max_bytes=max_bytes, wait_ms=50).start().value == []
+    assert rig.states.calls == []
+
+
+def test_a_negative_limit_of_records_loads_and_looks_but_takes_nothing() -> None:
+    rig = filled(1)
+    fetched = rig.fetch(max_records=-1, wait_ms=50).start().value
+    assert fetched == [FetchedPartition(rig.topic_id, 0, NONE)]
+    assert (rig.manager.get(rig.key()) is not None, rig.source().asked) == (True, [])
+
+
+def test_the_limit_of_records_holds_for_all_partitions_together() -> None:
+    rig = filled(3, 3)
+    one, two = rig.fetch(0, 1, max_records=4).start().value
+    counts = [sum(last - first + 1 for first, last, _ in each.acquired) for each in (one, two)]
+    assert counts == [3, 1]
+    rig = filled(3, 3)
+    one, two = rig.fetch(0, 1, max_records=3).start().value
+    assert [len(offsets(one)), len(offsets(two))] == [3, 0]
+    assert rig.source(1).asked == []
+
+
+def test_bytes_are_split_between_the_partitions_that_are_open() -> None:
+    rig = filled(3, 3)
+    size = rig.source().available_bytes(0, 1)
+    rig.fetch(0, 1, max_bytes=2 * size).start()
+    assert [rig.source(each).asked[0][1] for each in (0, 1)] == [size, size]
+    rig = filled(3)
+    assert rig.acquire(1) == []
+    rig.fetch(0, max_bytes=2 * size).start()
+    assert rig.source(0).asked[0][1] == 2 * size
+
+
+def test_an_answer_is_no_larger_than_the_brokers_budget() -> None:
+    rig = filled(1)
+    rig.host = rig.host._replace(answer_budget=AnswerBudget(rig.clock.call_soon, 4 * LEAST_BYTES))
+    rig.fetch(max_bytes=10 * LEAST_BYTES).start()
+    assert rig.source().asked[0][1] == 2 * LEAST_BYTES
+    large = rig.host.answer_budget
+    rig.source().fill(bytes(LEAST_BYTES))
+    rig.fetch().start()
+    assert large.held > LEAST_BYTES
+
+
+def test_only_whole_batches_around_what_was_acquired_are_sent() -> None:
+    rig = ShareRig()
+    rig.source().fill(b"0", b"1", b"2")
+    rig.source().fill(b"3")
+    rig.acquire()
+    rig.acknowledge(0, 0, AcknowledgeType.ACCEPT)
+    rig.acknowledge(2, 2, AcknowledgeType.RELEASE)
+    (fetched,) = rig.start(member="other").value
+    assert ([tuple(each) for each in fetched.acquired], offsets(fetched)) == ([(2, 2, 2)], [(0, 2)])
+
+
+# -- waiting
+
+
+def test_it_waits_for_records_and_is_woken_by_them() -> None:
+    rig = ShareRig()
+    pending = rig.start(wait_ms=100)
+    assert (pending.done, rig.manager.parked) == (False, 1)
+    rig.clock.advance(99)
+    rig.source().fill(b"0")
+    rig.manager.on_high_watermark(rig.source())
+    assert ranges(pending.value) == [(0, 0, 1)]
+    assert (rig.manager.parked, rig.clock.next_timer_ms()) == (0, 2_099), "the lock's timer alone is left"
+
+
+def test_it_answers_when_its_time_is_up() -> None:
+    rig = ShareRig()
+    pending = rig.start(0, 1, wait_ms=100)
+    rig.clock.advance(99)
+    assert not pending.done
+    rig.clock.advance(1)
+    assert pending.value == [FetchedPartition(rig.topic_id, each, NONE) for each in (0, 1)]
+    assert (rig.manager.parked, rig.manager.counters.expired_fetches) == (0, 1)
+
+
+def test_a_source_whose_records_are_not_here_yet_makes_it_wait_and_wakes_it() -> None:
+    """As of a log that is kept elsewhere: the source fetches the records and announces them."""
+    rig = filled(2)
+    rig.source().missing_from = 0
+    pending = rig.start(wait_ms=100)
+    assert (pending.done, rig.manager.parked, len(rig.source().asked)) == (False, 1, 1)
+    rig.clock.advance(50)
+    assert len(rig.source().asked) == 1, "nobody polls"
+    rig.source().missing_from = None
+    rig.manager.on_high_watermark(rig.source())
+    assert ranges(pending.value) == [(0, 1, 1)]
+
+
+def test_a_source_that_is_too_slow_costs_the_wait_and_no_more() -> None:
+    rig = filled(2)
+    rig.source().missing_from = 0
+    pending = rig.start(wait_ms=100)
+    rig.clock.advance(100)
+    assert pending.value == [FetchedPartition(rig.topic_id, 0, NONE)]
+    rig.source().missing_from = None
+    rig.manager.on_high_watermark(rig.source())
+    assert rig.acquire() == [(0, 1, 1)], "nothing was acquired for the answer that went out"
+
+
+def test_what_is_here_of_one_partition_does_not_wait_for_another() -> None:
+    rig = filled(2, 1)
+    rig.source(0).missing_from = 0
+    one, two = rig.start(0, 1, wait_ms=100).value
+    assert (one.says_something, ranges([two])) == (False, [(0, 0, 1)])
+
+
+def test_records_are_given_out_up_to_where_they_are_missing() -> None:
+    rig = filled(3)
+    rig.source().missing_from = 2
+    assert rig.acquire() == [(0, 1, 1)]
+    pending = rig.start(wait_ms=100)
+    rig.source().missing_from = None
+    rig.manager.on_high_watermark(rig.source())
+    assert ranges(pending.value) == [(2, 2, 1)]
+
+
+def test_released_records_wake_it() -> None:
+    rig = filled(1)
+    rig.acquire(member="other")
+    pending = rig.start(wait_ms=100)
+    rig.acknowledge(0, 0, AcknowledgeType.RELEASE, member="other")
+    assert not pending.done, "after what is being done"
+    rig.clock.run_until_idle()
+    assert ranges(pending.value) == [(0, 0, 2)]
+
+
+def test_a_share_partition_that_is_being_loaded_is_waited_for() -> None:
+    rig = filled(1)
+    rig.states.holds = True
+    pending = rig.start(wait_ms=100)
+    rig.states.answer()
+    rig.clock.run_until_idle()
+    assert ranges(pending.value) == [(0, 0, 1)]
+
+
+def test_a_load_that_fails_is_told_when_time_is_up() -> None:
+    rig = filled(1)
+    rig.states.errors["read"] = ErrorCode.NOT_COORDINATOR
+    pending = rig.start(0, wait_ms=100)
+    rig.clock.advance(99)
+    assert not pending.done
+    rig.clock.advance(1)
+    assert pending.value == [FetchedPartition(rig.topic_id, 0, ErrorCode.COORDINATOR_NOT_AVAILABLE)]
+    counters = rig.manager.counters.of_topic(rig.topic_id)
+    assert (counters.fetches, counters.failed_fetches) == (1, 1)
+
+
+def test_a_topic_that_is_deleted_ends_the_wait() -> None:
+    rig = ShareRig()
+    pending = rig.start(0, 1, wait_ms=100)
+    rig.manager.topic_deleted(rig.topics.delete("t"))
+    rig.clock.run_until_idle()
+    error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert pending.value == [FetchedPartition(rig.topic_id, each, error) for each in (0, 1)]
+    assert rig.manager.counters.topics == {}, "what is gone is counted no more"
+
+
+def test_a_client_that_is_gone_acquires_nothing() -> None:
+    rig = ShareRig()
+    fetch = rig.fetch(wait_ms=100)
+    pending = fetch.start()
+    fetch.cancel()
+    rig.source().fill(b"0")
+    rig.manager.on_high_watermark(rig.source())
+    rig.clock.advance(200)
+    assert (pending.done, rig.manager.parked, rig.source().asked) == (False, 0, [])
+
+
+def test_a_stop_answers_without_records() -> None:
+    rig = ShareRig()
+    fetch = rig.fetch(wait_ms=100)
+    pending = fetch.start()
+    rig.source().fill(b"0")
+    fetch.finish()
+    fetch.finish()
+    assert pending.value == []
+    rig.clock.advance(200)
+    fetch.look_again()
+    assert rig.source().asked == []
+
+
+# -- bytes that are awaited
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_it_waits_for_its_least_bytes(missing: int) -> None:
+    rig = filled(2)
+    size = rig.source().available_bytes(0, 2)
+    pending = rig.fetch(wait_ms=100, min_bytes=size + missing).start()
+    assert pending.done is (missing == 0)
+    if missing:
+        rig.source().fill(b"2")
+        rig.manager.on_high_watermark(rig.source())
+        assert ranges(pending.value) == [(0, 2, 1)]
+
+
+def test_the_bytes_of_all_partitions_count_up_to_their_budgets() -> None:
+    rig = filled(2, 2)
+    size = rig.source().available_bytes(0, 2)
+    assert rig.fetch(0, 1, wait_ms=100, min_bytes=2 * size).start().done
+    rig = filled(2, 0)
+    assert not rig.fetch(0, 1, wait_ms=100, min_bytes=size + 1).start().done
+    rig = filled(20, 0)
+    pending = rig.fetch(0, 1, wait_ms=100, min_bytes=2 * size, max_bytes=2 * size).start()
+    assert not pending.done, "one partition may fill half of the answer"
+
+
+def test_without_a_least_it_answers_at_once() -> None:
+    rig = ShareRig()
+    assert rig.fetch(wait_ms=100, min_bytes=0).start().value == [FetchedPartition(rig.topic_id, 0, NONE)]
+
+
+def test_when_time_is_up_fewer_bytes_do() -> None:
+    rig = filled(1)
+    pending = rig.fetch(wait_ms=100, min_bytes=10_000).start()
+    rig.clock.advance(100)
+    assert ranges(pending.value) == [(0, 0, 1)]
+
+
+def test_the_end_of_a_segment_is_enough() -> None:
+    """As Apache Kafka: a read ends with its segment, whatever is awaited."""
+    rig = filled(2)
+    rig.source().segment_ends = (1,)
+    assert rig.fetch(wait_ms=100, min_bytes=10_000).start().done
+    rig = filled(2)
+    rig.source().segment_ends = (2,)
+    assert not rig.fetch(wait_ms=100, min_bytes=10_000).start().done
+
+
+def test_a_source_that_refuses_is_asked_at_once() -> None:
+    rig = filled(1)
+    rig.source().refusal = ErrorCode.KAFKA_STORAGE_ERROR
+    fetched = rig.fetch(wait_ms=100, min_bytes=10_000).start().value
+    assert fetched == [FetchedPartition(rig.topic_id, 0, ErrorCode.KAFKA_STORAGE_ERROR)]
+
+
+# -- where the log does not have what comes next
+
+
+def test_a_log_start_that_has_moved_moves_the_start_offset() -> None:
+    rig = filled(3)
+    rig.leader()
+    rig.source().log_start_offset = 2
+    assert ranges(rig.fetch(wait_ms=100, min_bytes=10_000).start().value) == [(2, 2, 1)]
+    assert rig.leader().core.start_offset == 2
+
+
+def test_what_is_behind_the_log_end_is_never_told() -> None:
+    rig = filled(3)
+    rig.states.states[rig.key()] = KeptState(1, 3)
+    rig.leader()
+    rig.source().contents.truncate(1)
+    assert rig.start().value == [FetchedPartition(rig.topic_id, 0, NONE)]
+
+
+def test_damage_is_told_until_the_delivery_limit_and_then_passed_over_within_the_fetch() -> None:
+    rig = filled(3)
+    rig.settings.share = ShareGroupSettings(delivery_count_limit=2)
+    rig.source().contents.unreadable = [(0, 2)]
+    assert rig.start(wait_ms=100).value == [FetchedPartition(rig.topic_id, 0, ErrorCode.CORRUPT_MESSAGE)]
+    pending = rig.start(wait_ms=100)
+    assert not pending.done
+    rig.clock.run_until_idle()
+    assert ranges(pending.value) == [(2, 2, 1)]
+
+
+def test_a_read_that_succeeds_forgets_the_damage_before_it() -> None:
+    rig = filled(3)
+    rig.settings.share = ShareGroupSettings(delivery_count_limit=2)
+    rig.source().contents.unreadable = [(0, 2)]
+    rig.start()
+    rig.source().contents.unreadable = []
+    rig.acquire()
+    assert rig.leader().unreadable is None
+
+
+def test_gaps_are_passed_over_without_waiting_for_news() -> None:
+    """Compaction removed what came next; nothing will wake the fetch for what is behind it."""
+    rig = ShareRig()
+    rig.settings.share = ShareGroupSettings(isolation_level=IsolationLevel.READ_COMMITTED)
+    transactional(rig.source(), 0)
+    rig.source().fill(b"1")
+    rig.source().aborted = [AbortedTransaction(9, 0, 0, 1)]
+    pending = rig.fetch(wait_ms=100, max_bytes=1).start()
+    rig.clock.run_until_idle()
+    assert ranges(pending.value) == [(1, 1, 1)]
+
+
+# -- committed records
+
+
+def transactional(source: MemorySource, *values: int) -> None:
+    """One batch of producer 9."""
+    records = [RecordData(None, str(value).encode()) for value in values]
+    source.contents.add(
+        build_batch(records, timestamp_ms=1, producer_id=9, producer_epoch=0, base_sequence=0, transactional=True)
+    )
+
+
+def test_a_group_that_reads_committed_records_sees_up_to_the_last_stable_offset() -> None:
+    rig = filled(3)
+    rig.settings.share = ShareGroupSettings(isolation_level=IsolationLevel.READ_COMMITTED)
+    rig.source().unstable_from = 2
+    assert rig.acquire() == [(0, 1, 1)]
+    pending = rig.start(wait_ms=100)
+    assert not pending.done
+    rig.source().unstable_from = None
+    rig.manager.on_high_watermark(rig.source())
+    assert ranges(pending.value) == [(2, 2, 1)]
+
+
+def test_a_group_that_reads_everything_sees_up_to_the_high_watermark() -> None:
+    rig = filled(3)
+    rig.source().unstable_from = 0
+    assert rig.acquire() == [(0, 2, 1)]
+
+
+def test_aborted_records_are_left_out_for_those_who_read_committed_ones() -> None:
+    for level, expected in (
+        (IsolationLevel.READ_COMMITTED, [(2, 2, 1)]),
+        (IsolationLevel.READ_UNCOMMITTED, [(0, 2, 1)]),
+    ):
+        rig = ShareRig()
+        rig.settings.share = ShareGroupSettings(isolation_level=level)
+        transactional(rig.source(), 0, 1)
+        rig.source().fill(b"2")
+        rig.source().aborted = [AbortedTransaction(9, 0, 1, 2)]
+        assert rig.acquire() == expected
+
+
+# -- what may not be read any more
+
+
+def test_what_may_not_be_read_any_more_is_told_and_the_rest_is_waited_for() -> None:
+    rig = ShareRig()
+    other = rig.topics.add("u")
+    rig.states.states[rig.key()._replace(topic_id=other.topic_id)] = KeptState(1, 0)
+    errors = {"t": NONE, "u": NONE}
+    params = ShareFetchParams("g", "m", AcquireMode.BATCH_OPTIMIZED, 100, 1, 100_000, 500, 500)
+    wanted = [WantedPartition(rig.topic_id, 0, "t"), WantedPartition(other.topic_id, 0, "u")]
+    fetch = ShareFetch(rig.host, IsolationLevel.READ_UNCOMMITTED, params, wanted, errors.__getitem__)
+    pending = fetch.start()
+    errors["u"] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    rig.manager.on_high_watermark(rig.source())
+    assert not pending.done
+    uninvolved = rig.manager.get(rig.key()._replace(topic_id=other.topic_id))
+    assert uninvolved is not None
+    assert uninvolved.waiters == {}
+    rig.source().fill(b"0")
+    rig.manager.on_high_watermark(rig.source())
+    assert pending.value[0] == FetchedPartition(other.topic_id, 0, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    assert ranges(pending.value[1:]) == [(0, 0, 1)]
+
+
+def test_when_nothing_may_be_read_any_more_it_is_told_at_once() -> None:
+    rig = filled(1)
+    fetch = rig.fetch(0, 1, wait_ms=100, refuse=lambda _topic: ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    assert fetch.start().value == [FetchedPartition(rig.topic_id, each, error) for each in (0, 1)]
+    assert rig.source().asked == []
+
+
+# -- start offsets that are not durable
+
+
+def unresolved() -> ShareRig:
+    rig = filled(1, 1)
+    for partition in (0, 1):
+        rig.states.states[rig.key(partition)] = KeptState(1, -1)
+    rig.settings.share = ShareGroupSettings(auto_offset_reset=AutoOffsetReset("earliest"))
+    return rig
+
+
+def test_nothing_is_acquired_before_its_start_offset_is_durable_even_when_time_is_up() -> None:
+    rig = unresolved()
+    rig.leader(0)
+    rig.states.holds = True
+    pending = rig.start(wait_ms=0)
+    assert (pending.done, len(rig.states.writes)) == (False, 1)
+    rig.states.answer()
+    rig.clock.run_until_idle()
+    assert ranges(pending.value) == [(0, 0, 1)]
+
+
+def test_an_idle_subscription_writes_no_start_offset() -> None:
+    rig = ShareRig()
+    rig.states.states[rig.key()] = KeptState(1, -1)
+    rig.start(wait_ms=100)
+    rig.clock.advance(100)
+    assert rig.states.writes == []
+
+
+def test_a_start_offset_that_cannot_be_written_is_asked_for_once_in_a_fetch() -> None:
+    rig = unresolved()
+    rig.states.errors["write"] = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    pending = rig.start(wait_ms=100)
+    rig.clock.run_until_idle()
+    rig.manager.on_high_watermark(rig.source())
+    assert len(rig.states.writes) == 1
+    rig.clock.advance(100)
+    assert pending.value == []
+
+
+def test_a_share_partition_without_room_is_not_open() -> None:
+    rig = filled(3)
+    rig.settings.share = ShareGroupSettings(partition_max_record_locks=2)
+    rig.acquire()
+    pending = rig.start(wait_ms=100)
+    assert not pending.done
+    rig.settings.share = ShareGroupSettings(partition_max_record_locks=20)
+    rig.manager.on_high_watermark(rig.source())
+    assert pending.done, "the settings of the moment"
+
+
+# -- what is counted
+
+
+def test_a_fetch_counts_for_its_topic_and_its_group() -> None:
+    rig = filled(1)
+    rig.states.holds = True
+    pending = rig.start(0, 1, wait_ms=100)
+    rig.clock.advance(30)
+    rig.states.answer(1)
+    rig.clock.run_until_idle()
+    assert pending.done
+    topic, group = rig.manager.counters.of_topic(rig.topic_id), rig.manager.counters.of_group("g")
+    assert (topic.fetches, topic.failed_fetches) == (1, 0)
+    assert (group.answered, group.ratio_sum, group.waited_ns) == (1, 0.5, 30_000_000)
+
+
+def test_a_fetch_to_which_nothing_was_open_has_waited_until_its_end() -> None:
+    rig = filled(1)
+    rig.acquire(member="other")
+    rig.settings.share = ShareGroupSettings(partition_max_record_locks=1)
+    rig.start(wait_ms=100)
+    rig.clock.advance(100)
+    group = rig.manager.counters.of_group("g")
+    assert (group.answered, group.ratio_sum, group.waited_ns) == (2, 1.0, 100_000_000)
+
+
+def test_a_group_that_has_no_state_is_not_counted() -> None:
+    rig = ShareRig(initialized=False)
+    rig.start()
+    assert rig.manager.counters.groups == {}
+    assert rig.leader().state is LeaderState.FAILED
+
+
+def test_an_answer_within_its_time_is_no_expiry_and_one_that_did_not_wait_neither() -> None:
+    rig = filled(1)
+    rig.acquire()
+    rig.acquire()
+    rig.start(wait_ms=100)
+    rig.source().fill(b"1")
+    rig.manager.on_high_watermark(rig.source())
+    assert rig.manager.counters.expired_fetches == 0

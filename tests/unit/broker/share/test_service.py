@@ -1,0 +1,95 @@
+"""The parts of the share service, put together, and what the broker notifies them of."""
+
+from __future__ import annotations
+
+from shareq.broker.share.core.session import INITIAL_EPOCH, ListedPartition
+from shareq.broker.share.core.window.record_state import AcquireMode
+from shareq.broker.share.fetch import ShareFetchParams, WantedPartition
+from shareq.broker.share.service import ShareService
+from shareq.coordinator.ports import IsolationLevel, ShareGroupSettings
+from shareq.protocol.errors import ErrorCode
+from tests.support.fakes.host import ELSEWHERE
+from tests.support.fakes.share_rig import LOCK_MS, ShareRig, ranges
+
+
+class Rig(ShareRig):
+    """A share service of at most one session, and a record in partition 0."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.source().fill(b"0")
+        self.service = ShareService(
+            self.env, self.sources, self.settings, self.leader_map, self.states, self.topics, self.budget, 1
+        )
+
+    def fetching(self, *, wait_ms: int = 0, refuse: ErrorCode = ErrorCode.NONE) -> list[tuple[int, int, int]] | None:
+        """What it acquires; None while it waits."""
+        params = ShareFetchParams("g", "m", AcquireMode.BATCH_OPTIMIZED, wait_ms, 1, 100_000, 500, 500)
+        wanted = [WantedPartition(self.topic_id, 0, "t")]
+        pending = self.service.fetch(params, wanted, (lambda _topic: refuse) if refuse else None).start()
+        return ranges(pending.value) if pending.done else None
+
+    def opens(self, member: str) -> bool:
+        listed = [ListedPartition(self.topic_id, 0, "t")]
+        opened = self.service.sessions.sessions.open_or_update(
+            "g", member, INITIAL_EPOCH, listed, (), has_acks=False, connection_id=member
+        )
+        return not isinstance(opened, ErrorCode)
+
+
+def test_its_parts_share_the_leaders() -> None:
+    rig = Rig()
+    assert rig.fetching() == [(0, 0, 1)]
+    assert rig.service.partitions.get(rig.key()) is not None
+    assert rig.service.partitions.counters.of_topic(rig.topic_id).fetches == 1
+
+
+def test_a_fetch_has_the_groups_isolation_level_of_when_it_came() -> None:
+    rig = Rig()
+    rig.source().unstable_from = 0
+    rig.settings.share_by_group["g"] = ShareGroupSettings(isolation_level=IsolationLevel.READ_COMMITTED)
+    assert rig.fetching() == []
+    rig.settings.share_by_group.clear()
+    assert rig.fetching() == [(0, 0, 1)]
+
+
+def test_there_are_so_many_sessions_and_none_when_share_groups_are_off() -> None:
+    rig = Rig()
+    assert (rig.opens("a"), rig.opens("b")) == (True, False)
+    rig.fetching()
+    rig.service.share_groups_disabled()
+    assert rig.service.partitions.get(rig.key()) is None
+    assert len(rig.service.sessions.sessions) == 0
+    assert rig.opens("b")
+
+
+def test_news_of_topics_and_leaders_reach_the_partitions() -> None:
+    rig = Rig()
+    rig.fetching()
+    rig.leader_map.move("t", 0, ELSEWHERE)
+    rig.service.leader_moved("t", 0)
+    assert rig.service.partitions.get(rig.key()) is None
+    rig.leader_map.move("t", 0, None)
+    rig.fetching()
+    rig.service.topic_deleted(rig.topics.delete("t"))
+    assert rig.service.partitions.get(rig.key()) is None
+
+
+def test_a_stop_answers_who_waits_and_gives_nothing_back() -> None:
+    rig = Rig()
+    assert rig.fetching() == [(0, 0, 1)]
+    assert rig.fetching(wait_ms=60_000) is None
+    assert rig.service.partitions.parked == 1
+    assert rig.opens("m")
+    rig.service.stop_waiting()
+    assert rig.service.partitions.parked == 0
+
+
+def test_close_stops_the_timer() -> None:
+    rig = Rig()
+    rig.fetching()
+    rig.service.close()
+    rig.clock.advance(LOCK_MS)
+    leader = rig.service.partitions.get(rig.key())
+    assert leader is not None
+    assert leader.core.snapshot()[0].owner == "m"

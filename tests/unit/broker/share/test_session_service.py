@@ -1,0 +1,117 @@
+"""Share sessions tied to connections: what their end gives back, and when it does not."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from shareq.broker.network.connection import Connection, ConnectionLimits, Outlet
+from shareq.broker.share.core.session import FINAL_EPOCH, INITIAL_EPOCH, ListedPartition, ShareSession
+from shareq.broker.share.core.window.record_state import RecordState
+from shareq.broker.share.sessions import ShareSessionService
+from shareq.protocol.errors import ErrorCode
+from tests.support.fakes.share_rig import ShareRig
+
+
+class Rig(ShareRig):
+    """A session service over share partitions with one record each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for partition in (0, 1):
+            self.source(partition).fill(b"0")
+        self.service = ShareSessionService(self.manager, 10)
+
+    def connection(self, number: int) -> Connection:
+        return Connection(
+            number,
+            "127.0.0.1",
+            "PLAINTEXT",
+            handler_for=lambda _connection: lambda _frame: None,
+            call_soon=self.clock.call_soon,
+            outlet=cast(Outlet, Closing()),
+            limits=ConnectionLimits(),
+        )
+
+    def open(self, member: str, connection: Connection, *partitions: int) -> ShareSession:
+        """A session of group g that has acquired what is in its partitions."""
+        listed = [ListedPartition(self.topic_id, each, "t") for each in partitions]
+        opened = self.service.sessions.open_or_update(
+            "g", member, INITIAL_EPOCH, listed, (), has_acks=False, connection_id=connection.id
+        )
+        assert not isinstance(opened, ErrorCode)
+        self.service.watch(connection)
+        self.acquire(*partitions, member=member)
+        return opened.session
+
+    def state(self, partition: int) -> RecordState | None:
+        """None: it is not in memory."""
+        leader = self.manager.get(self.key(partition))
+        return None if leader is None else leader.core.snapshot()[0].state
+
+
+class Closing:
+    """A socket that is closed."""
+
+    def close(self) -> None: ...
+
+
+def lose(connection: Connection) -> None:
+    """The client is gone."""
+    connection.lost()
+
+
+def test_a_session_that_is_closed_gives_back_what_its_member_holds_on_its_partitions() -> None:
+    rig = Rig()
+    session = rig.open("m", rig.connection(1), 0)
+    rig.acquire(1, member="m")  # not of the session
+    rig.service.close(session)
+    assert (rig.state(0), rig.state(1)) == (RecordState.AVAILABLE, RecordState.ACQUIRED)
+    assert rig.service.sessions.get("g", "m") is None
+    rig.service.close(session)
+
+
+def test_a_session_that_was_replaced_meanwhile_gives_nothing_back() -> None:
+    """What the member holds belongs to the newer one."""
+    rig = Rig()
+    old = rig.open("m", rig.connection(1), 0)
+    assert not isinstance(rig.service.sessions.update("g", "m", FINAL_EPOCH), ErrorCode)
+    new = rig.open("m", rig.connection(2), 0)
+    rig.service.close(old)
+    assert rig.state(0) is RecordState.ACQUIRED
+    assert rig.service.sessions.get("g", "m") is new
+
+
+def test_a_connection_that_is_lost_ends_its_session_and_the_group_that_has_no_other() -> None:
+    rig = Rig()
+    first, second = rig.connection(1), rig.connection(2)
+    rig.open("m1", first, 0)
+    rig.open("m2", second, 1)
+    lose(first)
+    assert (rig.state(0), rig.state(1)) == (RecordState.AVAILABLE, RecordState.ACQUIRED)
+    lose(second)
+    assert (rig.state(0), rig.state(1), len(rig.service.sessions)) == (None, None, 0)
+
+
+def test_a_connection_that_is_watched_twice_ends_its_session_once_and_its_number_may_come_again() -> None:
+    rig = Rig()
+    connection = rig.connection(1)
+    rig.open("m", connection, 0)
+    rig.service.watch(connection)
+    lose(connection)
+    assert (rig.state(0), rig.service.sessions.evicted) == (None, 1)
+    again = rig.connection(1)
+    rig.open("m", again, 0)
+    assert rig.state(0) is RecordState.ACQUIRED
+    lose(again)
+    assert (rig.state(0), rig.service.sessions.evicted) == (None, 2)
+
+
+def test_a_broker_that_stops_gives_nothing_back() -> None:
+    """What members hold is given out again after the start; a restart is no delivery that failed."""
+    rig = Rig()
+    connection = rig.connection(1)
+    rig.open("m", connection, 0)
+    rig.service.stop()
+    lose(connection)
+    assert rig.state(0) is RecordState.ACQUIRED
+    assert rig.service.sessions.get("g", "m") is not None
