@@ -229,8 +229,8 @@ def _with_unknown(response: OffsetDeleteResponse, unknown: Sequence[OffsetDelete
     """The rows of topics and partitions that do not exist first, as in Apache Kafka; none beside an error for all."""
     if response.error_code != ErrorCode.NONE:
         return response
-    merged = {topic.name: topic for topic in unknown}
-    for topic in response.topics:
+    merged: dict[str, OffsetDeleteResponseTopic] = {}
+    for topic in (*unknown, *response.topics):
         known = merged.setdefault(topic.name, topic)
         if known is not topic:
             known.partitions += topic.partitions

@@ -1,0 +1,280 @@
+"""Committed offsets on fakes: what ids and names mean, what does not exist, and failures of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated import offset_commit, offset_delete, offset_fetch
+from shareq.protocol.primitives import ZERO_UUID
+from tests.support.fakes.group_rig import OFFSETS, GroupRig
+
+NONE = ErrorCode.NONE
+UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+UNKNOWN_ID = ErrorCode.UNKNOWN_TOPIC_ID
+NOWHERE = b"x" * 16
+Rows = dict[tuple[str | bytes, int], ErrorCode]
+
+
+class Rig(GroupRig):
+    """Commits, fetches and deletes of a group without members."""
+
+    def commit_request(
+        self, offsets: Mapping[tuple[str | bytes, int], int], group: str = "g", **fields: object
+    ) -> offset_commit.OffsetCommitRequest:
+        rows: dict[str | bytes, list[offset_commit.OffsetCommitRequestPartition]] = {}
+        for (name, partition), offset in offsets.items():
+            rows.setdefault(name, []).append(offset_commit.OffsetCommitRequestPartition(partition, offset))
+        topics = [
+            offset_commit.OffsetCommitRequestTopic(
+                name if isinstance(name, str) else "", name if isinstance(name, bytes) else ZERO_UUID, partitions
+            )
+            for name, partitions in rows.items()
+        ]
+        return offset_commit.OffsetCommitRequest(group_id=group, topics=topics, **fields)  # type: ignore[arg-type]
+
+    def commit(
+        self, offsets: Mapping[tuple[str | bytes, int], int], version: int = 9, group: str = "g", **fields: object
+    ) -> Rows:
+        pending = self.service.offsets.commit(self.commit_request(offsets, group, **fields), version)
+        self.ports.logs.flush()
+        return commit_rows(pending.value, version)
+
+    def fetch(
+        self, at: Sequence[tuple[str | bytes, Sequence[int]]] | None, version: int = 9, group: str = "g"
+    ) -> offset_fetch.OffsetFetchResponseGroup:
+        topics = None
+        if at is not None:
+            topics = [
+                offset_fetch.OffsetFetchRequestTopics(
+                    name if isinstance(name, str) else "",
+                    name if isinstance(name, bytes) else ZERO_UUID,
+                    list(partitions),
+                )
+                for name, partitions in at
+            ]
+        asked = offset_fetch.OffsetFetchRequestGroup(group, topics=topics)
+        return self.service.offsets.fetch(asked, version, require_stable=False).value
+
+    def offsets(self, at: Sequence[tuple[str | bytes, Sequence[int]]] | None, version: int = 9) -> object:
+        answer = self.fetch(at, version)
+        assert answer.error_code == NONE
+        return {
+            (topic.topic_id if version >= 10 else topic.name, row.partition_index): row.committed_offset
+            for topic in answer.topics
+            for row in topic.partitions
+        }
+
+    def delete(self, *at: tuple[str, int], group: str = "g") -> Rows | ErrorCode:
+        rpc = offset_delete
+        topics = [rpc.OffsetDeleteRequestTopic(name, [rpc.OffsetDeleteRequestPartition(number)]) for name, number in at]
+        pending = self.service.offsets.delete(rpc.OffsetDeleteRequest(group, topics))
+        self.ports.logs.flush()
+        answer = pending.value
+        if answer.error_code:
+            assert answer.topics == []
+            return ErrorCode(answer.error_code)
+        return {
+            (topic.name, row.partition_index): ErrorCode(row.error_code)
+            for topic in answer.topics
+            for row in topic.partitions
+        }
+
+
+def commit_rows(answer: offset_commit.OffsetCommitResponse, version: int) -> Rows:
+    """One topic has one entry."""
+    names = [(topic.name, topic.topic_id) for topic in answer.topics]
+    assert len(names) == len(set(names))
+    return {
+        (topic.topic_id if version >= 10 else topic.name, row.partition_index): ErrorCode(row.error_code)
+        for topic in answer.topics
+        for row in topic.partitions
+    }
+
+
+# -- commit
+
+
+def test_a_commit_is_answered_when_it_is_durable_and_makes_the_topic() -> None:
+    rig = Rig()
+    pending = rig.service.offsets.commit(rig.commit_request({("t", 0): 5}), 9)
+    assert (pending.done, rig.ports.topics.created[-1]) == (False, OFFSETS)
+    rig.ports.logs.flush()
+    assert commit_rows(pending.value, 9) == {("t", 0): NONE}
+    assert rig.offsets(None) == {("t", 0): 5}
+
+
+@pytest.mark.parametrize("version", [2, 9])
+def test_what_does_not_exist_is_refused_row_by_row_by_name(version: int) -> None:
+    rig = Rig()
+    rows = rig.commit({("t", 0): 5, ("t", 2): 6, ("t", -1): 7, ("nowhere", 0): 8, ("u", 0): 9}, version)
+    assert rows == {("t", 0): NONE, ("t", 2): UNKNOWN, ("t", -1): UNKNOWN, ("nowhere", 0): UNKNOWN, ("u", 0): NONE}
+    assert rig.offsets(None) == {("t", 0): 5, ("u", 0): 9}
+
+
+def test_what_does_not_exist_is_refused_row_by_row_by_id() -> None:
+    rig = Rig()
+    t = rig.id_of("t")
+    assert rig.commit({(t, 1): 5, (t, 2): 6, (NOWHERE, 0): 8}, 10) == {
+        (t, 1): NONE,
+        (t, 2): UNKNOWN,
+        (NOWHERE, 0): UNKNOWN_ID,
+    }
+    assert rig.offsets(None) == {("t", 1): 5}
+
+
+def test_with_nothing_that_exists_nobody_is_asked_and_nothing_parks() -> None:
+    rig = Rig()
+    pending = rig.service.offsets.commit(rig.commit_request({("nowhere", 0): 5}), 9)
+    assert (pending.parks, commit_rows(pending.value, 9)) == (False, {("nowhere", 0): UNKNOWN})
+    assert rig.ports.topics.topic(OFFSETS) is None
+
+
+def test_the_id_of_a_name_is_in_the_answer() -> None:
+    rig = Rig()
+    pending = rig.service.offsets.commit(rig.commit_request({("t", 0): 5, ("nowhere", 0): 1}), 9)
+    rig.ports.logs.flush()
+    ids = {topic.name: topic.topic_id for topic in pending.value.topics}
+    assert ids == {"t": rig.id_of("t"), "nowhere": ZERO_UUID}
+
+
+def test_every_field_of_a_commit_reaches_the_group() -> None:
+    rig = Rig(OFFSETS)
+    rows = rig.commit({("t", 0): 5, ("t", 7): 5}, member_id="m", generation_id_or_member_epoch=3)
+    assert rows == {("t", 0): ErrorCode.GROUP_ID_NOT_FOUND, ("t", 7): UNKNOWN}
+    assert rig.commit({("t", 0): 5}, generation_id_or_member_epoch=3) == {("t", 0): ErrorCode.GROUP_ID_NOT_FOUND}
+
+
+def test_a_topic_that_cannot_be_made() -> None:
+    rig = Rig()
+    rig.ports.impossible_topics()
+    unavailable = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert rig.commit({("t", 0): 5, ("nowhere", 0): 1}) == {("t", 0): unavailable, ("nowhere", 0): UNKNOWN}
+
+
+def test_a_commit_that_is_lost() -> None:
+    rig = Rig(OFFSETS)
+    pending = rig.service.offsets.commit(rig.commit_request({("t", 0): 5, ("nowhere", 0): 1}), 9)
+    rig.ports.logs.lose_all()
+    assert commit_rows(pending.value, 9) == {("t", 0): ErrorCode.NOT_COORDINATOR, ("nowhere", 0): UNKNOWN}
+    assert rig.offsets(None) == {}
+
+
+# -- fetch
+
+
+@pytest.mark.parametrize("there", [(), (OFFSETS,)])
+def test_a_group_without_offsets(there: tuple[str, ...]) -> None:
+    rig = Rig(*there)
+    t = rig.id_of("t")
+    assert rig.offsets(None) == {}
+    assert rig.offsets([("t", [0, 1]), ("nowhere", [0])]) == {("t", 0): -1, ("t", 1): -1, ("nowhere", 0): -1}
+    assert rig.offsets([(t, [0])], 10) == {(t, 0): -1}
+
+
+def test_offsets_by_name_and_by_id() -> None:
+    rig = Rig()
+    t, u = rig.id_of("t"), rig.id_of("u")
+    rig.commit({("t", 0): 5, ("t", 1): 6, ("u", 0): 7})
+    assert rig.offsets([("t", [1]), ("u", [0])]) == {("t", 1): 6, ("u", 0): 7}
+    assert rig.offsets([(t, [1]), (u, [0])], 10) == {(t, 1): 6, (u, 0): 7}
+    assert rig.offsets(None, 9) == {("t", 0): 5, ("t", 1): 6, ("u", 0): 7}
+    assert rig.offsets(None, 10) == {(t, 0): 5, (t, 1): 6, (u, 0): 7}
+
+
+@pytest.mark.parametrize("there", [(), (OFFSETS,)])
+def test_an_id_that_stands_for_nothing(there: tuple[str, ...]) -> None:
+    rig = Rig(*there)
+    t = rig.id_of("t")
+    answer = rig.fetch([(t, [0]), (NOWHERE, [3, 4])], 10)
+    rows = {
+        (topic.topic_id, row.partition_index): (ErrorCode(row.error_code), row.committed_offset)
+        for topic in answer.topics
+        for row in topic.partitions
+    }
+    assert rows == {(t, 0): (NONE, -1), (NOWHERE, 3): (UNKNOWN_ID, -1), (NOWHERE, 4): (UNKNOWN_ID, -1)}
+
+
+def test_a_topic_that_was_made_again_has_none_of_the_old_ones_offsets() -> None:
+    rig = Rig()
+    rig.commit({("t", 0): 5, ("u", 0): 7})
+    rig.ports.topics.delete("t")
+    assert rig.offsets(None, 10) == {(rig.id_of("u"), 0): 7}, "without a name there is no way to tell of it"
+    rig.ports.topics.add("t", 1)
+    assert rig.offsets([("t", [0])]) == {("t", 0): -1}
+
+
+@pytest.mark.parametrize(
+    ("version", "group_error", "row_errors"),
+    [(1, NONE, [ErrorCode.NOT_COORDINATOR]), (2, ErrorCode.NOT_COORDINATOR, []), (9, ErrorCode.NOT_COORDINATOR, [])],
+)
+def test_a_coordinator_that_fails(version: int, group_error: ErrorCode, row_errors: list[ErrorCode]) -> None:
+    rig = Rig(OFFSETS)
+    rig.service.offsets.commit(rig.commit_request({("t", 0): 5}), 9)
+    asked = offset_fetch.OffsetFetchRequestGroup(
+        "g", topics=[offset_fetch.OffsetFetchRequestTopics("t", ZERO_UUID, [0])]
+    )
+    pending = rig.service.offsets.fetch(asked, version, require_stable=False)
+    assert not pending.done, "it has seen what is not durable"
+    rig.ports.logs.lose_all()
+    answer = pending.value
+    assert (answer.error_code, [row.error_code for topic in answer.topics for row in topic.partitions]) == (
+        group_error,
+        row_errors,
+    )
+
+
+def test_an_error_of_the_whole_group_has_no_rows_beside_it() -> None:
+    rig = Rig(OFFSETS)
+    rig.service.offsets.commit(rig.commit_request({("t", 0): 5}), 9)
+    topics = [offset_fetch.OffsetFetchRequestTopics("", each, [0]) for each in (rig.id_of("t"), NOWHERE)]
+    asked = offset_fetch.OffsetFetchRequestGroup("g", topics=topics)
+    pending = rig.service.offsets.fetch(asked, 10, require_stable=False)
+    rig.ports.logs.lose_all()
+    assert (pending.value.error_code, pending.value.topics) == (ErrorCode.NOT_COORDINATOR, [])
+
+
+def test_the_member_that_asks_is_checked() -> None:
+    rig = Rig(OFFSETS)
+    for version in (9, 10):
+        asked = offset_fetch.OffsetFetchRequestGroup("g", "m", 4, topics=[])
+        answer = rig.service.offsets.fetch(asked, version, require_stable=False).value
+        assert answer.error_code != NONE or answer.topics == []
+
+
+# -- delete
+
+
+def test_offsets_are_deleted_row_by_row() -> None:
+    """Each row is in an entry of its own: a topic that is named more than once has one in the answer, with all."""
+    rig = Rig()
+    rig.commit({("t", 0): 5, ("t", 1): 6, ("u", 0): 7})
+    assert rig.delete(("t", 0), ("t", 2), ("t", -1), ("nowhere", 0)) == {
+        ("t", 0): NONE,
+        ("t", 2): UNKNOWN,
+        ("t", -1): UNKNOWN,
+        ("nowhere", 0): UNKNOWN,
+    }
+    assert rig.offsets(None) == {("t", 1): 6, ("u", 0): 7}
+    assert rig.delete(("u", 0)) == {("u", 0): NONE}
+
+
+def test_a_delete_without_a_group() -> None:
+    rig = Rig()
+    assert rig.delete(("t", 0), group="") is ErrorCode.INVALID_GROUP_ID
+    assert rig.delete(("t", 0)) is ErrorCode.GROUP_ID_NOT_FOUND
+    rig.commit({("u", 0): 7}, group="other")
+    assert rig.delete(("t", 0), ("nowhere", 0)) is ErrorCode.GROUP_ID_NOT_FOUND, "and no row beside it"
+
+
+def test_a_delete_that_is_lost() -> None:
+    rig = Rig()
+    rig.commit({("t", 0): 5})
+    rpc = offset_delete
+    topics = [rpc.OffsetDeleteRequestTopic("t", [rpc.OffsetDeleteRequestPartition(0)])]
+    pending = rig.service.offsets.delete(rpc.OffsetDeleteRequest("g", topics))
+    rig.ports.logs.lose_all()
+    assert (pending.value.error_code, pending.value.topics) == (ErrorCode.NOT_COORDINATOR, [])
+    assert rig.offsets(None) == {("t", 0): 5}
