@@ -1,0 +1,327 @@
+"""Administration of groups on fakes: both steps, the states between them, and what fails in each."""
+
+from __future__ import annotations
+
+import pytest
+
+from shareq.broker.groups.administration import AlteredOffsets, DeletedOffsets, ShareOffset
+from shareq.coordinator.routing import group_partition_for
+from shareq.coordinator.share.results import SummaryResult
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
+from tests.support.fakes.group_rig import OFFSETS, STATES, GroupRig
+from tests.support.fakes.host import ELSEWHERE
+
+NONE = ErrorCode.NONE
+LOG_FAILED = ApiError(ErrorCode.NOT_COORDINATOR, "The coordinator's log could not be written.")
+UNKNOWN = ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text_of(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+
+
+class Rig(GroupRig):
+    """`admin`, and share group g with the states of both partitions of t, but without members."""
+
+    def __init__(self, *, group: bool = True) -> None:
+        super().__init__()
+        self.admin = self.service.administration
+        if group:
+            self.join()
+            self.leave()
+            self.states.calls.clear()
+            self.leaders.replaced.clear()
+
+    def initialized(self, group: str = "g") -> dict[str, list[int]]:
+        return self.admin.topics_with_offsets(group).value
+
+    def called(self) -> list[object]:
+        """The operations on states, without their keys."""
+        return [call[0] for call in self.states.calls]
+
+
+# -- list
+
+
+def test_groups_of_all_partitions_are_listed_by_state_and_type() -> None:
+    rig = Rig(group=False)
+    assert rig.admin.list_groups((), ()).value.groups == []
+    groups = ["g0", "g1", "g2", "g3"]
+    assert len({group_partition_for(group, 2) for group in groups}) == 2
+    for group in groups:
+        rig.join(group=group)
+    rig.leave(group="g2")
+    listed = rig.admin.list_groups((), ()).value
+    assert (sorted(each.group_id for each in listed.groups), listed.error) == (groups, NONE)
+    assert [each.group_id for each in rig.admin.list_groups(("empty",), ()).value.groups] == ["g2"]
+    assert rig.admin.list_groups((), ("classic",)).value.groups == []
+    assert len(rig.admin.list_groups((), ("share",)).value.groups) == 4
+
+
+def test_a_partition_that_fails_is_told_beside_the_groups_of_the_others() -> None:
+    rig = Rig(group=False)
+    for group in ("g0", "g1", "g2", "g3"):
+        rig.join(group=group)
+    at = group_partition_for("g0", 2)
+    rig.service.coordinator.partitions.get(at).resign()
+    listed = rig.admin.list_groups((), ()).value
+    expected = {group for group in ("g0", "g1", "g2", "g3") if group_partition_for(group, 2) != at}
+    assert ({each.group_id for each in listed.groups}, listed.error) == (expected, ErrorCode.NOT_COORDINATOR)
+
+
+# -- delete a group
+
+
+def test_a_share_group_goes_after_its_states() -> None:
+    rig = Rig()
+    rig.states.holds = True
+    pending = rig.admin.delete_group("g")
+    assert rig.states.calls == []
+    rig.ports.logs.flush()
+    assert rig.states.calls == [("delete", rig.key(each)) for each in (0, 1)]
+    assert rig.leaders.deleted == [rig.key(0), rig.key(1)]
+    assert not pending.done
+    rig.states.answer()
+    rig.ports.logs.flush()
+    assert (pending.value, rig.shard().group_kind("g")) == (NO_ERROR, None)
+
+
+def test_states_that_cannot_be_deleted_keep_the_group() -> None:
+    rig = Rig()
+    rig.states.errors["delete"] = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    pending = rig.admin.delete_group("g")
+    rig.ports.logs.flush()
+    assert pending.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    rig.states.errors.clear()
+    pending = rig.admin.delete_group("g")
+    rig.ports.logs.flush()
+    assert (pending.value, len(rig.states.calls)) == (NO_ERROR, 4)
+
+
+def test_a_group_without_states_touches_no_leader() -> None:
+    rig = Rig()
+    rig.ports.topics.delete("t")
+    pending = rig.admin.delete_group("g")
+    rig.ports.logs.flush()
+    assert (pending.value, rig.states.calls, rig.leaders.deleted) == (NO_ERROR, [], [])
+
+
+def test_groups_that_cannot_be_deleted() -> None:
+    rig = Rig(group=False)
+    nobody = ApiError(ErrorCode.GROUP_ID_NOT_FOUND, "Group g not found.")
+    assert rig.admin.delete_group("g").value == nobody
+    rig.join()
+    assert rig.admin.delete_group("g").value.code is ErrorCode.NON_EMPTY_GROUP
+    assert rig.admin.delete_group("h").value.code is ErrorCode.GROUP_ID_NOT_FOUND
+    assert rig.leaders.deleted == []
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_a_deletion_whose_steps_cannot_be_written(step: int) -> None:
+    rig = Rig()
+    rig.states.holds = True
+    pending = rig.admin.delete_group("g")
+    if step == 2:
+        rig.ports.logs.flush()
+        rig.states.answer()
+    rig.ports.logs.lose_all()
+    assert pending.value == LOG_FAILED
+    assert len(rig.states.calls) == (2 if step == 2 else 0)
+
+
+# -- describe offsets
+
+
+def test_start_offsets_and_lags() -> None:
+    rig = Rig(group=False)
+    rig.ports.logs.get("t", 0).fill(*[b"x"] * 20)
+    rig.states.summaries = {
+        rig.key(0): SummaryResult(leader_epoch=3, start_offset=5, delivery_complete_count=4),
+        rig.key(1): SummaryResult(leader_epoch=2, start_offset=5),
+        rig.key(0, "u"): SummaryResult(leader_epoch=2, start_offset=-1, delivery_complete_count=0),
+    }
+    offsets = rig.admin.describe_offsets("g", {"t": [0, 1], "u": [0], "nowhere": [0]}).value
+    assert offsets == {
+        ("t", 0): ShareOffset(5, 3, 11),
+        ("t", 1): ShareOffset(5, 2),
+        ("u", 0): ShareOffset(-1, 2),
+        ("nowhere", 0): ShareOffset(),
+    }
+
+
+def test_offsets_that_cannot_be_told() -> None:
+    rig = Rig(group=False)
+    rig.states.errors["read_summary"] = ErrorCode.NOT_COORDINATOR
+    assert rig.admin.describe_offsets("g", {"t": [0]}).value == {("t", 0): ShareOffset()}
+    rig.states.errors.clear()
+    rig.states.holds = True
+    rig.states.summaries = {rig.key(0): SummaryResult(start_offset=5, delivery_complete_count=4)}
+    pending = rig.admin.describe_offsets("g", {"t": [0]})
+    rig.ports.topics.delete("t")
+    rig.states.answer()
+    assert pending.value == {("t", 0): ShareOffset(error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)}
+
+
+def test_the_topics_that_a_group_has_states_of() -> None:
+    assert Rig(group=False).initialized() == {}
+    rig = Rig()
+    assert (rig.initialized(), rig.initialized("h")) == ({"t": [0, 1]}, {})
+    rig.admin.delete_group("g")
+    pending = rig.admin.topics_with_offsets("g")
+    rig.ports.logs.lose_all()
+    assert pending.value == {}
+
+
+# -- alter offsets
+
+
+def test_offsets_are_altered_and_what_cannot_be_is_told_row_by_row() -> None:
+    rig = Rig()
+    pending = rig.admin.alter_offsets("g", {"t": {0: 5, 1: -2, 2: 5}, "nowhere": {0: 5}, "u": {0: -1}})
+    rig.ports.logs.flush()
+    refused = ApiError(ErrorCode.INVALID_REQUEST, "The start offset is neither an offset nor -1.")
+    assert pending.value == AlteredOffsets(
+        NO_ERROR,
+        {("t", 1): refused, ("t", 2): UNKNOWN, ("nowhere", 0): UNKNOWN, ("t", 0): NO_ERROR, ("u", 0): NO_ERROR},
+    )
+    assert [(call[0], call[1], call[3]) for call in rig.states.calls] == [
+        ("initialize", rig.key(0), 5),
+        ("initialize", rig.key(0, "u"), -1),
+    ]
+    assert rig.leaders.replaced == [rig.key(0), rig.key(0, "u")]
+    assert rig.initialized() == {"t": [0, 1], "u": [0]}
+
+
+def test_altering_makes_topics_and_group() -> None:
+    rig = Rig(group=False)
+    pending = rig.admin.alter_offsets("new", {"t": {0: 5}})
+    rig.ports.logs.flush()
+    assert (pending.value.error, rig.initialized("new")) == (NO_ERROR, {"t": [0]})
+    assert rig.ports.topics.created[-2:] == [OFFSETS, STATES]
+
+
+def test_the_leaders_forget_before_the_states_change_and_after_the_first_step_is_durable() -> None:
+    rig = Rig()
+    rig.states.holds = True
+    pending = rig.admin.alter_offsets("g", {"t": {0: 5}})
+    assert (rig.leaders.replaced, rig.states.calls) == ([], [])
+    rig.ports.logs.flush()
+    assert (rig.leaders.replaced, len(rig.states.calls), pending.done) == ([rig.key(0)], 1, False)
+    rig.states.answer()
+    assert not pending.done
+    rig.ports.logs.flush()
+    assert pending.value.partitions == {("t", 0): NO_ERROR}
+
+
+def test_with_nothing_that_can_be_altered_nothing_is_asked() -> None:
+    rig = Rig()
+    pending = rig.admin.alter_offsets("g", {"nowhere": {0: 5}})
+    rig.ports.logs.flush()
+    assert pending.value == AlteredOffsets(NO_ERROR, {("nowhere", 0): UNKNOWN})
+    assert (rig.states.calls, rig.leaders.replaced) == ([], [])
+
+
+def test_a_group_with_members_is_not_altered() -> None:
+    rig = Rig()
+    rig.join()
+    rig.states.calls.clear()
+    answer = rig.admin.alter_offsets("g", {"t": {0: 5, 1: -5}}).value
+    assert answer.error.code is ErrorCode.NON_EMPTY_GROUP
+    assert rig.states.calls == []
+
+
+def test_a_state_that_cannot_be_initialized_is_told_and_asked_for_again_later() -> None:
+    rig = Rig()
+    rig.states.errors["initialize"] = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    pending = rig.admin.alter_offsets("g", {"t": {0: 5}})
+    rig.ports.logs.flush()
+    failed = ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    assert pending.value == AlteredOffsets(NO_ERROR, {("t", 0): failed})
+    group = rig.shard().share.group("g")
+    assert group is not None
+    assert group.initializing[rig.id_of("t")].partitions == {0}
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_an_alteration_whose_steps_cannot_be_written(step: int) -> None:
+    rig = Rig()
+    rig.states.holds = True
+    pending = rig.admin.alter_offsets("g", {"t": {0: 5}})
+    if step == 2:
+        rig.ports.logs.flush()
+        rig.states.answer()
+    rig.ports.logs.lose_all()
+    assert pending.value == AlteredOffsets(LOG_FAILED, {("t", 0): NO_ERROR} if step == 2 else {})
+
+
+def test_altering_without_topics_that_can_be_made() -> None:
+    rig = Rig(group=False)
+    rig.ports.impossible_topics()
+    answer = rig.admin.alter_offsets("g", {"t": {0: 5}}).value
+    assert (answer.error.code, bool(answer.error.message)) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, True)
+    assert answer.partitions == {}
+
+
+# -- delete offsets
+
+
+def test_whole_topics_are_forgotten() -> None:
+    rig = Rig()
+    rig.states.holds = True
+    pending = rig.admin.delete_offsets("g", ["t", "u"])
+    rig.ports.logs.flush()
+    assert rig.called() == ["delete", "delete"]
+    assert rig.leaders.deleted == [rig.key(0), rig.key(1)]
+    rig.states.answer()
+    rig.ports.logs.flush()
+    answer = pending.value
+    assert (answer.error, answer.topics) == (NO_ERROR, {"t": NO_ERROR})
+    assert (rig.initialized(), set(answer.refused) <= {"u"}) == ({}, True)
+
+
+def test_states_that_cannot_be_deleted_are_told_and_kept_in_mind() -> None:
+    rig = Rig()
+    rig.states.errors["delete"] = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    pending = rig.admin.delete_offsets("g", ["t"])
+    rig.ports.logs.flush()
+    assert pending.value.topics == {"t": ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)}
+    state = rig.shard().share.group("g")
+    assert state is not None
+    assert state.state_partitions is not None
+    assert rig.id_of("t") in state.state_partitions.deleting
+    rig.states.errors.clear()
+    pending = rig.admin.delete_offsets("g", ["t"])
+    rig.ports.logs.flush()
+    assert pending.value.topics == {"t": NO_ERROR}
+
+
+@pytest.mark.parametrize(("group", "error"), [("g", ErrorCode.GROUP_ID_NOT_FOUND), ("", ErrorCode.INVALID_GROUP_ID)])
+def test_offsets_of_no_group(group: str, error: ErrorCode) -> None:
+    rig = Rig(group=False)
+    assert rig.admin.delete_offsets(group, ["t"]).value == DeletedOffsets(ApiError(error, f"Group {group} not found."))
+    rig.ports.topics.add(OFFSETS, 2)
+    assert rig.admin.delete_offsets(group, ["t"]).value.error.code is error
+
+
+def test_offsets_of_a_group_with_members_stay() -> None:
+    rig = Rig()
+    rig.join()
+    answer = rig.admin.delete_offsets("g", ["t"]).value
+    assert (answer.error.code, rig.leaders.deleted) == (ErrorCode.NON_EMPTY_GROUP, [])
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_a_deletion_of_offsets_whose_steps_cannot_be_written(step: int) -> None:
+    rig = Rig()
+    rig.states.holds = True
+    pending = rig.admin.delete_offsets("g", ["t"])
+    if step == 2:
+        rig.ports.logs.flush()
+        rig.states.answer()
+    rig.ports.logs.lose_all()
+    assert pending.value == DeletedOffsets(LOG_FAILED, {"t": NO_ERROR} if step == 2 else {})
+
+
+def test_what_another_broker_coordinates() -> None:
+    rig = Rig()
+    at = group_partition_for("g", 2)
+    rig.ports.leaders.move(OFFSETS, at, ELSEWHERE)
+    rig.service.leader_moved(OFFSETS, at)
+    assert rig.admin.delete_offsets("g", ["t"]).value.error == LOG_FAILED
+    assert rig.admin.delete_group("g").value == LOG_FAILED
