@@ -73,6 +73,7 @@ class TransactionCoordinatorService:
         self.timed_out = 0
         self._timeouts: TimerHandle | None = None
         self._expiry: TimerHandle | None = None
+        self._closed = False
         self.partitions: CoordinatorPartitions[TransactionCoordinatorShard] = CoordinatorPartitions(
             host,
             TRANSACTION_STATE,
@@ -176,6 +177,7 @@ class TransactionCoordinatorService:
 
     def close(self) -> None:
         """Stop all timers."""
+        self._closed = True
         self._markers.stop()
         for timer in (self._timeouts, self._expiry):
             if timer is not None:
@@ -186,7 +188,9 @@ class TransactionCoordinatorService:
 
     def _watch_timeouts(self) -> None:
         """While a transaction is under way, look every so often whether one lasts too long."""
-        if self._timeouts is None and any(partition.shard.has_ongoing() for partition in self.partitions):
+        if self._closed or self._timeouts is not None:
+            return
+        if any(partition.shard.has_ongoing() for partition in self.partitions):
             self._arm_timeouts()
 
     def _arm_timeouts(self) -> None:
@@ -204,12 +208,15 @@ class TransactionCoordinatorService:
             self.timed_out += len(decided)
             for markers in decided:
                 self._markers.carry_out(partition, markers)
+            self._watch_timeouts()  # what could not be written is under way again
 
         nothing: list[WriteMarkers] = []
         partition.schedule(partition.shard.abort_timed_out, lambda _error: nothing).on_complete(carry_out)
 
     def _watch_expiry(self) -> None:
-        if self._expiry is None and any(len(partition.shard) for partition in self.partitions):
+        if self._closed or self._expiry is not None:
+            return
+        if any(len(partition.shard) for partition in self.partitions):
             at_ms = self._clock.now_ms() + self._intervals.expired_ms
             self._expiry = self._clock.call_at(at_ms, self._remove_expired)
 
@@ -217,8 +224,8 @@ class TransactionCoordinatorService:
         self._expiry = None
         for partition in self.partitions:
             shard = partition.shard
-            partition.schedule(shard.remove_expired, lambda _error: 0)
-        self._watch_expiry()
+            removed = partition.schedule(shard.remove_expired, lambda _error: 0)
+            removed.on_complete(lambda _count: self._watch_expiry())  # what could not be written is there again
 
     # -- routing
 
@@ -233,6 +240,8 @@ class TransactionCoordinatorService:
 
         def carry_out(result: ProducerResult) -> Pending[ProducerResult]:
             if result.markers is None:
+                if result.error is not ErrorCode.NONE:
+                    self._watch_timeouts()  # an end that could not be written leaves its transaction under way
                 return completed(result)
             partition = self._partition(transactional_id)
             return self._markers.carry_out(partition, result.markers).then(lambda _none: result)
