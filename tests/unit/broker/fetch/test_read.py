@@ -1,0 +1,186 @@
+"""One pass over the partitions of a fetch, on logs in memory: limits, refusals, what is counted."""
+
+from __future__ import annotations
+
+import pytest
+
+from shareq.broker.fetch.read import FetchRead
+from shareq.broker.fetch.sessions import SessionPartition
+from shareq.broker.fetch.wait import FetchLimits
+from shareq.broker.log.append import Origin
+from shareq.broker.network.answer_budget import LEAST_BYTES, AnswerBudget
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.fetch import AbortedTransaction
+from shareq.protocol.records.control import build_end_transaction_marker
+from tests.support.fakes.host import FakeHost
+from tests.support.fakes.memory_log import MemoryLog
+
+NONE = ErrorCode.NONE
+
+
+class Rig:
+    """Topics t (2 partitions) and u (1)."""
+
+    def __init__(self) -> None:
+        self.ports = FakeHost(t=2, u=1)
+        self.budget = AnswerBudget(self.ports.clock.call_soon)
+        self.refused: dict[tuple[str | bytes, int], ErrorCode] = {}
+
+    def log(self, topic: str = "t", partition: int = 0) -> MemoryLog:
+        return self.ports.logs.get(topic, partition)
+
+    def read(
+        self,
+        *partitions: SessionPartition,
+        max_bytes: int = 100_000,
+        min_bytes: int = 1,
+        committed: bool = False,
+    ) -> FetchRead:
+        self.limits = FetchLimits(0, min_bytes, max_bytes, committed)
+        refuse = (lambda each: self.refused.get(each.key, NONE)) if self.refused else None
+        return FetchRead(self.ports.logs.lookup(), self.budget, partitions, self.limits, refuse)
+
+
+def at(partition: int, offset: int = 0, topic: str | bytes = "t", max_bytes: int = 100_000) -> SessionPartition:
+    return SessionPartition(topic, partition, offset, max_bytes)
+
+
+def sizes(read: FetchRead) -> list[int]:
+    return [len(data.records or b"") for _, data in read.results]
+
+
+def errors(read: FetchRead) -> list[ErrorCode]:
+    return [ErrorCode(data.error_code) for _, data in read.results]
+
+
+def test_what_is_durable_is_read_with_the_offsets_around_it() -> None:
+    rig = Rig()
+    rig.log().fill(b"0", b"1")
+    rig.log().fill(b"2")
+    rig.log().log_start_offset = 1
+    asked = at(0, 1)
+    read = rig.read(asked)
+    ((partition, data),) = read.results
+    assert partition is asked
+    assert (data.partition_index, data.error_code, data.high_watermark) == (0, NONE, 3)
+    assert (data.last_stable_offset, data.log_start_offset, data.aborted_transactions) == (3, 1, None)
+    assert bytes(data.records or b"") == b"".join(rig.log().contents.batches)
+    assert (read.bytes_read, read.has_error) == (sizes(read)[0], False)
+    assert {log.partition: each for log, each in read.logs.items()} == {0: asked}
+
+
+def test_bytes_count_as_sent_only_when_the_answer_is() -> None:
+    rig = Rig()
+    rig.log("t", 0).fill(b"0")
+    rig.log("t", 1).fill(b"1")
+    read = rig.read(at(0), at(1))
+    assert rig.log().traffic.bytes_out == 0
+    read.answered()
+    assert [rig.log("t", each).traffic.bytes_out for each in (0, 1)] == sizes(read)
+
+
+def test_at_the_end_there_is_nothing_and_no_error() -> None:
+    rig = Rig()
+    rig.log().fill(b"0")
+    read = rig.read(at(0, 1))
+    assert (errors(read), sizes(read), read.bytes_read) == ([NONE], [0], 0)
+    assert not read.is_enough(rig.limits)
+    read.answered()
+    assert rig.log().traffic.bytes_out == 0
+
+
+@pytest.mark.parametrize("offset", [0, 3])
+def test_what_the_log_does_not_have(offset: int) -> None:
+    rig = Rig()
+    rig.log().fill(b"0", b"1")
+    rig.log().log_start_offset = 1
+    read = rig.read(at(0, offset))
+    assert (errors(read), read.has_error) == ([ErrorCode.OFFSET_OUT_OF_RANGE], True)
+    ((_, data),) = read.results
+    assert (data.high_watermark, data.records, data.aborted_transactions) == (-1, b"", None)
+    assert read.is_enough(rig.limits)
+
+
+def test_partitions_that_cannot_be_read_are_told_beside_the_others() -> None:
+    rig = Rig()
+    rig.log("t", 0).fill(b"0")
+    rig.log("u", 0).fill(b"0")
+    rig.log("u", 0).unreadable_with = ErrorCode.KAFKA_STORAGE_ERROR
+    rig.refused = {("t", 1): ErrorCode.TOPIC_AUTHORIZATION_FAILED}
+    old = at(0)
+    old.current_leader_epoch = 4
+    read = rig.read(at(0), at(1), at(7), at(0, topic=b"x" * 16), at(0, topic="u"), old)
+    assert errors(read) == [
+        NONE,
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+    ]
+    assert [(log.topic, log.partition) for log in read.logs] == [("t", 0), ("u", 0)]
+
+
+def test_the_first_batch_comes_whatever_its_size_and_the_others_fit() -> None:
+    rig = Rig()
+    for number in (0, 1):
+        rig.log("t", number).fill(b"v")
+        rig.log("t", number).fill(b"v")
+    size = len(rig.log().contents.batches[0])
+    assert sizes(rig.read(at(0), at(1), max_bytes=1)) == [size, 0]
+    assert sizes(rig.read(at(0), at(1), max_bytes=size)) == [size, 0]
+    assert sizes(rig.read(at(0), at(1), max_bytes=3 * size)) == [2 * size, size]
+    assert sizes(rig.read(at(0), at(1), max_bytes=3 * size - 1)) == [2 * size, 0]
+    assert sizes(rig.read(at(0, max_bytes=0), at(1, max_bytes=0))) == [size, 0]
+    assert sizes(rig.read(at(0, max_bytes=size), at(1, max_bytes=size))) == [size, size]
+    assert sizes(rig.read(at(0, 2), at(1), max_bytes=-5)) == [0, size]
+
+
+def test_an_answer_is_no_larger_than_the_brokers_budget_and_counts_in_it() -> None:
+    rig = Rig()
+    rig.budget = AnswerBudget(rig.ports.clock.call_soon, 4 * LEAST_BYTES)
+    for number in (0, 1):
+        rig.log("t", number).fill(bytes(LEAST_BYTES + 10))
+    read = rig.read(at(0), at(1), max_bytes=10 * LEAST_BYTES)
+    assert (len([size for size in sizes(read) if size]), rig.budget.held) == (1, read.bytes_read)
+
+
+@pytest.mark.parametrize(("missing", "enough"), [(0, True), (1, False)])
+def test_there_is_enough_with_the_least_bytes(missing: int, enough: bool) -> None:
+    rig = Rig()
+    rig.log().fill(b"v")
+    size = len(rig.log().contents.batches[0])
+    assert rig.read(at(0), min_bytes=size + missing).is_enough(rig.limits) is enough
+    assert rig.read(at(0), min_bytes=size + missing, max_bytes=size).is_enough(rig.limits), "no more would fit"
+
+
+def test_with_nothing_to_read_there_is_enough() -> None:
+    rig = Rig()
+    assert rig.read().is_enough(rig.limits)
+
+
+def test_committed_records_end_at_the_last_stable_offset_and_come_with_what_was_aborted() -> None:
+    rig = Rig()
+    log = rig.log()
+    log.fill(b"0", producer_id=7, epoch=0)
+    now = rig.ports.clock.wall_ms()
+    marker = build_end_transaction_marker(
+        commit=False, producer_id=7, producer_epoch=0, coordinator_epoch=0, timestamp_ms=now
+    )
+    log.append(marker, origin=Origin.COORDINATOR, now_wall_ms=now)
+    log.make_durable()
+    log.fill(b"2")
+    log.fill(b"3", producer_id=8, epoch=0)
+    log.fill(b"4")
+    read = rig.read(at(0), committed=True)
+    ((_, data),) = read.results
+    assert (data.high_watermark, data.last_stable_offset) == (5, 3)
+    assert bytes(data.records or b"") == b"".join(log.contents.batches[:3])
+    assert data.aborted_transactions == [AbortedTransaction(7, 0)]
+    ((_, data),) = rig.read(at(0, 2), committed=True).results
+    assert data.aborted_transactions == []
+    ((_, data),) = rig.read(at(0, 3), committed=True).results
+    assert (data.records, data.aborted_transactions) == (b"", [])
+    ((_, data),) = rig.read(at(0)).results
+    assert len(data.records or b"") == sum(map(len, log.contents.batches))
+    assert data.aborted_transactions is None

@@ -1,0 +1,165 @@
+"""What the broker is made of: news reach the lazy services that exist, in their order, and make none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import cast
+
+import pytest
+
+from shareq.broker.broker import Broker
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.service import Service
+from shareq.broker.groups.service import GroupService
+from shareq.broker.metadata.changes import MemoryMetaDb
+from shareq.broker.metadata.features import SHARE_VERSION
+from shareq.broker.metadata.store import NewTopic
+from shareq.broker.services import Made
+from shareq.broker.share.coordinator import ShareCoordinatorService
+from shareq.broker.share.service import ShareService
+from shareq.broker.transactions.service import TransactionService
+from shareq.coordinator.ports import TopicImage
+from tests.support.fakes.host import ELSEWHERE
+from tests.support.fakes.share_states import MemoryShareStates
+from tests.support.mem_fs import MemFs
+from tests.support.virtual_clock import VirtualClock
+
+
+class Noting(Service):
+    """Notes what it is notified of, with its name in front."""
+
+    def __init__(self, name: str, news: list[str]) -> None:
+        self._note: Callable[[str], None] = lambda what: news.append(f"{name} {what}")
+
+    def topic_changed(self, topic: TopicImage) -> None:
+        self._note(f"changed {topic.name} {topic.partitions}")
+
+    def topic_deleted(self, topic: TopicImage) -> None:
+        self._note(f"deleted {topic.name}")
+
+    def leader_moved(self, topic: str, partition: int) -> None:
+        self._note(f"moved {topic}-{partition}")
+
+    def share_groups_disabled(self) -> None:
+        self._note("disabled")
+
+    def stop_waiting(self) -> None:
+        self._note("stop")
+
+    def close(self) -> None:
+        self._note("close")
+
+
+def made(news: list[str], *names: str) -> Made:
+    noting = {name: Noting(name, news) for name in names}
+    return Made(
+        cast(ShareService | None, noting.get("share")),
+        cast(GroupService | None, noting.get("groups")),
+        cast(ShareCoordinatorService | None, noting.get("states")),
+        cast(TransactionService | None, noting.get("transactions")),
+    )
+
+
+ALL = ("share", "groups", "states", "transactions")
+
+
+def test_services_come_in_their_order_and_only_those_that_are_made() -> None:
+    for names in (ALL, ("groups", "transactions"), ("states",), ()):
+        news: list[str] = []
+        for service in made(news, *names):
+            service.close()
+        assert news == [f"{name} close" for name in names]
+
+
+class Rig:
+    """A broker whose lazy services note their news."""
+
+    def __init__(self, *names: str, states: MemoryShareStates | None = None) -> None:
+        self.clock = VirtualClock()
+        fs = MemFs(self.clock.call_soon, Random(1))
+        config = BrokerConfig.load({"log.dirs": "data"})
+        self.broker = Broker(Environment(self.clock, Random(1), fs), config, MemoryMetaDb(), states=states)
+        self.services = self.broker.services
+        self.broker.start()
+        self.news: list[str] = []
+        if names:
+            self.services.made = made(self.news, *names)
+
+    def about(self, news: str) -> list[str]:
+        """The news, each with the name of a service in front."""
+        return [f"{name} {news}" for name in ALL]
+
+
+def test_each_of_the_news_reaches_all_of_them() -> None:
+    rig = Rig(*ALL)
+    topic = rig.services.metadata.create_topic(NewTopic("t", 1))
+    assert rig.news == rig.about("changed t 1")
+    rig.news.clear()
+    rig.services.metadata.create_partitions({"t": 3})
+    assert rig.news == rig.about("changed t 3")
+    rig.news.clear()
+    rig.services.leaders.move("t", 1, ELSEWHERE)
+    assert rig.news == rig.about("moved t-1")
+    rig.news.clear()
+    rig.services.metadata.delete_topics([topic.name])
+    assert rig.news == rig.about("deleted t")
+    rig.news.clear()
+    rig.services.metadata.set_features({SHARE_VERSION: 0})
+    assert rig.news == rig.about("disabled")
+    rig.news.clear()
+    rig.services.metadata.set_features({SHARE_VERSION: 1})
+    assert rig.news == []
+    rig.broker.stop_waiting()
+    assert rig.news == rig.about("stop")
+    rig.news.clear()
+    rig.broker.close()
+    assert rig.news == rig.about("close")
+
+
+def test_news_make_no_service() -> None:
+    rig = Rig()
+    rig.services.metadata.create_topic(NewTopic("t", 1))
+    rig.services.leaders.move("t", 0, ELSEWHERE)
+    rig.services.metadata.delete_topics(["t"])
+    rig.broker.stop_waiting()
+    assert list(rig.services.made) == []
+    rig.broker.close()
+    assert list(rig.services.made) == []
+
+
+def test_a_service_is_made_when_it_is_first_asked_for_and_once() -> None:
+    rig = Rig()
+    services = rig.services
+    assert services.transactions is services.transactions
+    assert [type(each) for each in services.made] == [TransactionService]
+    assert services.groups is services.groups
+    assert services.share is services.share
+    assert [type(each) for each in services.made] == [
+        ShareService,
+        GroupService,
+        ShareCoordinatorService,
+        TransactionService,
+    ]
+    assert services.made.share_states is services.share_states is services.share_state_store
+
+
+def test_states_that_are_kept_elsewhere_make_no_share_coordinator() -> None:
+    elsewhere = MemoryShareStates()
+    rig = Rig(states=elsewhere)
+    assert rig.services.share_state_store is elsewhere
+    assert rig.services.share is not None
+    assert rig.services.groups is not None
+    assert rig.services.made.share_states is None
+
+
+@pytest.mark.parametrize("made_before", [False, True])
+def test_groups_reach_the_leaders_only_if_there_are_any(made_before: bool) -> None:
+    rig = Rig()
+    leaders = rig.services.groups.share._leaders
+    if made_before:
+        assert rig.services.share is not None
+    leaders.state_replaced(())
+    leaders.state_deleted(())
+    assert (rig.services.made.share is not None) is made_before
