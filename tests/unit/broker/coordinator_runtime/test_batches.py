@@ -107,3 +107,21 @@ def test_parts_are_as_large_as_may_be_and_a_larger_record_is_alone(sizes: list[i
     records = [data(size) for size in sizes]
     found = [[encoded_bytes([each]) for each in part] for part in parts_of(records, 200)]
     assert found == parts
+
+
+def test_many_records_that_surely_do_not_fit_are_not_compressed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_args: object, **_kwargs: object) -> bytes:
+        raise AssertionError("built")
+
+    monkeypatch.setattr(batches, "build_batch", never)
+    monkeypatch.setattr(batches, "MOST_BYTES_TO_COMPRESS", 2_000)
+    room = BatchLimit(1_000, Compression.GZIP)
+    with pytest.raises(AssertionError, match="built"):
+        room.takes([data(532)] * 4)
+    assert not room.takes([data(532)] * 3 + [data(533)])
+
+
+def test_without_bytes_to_spare_a_room_takes_what_fits_exactly() -> None:
+    record = note("x" * 100)
+    exact = len(build_batch([RecordData(*NOTE_SERDE.encode(record))], timestamp_ms=0))
+    assert LogBatchRoom(NOTE_SERDE, lambda: BatchLimit(exact, Compression.NONE)).fits([record])

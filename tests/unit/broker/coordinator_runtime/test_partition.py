@@ -10,6 +10,7 @@ from shareq.broker.coordinator_runtime.batches import CoordinatorLogSettings
 from shareq.broker.coordinator_runtime.partition import CoordinatorPartition, ProducerEpoch, coordinator_error
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.markers import TransactionMarker
+from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, LateAnswer, RecordsTooLarge
 from shareq.protocol.errors import ErrorCode
@@ -621,3 +622,108 @@ def test_close_answers_nothing() -> None:
     rig.schedule("under way", note("a"))
     rig.partition.close()
     assert rig.answers == []
+
+
+def test_what_becomes_durable_for_an_earlier_generation_never_answers_a_later_one() -> None:
+    """Two reloads: an old success must not be taken for the first append of the third generation."""
+    rig = Rig()
+    for name in ("a", "b"):
+        rig.schedule(f"old {name}", note(name))
+        rig.ports.logs.collect()
+        rig.log.refuse = ErrorCode.KAFKA_STORAGE_ERROR
+        rig.schedule(f"refused {name}", note("x"))
+        rig.ports.logs.collect()
+        rig.log.refuse = ErrorCode.NONE
+    rig.schedule("new", note("c"))
+    rig.ports.logs.collect()
+    rig.log.make_durable(2)
+    assert "new" not in rig.answers
+    rig.log.make_durable()
+    assert rig.answers[-1] == "new"
+
+
+def test_a_batch_takes_what_fits_exactly() -> None:
+    rig = Rig()
+    record = note("x" * 10)
+    size = len(b"".join(filter(None, NOTE_SERDE.encode(record)))) + 32
+    rig.log.settings = LogSettings(max_message_bytes=61 + 3 * size)
+    for number in range(4):
+        rig.schedule(str(number), record)
+    rig.ports.logs.flush()
+    assert sizes(rig) == [3, 1]
+    for number in range(3):
+        rig.schedule(str(number), record)
+    rig.log.refuse = ErrorCode.KAFKA_STORAGE_ERROR
+    rig.ports.logs.flush()
+    rig.log.refuse = ErrorCode.NONE
+    for number in range(3):
+        rig.schedule(str(number), record)
+    rig.ports.logs.flush()
+    assert sizes(rig) == [3, 1, 3], "the size of what was thrown away is forgotten, too"
+
+
+def test_a_large_operation_over_many_batches_is_replayed_once_and_in_order() -> None:
+    rig = Rig()
+    rig.log.settings = LogSettings(max_message_bytes=200)
+    names = [f"{n:010}" for n in range(12)]
+    rig.schedule("spread", *(note(name) for name in names), atomic=False)
+    rig.ports.logs.flush()
+    assert len(rig.log.appends) >= 4
+    assert (rig.partition.shard.names, rig.names()) == (names, names)
+
+
+def test_records_of_a_transaction_have_the_codec_of_the_settings() -> None:
+    rig = Rig(CoordinatorLogSettings(Compression.GZIP))
+    rig.schedule("in transaction", note("b"), producer=PRODUCER)
+    rig.ports.logs.flush()
+    assert read_header(rig.log.appends[0]).compression == Compression.GZIP
+
+
+def test_a_request_whose_operation_is_too_large_is_refused() -> None:
+    rig = Rig()
+
+    def operation(_token: int) -> CoordinatorResult[None]:
+        raise RecordsTooLarge
+
+    pending = rig.partition.schedule_waiting(operation, lambda error: HeartbeatResponse(error_code=error))
+    assert pending.value.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def test_the_load_buffer_is_the_settings_and_the_lines_name_the_partition(caplog: pytest.LogCaptureFixture) -> None:
+    rig = Rig(CoordinatorLogSettings(load_buffer_bytes=77))
+    rig.schedule("kept", note("a"))
+    rig.ports.logs.flush()
+    asked: list[int] = []
+    read = rig.log.read
+
+    def noting(offset: int, max_bytes: int, *, upto: int, min_one_batch: bool = True) -> ReadResult | ErrorCode:
+        asked.append(max_bytes)
+        return read(offset, max_bytes, upto=upto, min_one_batch=min_one_batch)
+
+    rig.log.read = noting  # type: ignore[method-assign]
+    rig.make()
+    assert set(asked) == {77}
+    rig.log.settings = LogSettings(max_message_bytes=100)
+    rig.schedule("large", note("x" * 100))
+    rig.schedule("lost", note("a"))
+    rig.ports.logs.lose_all()
+    rig.log.unreadable_with = ErrorCode.KAFKA_STORAGE_ERROR
+    rig.make()
+    refused, lost, unreadable = caplog.messages
+    assert refused.startswith(f"{TOPIC}-0: an operation is refused: its records do not fit into a batch of 100 bytes")
+    assert lost.startswith(f"{TOPIC}-0: coordinator append failed (KAFKA_STORAGE_ERROR); replaying the log, 1 ")
+    assert unreadable == (
+        f"{TOPIC}-0: reading offset 0 gave KAFKA_STORAGE_ERROR; operations are refused until the broker starts again"
+    )
+
+
+def test_a_timer_whose_records_are_lost_harms_nobody() -> None:
+    rig = Rig()
+    rig.partition.shard.deadline = 1_100
+    rig.partition.shard.due = (note("expired"),)
+    rig.schedule("arms")
+    rig.ports.clock.advance(100)
+    rig.ports.logs.lose_all()
+    rig.schedule("next", note("a"))
+    rig.ports.logs.flush()
+    assert (rig.answers, rig.names()) == (["arms", "next"], ["a"])

@@ -11,6 +11,7 @@ from shareq.broker.coordinator_runtime.replay import CoordinatorLoadError, Loade
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, InconsistentRecords
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import RecordData, build_batch
+from shareq.protocol.records.compression import Compression
 from shareq.protocol.records.control import build_end_transaction_marker
 from tests.support.fakes.memory_log import MemoryLog
 from tests.support.fakes.note_shard import NOTE_SERDE, NoteShard, Replayed, encoded, note
@@ -208,3 +209,36 @@ def test_gaps_that_compaction_leaves_are_no_damage() -> None:
     shard, loaded = load(log)
     assert shard.replayed == [Replayed("a", 0, 0), Replayed("b", 0, 5)]
     assert loaded == Loaded(2, 0)
+
+
+def test_a_plain_batch_of_a_producer_is_no_transactions(caplog: pytest.LogCaptureFixture) -> None:
+    record = encoded(note("a"))
+    plain = build_batch([record], timestamp_ms=1, producer_id=5, producer_epoch=0, base_sequence=0)
+    assert load(log_of(plain))[0].replayed == [Replayed("a", 0, 0)]
+    assert caplog.messages == []
+
+
+def test_a_batch_that_cannot_be_decoded_is_skipped_as_a_whole(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Compressed, it is small; what it says it holds is more than is taken."""
+    large = build_batch([encoded(note("x" * 9_000)), encoded(note("y"))], timestamp_ms=1, compression=Compression.GZIP)
+    log = log_of(batch("a"), large, batch("b"))
+    monkeypatch.setattr(replay, "LARGEST_BATCH_BYTES", 5_000)
+    shard, loaded = load(log)
+    assert (shard.names, loaded) == (["a", "b"], Loaded(2, 1))
+    (line,) = caplog.messages
+    assert line.startswith("__state-3: offsets 1 to 2 skipped: ")
+    assert not line.endswith("None")
+
+
+def test_damage_that_ends_before_it_begins_is_passed_all_the_same() -> None:
+    class Muddled(MemoryLog):
+        def unreadable_range(self, offset: int) -> tuple[int, int] | None:
+            return (0, 0)
+
+    log = Muddled("__state", 3, bytes(16))
+    for each in (batch("x"), batch("b")):
+        log.high_watermark = log.contents.add(each).next_offset
+    log.contents.unreadable = [(0, 1)]
+    assert load(log)[0].names == ["b"]

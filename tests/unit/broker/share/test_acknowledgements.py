@@ -151,3 +151,9 @@ def test_the_error_of_a_state_write() -> None:
     rig.states.errors["write"] = ErrorCode.FENCED_STATE_EPOCH
     assert rig.codes(rig.apply((0, [ack(0, 0)])).value) == {0: ErrorCode.NOT_LEADER_OR_FOLLOWER}
     assert rig.counted == (1, 1)
+
+
+def test_a_partition_that_is_named_alone_must_exist() -> None:
+    """Beside others that are acknowledged: the number behind the last one is none."""
+    rig = Rig()
+    assert rig.codes(rig.apply((2, []), (0, [ack(0, 0)])).value) == {2: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0: NONE}

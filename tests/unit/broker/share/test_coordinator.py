@@ -319,3 +319,19 @@ def test_cold_states_are_looked_at_until_the_end(closed: bool) -> None:
     rig.ports.clock.advance(3_600_000)
     rig.ports.logs.flush()
     assert sum(rig.log_ends()) == before + (not closed)
+
+
+def test_an_older_state_is_initialized_anew_unless_it_was_asked_for_before() -> None:
+    rig = Rig()
+    rig.initialized(start=5)
+    replaced: list[SharePartitionKey] = []
+    rig.ports.answer(rig.service.initialize_once(rig.key(), 2, replaced.extend))
+    assert (replaced, rig.read().state_epoch) == ([rig.key()], 2)
+
+
+def test_a_forgetting_that_cannot_be_written_harms_nobody() -> None:
+    rig = Rig()
+    rig.initialized(rig.key(0, "u"))
+    rig.service.topic_deleted(rig.ports.topics.delete("u"))
+    rig.ports.logs.lose_all()
+    assert rig.service.read_summary(rig.key()).value == SummaryResult()

@@ -625,3 +625,73 @@ def test_several_batches_of_one_acknowledgement_are_one_write() -> None:
     assert [write.batches for write in rig.states.writes] == [
         (StateBatch(0, 1, 2, 1), StateBatch(3, 3, 4, 1), StateBatch(4, 5, 0, 1))
     ]
+
+
+def test_deadlines_of_many_share_partitions_are_met_whatever_their_order() -> None:
+    rig = filled()
+    for lock_ms, partition in ((500, 0), (200, 1)):
+        rig.settings.share = ShareGroupSettings(record_lock_duration_ms=lock_ms)
+        rig.acquire(partition)
+    rig.clock.advance(200)
+    assert [state(rig, partition=each)[0] for each in (0, 1)] == [RecordState.ACQUIRED, RecordState.AVAILABLE]
+    assert rig.clock.next_timer_ms() == 1_500
+    rig.acknowledge(0, 2, ACCEPT)
+    rig.clock.advance(300)
+    assert rig.clock.next_timer_ms() is None
+
+
+def test_a_share_partition_is_armed_once_for_one_deadline() -> None:
+    rig = filled()
+    rig.acquire()
+    leader = rig.leader()
+    for _ in range(3):
+        rig.manager.arm(leader)
+    assert (len(rig.manager._deadlines), leader.armed_at) == (1, 1_000 + LOCK_MS)
+
+
+def test_two_that_are_due_at_once_are_both_looked_at_although_one_was_dropped() -> None:
+    rig = filled()
+    rig.acquire(0)
+    rig.acquire(1)
+    rig.manager.state_replaced([rig.key(0)])
+    rig.clock.advance(LOCK_MS)
+    assert (state(rig, partition=1)[0], rig.clock.next_timer_ms()) == (RecordState.AVAILABLE, None)
+
+
+def test_dropped_share_partitions_are_fenced_and_their_lines_name_them(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    rig = with_two_groups()
+    replaced, forgotten = rig.leader(0), rig.leader(1)
+    rig.manager.state_replaced([rig.key(0)])
+    rig.manager.forget_all()
+    assert [replaced.state, forgotten.state] == [LeaderState.FENCED] * 2
+    rig.acquire()
+    rig.states.errors["write"] = ErrorCode.GROUP_ID_NOT_FOUND
+    caplog.clear()
+    rig.acknowledge(0, 0)
+    name = rig.key(0).text()
+    assert caplog.messages == [
+        f"{name}: state write 1 failed: GROUP_ID_NOT_FOUND",
+        f"{name}: dropped after GROUP_ID_NOT_FOUND; the next fetch loads it",
+    ]
+
+
+def test_the_lines_about_damage_name_the_share_partition(caplog: pytest.LogCaptureFixture) -> None:
+    rig = filled(6)
+    rig.settings.share = ShareGroupSettings(delivery_count_limit=1)
+    rig.source().contents.unreadable = [(0, 4)]
+    rig.manager.skips_unreadable(rig.leader(), 0, 6)
+    rig.states.states[rig.key(1)] = KeptState(4, 0, [StateBatch(1, 9, 2, 1)])
+    rig.leader(1)
+    assert caplog.messages == [
+        f"{rig.key(0).text()}: offsets 0 to 3 cannot be read, skipped after 1 attempts",
+        f"{rig.key(1).text()}: the persisted state (start offset 0) reaches beyond the log end 6: the rest is dropped",
+    ]
+
+
+def test_a_share_partition_is_loaded_with_its_groups_settings() -> None:
+    rig = filled()
+    rig.states.states[rig.key()] = KeptState(1, -1)
+    rig.settings.share_by_group["g"] = ShareGroupSettings(auto_offset_reset=AutoOffsetReset("earliest"))
+    assert rig.leader().core.start_offset == 0
+    assert rig.leader().core.key == rig.key()

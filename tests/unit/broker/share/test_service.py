@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from shareq.broker.share.acknowledgements import PartitionAcks
+from shareq.broker.share.core.partition import AckBatch
 from shareq.broker.share.core.session import INITIAL_EPOCH, ListedPartition
-from shareq.broker.share.core.window.record_state import AcquireMode
+from shareq.broker.share.core.window.record_state import AcknowledgeType, AcquireMode
 from shareq.broker.share.fetch import ShareFetchParams, WantedPartition
 from shareq.broker.share.service import ShareService
 from shareq.coordinator.ports import IsolationLevel, ShareGroupSettings
@@ -93,3 +95,31 @@ def test_close_stops_the_timer() -> None:
     leader = rig.service.partitions.get(rig.key())
     assert leader is not None
     assert leader.core.snapshot()[0].owner == "m"
+
+
+def test_its_sessions_give_back_to_its_partitions_and_its_acknowledgements_reach_them() -> None:
+    rig = Rig()
+    assert rig.opens("m")
+    assert rig.fetching() == [(0, 0, 1)]
+    results = rig.service.acknowledgements.apply(
+        "g",
+        "m",
+        [PartitionAcks(rig.topic_id, 0, [AckBatch(0, 0, [AcknowledgeType.RELEASE])])],
+        lambda _topic: ErrorCode.NONE,
+        renew_request=False,
+        renew_version=False,
+    )
+    assert results.value == {(rig.topic_id, 0): ErrorCode.NONE}
+    assert rig.fetching() == [(0, 0, 2)]
+    session = rig.service.sessions.sessions.get("g", "m")
+    assert session is not None
+    rig.service.sessions.close(session)
+    assert rig.fetching() == [(0, 0, 3)]
+
+
+def test_what_may_not_be_read_is_refused_by_the_fetch() -> None:
+    rig = Rig()
+    params = ShareFetchParams("g", "m", AcquireMode.BATCH_OPTIMIZED, 0, 1, 100_000, 500, 500)
+    denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    fetch = rig.service.fetch(params, [WantedPartition(rig.topic_id, 0, "t")], lambda _topic: denied)
+    assert [each.error for each in fetch.start().value] == [denied]
