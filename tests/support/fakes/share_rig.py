@@ -64,12 +64,11 @@ class ShareRig:
         min_bytes: int = 1,
         max_bytes: int = 100_000,
         max_records: int = 500,
+        mode: AcquireMode = AcquireMode.BATCH_OPTIMIZED,
         refuse: Callable[[str], ErrorCode] | None = None,
     ) -> ShareFetch:
         """Not started; of partition 0 if none is named."""
-        params = ShareFetchParams(
-            "g", member, AcquireMode.BATCH_OPTIMIZED, wait_ms, min_bytes, max_bytes, max_records, 500
-        )
+        params = ShareFetchParams("g", member, mode, wait_ms, min_bytes, max_bytes, max_records, 500)
         wanted = [WantedPartition(self.topic_id, each, "t") for each in partitions or (0,)]
         level = self.settings.share_group("g").isolation_level
         return ShareFetch(self.host, level, params, wanted, refuse)

@@ -536,3 +536,123 @@ def test_an_answer_within_its_time_is_no_expiry_and_one_that_did_not_wait_neithe
     rig.source().fill(b"1")
     rig.manager.on_high_watermark(rig.source())
     assert rig.manager.counters.expired_fetches == 0
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_start_offset_that_is_written_when_time_is_up_holds_the_answer_up_and_no_longer(stored: bool) -> None:
+    rig = unresolved()
+    rig.leader(0)
+    rig.states.holds = True
+    pending = rig.start(wait_ms=50)
+    rig.clock.advance(50)
+    assert not pending.done
+    if not stored:
+        rig.states.errors["write"] = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    rig.states.answer()
+    rig.clock.run_until_idle()
+    assert ranges(pending.value) == ([(0, 0, 1)] if stored else [])
+    assert rig.manager.counters.expired_fetches == 1
+
+
+def test_one_millisecond_and_one_record_are_waited_for() -> None:
+    rig = ShareRig()
+    pending = rig.fetch(wait_ms=1, max_records=1).start()
+    assert not pending.done
+    rig.clock.advance(1)
+    assert pending.value == [FetchedPartition(rig.topic_id, 0, NONE)]
+
+
+def test_what_fetches_waited_adds_up_until_something_was_open_to_them() -> None:
+    rig = filled(1)
+    rig.states.holds = True
+    rig.fetch(wait_ms=100, min_bytes=10_000).start()
+    rig.clock.advance(30)
+    rig.states.answer()
+    rig.clock.advance(70)
+    group = rig.manager.counters.of_group("g")
+    assert (group.answered, group.ratio_sum, group.waited_ns) == (1, 1.0, 30_000_000)
+    assert rig.manager.counters.expired_fetches == 1
+    rig.settings.share = ShareGroupSettings(partition_max_record_locks=1)
+    rig.fetch(wait_ms=200).start()
+    rig.clock.advance(200)
+    assert (group.answered, group.ratio_sum, group.waited_ns) == (2, 1.0, 230_000_000)
+    assert rig.manager.counters.expired_fetches == 2
+
+
+def test_a_fetch_to_which_nothing_was_ever_open_counts_as_none_of_its_partitions() -> None:
+    rig = filled(1)
+    rig.acquire()
+    ratio = rig.manager.counters.of_group("g").ratio_sum
+    fetch = rig.fetch(0, wait_ms=100, refuse=lambda _topic: NONE)
+    rig.settings.share = ShareGroupSettings(partition_max_record_locks=1)
+    fetch.start()
+    fetch.finish()
+    assert rig.manager.counters.of_group("g").ratio_sum == ratio
+
+
+def test_a_fetch_whose_client_is_gone_does_not_look_behind_a_gap() -> None:
+    rig = ShareRig()
+    rig.settings.share = ShareGroupSettings(isolation_level=IsolationLevel.READ_COMMITTED)
+    transactional(rig.source(), 0)
+    rig.source().fill(b"1")
+    rig.source().aborted = [AbortedTransaction(9, 0, 0, 1)]
+    fetch = rig.fetch(wait_ms=100, max_bytes=1)
+    pending = fetch.start()
+    asked = len(rig.source().asked)
+    fetch.cancel()
+    rig.clock.run_until_idle()
+    assert (pending.done, len(rig.source().asked)) == (False, asked)
+
+
+@pytest.mark.parametrize(("wanted", "read_until"), [(1, 1), (3, 3), (500, 500)])
+def test_no_more_is_read_than_may_be_acquired(wanted: int, read_until: int) -> None:
+    rig = filled(5)
+    rig.fetch(max_records=wanted).start()
+    ((offset, _max_bytes, upto, max_records),) = rig.source().asked
+    assert (offset, upto) == (0, 5)
+    assert max_records == read_until
+    rig.fetch(max_records=wanted, member="other").start()
+    if wanted == 1:
+        assert rig.source().asked[1][0] == 1
+        assert rig.source().asked[1][3] == 1
+
+
+def test_when_nothing_is_behind_what_was_passed_over_it_waits_and_looks_no_more() -> None:
+    rig = ShareRig()
+    rig.settings.share = ShareGroupSettings(isolation_level=IsolationLevel.READ_COMMITTED)
+    transactional(rig.source(), 0)
+    rig.source().aborted = [AbortedTransaction(9, 0, 0, 1)]
+    pending = rig.start(wait_ms=100)
+    assert rig.clock.run_until_idle() == 1
+    assert rig.clock.run_until_idle() == 0
+    rig.clock.advance(100)
+    assert pending.value == [FetchedPartition(rig.topic_id, 0, NONE)]
+
+
+def test_records_count_by_their_number_wherever_they_are() -> None:
+    rig = filled(3, 3)
+    for partition in (0, 1):
+        rig.states.states[rig.key(partition)] = KeptState(1, 1)
+    one, two = rig.fetch(0, 1, max_records=3).start().value
+    assert (ranges([one]), ranges([two])) == ([(1, 2, 1)], [(1, 1, 1)])
+
+
+def test_the_mode_of_the_fetch_holds() -> None:
+    for mode, expected in ((AcquireMode.RECORD_LIMIT, [(0, 1, 1)]), (AcquireMode.BATCH_OPTIMIZED, [(0, 2, 1)])):
+        rig = ShareRig()
+        rig.source().fill(b"0", b"1", b"2")
+        assert ranges(rig.fetch(max_records=2, mode=mode).start().value) == expected
+
+
+def test_bytes_out_are_those_that_were_sent_all_together() -> None:
+    rig = filled(3)
+    sent = sum(len(each.records) for each in rig.fetch(max_records=1).start().value)
+    sent += sum(len(each.records) for each in rig.fetch(max_records=1).start().value)
+    rig.acknowledge(0, 0)
+    rig.acknowledge(1, 1, AcknowledgeType.RELEASE)
+    sent += sum(len(each.records) for each in rig.fetch(member="other").start().value)
+    assert (
+        rig.source().traffic.bytes_out
+        == sent
+        == rig.source().available_bytes(0, 3) + len(rig.source().contents.batches[1])
+    )
