@@ -240,8 +240,6 @@ class TransactionCoordinatorService:
 
         def carry_out(result: ProducerResult) -> Pending[ProducerResult]:
             if result.markers is None:
-                if result.error is not ErrorCode.NONE:
-                    self._watch_timeouts()  # an end that could not be written leaves its transaction under way
                 return completed(result)
             partition = self._partition(transactional_id)
             return self._markers.carry_out(partition, result.markers).then(lambda _none: result)

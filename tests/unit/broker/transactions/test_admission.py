@@ -409,3 +409,31 @@ def test_a_request_without_its_producer() -> None:
         group_instance_id="i",
         topics=[OffsetCommitRequestTopic("t", ZERO_UUID, [OffsetCommitRequestPartition(3, 50, 2, "note")])],
     )
+
+
+def test_each_partition_of_a_topic_is_looked_at_by_itself() -> None:
+    """What is no transaction's, or may not be appended, hides nothing behind it."""
+    rig = ProduceRig()
+    producer = rig.begun(T0)
+    parts = [
+        PartitionProduceData(9, batch(*producer)),
+        PartitionProduceData(0, b"short"),
+        PartitionProduceData(1, batch(*producer, 1)),
+    ]
+    pending = admit_batches(
+        rig.transactions.admission,
+        rig.ports.logs.lookup(),
+        lambda _right, _name: True,
+        12,
+        ProduceRequest(transactional_id="x", acks=-1, topic_data=[TopicProduceData("t", ZERO_UUID, parts)]),
+    )
+    assert isinstance(pending, Pending)
+    rig.ports.logs.flush()
+    assert pending.value == {("t", 1): ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER}
+
+
+def test_an_older_producer_may_begin_anywhere_where_it_is_not_known() -> None:
+    rig = ProduceRig()
+    producer = rig.begun(T0)
+    rig.ports.answer(rig.transactions.coordinator.add_partitions("x", *producer, [T1], 1))
+    assert rig.refusals((T1, batch(*producer, 1)), version=11) == {}

@@ -374,15 +374,19 @@ def test_ids_that_nobody_uses_expire() -> None:
     assert rig.ports.clock.next_timer_ms() == rig.ports.clock.now_ms() + 3_600_000
 
 
-def test_what_becomes_durable_behind_the_close_sets_no_timer() -> None:
+def test_what_is_lost_behind_the_close_sets_no_timer() -> None:
     rig = TransactionRig()
     rig.begun(T0)
-    rig.ports.clock.advance(604_800_000 + 3_600_000)
-    rig.begun(T0, name="y")
     rig.ports.clock.advance(70_000)
     rig.transactions.close()
     rig.ports.logs.lose_all()
-    assert rig.ports.clock.next_timer_ms() is None
+    assert (rig.state(), rig.ports.clock.next_timer_ms()) == ("Ongoing", None)
+    rig = TransactionRig()
+    rig.begun()
+    rig.ports.clock.advance(604_800_000 + 3_600_000)
+    rig.transactions.close()
+    rig.ports.logs.lose_all()
+    assert (rig.state(), rig.ports.clock.next_timer_ms()) == ("Empty", None)
 
 
 def test_close_stops_all_timers() -> None:
@@ -461,3 +465,56 @@ def test_a_partition_that_moves_is_given_up() -> None:
 def test_settings_are_those_of_the_configuration() -> None:
     config = BrokerConfig.load({"transaction.max.timeout.ms": "7", "transactional.id.expiration.ms": "8"})
     assert transaction_coordinator_settings(config) == TransactionCoordinatorSettings(7, 8)
+
+
+def test_a_producer_that_is_not_the_one_it_says_is_fenced() -> None:
+    rig = TransactionRig()
+    rig.begun()
+    answer = rig.transactions.coordinator.init_producer_id("x", 60_000, ExpectedProducer(100, 7)).value
+    assert answer.error is ErrorCode.PRODUCER_FENCED
+
+
+def test_a_description_that_fails_names_its_transactional_id() -> None:
+    rig = TransactionRig()
+    rig.ports.impossible_topics()
+    assert rig.transactions.coordinator.describe("x").value.transactional_id == "x"
+
+
+def test_everything_is_counted_by_transaction() -> None:
+    rig = TransactionRig()
+    for commit in (True, True, False, False):
+        answer = rig.ports.answer(rig.transactions.coordinator.init_producer_id("x", 60_000, None))
+        producer = ProducerEpoch(answer.producer_id, answer.producer_epoch)
+        rig.ports.answer(rig.transactions.coordinator.add_partitions("x", *producer, [U0], 2))
+        rig.end(producer, commit=commit)
+    markers = rig.transactions.markers
+    assert (markers.commits, markers.aborts) == (2, 2)
+    for _ in range(2):
+        rig.begun(T0)
+        rig.ports.clock.advance(70_000)
+        rig.ports.logs.flush()
+    assert rig.transactions.coordinator.timed_out == 2
+
+
+def test_what_is_tried_again_is_counted_for_all_transactions_together(caplog: pytest.LogCaptureFixture) -> None:
+    rig = TransactionRig()
+    one, two = rig.begun(T0, name="x0"), rig.begun(T1, name="x1")
+    for number in (0, 1):
+        rig.ports.logs.get("t", number).refuse = ErrorCode.KAFKA_STORAGE_ERROR
+    rig.end(one, commit=False, name="x0")
+    rig.end(two, name="x1")
+    markers = rig.transactions.markers
+    assert markers.markers_to_retry == 2
+    assert [line.split(": ")[1] for line in caplog.messages] == ["no abort marker in t-0", "no commit marker in t-1"]
+    for number in (0, 1):
+        rig.ports.logs.get("t", number).refuse = NONE
+    rig.ports.clock.advance(RETRY_MS)
+    for number in (0, 1):
+        rig.ports.logs.get("t", number).make_durable()
+    rig.ports.logs.collect()
+    for number in (0, 1):
+        rig.ports.logs.get(STATE, number).lose()
+    assert (markers.markers_to_retry, markers.ends_to_retry) == (0, 2)
+    rig.ports.clock.advance(RETRY_MS)
+    rig.ports.logs.flush()
+    assert (markers.ends_to_retry, markers.commits, markers.aborts) == (0, 1, 1)
