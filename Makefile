@@ -11,7 +11,9 @@ WITHIN := $(RUN) scripts/within.py
 SPARK_BIN   := .venv-spark/bin
 SPARK_READY := .venv-spark/.ready
 SPARK_RUN   := $(SPARK_BIN)/python
-# Not empty where PYTHON is given and is another one than that of the environment, which is made again then.
+MUTATION_READY := .venv-mutation/.ready
+MUTATION_RUN   := .venv-mutation/bin/python
+# Not empty where PYTHON is given and is another one than that of the environment, which is made anew then.
 another     = $(if $(PYTHON),$(shell test "$$("$(PYTHON)" -V 2>&1)" = "$$($(1) -V 2>&1)" || echo --clear))
 CLEAR       := $(call another,$(RUN))
 SPARK_CLEAR := $(call another,$(SPARK_RUN))
@@ -23,7 +25,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := broker client coordinator protocol spark src
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links gen interop interop-apache interop-all interop-cluster interop-spark bench-spark spark-kill-matrix exactly-once storage-kills crash-images docker-test differential differential-few sim storage-matrix bench dist clean
+.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links gen interop interop-apache interop-all interop-cluster interop-spark bench-spark spark-kill-matrix exactly-once storage-kills crash-images docker-test differential differential-few sim storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -46,6 +48,7 @@ help:
 	@echo "  make docker-test the image, built and run without a daemon; needs root, buildah and debootstrap, else skips"
 	@echo "  make sim SEEDS=n the broker on virtual time and a disk that forgets, n seeds (default 1000)"
 	@echo "  make storage-matrix  every kind of file in a data folder, damaged in every way, and pairs (5 minutes on one core); writes docs/evidence"
+	@echo "  make mutation ARGS=AREA  small changes of the code, each of which a unit test has to notice; without ARGS: the areas"
 	@echo "  make differential  the same 500 sequences here and at Apache Kafka 4.3.1 (10 minutes); needs Java and Maven"
 	@echo "  make differential-few  15 of them (1 minute)"
 	@echo "  make bench       shareq and Apache Kafka side by side; ARGS=--quick for two minutes, ARGS=--help"
@@ -81,6 +84,18 @@ $(SPARK_READY): pyproject.toml scripts/find_python.sh $(COMPILED)
 	@$(SPARK_RUN) -m pip install --quiet --editable ".[spark,jre]" --group test-spark
 	@$(SPARK_RUN) -m compileall -q $(PACKAGES)
 	@touch $(SPARK_READY)
+
+# What mutates the code, apart from .venv: no other target needs it.
+$(MUTATION_READY): pyproject.toml scripts/find_python.sh $(COMPILED)
+	@python=$$(sh scripts/find_python.sh "$(PYTHON)") || exit 1; \
+	echo "setting up .venv-mutation with $$python"; \
+	"$$python" -m venv .venv-mutation
+	@$(MUTATION_RUN) -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	@$(MUTATION_RUN) -m pip install --quiet --editable . --group mutation
+	@touch $(MUTATION_READY)
+
+mutation: $(MUTATION_READY)
+	@$(MUTATION_RUN) scripts/mutation.py $(ARGS)
 
 demo: $(READY)
 	@$(RUN) -m examples.flights_demo $(ARGS)
@@ -172,4 +187,4 @@ dist: $(READY)
 
 clean:
 	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
-	find . -name .venv -prune -o -name .venv-spark -prune -o -name .cache -prune -o -type d -name __pycache__ -print | xargs rm -rf
+	find . -name .venv -prune -o -name .venv-spark -prune -o -name .venv-mutation -prune -o -name .cache -prune -o -type d -name __pycache__ -print | xargs rm -rf

@@ -13,7 +13,18 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-SKIPPED = {".git", ".venv", ".venv-spark", ".cache", "dist", "build", "node_modules", "target", "shareq-data"}
+SKIPPED = {
+    ".git",
+    ".venv",
+    ".venv-spark",
+    ".venv-mutation",
+    ".cache",
+    "dist",
+    "build",
+    "node_modules",
+    "target",
+    "shareq-data",
+}
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 NAMED_FILE = re.compile(r"`([\w.-]+(?:/[\w.-]+)*\.(?:py|md|json|toml|txt|sh|pom\.xml|xml))`")

@@ -1,0 +1,145 @@
+"""Mutation runs: does a test fail for every small change of the code? By area, with mutmut, on a copy of the tree.
+
+    .venv-mutation/bin/python scripts/mutation.py [--list] [--diffs] [--only NAME] AREA...
+
+For each area the table has its files and the tests that are asked. Prints the counts by file, and with `--diffs` what
+was changed where no test failed. Needs the dependency group `mutation`; `make mutation ARGS=AREA` has it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+STAGES: Final = ROOT / "build" / "mutation"
+PACKAGES: Final = ("broker", "client", "coordinator", "protocol", "schemas")
+UNIT: Final = "tests/unit/broker"
+
+
+class Area(NamedTuple):
+    """`files` are patterns below the package, `tests` paths for pytest."""
+
+    files: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+AREAS: Final[Mapping[str, Area]] = {
+    "runtime": Area(
+        ("broker/coordinator_runtime/*.py",),
+        tuple(
+            f"{UNIT}/coordinator_runtime/{each}.py"
+            for each in ("test_partition", "test_partitions", "test_replay", "test_batches")
+        ),
+    ),
+    "share": Area(
+        ("broker/share/*.py",),
+        (
+            f"{UNIT}/share/test_partition_manager.py",
+            f"{UNIT}/share/test_fetch.py",
+            f"{UNIT}/share/test_coordinator.py",
+            f"{UNIT}/share/test_session_service.py",
+            f"{UNIT}/share/test_acknowledgements.py",
+            f"{UNIT}/share/test_service.py",
+        ),
+    ),
+    "groups": Area(
+        ("broker/groups/*.py",),
+        tuple(
+            f"{UNIT}/groups/{each}.py"
+            for each in ("test_share_service", "test_services", "test_offsets_service", "test_administration_service")
+        ),
+    ),
+    "transactions": Area(
+        ("broker/transactions/*.py",),
+        (f"{UNIT}/transactions/test_coordinator_service.py", f"{UNIT}/transactions/test_admission.py"),
+    ),
+    "security": Area(("broker/security/*.py", "broker/network/sasl_gate.py"), (f"{UNIT}/security", f"{UNIT}/network")),
+    "topics": Area(("broker/topics/*.py", "broker/fetch/read.py"), (f"{UNIT}/topics", f"{UNIT}/fetch")),
+    "handlers-share": Area(("broker/handlers/share/*.py",), (f"{UNIT}/share", f"{UNIT}/groups")),
+    "handlers-transactions": Area(("broker/handlers/transactions/*.py",), (f"{UNIT}/transactions",)),
+    "handlers-access": Area(("broker/handlers/access/*.py",), (f"{UNIT}/handlers/access", f"{UNIT}/security")),
+    "handlers-records": Area(("broker/handlers/records/*.py",), (f"{UNIT}/handlers/records", f"{UNIT}/fetch")),
+}
+
+
+def stage(folder: Path, area: Area, only: str) -> None:
+    """A copy of the tree without symbolic links, as mutmut takes it. `only` is part of the names of its files."""
+    shutil.rmtree(folder, ignore_errors=True)
+    package = folder / "src" / "shareq"
+    ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
+    shutil.copytree(ROOT / "src" / "shareq", package, ignore=lambda *_: {*PACKAGES, "spark", "__pycache__"})
+    for name in PACKAGES:
+        shutil.copytree(ROOT / name, package / name, ignore=ignored)
+    shutil.copytree(ROOT / "tests", folder / "tests", ignore=ignored)
+    for name in ("schemas", "bench", "examples", "docs", "scripts"):
+        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+    files = sorted(
+        str(path.relative_to(folder)) for each in area.files for path in package.glob(each) if only in str(path)
+    )
+    config = {
+        "source_paths": ["src"],
+        "only_mutate": files,  # its own patterns would reach into folders below
+        "also_copy": ["tests", "schemas", "pyproject.toml"],
+        "pytest_add_cli_args": ["-p", "no:cacheprovider"],
+        "pytest_add_cli_args_test_selection": list(area.tests),
+    }
+    pyproject = (ROOT / "pyproject.toml").read_text()
+    rows = "".join(f"{key} = {json.dumps(value)}\n" for key, value in config.items())
+    (folder / "pyproject.toml").write_text(f"{pyproject}\n[tool.mutmut]\n{rows}")
+
+
+def mutmut(folder: Path, *arguments: str, capture: bool = False) -> str:
+    """Run it on a copy; its output if that is captured."""
+    command = [str(Path(sys.executable).parent / "mutmut"), *arguments]
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    stdout = subprocess.PIPE if capture else subprocess.DEVNULL
+    done = subprocess.run(command, cwd=folder, env=env, check=False, text=True, stdout=stdout)
+    return done.stdout or ""
+
+
+def outcomes(folder: Path) -> dict[str, str]:
+    """What became of each mutant."""
+    lines = mutmut(folder, "results", "--all", "true", capture=True).splitlines()
+    return dict(line.strip().rsplit(": ", 1) for line in lines if ": " in line)
+
+
+def report(folder: Path, found: Mapping[str, str], *, diffs: bool) -> None:
+    by_module: dict[str, Counter[str]] = {}
+    for name, outcome in found.items():
+        by_module.setdefault(name.split(".x", 1)[0], Counter())[outcome] += 1
+    for module, counts in sorted(by_module.items()):
+        print(f"{module:60} {sum(counts.values()):5} {dict(counts)}")
+    print(f"{'all':60} {len(found):5} {dict(Counter(found.values()))}")
+    for name, outcome in found.items():
+        if diffs and outcome not in ("killed", "timeout"):
+            print(f"\n## {outcome}\n{mutmut(folder, 'show', name, capture=True)}")
+
+
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("areas", nargs="*", metavar="AREA", choices=[*AREAS, []])
+    parser.add_argument("--list", action="store_true", help="the areas")
+    parser.add_argument("--only", default="", metavar="NAME", help="files with this in their paths")
+    parser.add_argument("--diffs", action="store_true", help="show each mutant that lives")
+    chosen = parser.parse_args(arguments)
+    if chosen.list or not chosen.areas:
+        print("\n".join(f"{name:24} {' '.join(area.files)}" for name, area in AREAS.items()))
+    for name in chosen.areas:
+        folder = STAGES / name
+        stage(folder, AREAS[name], chosen.only)
+        mutmut(folder, "run", "--max-children", "1")
+        print(f"# {name}", flush=True)
+        report(folder, outcomes(folder), diffs=chosen.diffs)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
