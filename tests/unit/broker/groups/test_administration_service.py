@@ -8,7 +8,12 @@ from shareq.broker.groups.administration import AlteredOffsets, DeletedOffsets, 
 from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.share.results import SummaryResult
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
-from tests.support.fakes.group_rig import OFFSETS, STATES, GroupRig
+from shareq.protocol.generated.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from tests.support.fakes.group_rig import CLIENT, OFFSETS, STATES, GroupRig, heartbeat
 from tests.support.fakes.host import ELSEWHERE
 
 NONE = ErrorCode.NONE
@@ -180,9 +185,11 @@ def test_offsets_are_altered_and_what_cannot_be_is_told_row_by_row() -> None:
         NO_ERROR,
         {("t", 1): refused, ("t", 2): UNKNOWN, ("nowhere", 0): UNKNOWN, ("t", 0): NO_ERROR, ("u", 0): NO_ERROR},
     )
-    assert [(call[0], call[1], call[3]) for call in rig.states.calls] == [
-        ("initialize", rig.key(0), 5),
-        ("initialize", rig.key(0, "u"), -1),
+    group = rig.shard().share.group("g")
+    assert group is not None
+    assert rig.states.calls == [
+        ("initialize", rig.key(0), group.group_epoch, 5),
+        ("initialize", rig.key(0, "u"), group.group_epoch, -1),
     ]
     assert rig.leaders.replaced == [rig.key(0), rig.key(0, "u")]
     assert rig.initialized() == {"t": [0, 1], "u": [0]}
@@ -325,3 +332,37 @@ def test_what_another_broker_coordinates() -> None:
     rig.service.leader_moved(OFFSETS, at)
     assert rig.admin.delete_offsets("g", ["t"]).value.error == LOG_FAILED
     assert rig.admin.delete_group("g").value == LOG_FAILED
+
+
+def test_groups_of_other_kinds_are_deleted_too() -> None:
+    rig = Rig(group=False)
+    row = OffsetCommitRequestPartition(0, 5)
+    request = OffsetCommitRequest(group_id="o", topics=[OffsetCommitRequestTopic("t", partitions=[row])])
+    rig.ports.answer(rig.service.offsets.commit(request, 9))
+    assert rig.ports.answer(rig.admin.delete_group("o")) == NO_ERROR
+    assert rig.admin.list_groups((), ()).value.groups == []
+
+
+def test_what_an_alteration_could_not_initialize_is_asked_for_by_heartbeats_after_the_retry_time() -> None:
+    rig = Rig(group=False)
+    rig.states.errors["initialize"] = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    rig.admin.alter_offsets("g", {"u": {0: 5}})
+    rig.ports.logs.flush()
+    rig.states.calls.clear()
+    rig.ports.clock.advance(20_000)
+    joined = rig.join("m", "u")
+    assert rig.states.calls == []
+    rig.ports.clock.advance(10_000)
+    rig.service.share.heartbeat(heartbeat("m", joined.member_epoch), CLIENT)
+    rig.ports.logs.flush()
+    assert [call[:2] for call in rig.states.calls] == [("initialize_once", rig.key(0, "u"))]
+
+
+def test_topics_that_have_no_states_are_told_with_the_reason() -> None:
+    rig, absent = Rig(), ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The topic does not exist.")
+    pending = rig.admin.delete_offsets("g", ["t", "nowhere"])
+    rig.ports.logs.flush()
+    assert (pending.value.topics, pending.value.refused) == ({"t": NO_ERROR}, {"nowhere": absent})
+    pending = rig.admin.delete_offsets("g", ["nowhere"])
+    rig.ports.logs.flush()
+    assert (pending.value.topics, pending.value.refused) == ({}, {"nowhere": absent})

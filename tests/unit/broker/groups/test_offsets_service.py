@@ -8,8 +8,10 @@ import pytest
 
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import offset_commit, offset_delete, offset_fetch
+from shareq.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from shareq.protocol.primitives import ZERO_UUID
-from tests.support.fakes.group_rig import OFFSETS, GroupRig
+from tests.support.fakes.group_rig import CLIENT, OFFSETS, GroupRig
+from tests.support.fakes.transaction_rig import TransactionRig
 
 NONE = ErrorCode.NONE
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -76,6 +78,10 @@ class Rig(GroupRig):
         if answer.error_code:
             assert answer.topics == []
             return ErrorCode(answer.error_code)
+        rows = [(topic.name, row.partition_index) for topic in answer.topics for row in topic.partitions]
+        assert len(rows) == len(set(rows))
+        assert len({topic.name for topic in answer.topics}) == len(answer.topics)
+        assert all(topic.partitions for topic in answer.topics)
         return {
             (topic.name, row.partition_index): ErrorCode(row.error_code)
             for topic in answer.topics
@@ -87,6 +93,9 @@ def commit_rows(answer: offset_commit.OffsetCommitResponse, version: int) -> Row
     """One topic has one entry."""
     names = [(topic.name, topic.topic_id) for topic in answer.topics]
     assert len(names) == len(set(names))
+    for topic in answer.topics:
+        assert topic.partitions
+        assert len({row.partition_index for row in topic.partitions}) == len(topic.partitions)
     return {
         (topic.topic_id if version >= 10 else topic.name, row.partition_index): ErrorCode(row.error_code)
         for topic in answer.topics
@@ -278,3 +287,46 @@ def test_a_delete_that_is_lost() -> None:
     rig.ports.logs.lose_all()
     assert (pending.value.error_code, pending.value.topics) == (ErrorCode.NOT_COORDINATOR, [])
     assert rig.offsets(None) == {("t", 0): 5}
+
+
+def test_members_commit_and_fetch_in_their_generation() -> None:
+    rig = Rig(OFFSETS)
+    heartbeat = ConsumerGroupHeartbeatRequest(
+        group_id="g",
+        member_id="m",
+        rebalance_timeout_ms=60_000,
+        subscribed_topic_names=["t"],
+        topic_partitions=[],
+    )
+    epoch = rig.ports.answer(rig.service.consumer.heartbeat(heartbeat, 1, CLIENT, lambda _topic: True)).member_epoch
+    for member, member_epoch, error in (
+        ("m", epoch, NONE),
+        ("other", epoch, ErrorCode.UNKNOWN_MEMBER_ID),
+        ("m", epoch + 5, ErrorCode.STALE_MEMBER_EPOCH),
+    ):
+        rows = rig.commit({("t", 0): 5}, member_id=member, generation_id_or_member_epoch=member_epoch)
+        assert rows == {("t", 0): error}
+    for version in (9, 10):
+        for member, member_epoch, error in (
+            ("m", epoch, NONE),
+            ("m", epoch + 5, ErrorCode.STALE_MEMBER_EPOCH),
+            ("other", epoch, ErrorCode.UNKNOWN_MEMBER_ID),
+        ):
+            asked = offset_fetch.OffsetFetchRequestGroup("g", member, member_epoch, topics=[])
+            answer = rig.service.offsets.fetch(asked, version, require_stable=False).value
+            assert (version, answer.error_code) == (version, error)
+
+
+def test_offsets_that_an_open_transaction_may_change() -> None:
+    rig = TransactionRig()
+    producer = rig.begun()
+    row = offset_commit.OffsetCommitRequestPartition(0, 5)
+    topics = [offset_commit.OffsetCommitRequestTopic("t", rig.id_of("t"), [row])]
+    request = offset_commit.OffsetCommitRequest(group_id="g", topics=topics)
+    rig.ports.answer(rig.transactions.offsets.commit(producer, "x", request, 5))
+    for stable, error in ((False, NONE), (True, ErrorCode.UNSTABLE_OFFSET_COMMIT)):
+        asked = offset_fetch.OffsetFetchRequestGroup(
+            "g", topics=[offset_fetch.OffsetFetchRequestTopics("t", ZERO_UUID, [0])]
+        )
+        answer = rig.service.offsets.fetch(asked, 9, require_stable=stable).value
+        assert [row.error_code for topic in answer.topics for row in topic.partitions] == [error]

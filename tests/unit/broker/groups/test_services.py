@@ -99,9 +99,11 @@ def test_joining_without_a_topic_that_can_be_made() -> None:
 
 def test_who_waits_is_refused_with_its_id_when_the_broker_stops() -> None:
     rig = GroupRig(OFFSETS)
-    pending = join(rig)
+    member = rig.ports.answer(join(rig, version=4)).member_id
+    known, new = join(rig, member, version=4), join(rig)
     rig.service.stop_waiting()
-    assert (pending.value.error_code, pending.value.member_id) == (LOST, "")
+    assert (known.value.error_code, known.value.member_id) == (LOST, member)
+    assert (new.value.error_code, new.value.member_id) == (LOST, "")
 
 
 def test_a_rebalance_that_is_lost_is_told() -> None:
@@ -242,6 +244,7 @@ def test_a_consumers_heartbeat_that_is_lost() -> None:
     rig.ports.logs.lose_all()
     assert (pending.value.error_code, pending.value.error_message) == (LOST, LOG_FAILED)
     assert (described.value.error_code, described.value.error_message) == (LOST, LOG_FAILED)
+    assert described.value.group_id == "c"
 
 
 def test_a_consumers_session_ends_in_its_time() -> None:
@@ -258,6 +261,7 @@ def test_consumer_groups_are_described() -> None:
     rig = GroupRig()
     describe = rig.service.consumer.describe
     empty, absent = describe("").value, describe("c").value
+    assert (empty.group_id, absent.group_id) == ("", "c")
     assert (empty.error_code, empty.error_message) == (ErrorCode.INVALID_GROUP_ID, "The group id is empty.")
     assert (absent.error_code, absent.error_message) == (ErrorCode.GROUP_ID_NOT_FOUND, "Group c not found.")
     rig.ports.answer(beat(rig, "m", 0, "t"))
@@ -456,3 +460,46 @@ def test_settings_are_those_of_the_configuration() -> None:
         {"group.share.initialize.retry.interval.ms": "2000", "offsets.commit.timeout.ms": "4000"}
     )
     assert group_coordinator_settings(patient).share.initialize_retry_interval_ms == 4_000
+
+
+def test_a_consumer_is_not_assigned_what_its_client_may_not_know_of() -> None:
+    rig = GroupRig(OFFSETS)
+    request = ConsumerGroupHeartbeatRequest(
+        group_id="c", member_id="m", rebalance_timeout_ms=60_000, subscribed_topic_regex="[tu]", topic_partitions=[]
+    )
+    pending = rig.service.consumer.heartbeat(request, 1, CLIENT, lambda topic: topic != "t")
+    assignment = rig.ports.answer(pending).assignment
+    assert assignment is not None
+    assert [each.topic_id for each in assignment.topic_partitions] == [rig.id_of("u")]
+
+
+def test_only_the_partition_that_moves_is_given_up() -> None:
+    rig = GroupRig(OFFSETS)
+    for group in ("g0", "g1", "g2"):
+        rig.ports.answer(beat(rig, "m", 0, "t", group=group))
+    assert len(list(rig.service.coordinator.partitions)) == 2
+    rig.service.leader_moved(OFFSETS, 0)
+    assert len(list(rig.service.coordinator.partitions)) == 1
+
+
+def test_what_happens_to_groups_is_counted_and_what_they_may_append_is_bounded() -> None:
+    rig = GroupRig(OFFSETS)
+    formed(rig)
+    assert rig.service.coordinator.counters.classic_rebalances == 1
+    rig.ports.logs.get(OFFSETS, 0).settings = LogSettings(max_message_bytes=300)
+    pending = join(rig, group="large-" + "g" * 300)
+    rig.ports.clock.advance(3_000)
+    rig.ports.logs.flush()
+    assert pending.done
+
+
+def test_news_that_cannot_be_written_harm_nobody() -> None:
+    rig = GroupRig()
+    rig.join()
+    rig.service.topic_deleted(rig.ports.topics.delete("t"))
+    rig.ports.logs.lose_all()
+    rig.service.topic_deleted(rig.ports.topics.delete(STATES))
+    rig.ports.logs.lose_all()
+    group = rig.shard().share.group("g")
+    assert group is not None
+    assert len(group.initialized) == 1, "what is lost is made up for at the next start"
