@@ -13,7 +13,7 @@ SPARK_READY := .venv-spark/.ready
 SPARK_RUN   := $(SPARK_BIN)/python
 MUTATION_READY := .venv-mutation/.ready
 MUTATION_RUN   := .venv-mutation/bin/python
-# Not empty where PYTHON is given and is another one than that of the environment, which is made anew then.
+# Not empty where PYTHON is given and is another one than that of the environment, which is made again then.
 another     = $(if $(PYTHON),$(shell test "$$("$(PYTHON)" -V 2>&1)" = "$$($(1) -V 2>&1)" || echo --clear))
 CLEAR       := $(call another,$(RUN))
 SPARK_CLEAR := $(call another,$(SPARK_RUN))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Final, TypeVar, cast
 
+from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.coordinator_runtime.ports import CoordinatorHost
 from shareq.broker.foundation.environment import Environment, Fs
@@ -14,7 +15,6 @@ from shareq.broker.topics.internal import InternalTopics
 from shareq.broker.topics.leaders import Leader, LeaderMap
 from tests.support.fakes.memory_log import MemoryLogs
 from tests.support.fakes.topics import MemoryTopics
-from tests.support.virtual_clock import VirtualClock
 
 T = TypeVar("T")
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final, cast
 
+from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.foundation.environment import Environment, Fs
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.network.answer_budget import AnswerBudget
@@ -22,7 +23,6 @@ from tests.support.fakes.memory_log import MemorySource, MemorySources
 from tests.support.fakes.settings import GroupSettings
 from tests.support.fakes.share_states import KeptState, MemoryShareStates
 from tests.support.fakes.topics import MemoryTopics
-from tests.support.virtual_clock import VirtualClock
 
 LOCK_MS: Final = 1_000
 

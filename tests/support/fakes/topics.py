@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from shareq.broker.metadata.store import NewTopic
 from shareq.coordinator.ports import TopicImage
@@ -55,7 +54,7 @@ class MemoryTopics:
     def grow(self, name: str, partitions: int) -> TopicImage:
         before = self._topics[name]
         assert partitions > before.partitions
-        image = self._topics[name] = replace(before, partitions=partitions)
+        image = self._topics[name] = before._replace(partitions=partitions)
         for listener in self._grown:
             listener(image, before.partitions)
         return image

@@ -8,12 +8,14 @@ from typing import cast
 
 import pytest
 
+from devtools.in_memory.mem_fs import MemFs
+from devtools.in_memory.memory_meta_db import MemoryMetaDb
+from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.service import Service
 from shareq.broker.groups.service import GroupService
-from shareq.broker.metadata.changes import MemoryMetaDb
 from shareq.broker.metadata.features import SHARE_VERSION
 from shareq.broker.metadata.store import NewTopic
 from shareq.broker.services import Made
@@ -23,8 +25,6 @@ from shareq.broker.transactions.service import TransactionService
 from shareq.coordinator.ports import TopicImage
 from tests.support.fakes.host import ELSEWHERE
 from tests.support.fakes.share_states import MemoryShareStates
-from tests.support.mem_fs import MemFs
-from tests.support.virtual_clock import VirtualClock
 
 
 class Noting(Service):
@@ -54,12 +54,12 @@ class Noting(Service):
 
 def made(news: list[str], *names: str) -> Made:
     noting = {name: Noting(name, news) for name in names}
-    return Made(
-        cast(ShareService | None, noting.get("share")),
-        cast(GroupService | None, noting.get("groups")),
-        cast(ShareCoordinatorService | None, noting.get("states")),
-        cast(TransactionService | None, noting.get("transactions")),
-    )
+    services = Made()
+    services.share = cast(ShareService | None, noting.get("share"))
+    services.groups = cast(GroupService | None, noting.get("groups"))
+    services.share_states = cast(ShareCoordinatorService | None, noting.get("states"))
+    services.transactions = cast(TransactionService | None, noting.get("transactions"))
+    return services
 
 
 ALL = ("share", "groups", "states", "transactions")

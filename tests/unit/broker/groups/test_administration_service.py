@@ -34,7 +34,9 @@ class Rig(GroupRig):
             self.leaders.replaced.clear()
 
     def initialized(self, group: str = "g") -> dict[str, list[int]]:
-        return self.admin.topics_with_offsets(group).value
+        topics = self.admin.topics_with_offsets(group).value
+        assert not isinstance(topics, ErrorCode)
+        return topics
 
     def called(self) -> list[object]:
         """The operations on states, without their keys."""

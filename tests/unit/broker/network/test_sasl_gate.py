@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.network.connection import Buffer, Connection, ConnectionLimits, Reply
 from shareq.broker.network.sasl_gate import SaslGate, SaslGates
 from shareq.broker.security.credentials import ScramCredential
@@ -14,7 +15,6 @@ from shareq.broker.security.listener_security import SASL_PLAINTEXT, ListenerSec
 from shareq.broker.security.sasl_mechanisms import AuthenticationFailed
 from shareq.broker.security.scram_keys import credential_from_password
 from shareq.protocol.framing import frame
-from tests.support.virtual_clock import VirtualClock
 
 API_VERSIONS, METADATA, HANDSHAKE, AUTHENTICATE = 18, 3, 17, 36
 SHA = "SCRAM-SHA-256"
