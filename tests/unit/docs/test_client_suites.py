@@ -1,13 +1,16 @@
-"""kafka-go.md tells the tests that are left out, those that skip themselves, and the count that the test holds."""
+"""kafka-go.md, kafka-python.md: what is left out or skips itself has its row, and the figures are the tests'."""
 
 from __future__ import annotations
 
 import re
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 import tests.interop.test_kafka_go as suite
+import tests.interop.test_kafka_python_suite as python
+from tests.interop.support.kafka_python_suite import VERSION
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "evidence" / "kafka-go.md"
 TEXT = DOCUMENT.read_text()
@@ -52,3 +55,20 @@ def test_the_version_is_that_of_the_module() -> None:
 
 def test_what_apache_kafka_fails_is_told() -> None:
     assert all(f"`{name}`" in TEXT.split("## Apache Kafka")[1] for name in suite.APACHES)
+
+
+# kafka-python.md
+
+PYTHON_TEXT = DOCUMENT.with_name("kafka-python.md").read_text()
+
+
+def test_the_figures_of_kafka_python() -> None:
+    rows = dict(re.findall(r"^\| `([^`]+)`.* \| (\d+) \|$", PYTHON_TEXT, re.MULTILINE))
+    assert {reason: int(count) for reason, count in rows.items()} == python.SKIP_THEMSELVES
+    figures = dict(re.findall(r"^\| ([a-z ]+) \| (\d+) \|$", PYTHON_TEXT, re.MULTILINE))
+    skips = sum(python.SKIP_THEMSELVES.values())
+    assert figures == {"passed": str(python.PASSED), "failed": "0", "left out": "2", "skip themselves": str(skips)}
+    named = re.findall(r"^Left out is `(\w+)`", PYTHON_TEXT, re.MULTILINE)
+    assert list(python.LEFT_OUT) == [f"{name}.py" for name in named]
+    assert f"kafka-python) {VERSION}," in PYTHON_TEXT
+    assert metadata.version("kafka-python") == VERSION
