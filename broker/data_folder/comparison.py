@@ -30,7 +30,7 @@ class Found(NamedTuple):
     """What one record says. `state` without the entries of its own, None when there is nothing or nothing readable.
 
     `problem`: why it cannot be trusted, "" when it can be or is missing. `number` is 0 in a database of format 1.
-    `damaged`: it is there and not as it was written, whatever of it can be used. `newest`: the last commit that can be
+    `damaged`: it exists and is not as it was written, whatever of it can be used. `newest`: the last commit that can be
     seen in it, although those before it cannot be read; 0 when that is not so.
     """
 

@@ -247,7 +247,7 @@ class PartitionFolders:
     def make_way(self, name: str, metadata: KnownTopics) -> None:
         """Before a log gets that folder: there is none of a deleted topic in its place.
 
-        OSError when something else is there that the log must not get.
+        OSError when something else stands there that the log must not get.
         """
         path = self.path(name)
         if not self._fs.exists(path):

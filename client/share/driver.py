@@ -317,7 +317,7 @@ class ShareDriver:
         return exchange
 
     def _session_refused(self, leader: Leader, error: ErrorCode) -> None:
-        """The next fetch opens a session. Replacing one releases nothing, so one that is there is closed first."""
+        """The next fetch opens a session. Replacing one releases nothing, so an open one is closed first."""
         self._leaders.session_lost(leader)
         leader.ready_ms = now_ms() + self._backoff_ms
         if error is ErrorCode.INVALID_SHARE_SESSION_EPOCH:

@@ -1,7 +1,7 @@
 """The side of the runner: one member of the share group, its books, and what keeps both alive while Spark works.
 
 Opened by the first call and closed by `close`. Calls come from one thread. A second one renews locks and sends
-heartbeats; a third looks up the group's start offsets and lag, and holds up no other when brokers are away.
+heartbeats; a third looks up the group's start offsets and lag, and holds up neither when brokers are away.
 """
 
 from __future__ import annotations
