@@ -1,6 +1,6 @@
 """Mutation runs: does a test fail for every small change of the code? By area, with mutmut, on a copy of the tree.
 
-    .venv-mutation/bin/python scripts/mutation.py [--list] [--diffs] [--only NAME] AREA...
+    .venv-mutation/bin/python scripts/mutation.py [--list] [--diffs] [--again] [--only NAME] AREA...
 
 For each area the table has its files and the tests that are asked. Prints the counts by file, and with `--diffs` what
 was changed where no test failed. Needs the dependency group `mutation`; `make mutation ARGS=AREA` has it.
@@ -23,6 +23,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 STAGES: Final = ROOT / "build" / "mutation"
 PACKAGES: Final = ("broker", "client", "coordinator", "protocol", "schemas")
 UNIT: Final = "tests/unit/broker"
+DEAD: Final = ("killed", "timeout")
 
 
 class Area(NamedTuple):
@@ -120,7 +121,7 @@ def report(folder: Path, found: Mapping[str, str], *, diffs: bool) -> None:
         print(f"{module:60} {sum(counts.values()):5} {dict(counts)}")
     print(f"{'all':60} {len(found):5} {dict(Counter(found.values()))}")
     for name, outcome in found.items():
-        if diffs and outcome not in ("killed", "timeout"):
+        if diffs and outcome not in DEAD:
             print(f"\n## {outcome}\n{mutmut(folder, 'show', name, capture=True)}")
 
 
@@ -129,6 +130,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("areas", nargs="*", metavar="AREA", choices=[*AREAS, []])
     parser.add_argument("--list", action="store_true", help="the areas")
     parser.add_argument("--only", default="", metavar="NAME", help="files with this in their paths")
+    parser.add_argument("--again", action="store_true", help="only those that lived in the area's last run")
     parser.add_argument("--diffs", action="store_true", help="show each mutant that lives")
     chosen = parser.parse_args(arguments)
     if chosen.list or not chosen.areas:
@@ -136,9 +138,13 @@ def main(arguments: Sequence[str]) -> None:
     for name in chosen.areas:
         folder = STAGES / name
         stage(folder, AREAS[name], chosen.only)
-        mutmut(folder, "run", "--max-children", "1")
+        alive = STAGES / f"{name}.alive"
+        names = alive.read_text().split() if chosen.again else []
+        mutmut(folder, "run", "--max-children", "1", *names)
+        found = {each: outcome for each, outcome in outcomes(folder).items() if outcome != "not checked"}
+        alive.write_text("\n".join(each for each, outcome in found.items() if outcome not in DEAD))
         print(f"# {name}", flush=True)
-        report(folder, outcomes(folder), diffs=chosen.diffs)
+        report(folder, found, diffs=chosen.diffs)
 
 
 if __name__ == "__main__":

@@ -330,3 +330,17 @@ def test_offsets_that_an_open_transaction_may_change() -> None:
         )
         answer = rig.service.offsets.fetch(asked, 9, require_stable=stable).value
         assert [row.error_code for topic in answer.topics for row in topic.partitions] == [error]
+
+
+def test_a_topic_that_is_named_without_partitions_is_answered_if_it_does_not_exist() -> None:
+    rig = Rig(OFFSETS)
+    request = rig.commit_request({("t", 0): 5})
+    request.topics += [offset_commit.OffsetCommitRequestTopic("nowhere"), offset_commit.OffsetCommitRequestTopic("u")]
+    pending = rig.service.offsets.commit(request, 9)
+    rig.ports.logs.flush()
+    assert [(topic.name, len(topic.partitions)) for topic in pending.value.topics] == [("nowhere", 0), ("t", 1)]
+    topics = [offset_delete.OffsetDeleteRequestTopic(name) for name in ("u", "nowhere")]
+    topics.append(offset_delete.OffsetDeleteRequestTopic("t", [offset_delete.OffsetDeleteRequestPartition(0)]))
+    deleted = rig.service.offsets.delete(offset_delete.OffsetDeleteRequest("g", topics))
+    rig.ports.logs.flush()
+    assert [(topic.name, len(topic.partitions)) for topic in deleted.value.topics] == [("nowhere", 0), ("t", 1)]

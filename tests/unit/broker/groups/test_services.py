@@ -444,6 +444,8 @@ def test_settings_are_those_of_the_configuration() -> None:
             "offsets.retention.minutes": "15",
             "offsets.retention.check.interval.ms": "16",
             "group.consumer.max.size": "17",
+            "group.consumer.assignors": "range",
+            "group.consumer.regex.refresh.interval.ms": "12345",
             "group.consumer.migration.policy": "UPGRADE",
             "offsets.topic.compression.codec": "1",
         }
@@ -453,8 +455,8 @@ def test_settings_are_those_of_the_configuration() -> None:
     assert settings.classic == ClassicGroupSettings(10, 20_000, 12, 13)
     assert settings.offsets == OffsetSettings(14, 15 * 60_000, 16)
     assert (settings.consumer.max_size, settings.consumer.migration_policy.value) == (17, "upgrade")
-    assert settings.consumer.assignors == config.group_consumer_assignors
-    assert settings.consumer.regex_refresh_interval_ms == config.group_consumer_regex_refresh_interval_ms
+    assert [str(each) for each in settings.consumer.assignors] == ["range"]
+    assert settings.consumer.regex_refresh_interval_ms == 12_345
     assert group_log_settings(config) == CoordinatorLogSettings(Compression.GZIP)
     patient = BrokerConfig.load(
         {"group.share.initialize.retry.interval.ms": "2000", "offsets.commit.timeout.ms": "4000"}
