@@ -50,6 +50,7 @@ AREAS: Final[Mapping[str, Area]] = {
             f"{UNIT}/share/test_session_service.py",
             f"{UNIT}/share/test_acknowledgements.py",
             f"{UNIT}/share/test_service.py",
+            f"{UNIT}/share/test_leader_counters.py",
         ),
     ),
     "groups": Area(
