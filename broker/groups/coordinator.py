@@ -5,7 +5,7 @@ brings them the news of topics.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.coordinator_runtime.batches import CoordinatorLogSettings
@@ -28,9 +28,6 @@ from shareq.coordinator.shard import CoordinatorResult
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.primitives import ZERO_UUID
 from shareq.protocol.records.compression import Compression
-
-if TYPE_CHECKING:
-    pass
 
 T = TypeVar("T")
 
