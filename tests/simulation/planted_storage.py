@@ -9,6 +9,8 @@ from typing import Any, Final
 
 from devtools.in_memory.mem_fs import MemFs
 from shareq.broker.log.cleaner import cleaning
+from shareq.broker.log.cleaner.candidates import Source
+from shareq.broker.log.cleaner.cleaning import CleaningPass
 from shareq.broker.log.opening.start_files import StartFiles
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.promises.promise import Promise
@@ -113,9 +115,18 @@ def failed_sync_is_forgotten_at_the_next_start() -> AbstractContextManager[objec
 
 
 def replaced_segments_come_back() -> AbstractContextManager[object]:
-    original = swap.finish
+    """And the cleaner does not see by their ends that they should be gone: that alone keeps most of the harm away."""
+    original, batches = swap.finish, CleaningPass._batches
     finish = partial(original, sync=False)
-    return replaced((cleaning, "finish", lambda *arguments, **_: finish(*arguments)), (swap, "finish", finish))
+
+    def of_any_end(self: CleaningPass, source: Source, first_offset: int) -> object:
+        return batches(self, Source(source.segment, 2**62), first_offset)
+
+    return replaced(
+        (cleaning, "finish", lambda *arguments, **_: finish(*arguments)),
+        (swap, "finish", finish),
+        (CleaningPass, "_batches", of_any_end),
+    )
 
 
 # -- what is read
