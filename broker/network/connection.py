@@ -297,7 +297,8 @@ class Connection:
         self._drop_input()
         self._slots.clear()
         self._out = []
-        self._handle = _handle_nothing  # what it remembers of the connection goes with it
+        self._handle = _handle_nothing  # what it remembers of the connection goes with it, also behind a gate
+        self.gate = None
         callbacks, self._on_close = self._on_close, []
         for callback in callbacks:
             callback()
