@@ -226,16 +226,17 @@ class CleaningPass:
         """The batches from the one that holds `first_offset` on; with each, bytes read since if a step is due, or 0."""
         segment = source.segment
         position = segment.map.start_of(first_offset)[0] if first_offset > segment.base_offset else 0
-        walk = BatchWalk(segment.read_at, segment.size, position=position, next_offset=segment.base_offset)
+        walk = BatchWalk(
+            segment.read_at,
+            segment.size,
+            position=position,
+            next_offset=segment.base_offset,
+            limit=source.end_offset,
+        )
         for _, header in walk:
             self._read += max(header.size, RECORD_BYTES * header.records_count)
             if header.last_offset < first_offset:
                 continue
-            if header.next_offset > source.end_offset:
-                raise DamagedLogError(
-                    f"{segment.log_path}: last offset {header.last_offset} in a segment that ends before offset"
-                    f" {source.end_offset}, at byte {walk.position}"
-                )
             step = 0
             if self._read >= STEP_BYTES:
                 step, self._read = self._read, 0
