@@ -47,7 +47,7 @@ AREAS: Final[Mapping[str, Area]] = {
             f"{UNIT}/share/test_partition_manager.py",
             f"{UNIT}/share/test_fetch.py",
             f"{UNIT}/share/test_coordinator.py",
-            f"{UNIT}/share/test_session_service.py",
+            f"{UNIT}/share/test_session_ends.py",
             f"{UNIT}/share/test_acknowledgements.py",
             f"{UNIT}/share/test_service.py",
             f"{UNIT}/share/test_leader_counters.py",

@@ -14,8 +14,9 @@ import struct
 from collections import deque
 from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
+from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.security.names import ANONYMOUS
 from shareq.protocol.framing import SIZE_BYTES
 from shareq.protocol.primitives import Gathered
@@ -38,22 +39,6 @@ Buffer = bytes | bytearray | memoryview
 
 class CloseConnection(Exception):
     """The connection cannot go on: a malformed frame, an unknown RPC. The text is the reason that is logged."""
-
-
-class ConnectionLimits(NamedTuple):
-    """What one connection may make the broker hold, in bytes unless named otherwise.
-
-    `max_frame_bytes` is `socket.request.max.bytes`, inclusive. The others stop the handling of further frames:
-    `max_output_bytes` of answers and `max_answers` made in one go, `max_unanswered_bytes` and `max_unanswered`
-    (requests) of requests whose answers are not there yet. `max_input_bytes` that wait to be handled stop the reading.
-    """
-
-    max_frame_bytes: int = 100 * 1024 * 1024
-    max_input_bytes: int = 256 * 1024
-    max_output_bytes: int = 1024 * 1024
-    max_answers: int = 500
-    max_unanswered_bytes: int = 32 * 1024 * 1024
-    max_unanswered: int = 10_000
 
 
 class Outlet(Protocol):

@@ -14,7 +14,8 @@ from typing import Final, NamedTuple, cast
 
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.network.answer_budget import AnswerBudget
-from shareq.broker.network.connection import Buffer, Connection, ConnectionLimits, FrameHandler
+from shareq.broker.network.connection import Buffer, Connection, FrameHandler
+from shareq.broker.network.connection_limits import ConnectionLimits
 
 logger = logging.getLogger(__name__)
 

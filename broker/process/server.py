@@ -29,7 +29,8 @@ from shareq.broker.foundation.os_clock import LoopClock
 from shareq.broker.foundation.os_fs import OsFs
 from shareq.broker.log.manager import DamagedFolderError, DataFolderInUseError
 from shareq.broker.metadata.features import FeatureError
-from shareq.broker.network.connection import Connection, ConnectionLimits
+from shareq.broker.network.connection import Connection
+from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.listener import Listener, ListenerLimits
 from shareq.broker.process.open_files import connections_with_files, file_limit
 from shareq.broker.process.sockets import Address, ServeError, address_text, begin_to_listen, bind, set_buffers

@@ -12,7 +12,7 @@ from shareq.broker.share.fetch import ShareFetch, ShareFetchHost, ShareFetchPara
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.broker.share.persister import Persister
 from shareq.broker.share.ports import RecordSources
-from shareq.broker.share.sessions import ShareSessionService
+from shareq.broker.share.session_ends import ShareSessionService
 from shareq.broker.topics.leaders import LeaderMap
 from shareq.coordinator.ports import MetadataImage, ShareGroupSettingsSource, TopicImage
 from shareq.protocol.errors import ErrorCode

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
-from shareq.coordinator.group.deadlines import Deadlines, take_due
 from shareq.coordinator.group.groups import Client, Group, GroupKind
 from shareq.coordinator.group.share import administration, heartbeat
 from shareq.coordinator.group.share.administration import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan
@@ -13,15 +12,13 @@ from shareq.coordinator.group.share.describe import share_group_entry, share_gro
 from shareq.coordinator.group.share.group import Activity, ShareGroup, StatePartitions, TopicsById
 from shareq.coordinator.group.share.heartbeat import HeartbeatInputs, HeartbeatPlan, refusal
 from shareq.coordinator.group.share.records import state_partitions_record
+from shareq.coordinator.group.share.session_timeouts import SessionTimeouts, silent_members_leave
 from shareq.coordinator.ports import MetadataImage, ShareGroupSettingsSource
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, LogRoom, RecordsTooLarge
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.share_group_describe import DescribedGroup
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
-
-MemberKey = tuple[str, str]
-"""Group id and member id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +55,7 @@ class ShareGroups:
         self._room = room
         self._count = count or self.count
         self._activity: dict[str, Activity] = {}
-        self._sessions: Deadlines[MemberKey] = Deadlines()
+        self._sessions = SessionTimeouts()
 
     # -- membership
 
@@ -98,7 +95,7 @@ class ShareGroups:
         self._activity[request.group_id] = attempt
         response = result.response.response
         if response is None or response.error_code == ErrorCode.NONE:
-            self._sessions.set((request.group_id, request.member_id), now_ms + inputs.settings.session_timeout_ms)
+            self._sessions.heard_of(request.group_id, request.member_id, inputs.settings, now_ms)
         return result
 
     def finish_heartbeat(
@@ -113,7 +110,7 @@ class ShareGroups:
         activity = self._activity.setdefault(plan.group_id, Activity())
         inputs = self._inputs(plan.group_id, now_ms)
         if plan.member_id in group.members:
-            self._sessions.set((plan.group_id, plan.member_id), now_ms + inputs.settings.session_timeout_ms)
+            self._sessions.heard_of(plan.group_id, plan.member_id, inputs.settings, now_ms)
         result = heartbeat.finish(group, activity, plan, initialized, inputs)
         if result.records and not self._room.fits(result.records):
             activity.metadata_stale, activity.initializing_since_ms = True, None
@@ -265,9 +262,9 @@ class ShareGroups:
         """Members are as they were; each has a whole session to be heard of."""
         for group in self.all():
             group.settle(self._partitions_of)
-            deadline = now_ms + self._share_settings.share_group(group.group_id).session_timeout_ms
+            settings = self._share_settings.share_group(group.group_id)
             for member_id in group.members:
-                self._sessions.set((group.group_id, member_id), deadline)
+                self._sessions.heard_of(group.group_id, member_id, settings, now_ms)
 
     def _partitions_of(self, topic_id: bytes) -> int | None:
         topic = self._metadata.topic_by_id(topic_id)
@@ -280,15 +277,11 @@ class ShareGroups:
         """Members that were not heard of are taken out of their groups; as many as one append has room for, the others
         are due at once.
         """
-        by_group: dict[str, list[str]] = {}
-        for group_id, member_id in take_due(self._sessions, now_ms, self._room.room_bytes()):
-            by_group.setdefault(group_id, []).append(member_id)
         records: list[CoordinatorRecord] = []
-        for group_id, member_ids in by_group.items():
+        for group_id, member_ids in self._sessions.take_silent(now_ms, self._room.room_bytes()).items():
             group = self.group(group_id)
-            gone = [member_id for member_id in member_ids if group is not None and member_id in group.members]
-            if group is not None and gone:
-                records.extend(heartbeat.fence(group, gone, self._metadata))
+            if group is not None:
+                records.extend(silent_members_leave(group, member_ids, self._metadata))
         return tuple(records)
 
     # -- deciding
@@ -318,7 +311,7 @@ class ShareGroups:
         if request.member_id not in group.members:
             message = f"Member {request.member_id} is not in the group."
             return _answered(request, refusal(ErrorCode.UNKNOWN_MEMBER_ID, message))
-        self._sessions.clear((request.group_id, request.member_id))
+        self._sessions.clear(request.group_id, request.member_id)
         response = ShareGroupHeartbeatResponse(member_id=request.member_id, member_epoch=heartbeat.LEAVE_EPOCH)
         plan = HeartbeatPlan(request.group_id, request.member_id, response)
         return CoordinatorResult(plan, heartbeat.fence(group, (request.member_id,), self._metadata))

@@ -15,7 +15,8 @@ from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.metadata.store import NewTopic
-from shareq.broker.network.connection import Buffer, Connection, ConnectionLimits
+from shareq.broker.network.connection import Buffer, Connection
+from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.services import Services
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.coordinator.ports import TopicImage

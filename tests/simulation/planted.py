@@ -21,8 +21,8 @@ from shareq.broker.share.core import acknowledge, load, locks, partition, writes
 from shareq.broker.share.core.effects import Effect
 from shareq.broker.share.core.locks import AcquisitionLocks
 from shareq.broker.share.core.partition import SharePartition
+from shareq.broker.share.core.window.delivery_status import DeliveryStatus
 from shareq.broker.share.core.window.record_state import RecordState
-from shareq.broker.share.core.window.record_status import RecordStatus
 from shareq.broker.share.core.window.window import InFlightWindow
 from shareq.broker.share.core.writes import StateChange
 from shareq.broker.share.partitions import SharePartitionManager
@@ -96,7 +96,7 @@ def session_end_releases_everybody() -> AbstractContextManager[object]:
 
 
 def delivery_limit_ignored() -> AbstractContextManager[object]:
-    def after_release(_status: RecordStatus, _limit: int) -> RecordState:
+    def after_release(_status: DeliveryStatus, _limit: int) -> RecordState:
         return RecordState.AVAILABLE
 
     modules = (acknowledge, locks, writes)
@@ -104,14 +104,14 @@ def delivery_limit_ignored() -> AbstractContextManager[object]:
 
 
 def delivery_not_counted() -> AbstractContextManager[object]:
-    original = RecordStatus.acquired
+    original = DeliveryStatus.acquired
 
-    def acquired(self: RecordStatus, owner: str, deadline_ms: int) -> RecordStatus:
+    def acquired(self: DeliveryStatus, owner: str, deadline_ms: int) -> DeliveryStatus:
         new = original(self, owner, deadline_ms)
         new.delivery_count = max(1, self.delivery_count)
         return new
 
-    return replaced((RecordStatus, "acquired", acquired))
+    return replaced((DeliveryStatus, "acquired", acquired))
 
 
 def released_record_never_available() -> AbstractContextManager[object]:
@@ -127,13 +127,13 @@ def lock_never_expires() -> AbstractContextManager[object]:
 
 
 def start_offset_passes_acquired_records() -> AbstractContextManager[object]:
-    original = RecordStatus.__init__
+    original = DeliveryStatus.__init__
 
-    def init(self: RecordStatus, *arguments: Any, **named: Any) -> None:
+    def init(self: DeliveryStatus, *arguments: Any, **named: Any) -> None:
         original(self, *arguments, **named)
         self.done = self.done or self.state is RecordState.ACQUIRED
 
-    return replaced((RecordStatus, "__init__", init))
+    return replaced((DeliveryStatus, "__init__", init))
 
 
 # -- reloading

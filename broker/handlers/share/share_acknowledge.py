@@ -17,7 +17,7 @@ from shareq.broker.handlers.shared.share_requests import (
     share_request_error,
 )
 from shareq.broker.share.acknowledgements import AckResults
-from shareq.broker.share.core.session import FINAL_EPOCH
+from shareq.broker.share.core.sessions import FINAL_EPOCH
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.share_acknowledge import (
     LeaderIdAndEpoch,

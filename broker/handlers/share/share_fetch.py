@@ -16,7 +16,7 @@ from shareq.broker.handlers.shared.share_fetch_rights import Refusal, refusal, w
 from shareq.broker.handlers.shared.share_requests import acknowledge, requested_acks, share_request_error
 from shareq.broker.security.rights import READ_GROUP
 from shareq.broker.share.acknowledgements import AckResults, PartitionAcks
-from shareq.broker.share.core.session import ListedPartition, ShareFetchContext
+from shareq.broker.share.core.sessions import ListedPartition, ShareFetchContext
 from shareq.broker.share.core.window.record_state import AcquireMode
 from shareq.broker.share.fetch import FetchedPartition, ShareFetchParams, WantedPartition
 from shareq.protocol.errors import ErrorCode

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
 from shareq.broker.share.core.fetch_plan import rotate
-from shareq.broker.share.core.session import SessionPartition, ShareFetchContext
+from shareq.broker.share.core.sessions import SessionPartition, ShareFetchContext
 from shareq.broker.share.fetch import FetchedPartition, WantedPartition
 from shareq.protocol.errors import ErrorCode
 

@@ -8,8 +8,9 @@ from shareq.broker.share.core.effects import StateBatch
 from shareq.broker.share.core.locks import AcquisitionLocks
 from shareq.broker.share.core.values import AckBatch, Acknowledged
 from shareq.broker.share.core.window.batch import InFlightBatch, merged
+from shareq.broker.share.core.window.delivery_limit import after_release
+from shareq.broker.share.core.window.delivery_status import DeliveryStatus
 from shareq.broker.share.core.window.record_state import STATE_AFTER, AcknowledgeType, RecordState
-from shareq.broker.share.core.window.record_status import RecordStatus, after_release
 from shareq.broker.share.core.window.window import InFlightWindow
 from shareq.broker.share.core.writes import StateChange
 from shareq.coordinator.ports import ShareGroupSettings
@@ -38,7 +39,7 @@ class Acknowledgement:
         self._member_id = member_id
         self._change = change
         self._deadline_ms = now_ms + settings.record_lock_duration_ms
-        self._memo: dict[tuple[RecordStatus, int], RecordStatus] = {}
+        self._memo: dict[tuple[DeliveryStatus, int], DeliveryStatus] = {}
 
     def apply(self, batches: Sequence[Acknowledged]) -> ErrorCode:
         """Apply the batches in order. The first error takes back what this request has changed, renewals apart."""
@@ -154,7 +155,7 @@ class Acknowledgement:
     def _apply_to_range(self, ack: Acknowledged, batch: InFlightBatch, first: int, last: int) -> ErrorCode:
         """Acknowledge `first..last` (inclusive), a part of both the batch and the acknowledgement."""
         starts: list[int] = []
-        statuses: list[RecordStatus] = []
+        statuses: list[DeliveryStatus] = []
         for run_first, run_last, status in batch.runs(first, last):
             types = ack.acknowledge_types
             if len(types) > 1:
@@ -169,20 +170,20 @@ class Acknowledgement:
         self._store(batch, first, last, starts, statuses)
         return ErrorCode.NONE
 
-    def _may_acknowledge(self, status: RecordStatus, types: Sequence[int]) -> bool:
+    def _may_acknowledge(self, status: DeliveryStatus, types: Sequence[int]) -> bool:
         if status.state is not RecordState.ACQUIRED or status.owner != self._member_id:
             return False
         return self._settings.renew_acknowledge_enable or AcknowledgeType.RENEW not in types
 
     def _store(
-        self, batch: InFlightBatch, first: int, last: int, starts: list[int], statuses: list[RecordStatus]
+        self, batch: InFlightBatch, first: int, last: int, starts: list[int], statuses: list[DeliveryStatus]
     ) -> None:
         batch.overwrite(first, last, starts, statuses)
         self._change.touch(batch, first, last)
 
     def _acknowledged(
-        self, status: RecordStatus, types: Sequence[int], first: int, last: int
-    ) -> tuple[list[int], list[RecordStatus]]:
+        self, status: DeliveryStatus, types: Sequence[int], first: int, last: int
+    ) -> tuple[list[int], list[DeliveryStatus]]:
         """The runs that the run `first..last` becomes. Counts and notes to persist what changes."""
         targets = {kind: self._target(status, kind) for kind in set(types)}
         if AcknowledgeType.RENEW in targets:
@@ -211,14 +212,14 @@ class Acknowledgement:
         )
         return starts, statuses
 
-    def _count(self, kind: int, number: int, target: RecordStatus) -> None:
+    def _count(self, kind: int, number: int, target: DeliveryStatus) -> None:
         """So many records have become `target` by this type."""
         counts = self._change.acknowledged
         counts[kind] = counts.get(kind, 0) + number
         if kind == AcknowledgeType.RELEASE and target.terminal:
             self._change.dead_letters += number
 
-    def _target(self, status: RecordStatus, kind: int) -> RecordStatus:
+    def _target(self, status: DeliveryStatus, kind: int) -> DeliveryStatus:
         """What an acquired record becomes by an acknowledgement: one object for all records that become the same."""
         state = STATE_AFTER.get(kind, RecordState.ACQUIRED)  # a renewed record stays acquired
         if state is RecordState.AVAILABLE:

@@ -12,9 +12,10 @@ from operator import attrgetter
 from shareq.broker.share.core.locks import AcquisitionLocks
 from shareq.broker.share.core.values import AcquiredRange, BatchSpan
 from shareq.broker.share.core.window.batch import InFlightBatch
+from shareq.broker.share.core.window.delivery_limit import throttled_from
+from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
 from shareq.broker.share.core.window.offsets import move_gap_start, next_fetch_offset
 from shareq.broker.share.core.window.record_state import AcquireMode, RecordState
-from shareq.broker.share.core.window.record_status import RecordStatus, settled
 from shareq.broker.share.core.window.window import InFlightWindow, Run
 from shareq.coordinator.ports import ShareGroupSettings
 
@@ -38,11 +39,6 @@ def capacity(
 def _allowed(window: InFlightWindow, limit: int, max_records: int) -> int:
     """How many records may be acquired, new ones among them; zero or less at the in-flight limit."""
     return min(max_records, limit - window.in_flight())
-
-
-def throttled_from(delivery_count_limit: int) -> int:
-    """The delivery count from which on a record is handed out in ever smaller company."""
-    return max(2, (delivery_count_limit + 1) // 2)
 
 
 def read_until(
@@ -122,7 +118,7 @@ class RecordAcquisition:
         self._spans = spans
         self._first = spans[0].base_offset
         self._last = spans[-1].last_offset
-        self._memo: dict[RecordStatus, RecordStatus] = {}
+        self._memo: dict[DeliveryStatus, DeliveryStatus] = {}
         self._first_delivery = _NEVER_DELIVERED.acquired(member_id, self._deadline_ms)
         self.member_id = member_id
         self.batch_size = max(batch_size, 1)  # zero or less: cut at every record batch
@@ -292,7 +288,7 @@ class RecordAcquisition:
 
     # -- both
 
-    def _acquired(self, batch: InFlightBatch, status: RecordStatus) -> RecordStatus:
+    def _acquired(self, batch: InFlightBatch, status: DeliveryStatus) -> DeliveryStatus:
         acquired = self._memo.get(status)
         if acquired is None:
             acquired = self._memo[status] = status.acquired(self.member_id, self._deadline_ms)

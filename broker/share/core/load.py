@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from shareq.broker.share.core.effects import StateBatch
 from shareq.broker.share.core.window.batch import InFlightBatch
+from shareq.broker.share.core.window.delivery_status import settled
 from shareq.broker.share.core.window.record_state import RecordState
-from shareq.broker.share.core.window.record_status import settled
 from shareq.broker.share.core.window.window import GapWindow, InFlightWindow
 from shareq.protocol.errors import ErrorCode
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 
+from shareq.broker.share.core.window.delivery_limit import after_release
+from shareq.broker.share.core.window.delivery_status import NO_DEADLINE, DeliveryStatus
 from shareq.broker.share.core.window.record_state import RecordState
-from shareq.broker.share.core.window.record_status import NO_DEADLINE, RecordStatus, after_release
 from shareq.broker.share.core.window.window import Change, InFlightWindow, Run
 
 _SMALLEST_REBUILD = 256
@@ -86,7 +87,7 @@ def expire(window: InFlightWindow, locks: AcquisitionLocks, now_ms: int, deliver
 def _expiry(now_ms: int, delivery_count_limit: int | None) -> Change:
     """What expiry makes of a status. Without a limit, everything is archived."""
 
-    def expired(status: RecordStatus) -> RecordStatus:
+    def expired(status: DeliveryStatus) -> DeliveryStatus:
         if status.deadline_ms > now_ms:
             return status
         if delivery_count_limit is None:

@@ -17,6 +17,7 @@ from shareq.broker.share.core.effects import Effect, StateBatch, WakeFetches, Wr
 from shareq.broker.share.core.load import load_window
 from shareq.broker.share.core.locks import AcquisitionLocks, expire
 from shareq.broker.share.core.values import AckBatch, Acknowledged, AckOutcome, AcquiredRange, BatchSpan, RangeView
+from shareq.broker.share.core.window.delivery_status import NO_DEADLINE
 from shareq.broker.share.core.window.offsets import (
     advance_start,
     compacted_away,
@@ -25,7 +26,6 @@ from shareq.broker.share.core.window.offsets import (
     on_log_start_moved,
 )
 from shareq.broker.share.core.window.record_state import AcquireMode, RecordState
-from shareq.broker.share.core.window.record_status import NO_DEADLINE
 from shareq.broker.share.core.window.window import InFlightWindow
 from shareq.broker.share.core.writes import StateChange, release
 from shareq.coordinator.ports import ShareGroupSettings

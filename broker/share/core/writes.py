@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from shareq.broker.share.core.counters import given_up, records_in
 from shareq.broker.share.core.effects import StateBatch
 from shareq.broker.share.core.window.batch import InFlightBatch
+from shareq.broker.share.core.window.delivery_limit import after_release
+from shareq.broker.share.core.window.delivery_status import DeliveryStatus
 from shareq.broker.share.core.window.record_state import RecordState
-from shareq.broker.share.core.window.record_status import RecordStatus, after_release
 from shareq.broker.share.core.window.window import Change, InFlightWindow, Run
 
 
@@ -49,7 +50,7 @@ class StateChange:
                 rows = rows[1:]
         written += rows
 
-    def persist_run(self, first: int, last: int, status: RecordStatus) -> None:
+    def persist_run(self, first: int, last: int, status: DeliveryStatus) -> None:
         """`persist` for one changed run."""
         written = self.state_batches
         if written and _adjoin(written[-1], first, status.state, status.delivery_count):
@@ -75,7 +76,7 @@ class StateChange:
     def undo(self, window: InFlightWindow) -> None:
         """Take everything back: the request that made these transitions is refused."""
 
-        def before(status: RecordStatus) -> RecordStatus:
+        def before(status: DeliveryStatus) -> DeliveryStatus:
             return status.before or status if status.write_id == self.write_id else status
 
         for batch, first, last in self.touched:
@@ -102,7 +103,7 @@ class StateChange:
     def _rolled_back(self, now_ms: int, delivery_count_limit: int | None) -> Change:
         """Back to what it was; given back if that was a lock that has run out. Without a limit, that is archived."""
 
-        def rolled_back(status: RecordStatus) -> RecordStatus:
+        def rolled_back(status: DeliveryStatus) -> DeliveryStatus:
             before = status.before
             if status.write_id != self.write_id or before is None:
                 return status
@@ -138,9 +139,9 @@ def release(window: InFlightWindow, member_id: str, change: StateChange, deliver
 
 
 def _given_back(member_id: str, write_id: int, delivery_count_limit: int | None) -> Change:
-    memo: dict[RecordStatus, RecordStatus] = {}
+    memo: dict[DeliveryStatus, DeliveryStatus] = {}
 
-    def given_back(status: RecordStatus) -> RecordStatus:
+    def given_back(status: DeliveryStatus) -> DeliveryStatus:
         if status.state is not RecordState.ACQUIRED or status.owner != member_id:
             return status
         pending = memo.get(status)

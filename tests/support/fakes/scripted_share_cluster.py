@@ -9,7 +9,7 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
-from shareq.broker.share.core.session import FINAL_EPOCH, ListedPartition, ShareSessions
+from shareq.broker.share.core.sessions import FINAL_EPOCH, ListedPartition, ShareSessions
 from shareq.client.config import ClientConfig
 from shareq.client.share.session import TopicIdPartition
 from shareq.protocol.api_keys import ApiKey

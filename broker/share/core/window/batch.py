@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from itertools import compress
 from operator import is_not
 
-from shareq.broker.share.core.window.record_status import RecordStatus
+from shareq.broker.share.core.window.delivery_status import DeliveryStatus
 
 
 class InFlightBatch:
@@ -29,7 +29,7 @@ class InFlightBatch:
 
     __slots__ = ("first_offset", "last_offset", "offset_form", "peak_count", "starts", "statuses")
 
-    def __init__(self, first_offset: int, last_offset: int, status: RecordStatus) -> None:
+    def __init__(self, first_offset: int, last_offset: int, status: DeliveryStatus) -> None:
         self.first_offset = first_offset
         self.last_offset = last_offset
         self.offset_form = False
@@ -50,7 +50,7 @@ class InFlightBatch:
         """The last offset (inclusive) of the run at `index`."""
         return self.starts[index + 1] - 1 if index + 1 < len(self.starts) else self.last_offset
 
-    def runs(self, first: int, last: int) -> Iterator[tuple[int, int, RecordStatus]]:
+    def runs(self, first: int, last: int) -> Iterator[tuple[int, int, DeliveryStatus]]:
         """The runs that overlap `first..last`, cut to it, ascending. The batch must not change meanwhile."""
         starts, statuses = self.starts, self.statuses
         if len(starts) == 1:
@@ -62,7 +62,7 @@ class InFlightBatch:
         if low < high:
             yield max(starts[high - 1], first), min(self.end_of(high - 1), last), statuses[high - 1]
 
-    def overwrite(self, first: int, last: int, starts: list[int], statuses: list[RecordStatus]) -> None:
+    def overwrite(self, first: int, last: int, starts: list[int], statuses: list[DeliveryStatus]) -> None:
         """Replace `first..last`, which lies inside the batch, by runs of which no two neighbours are equal.
 
         `starts[0]` is `first`. The lists become the batch's own.
@@ -81,7 +81,7 @@ class InFlightBatch:
             low += 1
         self._put(low, high, starts, statuses)
 
-    def overwrite_parts(self, parts: Sequence[tuple[int, int, RecordStatus]]) -> None:
+    def overwrite_parts(self, parts: Sequence[tuple[int, int, DeliveryStatus]]) -> None:
         """`overwrite` with several single runs, ascending and disjoint, each of them the front of a run or all of it.
 
         Many parts are put in by one pass over all runs.
@@ -92,7 +92,7 @@ class InFlightBatch:
             return
         self.offset_form = True
         starts: list[int] = []
-        statuses: list[RecordStatus] = []
+        statuses: list[DeliveryStatus] = []
         copied = 0  # runs below this index have been taken over
         for first, last, status in parts:
             index = self.index_of(first)
@@ -111,7 +111,7 @@ class InFlightBatch:
         statuses += self.statuses[copied:]
         self.starts, self.statuses = starts, statuses
 
-    def _put(self, low: int, high: int, starts: Sequence[int], statuses: Sequence[RecordStatus]) -> None:
+    def _put(self, low: int, high: int, starts: Sequence[int], statuses: Sequence[DeliveryStatus]) -> None:
         """Replace the runs [low, high); neighbours of the same status merge."""
         if high < len(self.statuses) and self.statuses[high] is statuses[-1]:
             high += 1
@@ -142,13 +142,13 @@ class InFlightBatch:
             return None if self.statuses[0].done else 0
         return next((index for index, status in enumerate(self.statuses) if not status.done), None)
 
-    def forget_below(self, index: int, status: RecordStatus) -> None:
+    def forget_below(self, index: int, status: DeliveryStatus) -> None:
         """Make one run, of `status`, of the runs below `index` (at least one)."""
         self.starts[:index] = [self.first_offset]
         self.statuses[:index] = [status]
 
 
-def merged(starts: list[int], statuses: list[RecordStatus]) -> tuple[list[int], list[RecordStatus]]:
+def merged(starts: list[int], statuses: list[DeliveryStatus]) -> tuple[list[int], list[DeliveryStatus]]:
     """The same runs with equal neighbours made one."""
     different = [True, *map(is_not, statuses[1:], statuses)]
     if all(different):

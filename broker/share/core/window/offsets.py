@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
 from shareq.broker.share.core.window.record_state import RecordState
-from shareq.broker.share.core.window.record_status import RecordStatus, settled
 from shareq.broker.share.core.window.window import InFlightWindow
 
-_FORGOTTEN: RecordStatus = settled(RecordState.ARCHIVED, 0)  # of records below the start offset: terminal says it all
+_FORGOTTEN: DeliveryStatus = settled(RecordState.ARCHIVED, 0)  # of records below the start offset: terminal says it all
 
 
 def next_fetch_offset(window: InFlightWindow) -> int:

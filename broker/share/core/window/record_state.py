@@ -42,7 +42,7 @@ class AcquireMode(IntEnum):
 
 
 # KIP-932, in-flight records. Records that have left the log (log start, compaction, aborted transactions) are archived
-# whatever their state; that is `RecordStatus.archived`, not a transition of this table.
+# whatever their state; that is `DeliveryStatus.archived`, not a transition of this table.
 LEGAL: Final[dict[RecordState, frozenset[RecordState]]] = {
     RecordState.AVAILABLE: frozenset({RecordState.ACQUIRED}),
     RecordState.ACQUIRED: frozenset({RecordState.AVAILABLE, RecordState.ACKNOWLEDGED, RecordState.ARCHIVED}),

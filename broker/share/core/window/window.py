@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 
 from shareq.broker.share.core.window.batch import InFlightBatch
 from shareq.broker.share.core.window.batches import BatchMap
+from shareq.broker.share.core.window.delivery_status import DeliveryStatus
 from shareq.broker.share.core.window.record_state import RecordState
-from shareq.broker.share.core.window.record_status import RecordStatus
 
-Run = tuple[int, int, RecordStatus]  # first offset, last offset (inclusive), status
-Change = Callable[[RecordStatus], RecordStatus]  # the same object back: leave it as it is
+Run = tuple[int, int, DeliveryStatus]  # first offset, last offset (inclusive), status
+Change = Callable[[DeliveryStatus], DeliveryStatus]  # the same object back: leave it as it is
 
 
 class GapWindow:
@@ -131,7 +131,7 @@ class InFlightWindow:
         """
         first, last = max(first, batch.first_offset), min(last, batch.last_offset)
         starts: list[int] = []
-        statuses: list[RecordStatus] = []
+        statuses: list[DeliveryStatus] = []
         changed: list[Run] = []
         for run_first, run_last, status in batch.runs(first, last):
             new = change(status)
@@ -158,9 +158,9 @@ class InFlightWindow:
 
     def archive(self, first: int, last: int, state: RecordState) -> None:
         """Archive the records in `state` among `first..last` (inclusive): they have left the log."""
-        memo: dict[RecordStatus, RecordStatus] = {}
+        memo: dict[DeliveryStatus, DeliveryStatus] = {}
 
-        def archived(status: RecordStatus) -> RecordStatus:
+        def archived(status: DeliveryStatus) -> DeliveryStatus:
             if status.state is not state:
                 return status
             return memo.setdefault(status, status.archived())

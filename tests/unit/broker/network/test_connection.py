@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shareq.broker.network.connection import AnswerSlot, Buffer, CloseConnection, Connection, ConnectionLimits, Reply
+from shareq.broker.network.connection import AnswerSlot, Buffer, CloseConnection, Connection, Reply
+from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.protocol.primitives import Gathered
 
 

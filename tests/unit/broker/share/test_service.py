@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shareq.broker.share.acknowledgements import PartitionAcks
 from shareq.broker.share.core.partition import AckBatch
-from shareq.broker.share.core.session import INITIAL_EPOCH, ListedPartition
+from shareq.broker.share.core.sessions import INITIAL_EPOCH, ListedPartition
 from shareq.broker.share.core.window.record_state import AcknowledgeType, AcquireMode
 from shareq.broker.share.fetch import ShareFetchParams, WantedPartition
 from shareq.broker.share.service import ShareService

@@ -18,7 +18,7 @@ from shareq.broker.metadata.store import NewTopic
 from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.broker.share.core.effects import StateBatch
 from shareq.broker.share.core.partition import AckBatch
-from shareq.broker.share.core.session import FINAL_EPOCH, INITIAL_EPOCH, ListedPartition
+from shareq.broker.share.core.sessions import FINAL_EPOCH, INITIAL_EPOCH, ListedPartition
 from shareq.broker.share.core.window.record_state import AcknowledgeType, AcquireMode, RecordState
 from shareq.broker.share.fetch import ShareFetchParams, WantedPartition
 from shareq.broker.share.leader import SharePartitionLeader

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shareq.broker.share.core.session import ListedPartition, ShareSessions
+from shareq.broker.share.core.sessions import ListedPartition, ShareSessions
 from shareq.client.share.session import (
     AcknowledgeType,
     AckRange,

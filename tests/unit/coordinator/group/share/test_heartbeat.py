@@ -553,4 +553,4 @@ def test_many_heartbeats_leave_one_deadline() -> None:
     for _ in range(1000):
         world.log.advance(5000)
         assert world.beat("a", 2).error is ErrorCode.NONE
-    assert len(world.shard.share._sessions._heap) == 1
+    assert len(world.shard.share._sessions._deadlines._heap) == 1

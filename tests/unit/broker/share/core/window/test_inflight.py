@@ -9,12 +9,12 @@ import pytest
 
 from shareq.broker.share.core.window.batch import InFlightBatch, merged
 from shareq.broker.share.core.window.batches import BatchMap
+from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
 from shareq.broker.share.core.window.record_state import RecordState
-from shareq.broker.share.core.window.record_status import RecordStatus, settled
 
 NEW = settled(RecordState.AVAILABLE, 0)
 COLOURS = [settled(RecordState.AVAILABLE, count) for count in range(4)]
-Plain = list[RecordStatus]
+Plain = list[DeliveryStatus]
 
 
 def unroll(batch: InFlightBatch) -> Plain:
@@ -48,7 +48,7 @@ def overwrite_parts(batch: InFlightBatch, plain: Plain, rng: Random) -> None:
         if rng.random() < 0.6:
             low = rng.randint(first, last)
             high = rng.randint(low, last)
-            new = RecordStatus(status.state, status.delivery_count, f"m{low}")
+            new = DeliveryStatus(status.state, status.delivery_count, f"m{low}")
             parts.append((low, high, new))
             plain[low - 10 : high - 9] = [new] * (high - low + 1)
     if parts:
@@ -59,7 +59,7 @@ def commit(batch: InFlightBatch, plain: Plain, rng: Random) -> None:
     """A range goes through a pending transition."""
     first = rng.randint(10, 29)
     last = rng.randint(first, 29)
-    held = RecordStatus(RecordState.ACQUIRED, 1, "m1")
+    held = DeliveryStatus(RecordState.ACQUIRED, 1, "m1")
     pending = held.pending(rng.choice((RecordState.AVAILABLE, RecordState.ACKNOWLEDGED)), 5)
     batch.overwrite(first, last, [first], [pending])
     assert pending.after is not None
@@ -118,7 +118,7 @@ def test_offset_form_is_for_good_though_equal_runs_merge() -> None:
 def test_many_parts_that_begin_inside_their_runs_leave_the_rest_alone() -> None:
     batch = InFlightBatch(0, 11, NEW)
     batch.overwrite(0, 11, [0, 4, 8], [COLOURS[0], COLOURS[1], COLOURS[2]])
-    held = [RecordStatus(RecordState.ACQUIRED, 1, f"m{index}") for index in range(3)]
+    held = [DeliveryStatus(RecordState.ACQUIRED, 1, f"m{index}") for index in range(3)]
     batch.overwrite_parts([(1, 2, held[0]), (4, 5, held[1]), (8, 11, held[2])])
     assert batch.starts == [0, 1, 3, 4, 6, 8]
     assert batch.statuses == [COLOURS[0], held[0], COLOURS[0], held[1], COLOURS[1], held[2]]

@@ -6,6 +6,8 @@ from itertools import product
 
 import pytest
 
+from shareq.broker.share.core.window.delivery_limit import after_release
+from shareq.broker.share.core.window.delivery_status import NO_DEADLINE, DeliveryStatus, settled
 from shareq.broker.share.core.window.record_state import (
     LEGAL,
     STATE_AFTER,
@@ -15,7 +17,6 @@ from shareq.broker.share.core.window.record_state import (
     RecordState,
     transition,
 )
-from shareq.broker.share.core.window.record_status import NO_DEADLINE, RecordStatus, after_release, settled
 
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
 ACKNOWLEDGED, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.ARCHIVED
@@ -74,7 +75,7 @@ def test_a_pending_transition_shows_the_new_state_without_owner_and_remembers_th
 
 @pytest.mark.parametrize("state", list(RecordState))
 def test_records_that_left_the_log_are_archived_from_every_state(state: RecordState) -> None:
-    assert RecordStatus(state, 3).archived() is settled(ARCHIVED, 3)
+    assert DeliveryStatus(state, 3).archived() is settled(ARCHIVED, 3)
 
 
 def test_a_pending_record_that_left_the_log_stays_archived_even_if_the_write_fails() -> None:
@@ -87,10 +88,10 @@ def test_a_pending_record_that_left_the_log_stays_archived_even_if_the_write_fai
 @pytest.mark.parametrize(("count", "state"), [(1, AVAILABLE), (4, AVAILABLE), (5, ARCHIVED), (6, ARCHIVED)])
 def test_given_back_at_the_delivery_count_limit_means_archived(count: int, state: RecordState) -> None:
     """KIP-932: the delivery count limit makes a record unprocessable."""
-    assert after_release(RecordStatus(ACQUIRED, count, "m1"), 5) is state
+    assert after_release(DeliveryStatus(ACQUIRED, count, "m1"), 5) is state
 
 
 def test_equal_unowned_records_share_one_status() -> None:
     assert settled(ACKNOWLEDGED, 1) is settled(ACKNOWLEDGED, 1)
     assert settled(ACKNOWLEDGED, 1) is not settled(ACKNOWLEDGED, 2)
-    assert repr(settled(ACKNOWLEDGED, 1)) == "RecordStatus(ACKNOWLEDGED, count 1, owner '')"
+    assert repr(settled(ACKNOWLEDGED, 1)) == "DeliveryStatus(ACKNOWLEDGED, count 1, owner '')"

@@ -14,7 +14,7 @@ from shareq.broker.share.core.window.record_state import TERMINAL, RecordState, 
 NO_DEADLINE: Final = 1 << 62
 
 
-class RecordStatus:
+class DeliveryStatus:
     """State, delivery count and lock of a record. Never changed after creation; equal only to itself.
 
     `owner` is the member that acquired it, "" when none did. `deadline_ms` is when the acquisition lock runs out,
@@ -41,8 +41,8 @@ class RecordStatus:
         owner: str = "",
         deadline_ms: int = NO_DEADLINE,
         write_id: int = 0,
-        before: RecordStatus | None = None,
-        after: RecordStatus | None = None,
+        before: DeliveryStatus | None = None,
+        after: DeliveryStatus | None = None,
     ) -> None:
         self.state = state
         self.delivery_count = delivery_count
@@ -57,45 +57,40 @@ class RecordStatus:
 
     def __repr__(self) -> str:
         pending = f", write {self.write_id}" if self.write_id else ""
-        return f"RecordStatus({self.state.name}, count {self.delivery_count}, owner {self.owner!r}{pending})"
+        return f"DeliveryStatus({self.state.name}, count {self.delivery_count}, owner {self.owner!r}{pending})"
 
     @property
     def lock_deadline_ms(self) -> int:
         """When the lock runs out that this status has, or returns to when its state write fails."""
         return self.deadline_ms if self.before is None else self.before.deadline_ms
 
-    def acquired(self, owner: str, deadline_ms: int) -> RecordStatus:
+    def acquired(self, owner: str, deadline_ms: int) -> DeliveryStatus:
         """Delivered once more, to `owner`, locked until `deadline_ms`."""
         state = transition(self.state, RecordState.ACQUIRED)
-        return RecordStatus(state, self.delivery_count + 1, owner, deadline_ms)
+        return DeliveryStatus(state, self.delivery_count + 1, owner, deadline_ms)
 
-    def renewed(self, deadline_ms: int) -> RecordStatus:
+    def renewed(self, deadline_ms: int) -> DeliveryStatus:
         """Still acquired by its owner, with a new lock deadline (KIP-1222)."""
-        return RecordStatus(self.state, self.delivery_count, self.owner, deadline_ms)
+        return DeliveryStatus(self.state, self.delivery_count, self.owner, deadline_ms)
 
-    def pending(self, state: RecordState, write_id: int) -> RecordStatus:
+    def pending(self, state: RecordState, write_id: int) -> DeliveryStatus:
         """On its way to `state`, which counts once the state write is durable."""
         after = settled(transition(self.state, state), self.delivery_count)
-        return RecordStatus(state, self.delivery_count, write_id=write_id, before=self, after=after)
+        return DeliveryStatus(state, self.delivery_count, write_id=write_id, before=self, after=after)
 
-    def moved(self, state: RecordState) -> RecordStatus:
+    def moved(self, state: RecordState) -> DeliveryStatus:
         """In `state` at once: lock expiry waits for no write."""
         return settled(transition(self.state, state), self.delivery_count)
 
-    def archived(self) -> RecordStatus:
+    def archived(self) -> DeliveryStatus:
         """Archived because the record has left the log, whatever its state; a pending write cannot undo it."""
         gone = settled(RecordState.ARCHIVED, self.delivery_count)
         if not self.write_id:
             return gone
-        return RecordStatus(gone.state, gone.delivery_count, write_id=self.write_id, before=gone, after=gone)
+        return DeliveryStatus(gone.state, gone.delivery_count, write_id=self.write_id, before=gone, after=gone)
 
 
 @cache
-def settled(state: RecordState, delivery_count: int) -> RecordStatus:
+def settled(state: RecordState, delivery_count: int) -> DeliveryStatus:
     """The one status of every unowned record in this state with this delivery count, so that neighbours merge."""
-    return RecordStatus(state, delivery_count)
-
-
-def after_release(status: RecordStatus, delivery_count_limit: int) -> RecordState:
-    """Where a record goes that is given back: archived at the delivery count limit, which makes it unprocessable."""
-    return RecordState.ARCHIVED if status.delivery_count >= delivery_count_limit else RecordState.AVAILABLE
+    return DeliveryStatus(state, delivery_count)

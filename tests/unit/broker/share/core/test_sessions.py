@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from shareq.broker.share.core.session import (
+from shareq.broker.share.core.sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
     MAX_EPOCH,

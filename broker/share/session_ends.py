@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shareq.broker.network.connection import Connection
-from shareq.broker.share.core.session import ClosedSession, ShareSession, ShareSessions
+from shareq.broker.share.core.sessions import ClosedSession, ShareSession, ShareSessions
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.coordinator.share.keys import SharePartitionKey
 

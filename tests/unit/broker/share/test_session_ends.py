@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import cast
 
-from shareq.broker.network.connection import Connection, ConnectionLimits, Outlet
-from shareq.broker.share.core.session import FINAL_EPOCH, INITIAL_EPOCH, ListedPartition, ShareSession
+from shareq.broker.network.connection import Connection, Outlet
+from shareq.broker.network.connection_limits import ConnectionLimits
+from shareq.broker.share.core.sessions import FINAL_EPOCH, INITIAL_EPOCH, ListedPartition, ShareSession
 from shareq.broker.share.core.window.record_state import RecordState
-from shareq.broker.share.sessions import ShareSessionService
+from shareq.broker.share.session_ends import ShareSessionService
 from shareq.protocol.errors import ErrorCode
 from tests.support.fakes.share_rig import ShareRig
 

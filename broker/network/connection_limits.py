@@ -1,0 +1,21 @@
+"""How much one connection may make the broker hold: the largest request frame, what waits, what is unanswered."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class ConnectionLimits(NamedTuple):
+    """What one connection may make the broker hold, in bytes unless named otherwise.
+
+    `max_frame_bytes` is `socket.request.max.bytes`, inclusive. The others stop the handling of further frames:
+    `max_output_bytes` of answers and `max_answers` made in one go, `max_unanswered_bytes` and `max_unanswered`
+    (requests) of requests whose answers are not there yet. `max_input_bytes` that wait to be handled stop the reading.
+    """
+
+    max_frame_bytes: int = 100 * 1024 * 1024
+    max_input_bytes: int = 256 * 1024
+    max_output_bytes: int = 1024 * 1024
+    max_answers: int = 500
+    max_unanswered_bytes: int = 32 * 1024 * 1024
+    max_unanswered: int = 10_000
