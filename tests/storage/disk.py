@@ -175,6 +175,7 @@ class Disk:
             self._change([(folder, name, node)])
         if isinstance(node, FileNode) and "O_TRUNC" in flags and node.now:
             node.truncate(0)
+        assert call.result not in self._fds, f"descriptor {call.result} is open, and given to {path}"
         self._fds[call.result] = _Open(node, "O_APPEND" in flags)
         self._opened_and_closed += 1
 

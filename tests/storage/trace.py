@@ -2,7 +2,8 @@
 
 strace prints a call when it has returned, with the time it began (CLOCK_REALTIME) and how long it took; when another
 thread's call comes in between, it prints the beginning and the end apart ("unfinished", "resumed"). So the order of the
-lines is the order of what happened.
+lines is the order of what happened, but for a close: its descriptor is free before it returns, and another thread may
+have it again by then. It counts from its beginning.
 """
 
 from __future__ import annotations
@@ -74,6 +75,9 @@ def parse(lines: Iterable[str]) -> Iterator[Call | Begun]:
             unfinished[pid] = (_ns(seconds, fraction), arguments)
             if name in _SYNCS:
                 yield Begun(int(pid), name, arguments, unfinished[pid][0])
+            elif name == "close":
+                began, _ = unfinished.pop(pid)
+                yield Call(int(pid), name, arguments, 0, began, began)
             continue
         elif resumed := _RESUMED.match(line):
             pid, seconds, fraction, name, rest, result, took = resumed.groups()

@@ -107,6 +107,24 @@ def test_a_sync_covers_what_was_written_before_it_began() -> None:
     assert found == {b"1" * PAGE, b"1" * PAGE + b"2" * PAGE}
 
 
+def test_a_descriptor_is_free_before_its_close_returns() -> None:
+    """Another thread has it again, and syncs through it: the sync is one of what it opened."""
+    machine = Machine(Names.POSIX)
+    machine.open("/data/t-0/1", 4)
+    machine.write(4, b"abc")
+    machine.call("fsync(4)", 0)
+    trace = [
+        "9 5.1 close(4 <unfinished ...>",
+        f"8 5.2 openat(AT_FDCWD, {quoted('/data/t-0')}, O_RDONLY|O_DIRECTORY) = 4 <0.1>",
+        "9 5.3 <... close resumed>) = 0 <0.2>",
+        "8 5.4 fsync(4) = 0 <0.1>",
+        "8 5.5 close(4) = 0 <0.1>",
+    ]
+    for call in parse(trace):
+        machine.disk.apply(call)
+    assert all("t-0" not in image or image.get("t-0/1") == b"abc" for image in machine.images())
+
+
 def test_by_the_journal_names_survive_in_their_order_and_any_sync_brings_them_along() -> None:
     machine = Machine()
     machine.open("/data/t-0/1", 4)
