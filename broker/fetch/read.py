@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from shareq.broker.fetch.sessions import SessionPartition
 from shareq.broker.fetch.wait import FetchLimits
-from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.topics.lookup import PartitionLookup
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import AbortedTransaction, PartitionData
+
+if TYPE_CHECKING:
+    from shareq.broker.fetch.ports import FetchedLog
 
 Results = list[tuple[SessionPartition, PartitionData]]
 
@@ -22,17 +25,17 @@ class FetchRead:
 
     def __init__(
         self,
-        lookup: PartitionLookup,
+        lookup: PartitionLookup[FetchedLog],
         answer_budget: AnswerBudget,
         partitions: Sequence[SessionPartition],
         limits: FetchLimits,
         refuse: Callable[[SessionPartition], ErrorCode] | None = None,
     ) -> None:
         self.results: Results = []
-        self.logs: dict[PartitionLog, SessionPartition] = {}
+        self.logs: dict[FetchedLog, SessionPartition] = {}
         self.bytes_read = 0
         self.has_error = False
-        self._reads: list[tuple[PartitionLog, int]] = []
+        self._reads: list[tuple[FetchedLog, int]] = []
         self._max_bytes = min(limits.max_bytes, answer_budget.grant())
         for partition in partitions:
             refused = refuse(partition) if refuse is not None else ErrorCode.NONE
@@ -53,7 +56,7 @@ class FetchRead:
         for log, size in self._reads:
             log.traffic.bytes_out += size
 
-    def _read(self, partition: SessionPartition, log: PartitionLog, limits: FetchLimits) -> None:
+    def _read(self, partition: SessionPartition, log: FetchedLog, limits: FetchLimits) -> None:
         upto = log.last_stable_offset if limits.read_committed else log.high_watermark
         records: bytes | memoryview = b""
         aborted: list[AbortedTransaction] | None = [] if limits.read_committed else None

@@ -13,7 +13,7 @@ from shareq.broker.fetch.sessions import SessionPartition
 from shareq.broker.foundation.environment import Clock, TimerHandle
 
 if TYPE_CHECKING:
-    from shareq.broker.log.partition_log import PartitionLog
+    from shareq.broker.fetch.ports import FetchedLog
 
 LONGEST_WAIT_MS: Final = 300_000  # whatever a client asks for; librdkafka's own upper bound
 
@@ -32,7 +32,7 @@ class FetchWaits:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._by_log: dict[PartitionLog, dict[WaitingFetch, None]] = {}
+        self._by_log: dict[FetchedLog, dict[WaitingFetch, None]] = {}
         self._waiting: dict[WaitingFetch, None] = {}
 
     def __len__(self) -> int:
@@ -55,14 +55,14 @@ class FetchWaits:
                 if not fetches:
                     del self._by_log[log]
 
-    def on_high_watermark(self, log: PartitionLog) -> None:
+    def on_high_watermark(self, log: FetchedLog) -> None:
         """The log's high watermark moved."""
         fetches = self._by_log.get(log)
         if fetches:
             for fetch in list(fetches):
                 fetch.look_at(log)
 
-    def on_log_start(self, log: PartitionLog) -> None:
+    def on_log_start(self, log: FetchedLog) -> None:
         """The log start moved: answer the fetches that wait below it."""
         self.on_high_watermark(log)
 
@@ -86,7 +86,7 @@ class WaitingFetch:
     def __init__(
         self,
         waits: FetchWaits,
-        logs: dict[PartitionLog, SessionPartition],
+        logs: dict[FetchedLog, SessionPartition],
         limits: FetchLimits,
         on_close: Callable[[Callable[[], None]], Callable[[], None]],
         done: Callable[[], None],
@@ -99,7 +99,7 @@ class WaitingFetch:
         self._timer = waits.add(self, limits.max_wait_ms)
         self._forget_close = on_close(self._leave)
 
-    def look_at(self, log: PartitionLog) -> None:
+    def look_at(self, log: FetchedLog) -> None:
         """Finish if there is enough now, counting the new records of `log`."""
         self._available[log] = self._bytes_of(log)
         if sum(self._available.values()) >= self._limits.min_bytes:
@@ -115,7 +115,7 @@ class WaitingFetch:
         self._timer.cancel()
         self._waits.remove(self)
 
-    def _bytes_of(self, log: PartitionLog) -> int:
+    def _bytes_of(self, log: FetchedLog) -> int:
         partition = self.logs[log]
         upto = log.last_stable_offset if self._limits.read_committed else log.high_watermark
         if not log.log_start_offset <= partition.fetch_offset <= upto:

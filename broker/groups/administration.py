@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.groups.coordinator import GroupCoordinatorService
-from shareq.broker.groups.ports import ShareLeaders, ShareStates
+from shareq.broker.groups.ports import EndedLog, ShareLeaders, ShareStates
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.broker.topics.internal import InternalTopics
 from shareq.broker.topics.lookup import PartitionLookup
@@ -77,7 +77,7 @@ class GroupAdministration:
         groups: GroupCoordinatorService,
         internal_topics: InternalTopics,
         metadata: MetadataImage,
-        lookup: PartitionLookup,
+        lookup: PartitionLookup[EndedLog],
         states: ShareStates,
         leaders: ShareLeaders,
         clock: Clock,

@@ -1,4 +1,4 @@
-"""What share groups need of the two other parts of KIP-932: the coordinator of their states, and their leaders."""
+"""What groups need of the rest: the ends of logs, and of KIP-932 the coordinator of states and the leaders."""
 
 from __future__ import annotations
 
@@ -6,9 +6,17 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Protocol
 
 from shareq.broker.foundation.pending import Pending
+from shareq.broker.topics.ports import LedLog
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.results import SummaryResult
 from shareq.protocol.errors import ApiError
+
+
+class EndedLog(LedLog, Protocol):
+    """The log of one partition, of which lags are counted. Its end is exclusive, and durable."""
+
+    @property
+    def high_watermark(self) -> int: ...
 
 
 class ShareStates(Protocol):

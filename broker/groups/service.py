@@ -10,7 +10,7 @@ from shareq.broker.groups.classic import ClassicGroupService
 from shareq.broker.groups.consumer import ConsumerGroupService
 from shareq.broker.groups.coordinator import GroupCoordinatorService
 from shareq.broker.groups.offsets import GroupOffsetsService
-from shareq.broker.groups.ports import ShareLeaders, ShareStates
+from shareq.broker.groups.ports import EndedLog, ShareLeaders, ShareStates
 from shareq.broker.groups.share import ShareGroupService
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.topics.internal import InternalTopics
@@ -31,7 +31,7 @@ class GroupService(Service):
         settings: GroupCoordinatorSettings,
         log_settings: CoordinatorLogSettings,
         internal_topics: InternalTopics,
-        lookup: PartitionLookup,
+        lookup: PartitionLookup[EndedLog],
         states: ShareStates,
         leaders: ShareLeaders,
     ) -> None:

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import Final, Generic
 
-from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.topics.ports import LogT_co, PartitionLogs
 from shareq.coordinator.ports import MetadataImage
 from shareq.protocol.errors import ErrorCode
 
 PRODUCE_IDS_FROM: Final = 13  # the version from which on Produce names topics by their ids
 
 
-class PartitionLogs(Protocol):
-    """The logs of the partitions that exist."""
-
-    def get(self, topic: str, partition: int) -> PartitionLog: ...
-
-
-class PartitionLookup:
+class PartitionLookup(Generic[LogT_co]):
     """Finds logs by what clients call them. `metadata` knows which partitions exist, `logs` has theirs."""
 
     __slots__ = ("_logs", "_metadata")
 
-    def __init__(self, metadata: MetadataImage, logs: PartitionLogs) -> None:
+    def __init__(self, metadata: MetadataImage, logs: PartitionLogs[LogT_co]) -> None:
         self._metadata = metadata
         self._logs = logs
 
-    def log(self, topic: str | bytes, partition: int, current_leader_epoch: int = -1) -> PartitionLog | ErrorCode:
+    def log(self, topic: str | bytes, partition: int, current_leader_epoch: int = -1) -> LogT_co | ErrorCode:
         """The log of a partition, by the topic's name or 16-byte id. `current_leader_epoch` -1: not checked (KIP-320).
 
         UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH.

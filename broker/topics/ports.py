@@ -1,9 +1,12 @@
-"""What the rest of the broker asks of the metadata. `MetadataStore` serves it, the sole author of its topics."""
+"""What the rest of the broker asks of the metadata, and of the logs that topics have.
+
+`MetadataStore` serves the one, the sole author of its topics, and the log manager the other.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from shareq.broker.metadata.store import NewTopic
 from shareq.coordinator.ports import TopicImage, TopicNames
@@ -26,3 +29,19 @@ class TopicMetadata(TopicNames, Protocol):
 
     def on_topic_deleted(self, listener: Callable[[TopicImage], None]) -> None:
         """Call back with each topic that is gone."""
+
+
+class LedLog(Protocol):
+    """The log of a partition that this broker leads. Who looks one up may ask for more than this."""
+
+    @property
+    def leader_epoch(self) -> int: ...
+
+
+LogT_co = TypeVar("LogT_co", bound=LedLog, covariant=True)
+
+
+class PartitionLogs(Protocol[LogT_co]):
+    """The logs of the partitions that exist."""
+
+    def get(self, topic: str, partition: int) -> LogT_co: ...

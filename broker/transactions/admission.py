@@ -14,8 +14,8 @@ from typing import Final
 from shareq.broker.coordinator_runtime.partition import ProducerEpoch
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.foundation.pending import Pending, completed
-from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.transactions.coordinator import TransactionCoordinatorService
+from shareq.broker.transactions.ports import TransactionLog
 from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import HEADER_SIZE, NO_PRODUCER_ID, TRANSACTIONAL, attributes_of, producer_of
@@ -58,7 +58,7 @@ class TransactionAdmission:
         self._clock = clock
         self._verifies = verifies
 
-    def admit(self, writer: Writer, logs: Mapping[TopicPartition, PartitionLog]) -> Pending[Refusals]:
+    def admit(self, writer: Writer, logs: Mapping[TopicPartition, TransactionLog]) -> Pending[Refusals]:
         """The refusals; done at once when the logs know enough.
 
         INVALID_PRODUCER_EPOCH, INVALID_PRODUCER_ID_MAPPING, CONCURRENT_TRANSACTIONS, TRANSACTION_ABORTABLE (not part of
@@ -71,7 +71,7 @@ class TransactionAdmission:
     def _attempt(
         self,
         writer: Writer,
-        logs: Mapping[TopicPartition, PartitionLog],
+        logs: Mapping[TopicPartition, TransactionLog],
         give_up_at_ms: int,
         answer: Pending[Refusals],
     ) -> None:

@@ -16,6 +16,7 @@ from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.log.markers import TransactionMarker, append_marker
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.topics.lookup import PartitionLookup
+from shareq.broker.transactions.ports import TransactionLog
 from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.coordinator.transaction.outcome import WriteMarkers
 from shareq.coordinator.transaction.shard import TransactionCoordinatorShard
@@ -51,7 +52,7 @@ class MarkerWriter:
 
     def __init__(
         self,
-        lookup: PartitionLookup,
+        lookup: PartitionLookup[TransactionLog],
         clock: Clock,
         end_in_group: Callable[[int, TransactionMarker], Pending[ErrorCode]],
     ) -> None:

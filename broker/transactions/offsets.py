@@ -10,8 +10,9 @@ from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.topics.internal import InternalTopics
-from shareq.broker.topics.lookup import PartitionLogs
+from shareq.broker.topics.ports import PartitionLogs
 from shareq.broker.transactions.admission import Refusals, TransactionAdmission, Writer
+from shareq.broker.transactions.ports import TransactionLog
 from shareq.coordinator.group.offsets import commit
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.ports import MetadataImage
@@ -65,7 +66,7 @@ class TransactionalOffsets:
         group_partitions: Callable[[], CoordinatorPartitions[GroupCoordinatorShard]],
         internal_topics: InternalTopics,
         metadata: MetadataImage,
-        logs: PartitionLogs,
+        logs: PartitionLogs[TransactionLog],
     ) -> None:
         self._admission = admission
         self._group_partitions = group_partitions

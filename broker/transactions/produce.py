@@ -7,11 +7,11 @@ from typing import Final, Protocol
 
 from shareq.broker.coordinator_runtime.partition import ProducerEpoch
 from shareq.broker.foundation.pending import Pending, completed
-from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
 from shareq.broker.security.rights import WRITE_TOPIC, WRITE_TRANSACTION, Right
 from shareq.broker.topics.lookup import PRODUCE_IDS_FROM, PartitionLookup
 from shareq.broker.transactions.admission import Refusals, TransactionAdmission, Writer, transactional_producer
+from shareq.broker.transactions.ports import TransactionLog
 from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.produce import ProduceRequest
@@ -38,12 +38,16 @@ class _Batches:
 
     def __init__(self) -> None:
         self.producers: set[ProducerEpoch] = set()
-        self.logs: dict[TopicPartition, PartitionLog] = {}
+        self.logs: dict[TopicPartition, TransactionLog] = {}
         self.sequences: dict[TopicPartition, int] = {}
 
 
 def admit_batches(
-    admission: TransactionAdmission, lookup: PartitionLookup, may: Rights, version: int, request: ProduceRequest
+    admission: TransactionAdmission,
+    lookup: PartitionLookup[TransactionLog],
+    may: Rights,
+    version: int,
+    request: ProduceRequest,
 ) -> Pending[ProduceRefusals] | ErrorCode:
     """Which transactional batches are refused; an error of the whole request.
 
@@ -68,7 +72,9 @@ def admit_batches(
     return admitted.then(client_errors)
 
 
-def _transactional_batches(lookup: PartitionLookup, may: Rights, version: int, request: ProduceRequest) -> _Batches:
+def _transactional_batches(
+    lookup: PartitionLookup[TransactionLog], may: Rights, version: int, request: ProduceRequest
+) -> _Batches:
     batches = _Batches()
     for topic in request.topic_data:
         for data in topic.partition_data:

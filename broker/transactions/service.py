@@ -11,11 +11,13 @@ from shareq.broker.foundation.service import Service
 from shareq.broker.log.markers import TransactionMarker
 from shareq.broker.metadata.topic_names import TRANSACTION_STATE
 from shareq.broker.topics.internal import InternalTopics
-from shareq.broker.topics.lookup import PartitionLogs, PartitionLookup
+from shareq.broker.topics.lookup import PartitionLookup
+from shareq.broker.topics.ports import PartitionLogs
 from shareq.broker.transactions.admission import TransactionAdmission
 from shareq.broker.transactions.coordinator import CleanupIntervals, TransactionCoordinatorService
 from shareq.broker.transactions.markers import MarkerWriter
 from shareq.broker.transactions.offsets import TransactionalOffsets
+from shareq.broker.transactions.ports import TransactionLog
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.ports import TopicImage
 from shareq.coordinator.transaction.shard import TransactionCoordinatorSettings
@@ -34,8 +36,8 @@ class TransactionService(Service):
         self,
         host: CoordinatorHost,
         internal_topics: InternalTopics,
-        lookup: PartitionLookup,
-        logs: PartitionLogs,
+        lookup: PartitionLookup[TransactionLog],
+        logs: PartitionLogs[TransactionLog],
         group_partitions: Callable[[], CoordinatorPartitions[GroupCoordinatorShard]],
         *,
         new_producer_id: Callable[[], int],

@@ -6,7 +6,7 @@ Nothing is durable before the test says so: `MemoryLogs.flush` for all, `make_du
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from shareq.broker.log.append import AppendInfo, Batch, OnDurable, Origin, Traffic
 from shareq.broker.log.producer_state import ProducerStates
@@ -14,7 +14,7 @@ from shareq.broker.log.segments.reader import BatchSpan, Found, ReadResult
 from shareq.broker.log.segments.txn_index import AbortedTransaction
 from shareq.broker.log.settings import LogSettings
 from shareq.broker.share.ports import NOT_HERE_YET, NotHereYet
-from shareq.broker.topics.lookup import PartitionLogs, PartitionLookup
+from shareq.broker.topics.lookup import PartitionLookup
 from shareq.coordinator.ports import MetadataImage
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import (
@@ -107,7 +107,7 @@ class MemoryBatches:
 
 
 class MemoryLog:
-    """`CoordinatorLog`, and what fetches and transactions use of a `PartitionLog`. Ends are exclusive.
+    """`CoordinatorLog`, `TransactionLog` and `FetchedLog`. Ends are exclusive.
 
     `refuse` is what appends are refused with, `unreadable_with` what every read gives or raises; `written` the
     origins of what was appended.
@@ -211,6 +211,9 @@ class MemoryLog:
             raise self.unreadable_with
         return self.contents.next_header(offset)
 
+    def available_bytes(self, offset: int, upto: int) -> int:
+        return self.contents.size_between(offset, upto)
+
     def aborted_transactions(self, first_offset: int, upper_bound: int) -> Sequence[AbortedTransaction]:
         return self.producers.aborted.overlapping(first_offset, upper_bound)
 
@@ -262,12 +265,8 @@ class MemoryLogs:
         for log in list(self._logs.values()):
             log.lose(error)
 
-    def as_partition_logs(self) -> PartitionLogs:
-        """For those that take logs of this process."""
-        return cast(PartitionLogs, self)
-
-    def lookup(self) -> PartitionLookup:
-        return PartitionLookup(self._metadata, self.as_partition_logs())
+    def lookup(self) -> PartitionLookup[MemoryLog]:
+        return PartitionLookup(self._metadata, self)
 
 
 class MemorySource:

@@ -34,7 +34,7 @@ class TransactionRig(GroupRig):
             ports.host,
             ports.internal_topics,
             ports.logs.lookup(),
-            ports.logs.as_partition_logs(),
+            ports.logs,
             lambda: self.service.coordinator.partitions,
             new_producer_id=self._new_id,
             transaction_version=lambda: self.version,

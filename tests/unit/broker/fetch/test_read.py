@@ -66,7 +66,7 @@ def test_what_is_durable_is_read_with_the_offsets_around_it() -> None:
     assert (data.last_stable_offset, data.log_start_offset, data.aborted_transactions) == (3, 1, None)
     assert bytes(data.records or b"") == b"".join(rig.log().contents.batches)
     assert (read.bytes_read, read.has_error) == (sizes(read)[0], False)
-    assert {log.partition: each for log, each in read.logs.items()} == {0: asked}
+    assert read.logs == {rig.log(): asked}
 
 
 def test_bytes_count_as_sent_only_when_the_answer_is() -> None:
@@ -118,7 +118,7 @@ def test_partitions_that_cannot_be_read_are_told_beside_the_others() -> None:
         ErrorCode.KAFKA_STORAGE_ERROR,
         ErrorCode.UNKNOWN_LEADER_EPOCH,
     ]
-    assert [(log.topic, log.partition) for log in read.logs] == [("t", 0), ("u", 0)]
+    assert list(read.logs) == [rig.log("t"), rig.log("u")]
 
 
 def test_the_first_batch_comes_whatever_its_size_and_the_others_fit() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.topics.internal import InternalTopics, new_internal_topic
 from shareq.broker.topics.leaders import LeaderMap
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
@@ -44,7 +43,7 @@ def test_the_leader_epoch_that_a_client_knows(epoch: int, error: ErrorCode | Non
     ports = FakeHost(t=1)
     log = ports.logs.get("t", 0)
     log.leader_epoch = 4
-    found: PartitionLog | ErrorCode = ports.logs.lookup().log("t", 0, epoch)
+    found = ports.logs.lookup().log("t", 0, epoch)
     assert found is (log if error is None else error)
 
 

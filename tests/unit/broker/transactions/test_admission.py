@@ -38,7 +38,7 @@ GROUP = TopicPartition(OFFSETS, group_partition_for("g", 2))
 
 class Rig(TransactionRig):
     def admit(self, producer: ProducerEpoch, *at: TopicPartition, adds: bool = True) -> Pending[Refusals]:
-        logs = self.ports.logs.as_partition_logs()
+        logs = self.ports.logs
         writer = Writer("x", producer, adds)
         return self.transactions.admission.admit(writer, {each: logs.get(*each) for each in at})
 

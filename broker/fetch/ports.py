@@ -1,0 +1,42 @@
+"""What consumers' fetches read from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from shareq.broker.log.append import Traffic
+from shareq.broker.log.segments.reader import ReadResult
+from shareq.broker.log.segments.txn_index import AbortedTransaction
+from shareq.broker.topics.ports import LedLog
+from shareq.protocol.errors import ErrorCode
+
+
+class FetchedLog(LedLog, Protocol):
+    """The log of one partition. Ends are exclusive; readers see up to the high watermark, those of committed records up
+    to the last stable offset.
+    """
+
+    @property
+    def topic_id(self) -> bytes: ...
+    @property
+    def log_start_offset(self) -> int: ...
+    @property
+    def log_end_offset(self) -> int: ...
+    @property
+    def high_watermark(self) -> int: ...
+    @property
+    def last_stable_offset(self) -> int: ...
+    @property
+    def traffic(self) -> Traffic: ...
+
+    def read(self, offset: int, max_bytes: int, *, upto: int, min_one_batch: bool = True) -> ReadResult | ErrorCode:
+        """Whole batches from the one that holds `offset`, below `upto` (exclusive), at most `max_bytes`; with
+        `min_one_batch` the first whatever its size. OFFSET_OUT_OF_RANGE, CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR.
+        """
+
+    def available_bytes(self, offset: int, upto: int) -> int:
+        """Bytes of the batches from the one that holds `offset` to those below `upto` (exclusive); 0 without any."""
+
+    def aborted_transactions(self, first_offset: int, upper_bound: int) -> Sequence[AbortedTransaction]:
+        """Those that a reader of committed records from `first_offset` to `upper_bound` (exclusive) must know of."""

@@ -1,0 +1,34 @@
+"""What transactions need of the logs that they write to."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from shareq.broker.log.markers import MarkedLog, OpenTransactions
+from shareq.broker.topics.ports import LedLog
+
+
+class KnownProducer(Protocol):
+    """What a log remembers of a producer id."""
+
+    @property
+    def epoch(self) -> int: ...
+
+
+class KnownProducers(OpenTransactions, Protocol):
+    """The producers of one log."""
+
+    def get(self, producer_id: int) -> KnownProducer | None:
+        """What is remembered of a producer id; None if nothing is."""
+
+    def has_ended(self, producer_id: int, epoch: int) -> bool:
+        """Whether the producer was here in this epoch, and has no transaction under way any more."""
+
+
+class TransactionLog(LedLog, MarkedLog, Protocol):
+    """The log of one partition that transactions write to."""
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def producers(self) -> KnownProducers: ...
