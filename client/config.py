@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Self
 
 from shareq.client.properties import Properties, boolean, listed, one_of, whole_number
-from shareq.client.security_config import SaslConfig, TlsConfig, sasl_from, tls_from
+from shareq.client.security.config import SaslConfig, TlsConfig, sasl_from, tls_from
 
 __all__ = ["Address", "ClientConfig", "SaslConfig", "TlsConfig"]
 

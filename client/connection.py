@@ -19,7 +19,7 @@ from typing import Final, NoReturn
 from shareq.client.config import Address, ClientConfig
 from shareq.client.errors import AuthenticationFailed, Disconnected, Unreachable
 from shareq.client.protocol import ConnectionProtocol, Setup
-from shareq.client.sasl import sasl_client
+from shareq.client.security.sasl import sasl_client
 from shareq.protocol.framing import SIZE_BYTES, frame
 from shareq.protocol.primitives import MalformedMessage, Message
 

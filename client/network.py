@@ -18,7 +18,7 @@ from shareq.client.cluster import Cluster
 from shareq.client.config import Address, ClientConfig
 from shareq.client.connection import Clock, Connection, Exchange, open_connection
 from shareq.client.errors import BrokerError, ClientError, Disconnected, Unreachable
-from shareq.client.tls import tls_context
+from shareq.client.security.tls import tls_context
 from shareq.protocol.errors import ErrorCode, is_retriable
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from shareq import __version__
 from shareq.client.errors import AuthenticationFailed, BrokerError, UnsupportedApi
-from shareq.client.sasl import SaslClient
+from shareq.client.security.sasl import SaslClient
 from shareq.protocol.api_keys import ApiCodec, ApiKey, codec
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse

@@ -8,7 +8,7 @@ import pytest
 
 from shareq.client.config import Address, ClientConfig
 from shareq.client.errors import ConfigError
-from shareq.client.security_config import SaslConfig
+from shareq.client.security.config import SaslConfig
 
 SECRET = "looking-glass"
 SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"

@@ -13,8 +13,8 @@ import pytest
 from shareq.client.connection import Connection
 from shareq.client.errors import AuthenticationFailed, Disconnected, UnsupportedApi
 from shareq.client.protocol import ConnectionProtocol
-from shareq.client.sasl import sasl_client
-from shareq.client.security_config import SaslConfig
+from shareq.client.security.config import SaslConfig
+from shareq.client.security.sasl import sasl_client
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import (

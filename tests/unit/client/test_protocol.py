@@ -8,8 +8,8 @@ import pytest
 
 from shareq.client.errors import AuthenticationFailed, BrokerError, UnsupportedApi
 from shareq.client.protocol import ConnectionProtocol, Setup
-from shareq.client.sasl import sasl_client
-from shareq.client.security_config import SaslConfig
+from shareq.client.security.config import SaslConfig
+from shareq.client.security.sasl import sasl_client
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.generated.api_versions import ApiVersion, ApiVersionsResponse

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from shareq.client.errors import ConfigError
-from shareq.client.security_config import CONVERT_KEYSTORE, CONVERT_TRUSTSTORE, Pem, TlsConfig
+from shareq.client.security.config import CONVERT_KEYSTORE, CONVERT_TRUSTSTORE, Pem, TlsConfig
 
 _BLOCK: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.+?)-----END \1-----", re.DOTALL)
 _LINE: Final = 64

@@ -15,7 +15,7 @@ from base64 import b64decode, b64encode
 from typing import Final, Protocol
 
 from shareq.client.errors import AuthenticationFailed
-from shareq.client.security_config import SaslConfig
+from shareq.client.security.config import SaslConfig
 
 _HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 _NO_CHANNEL_BINDING: Final = "n,,"

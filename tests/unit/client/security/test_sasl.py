@@ -10,8 +10,8 @@ import pytest
 from scramp import ScramMechanism
 
 from shareq.client.errors import AuthenticationFailed
-from shareq.client.sasl import ScramClient, sasl_client
-from shareq.client.security_config import SaslConfig
+from shareq.client.security.config import SaslConfig
+from shareq.client.security.sasl import ScramClient, sasl_client
 
 SALT = b"salt of sixteen."
 
