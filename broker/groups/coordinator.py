@@ -21,7 +21,7 @@ from shareq.coordinator.group.migration.policy import MigrationPolicy
 from shareq.coordinator.group.offsets.group_offsets import OffsetSettings
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorSettings, GroupCoordinatorShard
-from shareq.coordinator.group.share_groups import ShareGroupLimits
+from shareq.coordinator.group.share.groups import ShareGroupLimits
 from shareq.coordinator.ports import GroupSettingsSource, TopicImage
 from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.shard import CoordinatorResult

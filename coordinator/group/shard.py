@@ -23,8 +23,8 @@ from shareq.coordinator.group.offsets import rules
 from shareq.coordinator.group.offsets.group_offsets import GroupOffsets, OffsetSettings
 from shareq.coordinator.group.offsets.offset import NO_PRODUCER
 from shareq.coordinator.group.share.group import ShareGroup
+from shareq.coordinator.group.share.groups import ShareGroupLimits, ShareGroups
 from shareq.coordinator.group.share.records import SHARE_GROUP_RECORDS
-from shareq.coordinator.group.share_groups import ShareGroupLimits, ShareGroups
 from shareq.coordinator.ports import GroupSettingsSource, TopicNames
 from shareq.coordinator.record_serde import typed_value
 from shareq.coordinator.shard import AmpleRoom, CoordinatorRecord, CoordinatorResult, InconsistentRecords, LogRoom

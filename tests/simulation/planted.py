@@ -26,7 +26,7 @@ from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.window import InFlightWindow
 from shareq.broker.share.core.writes import StateChange
 from shareq.broker.share.partitions import SharePartitionManager
-from shareq.coordinator.group.share_groups import ShareGroups
+from shareq.coordinator.group.share.groups import ShareGroups
 from shareq.coordinator.share import shard
 from shareq.coordinator.share.shard import ShareCoordinatorShard
 from shareq.coordinator.share.state_batches import StateBatch, combine

@@ -15,7 +15,7 @@ from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.group.classic.turn import ClassicGroupSettings
 from shareq.coordinator.group.groups import GroupKind
 from shareq.coordinator.group.offsets.group_offsets import OffsetSettings
-from shareq.coordinator.group.share_groups import ShareGroupLimits
+from shareq.coordinator.group.share.groups import ShareGroupLimits
 from shareq.coordinator.routing import group_partition_for
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_heartbeat import (

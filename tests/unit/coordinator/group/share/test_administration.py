@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from shareq.coordinator.group.shard import GroupCoordinatorSettings
 from shareq.coordinator.group.share.group import StatePartitions
+from shareq.coordinator.group.share.groups import ShareGroupLimits
 from shareq.coordinator.group.share.initialization import StateInitialization
-from shareq.coordinator.group.share_groups import ShareGroupLimits
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import NO_ERROR, ErrorCode
 from shareq.protocol.generated.list_groups import ListedGroup

@@ -9,8 +9,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from shareq.broker.log.cleaner.survivors import latest_value
 from shareq.coordinator.group.shard import GroupCoordinatorSettings
 from shareq.coordinator.group.share.group import ShareGroup
+from shareq.coordinator.group.share.groups import ShareGroupLimits
 from shareq.coordinator.group.share.heartbeat import HeartbeatPlan
-from shareq.coordinator.group.share_groups import ShareGroupLimits
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 from tests.unit.coordinator.group.share.world import GROUP, GroupWorld

@@ -6,8 +6,8 @@ import pytest
 
 from shareq.coordinator.group.groups import Client, Group, GroupKind
 from shareq.coordinator.group.shard import GroupCoordinatorSettings
+from shareq.coordinator.group.share.groups import ShareGroupLimits
 from shareq.coordinator.group.share.initialization import StateInitialization
-from shareq.coordinator.group.share_groups import ShareGroupLimits
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
