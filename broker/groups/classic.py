@@ -11,7 +11,7 @@ from shareq.broker.groups.coordinator import GroupCoordinatorService
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.topics.internal import InternalTopics
 from shareq.coordinator.group.classic.describe import classic_group_error_entry, no_classic_group
-from shareq.coordinator.group.classic.join import Joining
+from shareq.coordinator.group.classic.rpc.join import Joining
 from shareq.coordinator.group.classic.turn import join_refusal, sync_refusal
 from shareq.coordinator.group.groups import Client
 from shareq.protocol.errors import ErrorCode

@@ -9,11 +9,11 @@ from shareq.coordinator.group.classic import rebalance
 from shareq.coordinator.group.classic.describe import classic_group_entry, no_classic_group
 from shareq.coordinator.group.classic.expiry import timer_is_due
 from shareq.coordinator.group.classic.group import ClassicGroup, ClassicState
-from shareq.coordinator.group.classic.heartbeat import heartbeat
-from shareq.coordinator.group.classic.join import Joining, join, request_error
-from shareq.coordinator.group.classic.leave import leave
 from shareq.coordinator.group.classic.records import new_group_record, restored
-from shareq.coordinator.group.classic.sync import sync
+from shareq.coordinator.group.classic.rpc.heartbeat import heartbeat
+from shareq.coordinator.group.classic.rpc.join import Joining, join, request_error
+from shareq.coordinator.group.classic.rpc.leave import leave
+from shareq.coordinator.group.classic.rpc.sync import sync
 from shareq.coordinator.group.classic.turn import ClassicGroupSettings, TimerKey, Turn, join_refusal, sync_refusal
 from shareq.coordinator.group.consumer.group import ConsumerGroup
 from shareq.coordinator.group.consumer.records import group_tombstones

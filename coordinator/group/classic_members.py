@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from shareq.coordinator.group.assignment import Assignment
 from shareq.coordinator.group.classic.group import CONSUMER_PROTOCOL_TYPE
-from shareq.coordinator.group.classic.join import Joining
+from shareq.coordinator.group.classic.rpc.join import Joining
 from shareq.coordinator.group.classic.turn import join_refusal, loggable_reason, sync_refusal
 from shareq.coordinator.group.consumer.draft import Draft, HeartbeatInputs
 from shareq.coordinator.group.consumer.group import ConsumerGroup

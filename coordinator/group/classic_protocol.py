@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shareq.coordinator.group.classic.join import Joining, request_error
+from shareq.coordinator.group.classic.rpc.join import Joining, request_error
 from shareq.coordinator.group.classic_groups import ClassicGroups
 from shareq.coordinator.group.classic_members import ClassicMembers
 from shareq.coordinator.group.consumer.group import ConsumerGroup

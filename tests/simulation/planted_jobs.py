@@ -15,7 +15,8 @@ from shareq.broker.log.cleaner.transactions import TransactionTrace
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.transactions import markers as transaction_markers
 from shareq.broker.transactions.coordinator import TransactionCoordinatorService
-from shareq.coordinator.group.classic import heartbeat, offset_rules, records, sync, turn
+from shareq.coordinator.group.classic import offset_rules, records, turn
+from shareq.coordinator.group.classic.rpc import heartbeat, sync
 from shareq.coordinator.group.consumer import offset_rules as consumer_offset_rules
 from shareq.coordinator.group.consumer import reconciliation
 from shareq.coordinator.group.offsets import commit, fetch

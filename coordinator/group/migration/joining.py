@@ -10,7 +10,7 @@ from __future__ import annotations
 from shareq.coordinator.group.assignment import Assignment
 from shareq.coordinator.group.classic.embedded import read_subscription
 from shareq.coordinator.group.classic.group import CONSUMER_PROTOCOL_TYPE
-from shareq.coordinator.group.classic.join import MEMBER_ID_FROM_VERSION, Joining
+from shareq.coordinator.group.classic.rpc.join import MEMBER_ID_FROM_VERSION, Joining
 from shareq.coordinator.group.consumer.group import ConsumerGroup
 from shareq.coordinator.group.consumer.joining import Sender, check_room, replacing, static_member
 from shareq.coordinator.group.consumer.member import ClassicMetadata, ConsumerMember, CurrentAssignment

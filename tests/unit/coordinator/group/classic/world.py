@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from shareq.coordinator.group.classic.group import ClassicGroup
-from shareq.coordinator.group.classic.join import Joining
+from shareq.coordinator.group.classic.rpc.join import Joining
 from shareq.coordinator.group.classic.turn import ClassicGroupSettings
 from shareq.coordinator.group.groups import Client
 from shareq.coordinator.group.serde import GROUP_SERDE

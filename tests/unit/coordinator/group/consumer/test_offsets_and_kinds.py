@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shareq.broker.log.cleaner.survivors import latest_value
-from shareq.coordinator.group.classic.join import Joining
+from shareq.coordinator.group.classic.rpc.join import Joining
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from shareq.protocol.generated.offset_commit import (

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from shareq.coordinator.group.classic.embedded import read_assignment, write_assignment
 from shareq.coordinator.group.classic.group import ClassicGroup
-from shareq.coordinator.group.classic.join import Joining
+from shareq.coordinator.group.classic.rpc.join import Joining
 from shareq.coordinator.group.classic.turn import ClassicGroupSettings
 from shareq.coordinator.group.consumer_groups import ConsumerGroupLimits
 from shareq.coordinator.group.groups import Client

@@ -1,0 +1,1 @@
+"""JoinGroup, SyncGroup, Heartbeat and LeaveGroup to classic groups, one file each."""
