@@ -9,7 +9,6 @@ from shareq.coordinator.group.assignment import Assignment
 from shareq.coordinator.group.classic.group import CONSUMER_PROTOCOL_TYPE
 from shareq.coordinator.group.classic.rpc.join import Joining
 from shareq.coordinator.group.classic.turn import join_refusal, loggable_reason, sync_refusal
-from shareq.coordinator.group.consumer.draft import Draft, HeartbeatInputs
 from shareq.coordinator.group.consumer.group import ConsumerGroup
 from shareq.coordinator.group.consumer.joining import static_member
 from shareq.coordinator.group.consumer.leaving import member_of
@@ -21,6 +20,7 @@ from shareq.coordinator.group.consumer.member import (
     partitions_of,
 )
 from shareq.coordinator.group.consumer.requests import Refused
+from shareq.coordinator.group.consumer.target.draft import Draft, HeartbeatInputs
 from shareq.coordinator.group.consumer.timers import JOIN, REBALANCE, SESSION, SYNC
 from shareq.coordinator.group.consumer_groups import ConsumerGroups
 from shareq.coordinator.group.migration import joining as classic_joining

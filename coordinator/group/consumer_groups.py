@@ -11,12 +11,12 @@ from shareq.coordinator.group.classic.group import ClassicGroup
 from shareq.coordinator.group.classic_groups import ClassicGroups
 from shareq.coordinator.group.consumer import heartbeat, requests
 from shareq.coordinator.group.consumer.describe import consumer_group_entry, consumer_group_error_entry
-from shareq.coordinator.group.consumer.draft import HeartbeatInputs
 from shareq.coordinator.group.consumer.group import Activity, ConsumerGroup
 from shareq.coordinator.group.consumer.heartbeat import HeartbeatOutcome
 from shareq.coordinator.group.consumer.leaving import left_for_a_while, member_of
 from shareq.coordinator.group.consumer.member import JOIN_EPOCH, LEAVE_STATIC_EPOCH, ConsumerMember, MemberState
 from shareq.coordinator.group.consumer.requests import Refused
+from shareq.coordinator.group.consumer.target.draft import HeartbeatInputs
 from shareq.coordinator.group.consumer.timers import JOIN, REBALANCE, SESSION, MemberTimers
 from shareq.coordinator.group.counters import GroupCounters
 from shareq.coordinator.group.groups import Client, Group

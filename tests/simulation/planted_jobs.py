@@ -18,7 +18,7 @@ from shareq.broker.transactions.coordinator import TransactionCoordinatorService
 from shareq.coordinator.group.classic import offset_rules, records, turn
 from shareq.coordinator.group.classic.rpc import heartbeat, sync
 from shareq.coordinator.group.consumer import offset_rules as consumer_offset_rules
-from shareq.coordinator.group.consumer import reconciliation
+from shareq.coordinator.group.consumer.target import reconciliation
 from shareq.coordinator.group.offsets import commit, fetch
 from shareq.coordinator.group.offsets.store import OffsetStore
 from shareq.coordinator.shard import CoordinatorResult

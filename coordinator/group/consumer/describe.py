@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from shareq.coordinator.group.consumer.draft import preferred_assignor
 from shareq.coordinator.group.consumer.group import ConsumerGroup
 from shareq.coordinator.group.consumer.member import ConsumerMember, partitions_of, united
+from shareq.coordinator.group.consumer.target.draft import preferred_assignor
 from shareq.coordinator.ports import MetadataImage
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_describe import Assignment, DescribedGroup, Member, TopicPartitions

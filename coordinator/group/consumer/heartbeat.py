@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shareq.coordinator.group.consumer.draft import Draft, HeartbeatInputs
 from shareq.coordinator.group.consumer.group import Activity, ConsumerGroup
 from shareq.coordinator.group.consumer.joining import owned_by, sender_of
 from shareq.coordinator.group.consumer.member import JOIN_EPOCH, ConsumerMember, CurrentAssignment, PartitionEpochs
+from shareq.coordinator.group.consumer.target.draft import Draft, HeartbeatInputs
 from shareq.coordinator.group.groups import Client
 from shareq.coordinator.shard import CoordinatorRecord
 from shareq.protocol.generated.consumer_group_heartbeat import Assignment as WireAssignment

@@ -10,12 +10,10 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from shareq.coordinator.group.assignment import NOTHING, Assignment
-from shareq.coordinator.group.consumer.assignors import ASSIGNORS, ConsumerAssignorMember
 from shareq.coordinator.group.consumer.group import Activity, ConsumerGroup, ResolvedRegex
 from shareq.coordinator.group.consumer.joining import Sender
 from shareq.coordinator.group.consumer.member import ConsumerMember, CurrentAssignment
 from shareq.coordinator.group.consumer.patterns import InvalidRegularExpression, compiled
-from shareq.coordinator.group.consumer.reconciliation import Target, UnknownStateError, reconciled
 from shareq.coordinator.group.consumer.records import (
     assignment_epoch_record,
     current_record,
@@ -26,7 +24,9 @@ from shareq.coordinator.group.consumer.records import (
     target_record,
 )
 from shareq.coordinator.group.consumer.requests import Refused
-from shareq.coordinator.group.consumer.subscriptions import due, resolve
+from shareq.coordinator.group.consumer.target.assignors import ASSIGNORS, ConsumerAssignorMember
+from shareq.coordinator.group.consumer.target.reconciliation import Target, UnknownStateError, reconciled
+from shareq.coordinator.group.consumer.target.subscriptions import due, resolve
 from shareq.coordinator.group.metadata_hash import metadata_hash
 from shareq.coordinator.ports import ConsumerGroupSettings, TopicNames
 from shareq.coordinator.shard import CoordinatorRecord

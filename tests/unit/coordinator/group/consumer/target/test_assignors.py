@@ -9,7 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shareq.coordinator.group.assignment import Assignment
-from shareq.coordinator.group.consumer.assignors import ASSIGNORS, ConsumerAssignorMember, assign_range, assign_uniform
+from shareq.coordinator.group.consumer.target.assignors import (
+    ASSIGNORS,
+    ConsumerAssignorMember,
+    assign_range,
+    assign_uniform,
+)
 
 A, B, C = b"A" * 16, b"B" * 16, b"C" * 16
 

@@ -1,0 +1,1 @@
+"""From what members subscribe to, to the partitions each has now: topics, the target assignment, the way to it."""
