@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from shareq.coordinator.group.classic.turn import ClassicGroupSettings
 from shareq.coordinator.group.classic_groups import ClassicGroups
-from shareq.coordinator.group.classic_members import ClassicMembers
-from shareq.coordinator.group.classic_protocol import ClassicProtocol
+from shareq.coordinator.group.classic_protocol.members import ClassicMembers
+from shareq.coordinator.group.classic_protocol.requests import ClassicProtocol
 from shareq.coordinator.group.consumer.records import CONSUMER_GROUP_RECORDS
 from shareq.coordinator.group.consumer_groups import ConsumerGroupLimits, ConsumerGroups
 from shareq.coordinator.group.counters import GroupCounters

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from shareq.coordinator.group.classic.rpc.join import Joining, request_error
 from shareq.coordinator.group.classic_groups import ClassicGroups
-from shareq.coordinator.group.classic_members import ClassicMembers
+from shareq.coordinator.group.classic_protocol.members import ClassicMembers
 from shareq.coordinator.group.consumer.group import ConsumerGroup
 from shareq.coordinator.group.groups import Group
 from shareq.coordinator.shard import CoordinatorResult
