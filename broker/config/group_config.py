@@ -22,6 +22,7 @@ from shareq.broker.config.keys.definition import (
     Range,
     UnknownConfigError,
     int_value,
+    read_stored,
 )
 from shareq.broker.config.keys.definition import ConfigType as Type
 from shareq.coordinator.ports import AutoOffsetReset, ConsumerGroupSettings, IsolationLevel, ShareGroupSettings
@@ -150,11 +151,7 @@ def group_values(group_id: str, config: BrokerConfig, overrides: Mapping[str, st
 def stored_values(group_id: str, config: BrokerConfig, overrides: Mapping[str, str]) -> dict[str, ConfigValue]:
     """The same, but its own values as they were set, which is what administrators are shown."""
     values = _defaults(config)
-    for name, text in overrides.items():
-        try:
-            values[name] = _key(name).parse(text)
-        except ConfigError as error:
-            logger.warning("group %s: stored property left out: %s", group_id, error)
+    read_stored(values, overrides, _key, f"group {group_id}")
     return values
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -19,12 +18,11 @@ from shareq.broker.config.keys.definition import (
     UnknownConfigError,
     float_value,
     int_value,
+    read_stored,
 )
 from shareq.broker.config.keys.definition import ConfigType as Type
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.records.compression import Compression
-
-logger = logging.getLogger(__name__)
 
 SHARE_STATE_TOPIC: Final = "__share_group_state"
 
@@ -147,11 +145,7 @@ def topic_defaults(config: BrokerConfig) -> dict[str, ConfigValue]:
 def topic_values(topic: str, config: BrokerConfig, overrides: Mapping[str, str]) -> dict[str, ConfigValue]:
     """What is in effect for a topic with these stored properties; unreadable ones are left out with a warning."""
     values = topic_defaults(config)
-    for name, text in overrides.items():
-        try:
-            values[name] = _key(name).parse(text)
-        except ConfigError as error:
-            logger.warning("topic %s: stored property left out: %s", topic, error)
+    read_stored(values, overrides, _key, f"topic {topic}")
     return values
 
 

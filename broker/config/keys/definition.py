@@ -6,9 +6,12 @@ out: `bool`, `int`, `float`, `str`, a tuple of strings for a LIST, or None where
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import Final, Protocol
+
+logger = logging.getLogger(__name__)
 
 ConfigValue = bool | int | float | str | tuple[str, ...] | None
 
@@ -228,6 +231,19 @@ class ConfigDef:
     def defaults(self) -> dict[str, ConfigValue]:
         """A fresh dictionary of every default."""
         return {key.name: key.default for key in self.keys.values()}
+
+
+def read_stored(
+    values: dict[str, ConfigValue], stored: Mapping[str, str], key_of: Callable[[str], ConfigKey], owner: str
+) -> None:
+    """Put a resource's stored texts over `values`. What cannot be read any more is left out, with a warning that names
+    the `owner`.
+    """
+    for name, text in stored.items():
+        try:
+            values[name] = key_of(name).parse(text)
+        except ConfigError as error:
+            logger.warning("%s: stored property left out: %s", owner, error)
 
 
 def int_value(values: Mapping[str, ConfigValue], name: str) -> int:

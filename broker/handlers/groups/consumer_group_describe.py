@@ -9,9 +9,8 @@ v1: which protocol a member speaks.
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.foundation.pending import Pending, gather
-from shareq.broker.handlers.shared import authorized_operations
-from shareq.broker.security.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC, HIDDEN_TOPICS
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.handlers.shared.group_descriptions import described_groups
 from shareq.coordinator.group.consumer.describe import consumer_group_error_entry
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_describe import (
@@ -28,21 +27,15 @@ def handle(
         return ConsumerGroupDescribeResponse(
             groups=[consumer_group_error_entry(group, ErrorCode.UNSUPPORTED_VERSION) for group in request.group_ids]
         )
-    hidden = ctx.lacking(DESCRIBE_GROUP, request.group_ids)
-    refused = [
-        consumer_group_error_entry(group, DESCRIBE_GROUP.error) for group in request.group_ids if group in hidden
-    ]
-    asked = [group for group in request.group_ids if group not in hidden]
-    described = gather([ctx.services.groups.consumer.describe(group) for group in asked])
-
-    def respond(groups: list[DescribedGroup]) -> ConsumerGroupDescribeResponse:
-        if request.include_authorized_operations:
-            authorized_operations.fill_in_group_operations(ctx, groups)
-        if ctx.services.authorizer is not None:
-            groups = [_visible(ctx, group) for group in groups]
-        return ConsumerGroupDescribeResponse(groups=refused + groups)
-
-    return described.then(respond)
+    described = described_groups(
+        ctx,
+        request.group_ids,
+        ctx.services.groups.consumer.describe,
+        consumer_group_error_entry,
+        _assigned_topics,
+        with_operations=request.include_authorized_operations,
+    )
+    return described.then(lambda groups: ConsumerGroupDescribeResponse(groups=groups))
 
 
 def failed(request: ConsumerGroupDescribeRequest, error: ErrorCode) -> ConsumerGroupDescribeResponse:
@@ -51,13 +44,10 @@ def failed(request: ConsumerGroupDescribeRequest, error: ErrorCode) -> ConsumerG
     )
 
 
-def _visible(ctx: RequestContext, group: DescribedGroup) -> DescribedGroup:
-    topics = {
+def _assigned_topics(group: DescribedGroup) -> set[str]:
+    return {
         part.topic_name
         for member in group.members
         for assignment in (member.assignment, member.target_assignment)
         for part in assignment.topic_partitions
     }
-    if not ctx.lacking(DESCRIBE_TOPIC, topics):
-        return group
-    return consumer_group_error_entry(group.group_id, DESCRIBE_TOPIC.error, HIDDEN_TOPICS)
