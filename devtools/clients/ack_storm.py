@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Protocol, TypeVar
 
+from devtools.clients.wire import RequestsInFlight
 from shareq.protocol.generated.share_acknowledge import (
     AcknowledgementBatch,
     AcknowledgePartition,
@@ -33,9 +34,9 @@ MEMBER: Final = "storm"
 class Pipe(Protocol):
     """A connection on which several requests may be in flight."""
 
-    def send(self, request: Message, version: int) -> None: ...
+    requests: RequestsInFlight
 
-    def frame_of(self, request: Message, version: int) -> bytes: ...
+    def send(self, request: Message, version: int) -> None: ...
 
     def send_raw(self, data: bytes) -> None: ...
 
@@ -112,7 +113,7 @@ class AckStorm:
             batch = AcknowledgementBatch(offset, offset, [kind])
             topics = [AcknowledgeTopic(self._topic_id, [AcknowledgePartition(0, [batch])])]
             request = ShareAcknowledgeRequest(self._group, MEMBER, self._session_epoch, False, topics)
-            frames.append(self._pipe.frame_of(request, 2))
+            frames.append(self._pipe.requests.frame_of(request, 2))
             self._session_epoch += 1
             if kind != RELEASE:
                 self.settled.add(offset)

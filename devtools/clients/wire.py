@@ -38,24 +38,15 @@ def decode_response(payload: bytes, api_key: int, version: int) -> tuple[int, Me
     return header.correlation_id, response
 
 
-class WireClient:
-    """One connection. Answers are matched to requests by order, as Apache Kafka's own client does."""
+class RequestsInFlight:
+    """What one connection has asked and has no answer to. Answers are matched to requests by order, as Apache Kafka's
+    own client does.
+    """
 
-    def __init__(self, address: tuple[str, int], *, client_id: str | None = "wire-test", timeout_s: float = 10) -> None:
+    def __init__(self, client_id: str | None) -> None:
         self.client_id = client_id
-        self._socket = socket.create_connection(address, timeout=timeout_s)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._in_flight: deque[tuple[int, int, int]] = deque()
         self._correlation_id = 0
-
-    def call(self, request: Message, version: int, response_class: type[R]) -> R:
-        """Send a request and wait for its answer."""
-        self.send(request, version)
-        return cast(R, self.receive())
-
-    def send(self, request: Message, version: int) -> None:
-        """Send a request; its answer is received later."""
-        self.send_raw(self.frame_of(request, version))
 
     def frame_of(self, request: Message, version: int) -> bytes:
         """The request's frame, counted as sent."""
@@ -67,12 +58,38 @@ class WireClient:
         """The request sent last gets no answer."""
         self._in_flight.pop()
 
-    def receive(self) -> Message:
-        """The answer to the oldest request in flight. Raises ConnectionClosed."""
+    def forget_oldest(self) -> None:
+        """The oldest request was answered."""
+        self._in_flight.popleft()
+
+    def response(self, payload: bytes) -> Message:
+        """The oldest request's response, out of a frame without its size."""
         api_key, version, correlation_id = self._in_flight.popleft()
-        answered, response = decode_response(self.receive_frame(), api_key, version)
+        answered, response = decode_response(payload, api_key, version)
         assert answered == correlation_id, f"answer {answered} where {correlation_id} was due"
         return response
+
+
+class WireClient:
+    """One connection; `requests` are those that it has no answer to."""
+
+    def __init__(self, address: tuple[str, int], *, client_id: str | None = "wire-test", timeout_s: float = 10) -> None:
+        self.requests = RequestsInFlight(client_id)
+        self._socket = socket.create_connection(address, timeout=timeout_s)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def call(self, request: Message, version: int, response_class: type[R]) -> R:
+        """Send a request and wait for its answer."""
+        self.send(request, version)
+        return cast(R, self.receive())
+
+    def send(self, request: Message, version: int) -> None:
+        """Send a request; its answer is received later."""
+        self.send_raw(self.requests.frame_of(request, version))
+
+    def receive(self) -> Message:
+        """The answer to the oldest request in flight. Raises ConnectionClosed."""
+        return self.requests.response(self.receive_frame())
 
     def send_raw(self, data: bytes) -> None:
         self._socket.sendall(data)

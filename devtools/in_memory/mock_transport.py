@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from random import Random
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from devtools.clients.wire import decode_response
+from devtools.clients.wire import RequestsInFlight
 from devtools.in_memory.mem_fs import CrashModel, MemFs
 from devtools.in_memory.memory_meta_db import MemoryMetaDb
 from devtools.in_memory.virtual_clock import VirtualClock
@@ -20,8 +20,6 @@ from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.services import Services
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.coordinator.ports import TopicImage
-from shareq.protocol.framing import frame
-from shareq.protocol.headers import encode_request
 from shareq.protocol.primitives import Message
 
 if TYPE_CHECKING:
@@ -93,13 +91,14 @@ class BrokerWorld:
 
 
 class MockConnection:
-    """A client, its connection, and everything that was written to it. The `Outlet` of the broker's side."""
+    """A client, its connection, and everything that was written to it. The `Outlet` of the broker's side.
+
+    `requests` are those that have no answer yet.
+    """
 
     def __init__(self, world: BrokerWorld, number: int, client_id: str | None, limits: ConnectionLimits) -> None:
         self._clock = world.clock
-        self.client_id = client_id
-        self._correlation_id = 0
-        self._in_flight: deque[tuple[int, int, int]] = deque()
+        self.requests = RequestsInFlight(client_id)
         self.frames: deque[bytes] = deque()  # answers without their sizes, not yet received
         self.writes = 0
         self.closed = False
@@ -124,17 +123,7 @@ class MockConnection:
 
     def send(self, request: Message, version: int) -> None:
         """Send a request; its answer is received later."""
-        self.send_raw(self.frame_of(request, version))
-
-    def frame_of(self, request: Message, version: int) -> bytes:
-        """The request's frame, counted as sent."""
-        self._correlation_id += 1
-        self._in_flight.append((request.API_KEY, version, self._correlation_id))
-        return frame(encode_request(version, self._correlation_id, self.client_id, request))
-
-    def forget_last(self) -> None:
-        """The request sent last gets no answer."""
-        self._in_flight.pop()
+        self.send_raw(self.requests.frame_of(request, version))
 
     def send_raw(self, data: bytes) -> None:
         self.side.receive(data)
@@ -143,15 +132,12 @@ class MockConnection:
         """The answer to the oldest request in flight. AssertionError when it is not there yet."""
         self._clock.run_until_idle()
         assert self.frames, "no answer yet"
-        api_key, version, correlation_id = self._in_flight.popleft()
-        answered, response = decode_response(self.frames.popleft(), api_key, version)
-        assert answered == correlation_id, f"answer {answered} where {correlation_id} was due"
-        return cast(R, response)
+        return cast(R, self.requests.response(self.frames.popleft()))
 
     def receive_frame(self) -> bytes:
         """The oldest answer as it came, without its size."""
         self._clock.run_until_idle()
-        self._in_flight.popleft()
+        self.requests.forget_oldest()
         return self.frames.popleft()
 
     def disconnect(self) -> None:

@@ -104,7 +104,7 @@ def test_claimed_memory_is_not_taken(broker: Broker, connect: Callable[[], WireC
 
 def test_earlier_requests_are_answered_before_a_bad_one_closes(client: WireClient, topic: str) -> None:
     create_topic(client, topic)
-    good = [client.frame_of(produce_request(batch(b"x"), topic=topic), 9) for _ in range(3)]
+    good = [client.requests.frame_of(produce_request(batch(b"x"), topic=topic), 9) for _ in range(3)]
     client.send_raw(b"".join(good) + CLOSING["an unknown key"] + b"and more")
     for _ in range(3):
         client.receive()
@@ -144,7 +144,7 @@ def test_a_client_that_does_not_read_harms_nobody(broker: Broker, connect: Calla
         produce(bystander, topic, batch(b"x" * 500_000))
     before = resident_kb(broker.pid)
     request = fetch_request(topic, max_bytes=20_000_000, partition_max_bytes=20_000_000)
-    slow.send_raw(b"".join(slow.frame_of(request, 12) for _ in range(100)))
+    slow.send_raw(b"".join(slow.requests.frame_of(request, 12) for _ in range(100)))
     assert produce(bystander, topic, batch(b"x")).error_code == ErrorCode.NONE
     assert resident_kb(broker.pid) - before < 100_000
     for _ in range(100):

@@ -313,7 +313,7 @@ def test_a_client_that_takes_no_answers_does_not_hold_a_second_signal_up() -> No
         for _ in range(10):
             produce(client, "t", batch(b"x" * 900_000))
         request = fetch_request("t", max_bytes=20_000_000, partition_max_bytes=20_000_000)
-        client.send_raw(b"".join(client.frame_of(request, 12) for _ in range(10)))
+        client.send_raw(b"".join(client.requests.frame_of(request, 12) for _ in range(10)))
         with WireClient(broker.address) as other:
             other.call(ApiVersionsRequest(), 0, ApiVersionsResponse)
         broker.signal_stop()

@@ -40,7 +40,7 @@ def test_every_version_appends_and_tells_the_offset(client: WireClient, topic: s
 def test_pipelined_requests_are_answered_in_order(client: WireClient, topic: str, acks: int) -> None:
     create_topic(client, topic)
     request = produce_request(batch(b"x"), topic=topic, acks=acks)
-    client.send_raw(b"".join(client.frame_of(request, 9) for _ in range(500)))
+    client.send_raw(b"".join(client.requests.frame_of(request, 9) for _ in range(500)))
     offsets = []
     for _ in range(500):
         response = client.receive()
@@ -60,8 +60,8 @@ def test_a_large_batch_arrives_whole(client: WireClient, topic: str) -> None:
 
 def test_acks_zero_is_not_answered(client: WireClient, topic: str) -> None:
     create_topic(client, topic)
-    client.send_raw(client.frame_of(produce_request(batch(b"x"), topic=topic, acks=0), 9))
-    client.forget_last()
+    client.send_raw(client.requests.frame_of(produce_request(batch(b"x"), topic=topic, acks=0), 9))
+    client.requests.forget_last()
     assert produce(client, topic, batch(b"y")).base_offset == 1
 
 

@@ -44,7 +44,7 @@ class ClassicClient:
         self.protocol: str | None = None
 
     def reconnect(self) -> None:
-        self.connection = self.world.connect(client_id=self.connection.client_id)
+        self.connection = self.world.connect(client_id=self.connection.requests.client_id)
 
     # -- JoinGroup
 

@@ -82,7 +82,7 @@ def test_a_client_may_change_its_name_between_requests() -> None:
     world = BrokerWorld()
     client = world.connect(client_id="first")
     for client_id in ("first", None, "second, and longer", "", "first"):
-        client.client_id = client_id
+        client.requests.client_id = client_id
         assert client.call(InitProducerIdRequest(None), 4, InitProducerIdResponse).error_code == ErrorCode.NONE
 
 
@@ -139,7 +139,7 @@ def test_the_collector_does_not_look_at_a_large_request_while_it_is_handled(coll
     """It would, once for each of some hundred objects, for longer than reading them takes."""
     client = BrokerWorld().connect()
     client.call(ShareAcknowledgeRequest("g", "m", 1), 2, ShareAcknowledgeResponse)  # imports what handles it
-    data = client.frame_of(many_small_things(), 2)
+    data = client.requests.frame_of(many_small_things(), 2)
     collections.clear()
     client.send_raw(data)
     assert len(collections) <= 2
@@ -149,7 +149,7 @@ def test_the_collector_does_not_look_at_a_large_request_while_it_is_handled(coll
 
 def test_the_collector_is_at_work_again_after_a_large_request_that_cannot_be_read() -> None:
     client = BrokerWorld().connect()
-    data = client.frame_of(many_small_things(), 2)[:-100_000]
+    data = client.requests.frame_of(many_small_things(), 2)[:-100_000]
     client.send_raw(struct.pack(">i", len(data) - 4) + data[4:])
     assert client.closed
     assert gc.isenabled()
@@ -158,7 +158,7 @@ def test_the_collector_is_at_work_again_after_a_large_request_that_cannot_be_rea
 def test_a_collector_that_is_off_stays_off() -> None:
     """Whoever runs the broker in a process of theirs may want it so."""
     client = BrokerWorld().connect()
-    data = client.frame_of(many_small_things(), 2)
+    data = client.requests.frame_of(many_small_things(), 2)
     gc.disable()
     try:
         client.send_raw(data)
@@ -218,6 +218,6 @@ def test_frames_after_a_close_are_ignored() -> None:
 
 def test_bytes_behind_a_request_are_ignored_as_by_apache_kafka() -> None:
     client = BrokerWorld().connect()
-    whole = client.frame_of(ListOffsetsRequest(), 1)[4:] + b"more"
+    whole = client.requests.frame_of(ListOffsetsRequest(), 1)[4:] + b"more"
     client.send_raw(frame(whole))
     assert client.receive(ListOffsetsResponse).topics == []

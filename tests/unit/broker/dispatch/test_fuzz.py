@@ -180,7 +180,7 @@ def test_damaged_requests(key: ApiKey, row: HandlerRow, caplog: pytest.LogCaptur
         for version in range(row.served.first, row.served.last + 1):
             for _ in range(REQUESTS):
                 client = world.connect()
-                frame = bytearray(client.frame_of(messages.message(known, version), version)[4:])
+                frame = bytearray(client.requests.frame_of(messages.message(known, version), version)[4:])
                 if rng.random() < 0.5:
                     del frame[rng.randrange(8, len(frame)) :]
                 for _ in range(rng.randrange(4)):

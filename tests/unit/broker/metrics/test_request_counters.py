@@ -27,7 +27,7 @@ def produce(client: MockConnection, *, acks: int = 1, topic: str = "t") -> Produ
     request = produce_request(batch(b"v"), topic=topic, acks=acks)
     client.send(request, 9)
     if not acks:
-        client.forget_last()
+        client.requests.forget_last()
     return request
 
 
@@ -60,7 +60,8 @@ def test_a_request_that_waits_behind_another_is_counted_from_its_own_turn() -> N
     world.create_topic("t")
     client = world.connect()
     client.send_raw(
-        client.frame_of(fetch_request("t", max_wait_ms=250), 12) + client.frame_of(ApiVersionsRequest("c", "1"), 3)
+        client.requests.frame_of(fetch_request("t", max_wait_ms=250), 12)
+        + client.requests.frame_of(ApiVersionsRequest("c", "1"), 3)
     )
     world.clock.advance(1_000)
     client.receive(FetchResponse)
@@ -107,7 +108,7 @@ def test_an_unknown_version_of_api_versions() -> None:
     client = world.connect()
     client.send(ApiVersionsRequest("c", "1"), 4)
     client.receive_frame()
-    request = bytearray(client.frame_of(ApiVersionsRequest("c", "1"), 4))
+    request = bytearray(client.requests.frame_of(ApiVersionsRequest("c", "1"), 4))
     request[6:8] = (9).to_bytes(2, "big")
     client.send_raw(bytes(request))
     client.receive_frame()

@@ -147,7 +147,7 @@ def test_a_disk_that_fails_is_told_to_all_who_wait() -> None:
     produced(client, batch(b"x"))
     world.fs.fail = lambda kind, path: OSError(errno.EIO, "broken", path) if kind == "write" else None
     request = produce_request(batch(b"x"), topic="t")
-    client.send_raw(b"".join(client.frame_of(request, 9) for _ in range(3)))
+    client.send_raw(b"".join(client.requests.frame_of(request, 9) for _ in range(3)))
     codes = [client.receive(ProduceResponse).responses[0].partition_responses[0].error_code for _ in range(3)]
     assert codes == [ErrorCode.KAFKA_STORAGE_ERROR] * 3
 
@@ -159,7 +159,7 @@ def test_acks_0_on_the_short_way() -> None:
     request = produce_request(batch(b"x"), topic="t", acks=0)
     for _ in range(3):
         client.send(request, 9)
-        client.forget_last()
+        client.requests.forget_last()
     world.clock.run_until_idle()
     assert world.services.logs.get("t", 0).high_watermark == 3
     request.topic_data[0].partition_data[0].records = damaged(batch(b"x"))
