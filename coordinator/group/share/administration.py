@@ -11,7 +11,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from shareq.coordinator.group.share.group import ShareGroup, StatePartitions, TopicPartitions, TopicsById, united
+from shareq.coordinator.group.share.group import (
+    ShareGroup,
+    StatePartitions,
+    TopicPartitions,
+    TopicsById,
+    intersection,
+    united,
+)
 from shareq.coordinator.group.share.initialization import StateInitialization
 from shareq.coordinator.group.share.records import (
     assignment_epoch_tombstone,
@@ -123,7 +130,9 @@ def begin_alter_offsets(
 def finish_alter_offsets(
     group: ShareGroup, plan: AlterOffsetsPlan, failed: Collection[SharePartitionKey]
 ) -> CoordinatorResult[None]:
-    """All but the `failed` have state now. Those stay as initialising; what they had before is not touched."""
+    """All but the `failed` have state now. Those that had none before stay as initialising; the others still have
+    theirs, or the new one if only the answer was lost.
+    """
     partitions = group.state_partitions
     if partitions is None:
         return CoordinatorResult(None)
@@ -132,7 +141,7 @@ def finish_alter_offsets(
         for topic_id, topic in plan.topics.items()
         if (kept := [p for p in topic.partitions if SharePartitionKey(group.group_id, topic_id, p) not in failed])
     }
-    after = partitions.with_initialized(done)
+    after = partitions.with_initialized(united(done, intersection(plan.topics, partitions.initialized)))
     return CoordinatorResult(None, () if after == partitions else (state_partitions_record(group.group_id, after),))
 
 

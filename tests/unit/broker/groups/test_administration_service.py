@@ -235,8 +235,9 @@ def test_a_group_with_members_is_not_altered() -> None:
     assert rig.states.calls == []
 
 
-def test_a_state_that_cannot_be_initialized_is_told_and_asked_for_again_later() -> None:
-    rig = Rig()
+@pytest.mark.parametrize("has_state", [False, True])
+def test_a_state_that_cannot_be_initialized_is_told_and_asked_for_again_later_if_there_is_none(has_state: bool) -> None:
+    rig = Rig(group=has_state)
     rig.states.errors["initialize"] = ErrorCode.COORDINATOR_NOT_AVAILABLE
     pending = rig.admin.alter_offsets("g", {"t": {0: 5}})
     rig.ports.logs.flush()
@@ -244,7 +245,9 @@ def test_a_state_that_cannot_be_initialized_is_told_and_asked_for_again_later() 
     assert pending.value == AlteredOffsets(NO_ERROR, {("t", 0): failed})
     group = rig.shard().share.group("g")
     assert group is not None
-    assert group.initializing[rig.id_of("t")].partitions == {0}
+    noted = {number for topic in group.initializing.values() for number in topic.partitions}
+    assert noted == (set() if has_state else {0})
+    assert (rig.id_of("t") in group.initialized) is has_state
 
 
 @pytest.mark.parametrize("step", [1, 2])

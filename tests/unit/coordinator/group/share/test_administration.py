@@ -219,6 +219,19 @@ def test_partitions_that_could_not_be_initialised_stay_as_initialising() -> None
     assert world.group.initializing[T].partitions == {1}
 
 
+def test_what_had_state_before_is_not_initialising_any_more_when_altering_it_failed() -> None:
+    """It has its old state, or the new one if only the answer was lost: no heartbeat has anything to initialise."""
+    world = emptied("t", t=2)
+    before = world.group.state_partitions
+    plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 5, 1: 6}}, 0))
+    assert world.group.initializing[T].partitions == {0, 1}
+    world.log.run(world.shard.share.finish_alter_offsets(GROUP, plan, keys(T, 1)))
+    assert world.group.state_partitions == before
+    plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 5, 1: 6}}, 0))
+    world.log.run(world.shard.share.finish_alter_offsets(GROUP, plan, keys(T, 0, 1)))
+    assert world.group.state_partitions == before
+
+
 def test_only_an_empty_groups_offsets_can_be_altered() -> None:
     world = GroupWorld()
     world.join("a")
