@@ -110,7 +110,7 @@ class ShareFetch:
         self._expired = params.max_wait_ms <= 0
         self._began_ns = self._clock.now_ns()
         self._waited_ns: int | None = None  # until a partition was open to this fetch
-        self._takes_nothing = params.max_records <= 0
+        self._takes_nothing = params.max_records <= 0 or params.max_bytes < 0
         self._open = 0  # partitions that were open to the last attempt
         self.pending: Pending[list[FetchedPartition]] = Pending()
 
@@ -120,7 +120,7 @@ class ShareFetch:
         for wanted in self._wanted:
             if wanted.topic is None:
                 self._refused.append(FetchedPartition(wanted.topic_id, wanted.partition, wanted.error))
-            elif params.max_records != 0 and params.max_bytes > 0:  # a negative MaxRecords loads and looks, too
+            elif params.max_records and params.max_bytes:  # negative ones load and look, too
                 key = SharePartitionKey(params.group_id, wanted.topic_id, wanted.partition)
                 self._leaders.append(self._manager.get_or_load(key, wanted.topic))
         self._expired = self._expired or not self._leaders
@@ -199,6 +199,9 @@ class ShareFetch:
             return False  # a moment, also when time is up: then all partitions are answered together
         if not ready:
             return self._complete(self._errors()) if last else False
+        if self._params.max_bytes < 0:  # Apache Kafka cannot split it between the partitions
+            failed = [self._failed(leader, ErrorCode.UNKNOWN_SERVER_ERROR) for leader in ready]
+            return self._complete(self._errors() + failed)
         max_bytes = min(self._params.max_bytes, self._host.answer_budget.grant())
         budgets = split_bytes(max_bytes, len(ready), self._host.env.rng)
         if not last and not self._enough_bytes(ready, budgets):
@@ -217,7 +220,7 @@ class ShareFetch:
         gone = [leader for leader in self._leaders if errors[leader.topic] is not ErrorCode.NONE]
         for leader in gone:
             leader.waiters.pop(self, None)
-            self._refused.append(FetchedPartition(leader.key.topic_id, leader.key.partition, errors[leader.topic]))
+            self._refused.append(self._failed(leader, errors[leader.topic]))
         if gone:
             self._leaders = [leader for leader in self._leaders if errors[leader.topic] is ErrorCode.NONE]
         return not gone or len(self._leaders) > 0
@@ -236,12 +239,12 @@ class ShareFetch:
         return self._manager.start_is_durable(leader)
 
     def _errors(self) -> list[FetchedPartition]:
-        failed = [
-            FetchedPartition(leader.key.topic_id, leader.key.partition, leader.error)
-            for leader in self._leaders
-            if leader.error is not ErrorCode.NONE
-        ]
+        failed = [self._failed(each, each.error) for each in self._leaders if each.error is not ErrorCode.NONE]
         return self._refused + failed
+
+    @staticmethod
+    def _failed(leader: SharePartitionLeader, error: ErrorCode) -> FetchedPartition:
+        return FetchedPartition(leader.key.topic_id, leader.key.partition, error)
 
     def _upto(self, leader: SharePartitionLeader) -> int:
         """Readers see up to here (exclusive): the last stable offset for a read_committed group."""
@@ -290,7 +293,7 @@ class ShareFetch:
         if isinstance(read, NotHereYet):
             return None  # the source wakes this fetch
         if isinstance(read, ErrorCode):
-            return FetchedPartition(leader.key.topic_id, leader.key.partition, read)
+            return self._failed(leader, read)
         leader.unreadable = None
         acquired = core.acquire(
             params.member_id,

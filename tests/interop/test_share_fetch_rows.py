@@ -105,6 +105,22 @@ def test_asking_for_no_records(queue: Queue, max_records: int) -> None:
     assert found == ({} if max_records == 0 else {0: EMPTY, 1: EMPTY, 2: EMPTY})
 
 
+@pytest.mark.parametrize("max_records", [500, -1])
+def test_a_negative_number_of_bytes_is_an_error_of_each_partition(queue: Queue, max_records: int) -> None:
+    """Also of those without records, and at once; 0 is answered without a look."""
+    queue.append(5, partition=0)
+    member = queue.member()
+    failed = (ErrorCode.UNKNOWN_SERVER_ERROR, 0)
+
+    def fetch(max_bytes: int) -> Rows:
+        member.epoch = 0
+        return rows(member.fetch(max_records, max_bytes=max_bytes, max_wait_ms=60_000, partitions=(0, 1, 2)))
+
+    assert fetch(-1) == {0: failed, 1: failed, 2: failed}
+    assert fetch(0) == {}
+    assert rows(member.fetch(partitions=(0,))) == {0: (ErrorCode.NONE, 5)}
+
+
 def test_errors_come_beside_partitions_without_records(queue: Queue) -> None:
     assert rows(queue.member().fetch(partitions=(1, 7))) == {1: EMPTY, 7: UNKNOWN}
 

@@ -88,6 +88,27 @@ def test_a_negative_limit_of_records_loads_and_looks_but_takes_nothing() -> None
     assert (rig.manager.get(rig.key()) is not None, rig.source().asked) == (True, [])
 
 
+@pytest.mark.parametrize("max_records", [500, -1])
+def test_a_negative_limit_of_bytes_is_an_error_of_what_was_looked_at(max_records: int) -> None:
+    """As by Apache Kafka, at once and without a read. The records stay for the next one."""
+    rig = filled(1)
+    fetched = rig.fetch(0, 1, max_bytes=-1, max_records=max_records, wait_ms=50).start().value
+    failed = ErrorCode.UNKNOWN_SERVER_ERROR
+    assert fetched == [FetchedPartition(rig.topic_id, each, failed) for each in (0, 1)]
+    assert (rig.source(0).asked, rig.manager.parked) == ([], 0)
+    assert rig.acquire() == [(0, 0, 1)]
+
+
+def test_a_negative_limit_of_bytes_waits_for_a_partition_that_is_being_loaded() -> None:
+    rig = filled(1)
+    rig.states.holds = True
+    pending = rig.fetch(max_bytes=-1, wait_ms=50).start()
+    assert not pending.done
+    rig.states.answer()
+    rig.clock.run_until_idle()
+    assert pending.value == [FetchedPartition(rig.topic_id, 0, ErrorCode.UNKNOWN_SERVER_ERROR)]
+
+
 def test_the_limit_of_records_holds_for_all_partitions_together() -> None:
     rig = filled(3, 3)
     one, two = rig.fetch(0, 1, max_records=4).start().value
