@@ -13,7 +13,8 @@ from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.broker.share.core.effects import Effect, StateBatch, WriteState
-from shareq.broker.share.core.partition import Acknowledged, SharePartition
+from shareq.broker.share.core.partition import AckBatch, Acknowledged, AcquiredRange, SharePartition
+from shareq.broker.share.core.window.record_state import AcknowledgeType
 from shareq.broker.share.leader import LeaderState, Parked, SharePartitionLeader, Unreadable
 from shareq.broker.share.leader_counters import ShareCounters
 from shareq.broker.share.persister import FENCING, PersistedState, Persister, surfaced_error
@@ -188,6 +189,15 @@ class SharePartitionManager:
         if leader is not None and leader.state is LeaderState.ACTIVE:
             self.refresh_settings(leader)
             self.perform(leader, leader.core.release_acquired_records(member_id, self._env.clock.now_ms()))
+
+    def give_back(self, key: SharePartitionKey, member_id: str, acquired: Iterable[AcquiredRange]) -> None:
+        """Release what a fetch of the member has just acquired, and its answer leaves without; nothing if it does not
+        hold all of it any more.
+        """
+        leader = self._leaders.get(key)
+        if leader is not None and leader.state is LeaderState.ACTIVE:
+            released = [AckBatch(each.first_offset, each.last_offset, (AcknowledgeType.RELEASE,)) for each in acquired]
+            self.acknowledge(leader, member_id, released)
 
     def skips_unreadable(self, leader: SharePartitionLeader, offset: int, upto: int) -> bool:
         """Whether delivery goes on behind an offset that the log could not read; else the member gets the error.

@@ -104,7 +104,7 @@ def _acknowledge_and_fetch(
     def respond(both: tuple[AckResults, list[FetchedPartition]]) -> ShareFetchResponse:
         if context.is_final:
             ctx.services.share.sessions.close(context.session)
-        results = [without_refused(ctx, each, refuse) for each in both[1]]
+        results = [without_refused(ctx, group_id, member_id, each, refuse) for each in both[1]]
         if any(each.error is READ_GROUP.error for each in results):
             return ShareFetchResponse(error_code=READ_GROUP.error)
         selected = context.select(results)

@@ -9,6 +9,7 @@ from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
 from shareq.broker.share.core.fetch_plan import rotate
 from shareq.broker.share.core.sessions import SessionPartition, ShareFetchContext
 from shareq.broker.share.fetch import FetchedPartition, WantedPartition
+from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 
 Refusal = Callable[[str], ErrorCode]
@@ -28,13 +29,19 @@ def refusal(ctx: RequestContext, group_id: str) -> Refusal | None:
     return refuse
 
 
-def without_refused(ctx: RequestContext, result: FetchedPartition, refuse: Refusal | None) -> FetchedPartition:
+def without_refused(
+    ctx: RequestContext, group_id: str, member_id: str, result: FetchedPartition, refuse: Refusal | None
+) -> FetchedPartition:
     """The result, without records that may not be read any more: acknowledgements of the same request were still being
-    written. The locks run out, as for any answer that is not taken.
+    written. They are released.
     """
     topic = ctx.services.metadata.topic_by_id(result.topic_id) if result.acquired and refuse is not None else None
     error = ErrorCode.NONE if topic is None or refuse is None else refuse(topic.name)
-    return result if error is ErrorCode.NONE else FetchedPartition(result.topic_id, result.partition, error)
+    if error is ErrorCode.NONE:
+        return result
+    key = SharePartitionKey(group_id, result.topic_id, result.partition)
+    ctx.services.share.partitions.give_back(key, member_id, result.acquired)
+    return FetchedPartition(result.topic_id, result.partition, error)
 
 
 def wanted_partitions(ctx: RequestContext, context: ShareFetchContext) -> list[WantedPartition]:

@@ -127,6 +127,22 @@ def test_records_that_wait_for_acknowledgements_to_be_written_stay_here(right: R
     assert error in (answer.error_code, *fetch_errors(answer).values())
 
 
+@pytest.mark.parametrize("right", [r.READ_TOPIC, r.READ_GROUP])
+def test_records_that_stayed_here_are_released(right: Right) -> None:
+    """Another member need not wait for the lock to run out; what alice held before the request stays hers."""
+    readers = Readers()
+    readers.append(TOPIC)
+    readers.append(TOPIC)
+    assert acquired_of(readers.alice.fetch(readers.first, max_wait_ms=1_000)) == [(0, 1, 1)]
+    readers.append(TOPIC)
+    readers.alice.send_fetch(acks={readers.first: [(0, 0, ACCEPT)]})
+    readers.take_away(right)
+    assert acquired_of(readers.alice.fetch_answer()) == []
+    root = ShareClient(readers.world, "root", group=GROUP)
+    root.connection.side.principal = readers.world.admin.side.principal
+    assert root.acquire(readers.first) == [(2, 2, 2)]
+
+
 def test_a_fetch_that_waits_gets_nothing_of_a_topic_that_may_not_be_read_any_more() -> None:
     readers = Readers()
     consumer = readers.alice.connection

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from shareq.broker.share.core.effects import StateBatch
-from shareq.broker.share.core.partition import AckBatch
+from shareq.broker.share.core.partition import AckBatch, AcquiredRange
 from shareq.broker.share.core.window.record_state import AcknowledgeType, RecordState
 from shareq.broker.share.leader import LeaderState
 from shareq.coordinator.ports import AutoOffsetReset, ShareGroupSettings
@@ -315,6 +315,30 @@ def test_a_release_needs_a_share_partition_that_is_loaded() -> None:
     rig.states.holds = True
     rig.leader()
     rig.manager.release(rig.key(), "m")
+    assert [call[0] for call in rig.states.calls] == ["read"]
+
+
+def test_what_an_answer_leaves_without_is_given_back_and_nothing_else() -> None:
+    rig = filled()
+    first, then = rig.fetch(max_records=1).start().value[0].acquired, rig.fetch().start().value[0].acquired
+    assert (first, then) == ([(0, 0, 1)], [(1, 2, 1)])
+    rig.manager.give_back(rig.key(), "m", then)
+    assert [state(rig, each) for each in (0, 1, 2)] == [
+        (RecordState.ACQUIRED, 1),
+        (RecordState.AVAILABLE, 1),
+        (RecordState.AVAILABLE, 1),
+    ]
+    assert rig.acquire(member="n") == [(1, 2, 2)]
+    rig.manager.give_back(rig.key(), "m", then)
+    assert state(rig, 1) == (RecordState.ACQUIRED, 2), "it is another member's now"
+
+
+def test_giving_back_needs_a_share_partition_that_is_loaded() -> None:
+    rig = filled()
+    rig.manager.give_back(rig.key(), "m", [AcquiredRange(0, 0, 1)])
+    rig.states.holds = True
+    rig.leader()
+    rig.manager.give_back(rig.key(), "m", [AcquiredRange(0, 0, 1)])
     assert [call[0] for call in rig.states.calls] == ["read"]
 
 
