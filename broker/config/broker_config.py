@@ -54,7 +54,7 @@ class BrokerConfig:
     broker_rack: str | None
     listeners: tuple[str, ...]
     advertised_listeners: tuple[str, ...] | None
-    listener_security_protocol_map: tuple[str, ...]
+    listener_security_protocol_map: str
     controller_listener_names: tuple[str, ...]
     sasl_enabled_mechanisms: tuple[str, ...]
     sasl_server_max_receive_size: int

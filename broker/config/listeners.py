@@ -91,10 +91,11 @@ def _family(host: str) -> str:
 def _protocol_map(values: Mapping[str, ConfigValue]) -> dict[str, str]:
     key = "listener.security.protocol.map"
     result: dict[str, str] = {}
-    for text in _texts(values, key):
+    texts = _text(values, key)
+    for text in texts.split(",") if texts else ():
         name, separator, protocol = text.partition(":")
         if not separator or not name.strip() or not protocol.strip():
-            raise ConfigError(key, text, "must be NAME:PROTOCOL, with commas between several")
+            raise ConfigError(key, text.strip(), "must be NAME:PROTOCOL, with commas between several")
         result[name.strip().upper()] = protocol.strip().upper()
     return result
 

@@ -56,10 +56,10 @@ _SERVER_KEYS: Final = (
     ),
     ConfigKey(
         "listener.security.protocol.map",
-        Type.LIST,
-        ("PLAINTEXT:PLAINTEXT", "SSL:SSL", "SASL_PLAINTEXT:SASL_PLAINTEXT", "SASL_SSL:SASL_SSL"),
+        Type.STRING,
+        "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
         None,
-        "The security protocol of each listener name, as NAME:PROTOCOL.",
+        "The security protocol of each listener name, as NAME:PROTOCOL, with commas between several.",
     ),
     ConfigKey(
         "controller.listener.names",
@@ -111,7 +111,14 @@ _SERVER_KEYS: Final = (
         internal=True,
     ),
     ConfigKey("log.dirs", Type.LIST, None, NonEmptyList(), "The data folder; exactly one. Wins over `log.dir`."),
-    ConfigKey("log.dir", Type.STRING, "./shareq-data", None, "The data folder, if `log.dirs` is not given."),
+    ConfigKey(
+        "log.dir",
+        Type.STRING,  # a comma is a part of the folder's name
+        "./shareq-data",
+        None,
+        "The data folder, if `log.dirs` is not given.",
+        described_as=Type.LIST,
+    ),
     ConfigKey("socket.request.max.bytes", Type.INT, 104_857_600, _POSITIVE, "The largest request accepted, in bytes."),
     ConfigKey("socket.send.buffer.bytes", Type.INT, 102_400, Range(-1), "SO_SNDBUF of connections; -1: the system's."),
     ConfigKey(

@@ -158,10 +158,11 @@ class ConfigKey:
     """One property.
 
     `default` is the typed value without any setting; only a key whose default is None accepts an absent value.
-    `internal` keys are accepted and never listed. `aliases` are older names that mean the same.
+    `internal` keys are accepted and never listed. `aliases` are older names that mean the same. `described_as` is the
+    type that clients are shown, Apache Kafka's where the value is of another one here.
     """
 
-    __slots__ = ("aliases", "default", "doc", "internal", "mode", "name", "type", "validator")
+    __slots__ = ("aliases", "default", "described_as", "doc", "internal", "mode", "name", "type", "validator")
 
     def __init__(
         self,
@@ -174,6 +175,7 @@ class ConfigKey:
         mode: UpdateMode = UpdateMode.READ_ONLY,
         internal: bool = False,
         aliases: tuple[str, ...] = (),
+        described_as: ConfigType | None = None,
     ) -> None:
         self.name = name
         self.type = type
@@ -183,6 +185,7 @@ class ConfigKey:
         self.mode = mode
         self.internal = internal
         self.aliases = aliases
+        self.described_as = type if described_as is None else described_as
 
     @property
     def sensitive(self) -> bool:

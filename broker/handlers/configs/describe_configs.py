@@ -93,7 +93,7 @@ def _config(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeConf
         config_source=entry.source,
         is_sensitive=entry.key.sensitive,
         synonyms=[DescribeConfigsSynonym(synonym.name, synonym.value, synonym.source) for synonym in synonyms],
-        config_type=entry.key.type,
+        config_type=entry.key.described_as,
         documentation=entry.key.doc if request.include_documentation else None,
     )
 

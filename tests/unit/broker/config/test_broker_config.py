@@ -154,6 +154,7 @@ def test_the_data_folder() -> None:
     assert BrokerConfig.load().data_dir == "./shareq-data"
     assert BrokerConfig.load({"log.dir": "/a"}).data_dir == "/a"
     assert BrokerConfig.load({"log.dir": "/a", "log.dirs": "/b"}).data_dir == "/b"
+    assert BrokerConfig.load({"log.dir": "/a,b"}).data_dir == "/a,b"
 
 
 def test_the_default_listener_is_on_loopback() -> None:
@@ -220,6 +221,8 @@ def test_listeners(properties: dict[str, str], expected: list[tuple[str, str, in
         ({"listeners": "SSL://a:1"}, "and SSL uses SSL"),
         ({"listeners": "MINE://a:1"}, "does not have the listener MINE"),
         ({"listener.security.protocol.map": "PLAINTEXT"}, "NAME:PROTOCOL"),
+        ({"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,,SSL:SSL"}, "NAME:PROTOCOL"),
+        ({"listener.security.protocol.map": ""}, "does not have the listener PLAINTEXT"),
         ({"advertised.listeners": "PLAINTEXT://0.0.0.0:1"}, "not 0.0.0.0"),
         ({"advertised.listeners": "OTHER://a:1"}, "OTHER is none"),
         ({"controller.listener.names": "PLAINTEXT"}, "not a controller's"),

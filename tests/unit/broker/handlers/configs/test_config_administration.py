@@ -8,7 +8,7 @@ from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.changes import ConfigOp
 from shareq.broker.config.group_config import GROUP_KEYS
 from shareq.broker.config.keys.broker import BROKER_KEYS
-from shareq.broker.config.keys.definition import ConfigError, ConfigKey, ConfigSource, OneOf, format_value
+from shareq.broker.config.keys.definition import ConfigError, ConfigKey, ConfigSource, ConfigType, OneOf, format_value
 from shareq.broker.config.topic_config import TOPIC_KEYS
 from shareq.broker.handlers.shared.config_resources import ResourceType
 from shareq.broker.metadata.store import NewTopic
@@ -83,6 +83,15 @@ def test_describe_a_topic(world: World, version: int) -> None:
     assert (configs["retention.bytes"].value, configs["retention.bytes"].config_source) == ("-1", 5)
     assert configs["segment.ms"].config_type == (5 if version >= 3 else 0)
     assert not any(config.read_only or config.is_sensitive or config.synonyms for config in configs.values())
+
+
+def test_types_are_shown_as_apache_kafkas_where_ours_are_others(world: World) -> None:
+    _, configs = describe(world, BROKER, "1", version=4)
+    shown = {name: ConfigType(row.config_type) for name, row in configs.items()}
+    assert (shown["log.dir"], shown["log.dirs"]) == (ConfigType.LIST, ConfigType.LIST)
+    assert (shown["listener.security.protocol.map"], shown["listeners"]) == (ConfigType.STRING, ConfigType.LIST)
+    described_otherwise = {key.name for key in BROKER_KEYS if shown.get(key.name, key.type) is not key.type}
+    assert described_otherwise == {"log.dir"}
 
 
 @pytest.mark.parametrize("version", range(1, 5))
