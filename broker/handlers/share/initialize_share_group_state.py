@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.handlers.shared.share_state_requests import for_each_partition, refuse_each_partition
-from shareq.broker.security.rights import CLUSTER_ACTION
+from shareq.broker.handlers.shared.share_state_requests import for_each_partition
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ApiError
 from shareq.protocol.generated.initialize_share_group_state import (
@@ -29,10 +28,7 @@ def handle(
     def operate(key: SharePartitionKey, data: PartitionData) -> Pending[ApiError]:
         return coordinator.initialize(key, data.state_epoch, data.start_offset)
 
-    if ctx.may(CLUSTER_ACTION):
-        pending = for_each_partition(request.group_id, request.topics, operate, _result)
-    else:
-        pending = refuse_each_partition(request.topics, PartitionResult, CLUSTER_ACTION.error)
+    pending = for_each_partition(ctx, request.group_id, request.topics, operate, _result, PartitionResult)
     return pending.then(
         lambda topics: InitializeShareGroupStateResponse(results=[InitializeStateResult(*topic) for topic in topics])
     )

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.handlers.shared.share_state_requests import for_each_partition, refuse_each_partition
-from shareq.broker.security.rights import CLUSTER_ACTION
+from shareq.broker.handlers.shared.share_state_requests import for_each_partition
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.results import SummaryResult
 from shareq.protocol.generated.read_share_group_state_summary import (
@@ -30,10 +29,7 @@ def handle(
     def operate(key: SharePartitionKey, data: PartitionData) -> Pending[SummaryResult]:
         return coordinator.read_summary(key)
 
-    if ctx.may(CLUSTER_ACTION):
-        pending = for_each_partition(request.group_id, request.topics, operate, _result)
-    else:
-        pending = refuse_each_partition(request.topics, PartitionResult, CLUSTER_ACTION.error)
+    pending = for_each_partition(ctx, request.group_id, request.topics, operate, _result, PartitionResult)
     return pending.then(
         lambda topics: ReadShareGroupStateSummaryResponse(results=[ReadStateSummaryResult(*topic) for topic in topics])
     )

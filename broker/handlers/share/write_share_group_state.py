@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.handlers.shared.share_state_requests import for_each_partition, refuse_each_partition
-from shareq.broker.security.rights import CLUSTER_ACTION
+from shareq.broker.handlers.shared.share_state_requests import for_each_partition
 from shareq.broker.share.core.effects import StateBatch
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ApiError
@@ -34,10 +33,7 @@ def handle(ctx: RequestContext, request: WriteShareGroupStateRequest) -> Pending
             key, data.state_epoch, data.leader_epoch, data.start_offset, data.delivery_complete_count, batches
         )
 
-    if ctx.may(CLUSTER_ACTION):
-        pending = for_each_partition(request.group_id, request.topics, operate, _result)
-    else:
-        pending = refuse_each_partition(request.topics, PartitionResult, CLUSTER_ACTION.error)
+    pending = for_each_partition(ctx, request.group_id, request.topics, operate, _result, PartitionResult)
     return pending.then(
         lambda topics: WriteShareGroupStateResponse(results=[WriteStateResult(*topic) for topic in topics])
     )

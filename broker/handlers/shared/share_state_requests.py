@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending, completed, gather
+from shareq.broker.security.rights import CLUSTER_ACTION
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode, text_of
 
@@ -31,16 +33,21 @@ class TopicData(Protocol[P_co]):
 
 
 def for_each_partition(
+    ctx: RequestContext,
     group_id: str,
     topics: Sequence[TopicData[P]],
     operate: Callable[[SharePartitionKey, P], Pending[R]],
     to_result: Callable[[int, R], Out],
+    refused: Callable[[int, ErrorCode, str], Out],
 ) -> Pending[list[tuple[bytes, list[Out]]]]:
-    """Run `operate` on every share partition named, in order; the results by topic, when all are durable.
+    """Run `operate` on every share partition named, in order; the results by topic, when all are durable. Without
+    CLUSTER_ACTION nothing is run, and each one is `refused`.
 
     As in Apache Kafka 4.3.1 an empty group id, no topics, or a topic without partitions give an empty list, and a
     share partition that is named twice is operated on twice but answered once, with the last result.
     """
+    if not ctx.may(CLUSTER_ACTION):
+        return completed(_refused(topics, refused, CLUSTER_ACTION.error))
     if not group_id or any(not topic.partitions for topic in topics):
         topics = ()
     keys: list[SharePartitionKey] = []
@@ -63,11 +70,10 @@ def for_each_partition(
     return gather(answers).then(regroup)
 
 
-def refuse_each_partition(
-    topics: Sequence[TopicData[P]], to_result: Callable[[int, ErrorCode, str], Out], error: ErrorCode
-) -> Pending[list[tuple[bytes, list[Out]]]]:
-    """The same error for every share partition named, in the order of the request."""
+def _refused(
+    topics: Sequence[TopicData[P]], refused: Callable[[int, ErrorCode, str], Out], error: ErrorCode
+) -> list[tuple[bytes, list[Out]]]:
     message = text_of(error)
-    return completed(
-        [(topic.topic_id, [to_result(part.partition, error, message) for part in topic.partitions]) for topic in topics]
-    )
+    return [
+        (topic.topic_id, [refused(part.partition, error, message) for part in topic.partitions]) for topic in topics
+    ]
