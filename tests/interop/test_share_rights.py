@@ -28,7 +28,8 @@ from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatR
 from shareq.protocol.primitives import Message
 from tests.interop.support.broker_under_test import Kind
 from tests.interop.support.guarded_broker import PASSWORD, guarded_broker
-from tests.support.clients.access import CASES, GROUP, TOPIC, Case
+from tests.support.clients.access import GROUP, TOPIC, Case
+from tests.support.clients.access_cases import CASES
 
 REFUSALS = (
     ErrorCode.TOPIC_AUTHORIZATION_FAILED,

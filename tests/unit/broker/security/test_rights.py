@@ -36,7 +36,8 @@ from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestT
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from shareq.protocol.generated.produce import ProduceResponse
 from shareq.protocol.primitives import ZERO_UUID, Message
-from tests.support.clients.access import ALICE, CASES, TOPIC, AccessWorld, Case, acl, send
+from tests.support.clients.access import ALICE, TOPIC, AccessWorld, Case, acl, send
+from tests.support.clients.access_cases import CASES
 
 REFUSALS: Final = {
     ErrorCode.TOPIC_AUTHORIZATION_FAILED,
