@@ -36,7 +36,7 @@ def main() -> int:
     kinds: list[Kind] = [kind for kind in ("shareq", "apache") if options.only in (None, kind)]
     missing = why_unavailable()
     if "apache" in kinds and missing:
-        _tell(f"without Apache Kafka: {missing}")
+        _show(f"without Apache Kafka: {missing}")
         kinds.remove("apache")
     figures: list[Figure] = [importlib.import_module(f"bench.figures.{name}") for name in options.figures]
     started = time.monotonic()
@@ -45,7 +45,7 @@ def main() -> int:
     run = Run(_about(scale, time.monotonic() - started), rows, samples)
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(as_json(run))
-    _tell(f"every repetition is in {options.json}")
+    _show(f"every repetition is in {options.json}")
     print(as_markdown(run))
     if options.write:
         write_between_markers(options.write, as_markdown(run))
@@ -74,7 +74,7 @@ def _timed(figure: Figure, stage: Stage, scale: Scale) -> Sample:
     began = time.monotonic()
     sample = figure.measure(stage, scale)
     numbers = ", ".join(f"{key} {value:,.4g}" for key, value in sample.items())
-    _tell(f"{stage.kind}: {numbers} ({time.monotonic() - began:.1f} s)")
+    _show(f"{stage.kind}: {numbers} ({time.monotonic() - began:.1f} s)")
     return sample
 
 
@@ -84,7 +84,7 @@ def _warm_up(stage: Stage) -> None:
     stage.client("produce", topic=topic, partitions=4, records=200_000)
     stage.client("fetch", topic=topic, partitions=4, records=200_000)
     stage.client("share", topic=topic, group=stage.group(), records=200_000)
-    _tell(f"{stage.kind}: warm")
+    _show(f"{stage.kind}: warm")
 
 
 def _about(scale: Scale, elapsed_s: float) -> dict[str, str]:
@@ -106,7 +106,7 @@ def _about(scale: Scale, elapsed_s: float) -> dict[str, str]:
     }
 
 
-def _tell(text: str) -> None:
+def _show(text: str) -> None:
     print(f"bench: {text}", file=sys.stderr, flush=True)
 
 

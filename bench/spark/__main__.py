@@ -93,27 +93,27 @@ def measure(
             if turn >= 0:
                 samples[case].append(sample)
             numbers = ", ".join(f"{key} {value:,.4g}" for key, value in sample.items())
-            _tell(f"{turn}: {case.label}, {case.value_bytes} B: {numbers}")
+            _show(f"{turn}: {case.label}, {case.value_bytes} B: {numbers}")
     return samples
 
 
 def drain(broker: RunningBroker, session: Session, case: Case, options: dict[str, str]) -> Sample:
     """One query. RuntimeError when it did not read what is there."""
     before, spark_before = cpu_seconds(broker.pid), tree_cpu_seconds(session.pid)
-    told = session.drain(case.source, options)
+    reported = session.drain(case.source, options)
     cpu_s = cpu_seconds(broker.pid) - before
     spark_s = tree_cpu_seconds(session.pid) - spark_before
-    if told["rows"] != case.records:
-        raise RuntimeError(f"{case.label}: {told['rows']} rows of {case.records}")
-    full = [(rows, phases) for rows, phases in told["batches"] if rows]
+    if reported["rows"] != case.records:
+        raise RuntimeError(f"{case.label}: {reported['rows']} rows of {case.records}")
+    full = [(rows, phases) for rows, phases in reported["batches"] if rows]
     return {
-        "rate": case.records / told["elapsed_s"],
+        "rate": case.records / reported["elapsed_s"],
         "broker_us": cpu_s / case.records * 1e6,
         "spark_us": spark_s / case.records * 1e6,
         "batches": len(full),
         "batch_ms": median(phases["triggerExecution"] for _, phases in full),
-        **{f"{name}_ms": sum(phases.get(name, 0) for _, phases in told["batches"]) for name in PHASES},
-        "elapsed_s": told["elapsed_s"],
+        **{f"{name}_ms": sum(phases.get(name, 0) for _, phases in reported["batches"]) for name in PHASES},
+        "elapsed_s": reported["elapsed_s"],
     }
 
 
@@ -193,7 +193,7 @@ def _about(kind: Kind, options: argparse.Namespace, spark: str, elapsed_s: float
     }
 
 
-def _tell(text: str) -> None:
+def _show(text: str) -> None:
     print(f"bench: {text}", file=sys.stderr, flush=True)
 
 

@@ -9,11 +9,11 @@ from confluent_kafka import KafkaException, Message, ShareConsumer, TopicPartiti
 
 Handle = Callable[[ShareConsumer, list[Message]], None]
 """Works on the records of one poll, and acknowledges them."""
-Told = Callable[[Mapping[TopicPartition, Collection[int]], KafkaException | None], None]
+Reported = Callable[[Mapping[TopicPartition, Collection[int]], KafkaException | None], None]
 """Offsets whose acknowledgement the broker has confirmed, or with the error, not."""
 
 
-def consume(bootstrap: str, group: str, topic: str, handle: Handle, acknowledged: Told | None = None) -> None:
+def consume(bootstrap: str, group: str, topic: str, handle: Handle, acknowledged: Reported | None = None) -> None:
     """Poll and handle until SIGTERM, then leave the group."""
     stopping: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _: stopping.append(number))

@@ -161,7 +161,7 @@ def main() -> int:
         run.broker.stop()
     options.report.parent.mkdir(parents=True, exist_ok=True)
     write_report(folder / "progress.jsonl", options.report, title="Flights through share groups", marks=run.marks)
-    print(_told(joined, run))
+    print(_reported(joined, run))
     print(f"  the picture: {options.report}\n")
     if not joined.holds:
         print(f"demo: FAILED; table, journal and logs are in {folder}", file=sys.stderr)
@@ -231,11 +231,11 @@ def _wait_quiet(run: Run) -> None:
 def _join(run: Run, limit: int | None) -> Tally:
     produced = Counter(line.split(b",")[CARRIER].decode() for line in islice(flights.rows(), limit))
     counts = json.loads((run.folder / "carriers.json").read_text())["carriers"]
-    counted = {carrier: told["flights"] for carrier, told in counts.items()}
+    counted = {carrier: reported["flights"] for carrier, reported in counts.items()}
     return tally(produced, read_table(run.folder / "table"), run.journal.places, counted)
 
 
-def _told(joined: Tally, run: Run) -> str:
+def _reported(joined: Tally, run: Run) -> str:
     events = run.events()
     head = f"  {'carrier':<8}{'Spark':>9}   {'other':>8}   {'both':>7}   {'sum':>8}   {'input':>8}   {'counted':>8}"
     lines = ["", text_chart(events[DEPARTURES], marks=run.marks), "", head]
@@ -245,13 +245,13 @@ def _told(joined: Tally, run: Run) -> str:
             f"  {row.carrier:<8}{row.spark:>9,} + {row.other:>8,} - {row.both:>7,} = {total:>8,}   {row.produced:>8,}"
             f"   {row.counted:>8,}{'' if row.holds else '   DIFFERS'}"
         )
-    told = events[DEPARTURES].totals()
+    reported = events[DEPARTURES].totals()
     lines += [
         "",
         f"  in nobody's hands (lost): {joined.total.missing:,}",
         f"  in the table twice:       {joined.twice:,}",
         f"  with both members:        {joined.total.both:,}, of locks that the kills took away",
-        f"  came again to Spark and were recognised (swallowed): {told['swallowed']:,}",
+        f"  came again to Spark and were recognised (swallowed): {reported['swallowed']:,}",
     ]
     return "\n".join(lines)
 

@@ -62,7 +62,7 @@ def _run(options: argparse.Namespace, seed: int, kinds: Sequence[Kind], count: i
             for kind in own:
                 for one in images.check(kind, counts[kind]):
                     results.append(one)
-                    _tell(one)
+                    _show(one)
             if images.unlike:
                 print(f"  unlike the trace after a kill: {sorted(set(images.unlike))[:8]}", flush=True)
         finally:
@@ -70,7 +70,7 @@ def _run(options: argparse.Namespace, seed: int, kinds: Sequence[Kind], count: i
     return results
 
 
-def _tell(one: ImageResult) -> None:
+def _show(one: ImageResult) -> None:
     if one.refused or one.anomalies:
         print(f"{one.kind.name} seed {one.seed} number {one.number}: {len(one.anomalies)} anomalies", flush=True)
         for line in [one.refused[-600:]] if one.refused else []:

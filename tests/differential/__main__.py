@@ -28,11 +28,11 @@ def main(arguments: list[str]) -> int:
         print(f"skipped: {missing}")
         return 0
     seeds = range(options.first, options.first + options.seeds)
-    with Campaign(options.at_once, steps=options.steps, tell=lambda line: print(line, flush=True)) as campaign:
+    with Campaign(options.at_once, steps=options.steps, show=lambda line: print(line, flush=True)) as campaign:
         outcomes = asyncio.run(campaign.run(seeds))
     report = Report.of(outcomes, options.steps, campaign.took_s)
     for each in report.disagreed if options.verbose else report.failures:
-        print(each.told(verbose=options.verbose), flush=True)
+        print(each.reported(verbose=options.verbose), flush=True)
     print("\n".join(report.markdown()))
     if options.write is not None:
         write_report(options.write, report)

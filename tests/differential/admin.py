@@ -142,8 +142,8 @@ async def configure(connection: Connection, group: str, configs: Sequence[tuple[
 
     async def attempt() -> bool | None:
         result = (await connection.call(describe, 4, DescribeConfigsResponse)).results[0]
-        told = {row.name: row.value for row in result.configs if row.config_source == GROUP_CONFIG}
-        return told == wanted or None
+        reported = {row.name: row.value for row in result.configs if row.config_source == GROUP_CONFIG}
+        return reported == wanted or None
 
     await eventually(attempt)
     return Answer()
@@ -195,10 +195,10 @@ async def describe_offsets(connection: Connection, group: str, topic: str) -> An
     request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup(group, [wanted])])
     described = (await connection.call(request, 1, DescribeShareGroupOffsetsResponse)).groups[0]
     rows = [row for topic in described.topics for row in topic.partitions]
-    told = {
+    reported = {
         row.partition_index: PartitionAnswer(row.error_code, start_offset=row.start_offset, lag=row.lag) for row in rows
     }
-    return Answer(described.error_code, told)
+    return Answer(described.error_code, reported)
 
 
 async def read_state(connection: Connection, group: str, topic_id: bytes) -> Answer:

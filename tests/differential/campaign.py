@@ -24,7 +24,7 @@ SETTINGS = {
     "group.share.min.heartbeat.interval.ms": "500",
     "group.share.heartbeat.interval.ms": "500",
 }
-TELL_EVERY_S = 15
+SHOW_EVERY_S = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +43,13 @@ class Campaign:
     at_once: int
     steps: int = STEPS
     tries: int = TRIES
-    tell: Callable[[str], None] = print
+    show: Callable[[str], None] = print
     kinds: tuple[Literal["ours", "apache"], Literal["ours", "apache"]] = ("ours", "apache")
     took_s: float = 0.0
     _brokers: tuple[BrokerUnderTest, BrokerUnderTest] = field(init=False)
     _attempts: dict[int, list[Attempt]] = field(default_factory=dict)
     _delete_records: bool = False
-    _told: float = 0.0
+    _reported: float = 0.0
     _written_ms: int = 0
 
     def __enter__(self) -> Self:
@@ -74,14 +74,14 @@ class Campaign:
 
     async def run(self, seeds: Iterable[int]) -> list[Outcome]:
         """Every seed until it agrees, at most `tries` times."""
-        began = self._told = time.monotonic()
+        began = self._reported = time.monotonic()
         self._written_ms = int(time.time() * 1000)  # not older: Apache Kafka deletes and rolls by the records' own time
         await self._warm_up()
         wanted = list(seeds)
         for attempt in range(self.tries):
             due = [seed for seed in wanted if seed not in self._attempts or self._attempts[seed][-1].found]
             if due and attempt:
-                self.tell(f"once more, since the brokers disagreed: {', '.join(map(str, due))}")
+                self.show(f"once more, since the brokers disagreed: {', '.join(map(str, due))}")
             await self._once(due, attempt)
         self.took_s = time.monotonic() - began
         return [Outcome(seed, self._attempts[seed], verdict(self._attempts[seed])) for seed in wanted]
@@ -121,10 +121,10 @@ class Campaign:
         duel = Duel(self.make, seed, f"{seed}-{attempt}", gate, self._delete_records, self.steps)
         played = await duel.play()
         self._attempts.setdefault(seed, []).append(played)
-        if time.monotonic() - self._told > TELL_EVERY_S:
-            self._told = time.monotonic()
+        if time.monotonic() - self._reported > SHOW_EVERY_S:
+            self._reported = time.monotonic()
             disagreed = sum(bool(attempts[-1].found) for attempts in self._attempts.values())
-            self.tell(f"{len(self._attempts)} seeds, {disagreed} of them disagree so far")
+            self.show(f"{len(self._attempts)} seeds, {disagreed} of them disagree so far")
 
     def make(self, side: Literal["ours", "theirs"], name: str) -> Plays:
         """A player at one of the brokers."""

@@ -16,7 +16,7 @@ from tests.differential.compare import differences
 from tests.differential.fields import IGNORED, NORMAL_FORMS, ORDER, ORDER_REASON
 from tests.differential.justified import JUSTIFIED
 from tests.differential.runner import Attempt
-from tests.differential.steps import setup_of, told
+from tests.differential.steps import reported, setup_of
 
 CONTEXT = 12  # steps before the one that was answered differently
 RUNS = ("broker", "coordinator", "protocol", "devtools", "tests/differential", "tests/support", "tests/interop/support")
@@ -30,23 +30,23 @@ class Failure:
     outcome: Outcome
     steps: int
 
-    def told(self, *, verbose: bool) -> str:
+    def reported(self, *, verbose: bool) -> str:
         """The steps that led there, both answers, and how to see it again."""
         attempts = [attempt for attempt in self.outcome.attempts if attempt.found]
         shown = attempts if self.outcome.verdict == "undecided" else attempts[-1:]
         lines = [f"seed {self.outcome.seed}: {self.outcome.verdict}; {setup_of(self.outcome.seed)}"]
         for attempt in shown:
-            lines += _told(attempt, verbose)
+            lines += _reported(attempt, verbose)
         steps = f" --steps {self.steps}" if self.steps != 60 else ""
         lines.append(f"again: .venv/bin/python -m tests.differential 1 --from {self.outcome.seed}{steps} --verbose")
         return "\n".join(lines)
 
 
-def _told(attempt: Attempt, verbose: bool) -> list[str]:
+def _reported(attempt: Attempt, verbose: bool) -> list[str]:
     lines = []
     begin = 0 if verbose else max(0, len(attempt.played) - CONTEXT)
     for number, one in enumerate(attempt.played[begin:], begin):
-        lines.append(f"  {number:>2} {told(one.step)}")
+        lines.append(f"  {number:>2} {reported(one.step)}")
         if not differences(one.ours, one.theirs):
             lines.append(f"     both          {one.ours}")
         else:

@@ -184,7 +184,7 @@ Step = (
 )
 
 
-def told(step: Step) -> str:
+def reported(step: Step) -> str:
     """The step on one line, without what is as usual."""
     shown = []
     for field in fields(step):

@@ -23,5 +23,5 @@ def test_fixed_seeds_agree() -> None:
     with Campaign(at_once=len(SEEDS)) as campaign:
         outcomes = asyncio.run(campaign.run(SEEDS))
     failures = Report(outcomes, STEPS, campaign.took_s).failures
-    assert not failures, "\n".join(failure.told(verbose=False) for failure in failures)
+    assert not failures, "\n".join(failure.reported(verbose=False) for failure in failures)
     assert {len(one.attempts[-1].played) for one in outcomes} == {STEPS}

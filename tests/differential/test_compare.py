@@ -191,7 +191,7 @@ def paths_of(path: str, structure: Structure) -> Iterator[str]:
                 yield from paths_of(f"{path}.{name}", each)
 
 
-def test_an_acknowledged_partition_without_a_row_is_told_from_success() -> None:
+def test_an_acknowledged_partition_without_a_row_is_no_success() -> None:
     acks = ((0, (AckRange(0, 0, (1,)),)),)
     answer = fetch_answer(answer_of(row_of(1, AcquiredRecords(3, 6, 2))), acks)
     assert answer.of(0).ack_error is None

@@ -18,8 +18,8 @@ from tests.differential.steps import (
     Produce,
     Restart,
     Step,
+    reported,
     setup_of,
-    told,
 )
 
 
@@ -147,9 +147,9 @@ def test_a_sequence_begins_again_on_fresh_logs() -> None:
     assert sequence.view.log_end[0] == before - 5 == sum(sequence.setup.first_batches[0])
 
 
-def test_a_step_is_told_without_what_is_as_usual() -> None:
-    assert told(Fetch("fetch", 1, 4, partitions=(0,))) == "Fetch[fetch](member=1, epoch=4, partitions=(0,))"
-    assert told(Pause("locks run out", 5)) == "Pause[locks run out](ms=5)"
+def test_a_step_is_reported_without_what_is_as_usual() -> None:
+    assert reported(Fetch("fetch", 1, 4, partitions=(0,))) == "Fetch[fetch](member=1, epoch=4, partitions=(0,))"
+    assert reported(Pause("locks run out", 5)) == "Pause[locks run out](ms=5)"
 
 
 def test_runs_of_offsets() -> None:

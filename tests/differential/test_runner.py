@@ -222,17 +222,17 @@ def test_what_follows_from_the_acquired_records_is_explained_with_them() -> None
     assert explains(step, ours, replace(theirs, fields={(1, path): ((0, 0),), (None, "top"): (1,)})) == []
 
 
-def test_a_killed_broker_may_tell_a_producer_of_the_log_start_it_had() -> None:
+def test_a_killed_broker_may_return_the_log_start_it_had() -> None:
     view = View(replace(setup_of(0), begins="altered", kill=True, restart_at=20), log_end=[100, 100])
     view.log_start[0] = 7
 
-    def told(log_start: int) -> Answer:
+    def reported(log_start: int) -> Answer:
         return Answer(0, {}, {(0, LOG_START_AT_PRODUCE): (log_start,)})
 
     step = Produce("produce", 0, (1,))
-    assert explains(step, told(7), told(0), view) == ["deleted records after SIGKILL"]
-    assert explains(step, told(0), told(7), view) == []
-    assert explains(step, told(7), told(0)) == []
+    assert explains(step, reported(7), reported(0), view) == ["deleted records after SIGKILL"]
+    assert explains(step, reported(0), reported(7), view) == []
+    assert explains(step, reported(7), reported(0)) == []
 
 
 # -- restarts
@@ -263,7 +263,7 @@ class CountsWrong:
     """A player that tells one delivery too many from the second delivery on."""
 
     player: Plays
-    told: list[int] = field(default_factory=list)
+    reported: list[int] = field(default_factory=list)
 
     async def begin(self, setup: Setup) -> None:
         await self.player.begin(setup)
@@ -317,21 +317,21 @@ def run(campaign: Campaign, seeds: list[int]) -> list[Outcome]:
 @pytest.mark.crash
 def test_shareq_agrees_with_itself_and_a_planted_difference_is_found() -> None:
     quiet: list[str] = []
-    outcomes = run(Campaign(8, steps=30, tell=quiet.append, kinds=("ours", "ours")), [3, 20, 21])
+    outcomes = run(Campaign(8, steps=30, show=quiet.append, kinds=("ours", "ours")), [3, 20, 21])
     assert [(one.seed, one.verdict) for one in outcomes if one.verdict != "agreed"] == []
     assert {len(one.attempts[-1].played) for one in outcomes} == {30}
 
-    planted = run(Planted(8, steps=20, tries=2, tell=quiet.append, kinds=("ours", "ours")), list(range(20, 28)))
+    planted = run(Planted(8, steps=20, tries=2, show=quiet.append, kinds=("ours", "ours")), list(range(20, 28)))
     caught = [one for one in planted if one.verdict == "mismatch"]
     assert len(caught) >= 3
     assert {difference.what for one in caught for difference in one.attempts[-1].found} == {"acquired"}
-    silent = run(PlantedRows(8, steps=10, tries=2, tell=quiet.append, kinds=("ours", "ours")), list(range(20, 28)))
+    silent = run(PlantedRows(8, steps=10, tries=2, show=quiet.append, kinds=("ours", "ours")), list(range(20, 28)))
     caught_silent = [one for one in silent if one.verdict == "mismatch"]
     assert len(caught_silent) >= 3
     assert {difference.what for one in caught_silent for difference in one.attempts[-1].found} == {"row"}
 
     report = Report(planted, 60, 1.0)
-    text = report.failures[0].told(verbose=False)
+    text = report.failures[0].reported(verbose=False)
     assert "acquired: ours" in text
     assert f"--from {report.failures[0].outcome.seed} --verbose" in text
 
@@ -348,7 +348,7 @@ def test_the_report_replaces_what_stands_between_its_marks(tmp_path: Path) -> No
     assert "| sequences that agree | 1 |" in text
 
 
-def test_the_report_tells_what_was_passed_over_and_how_often(tmp_path: Path) -> None:
+def test_the_report_reports_what_was_passed_over_and_how_often(tmp_path: Path) -> None:
     document = tmp_path / "ignored.md"
     document.write_text(f"{BEGIN}\n{END}\n")
     epoch, always = "ShareGroupHeartbeatResponse.member_epoch", "ShareGroupHeartbeatResponse.throttle_time_ms"

@@ -66,7 +66,7 @@ class Kill(NamedTuple):
     start_s: float
     back_s: float | None = None
 
-    def told(self) -> str:
+    def reported(self) -> str:
         """Its line."""
         back = "not back before the next" if self.back_s is None else f"back after {self.back_s:.2f} s"
         aborting = " (abort)" if self.at.aborting else ""
@@ -120,12 +120,12 @@ class Campaign:
     """One client's job on one broker, which runs and is killed. `records` in all, the same share after each start."""
 
     def __init__(
-        self, broker: BrokerUnderTest, client: Client, records: int, tell: Callable[[str], None] = lambda _line: None
+        self, broker: BrokerUnderTest, client: Client, records: int, show: Callable[[str], None] = lambda _line: None
     ) -> None:
         self._broker = broker
         self._client = client
         self._records = records
-        self._tell = tell
+        self._show = show
 
     def run(self, name: str, kills: int, seed: int, among: Iterable[Aim] = Aim) -> Result:
         """`name` must be new to the broker. `among`: what kills may wait for.
@@ -147,7 +147,7 @@ class Campaign:
             job = pool.submit(self._client.run, work)
             rng = random.Random(f"{self._client.name} {seed}")
             try:
-                done = _Killing(self._broker, disk, feed, job, rng, self._tell).all(aims(kills, rng, among))
+                done = _Killing(self._broker, disk, feed, job, rng, self._show).all(aims(kills, rng, among))
                 restarts = job.result()
             finally:
                 over.set()
@@ -193,7 +193,7 @@ class _Killing:
     feed: _Feed
     job: Future[int]
     rng: random.Random
-    tell: Callable[[str], None]
+    show: Callable[[str], None]
 
     def all(self, wanted: Sequence[Aim]) -> list[Kill]:
         kills: list[Kill] = []
@@ -213,7 +213,7 @@ class _Killing:
     def _note(self, kills: list[Kill], back_s: float | None) -> None:
         if kills:
             kills[-1] = kills[-1]._replace(back_s=back_s)
-            self.tell(f"kill {len(kills)}: {kills[-1].told()}")
+            self.show(f"kill {len(kills)}: {kills[-1].reported()}")
 
     def _next_end(self, before: int, since: float, within_s: float) -> float | None:
         """Seconds from `since` until more than `before` transactions have ended; None: not `within_s` from now."""

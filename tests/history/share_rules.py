@@ -258,11 +258,12 @@ def _story_of(shares: Shares, group: str, record: Record, life: _Life) -> str:
     events += [(one, "kill") for one in shares.kills if one >= last]
     starts = [(one.invoked, f"start {start}") for one, start in shares.starts.get((group, record.place), ())]
     written = _written(shares, record)
-    told = "; ".join(f"{(at - written) / 1e6:+.1f} ms {what}" for at, what in sorted(events + starts[-2:]))
+    reported = "; ".join(f"{(at - written) / 1e6:+.1f} ms {what}" for at, what in sorted(events + starts[-2:]))
     most, limit = _most_deliveries(shares, group, record, life), shares.rules(group).delivery_limit
     return (
         f"{group}, {record.place} at {record.offset}: {record.value}; at most {most} of {limit} deliveries, "
-        f"{len(shares.cut_off.get(group, ()))} fetches of the group cut off in all; since it was written: {told or '-'}"
+        f"{len(shares.cut_off.get(group, ()))} fetches of the group cut off in all; "
+        f"since it was written: {reported or '-'}"
     )
 
 

@@ -81,9 +81,9 @@ def test_kafka_python_deletes_records(kafka_python: KafkaAdminClient, broker: Br
 
 
 def test_folders_and_their_sizes(kafka_python: KafkaAdminClient, topic: str) -> None:
-    told = str(kafka_python.describe_log_dirs({topic: [0, 1]}))
-    assert topic in told
-    assert told.count("partition_size") == 2
+    reported = str(kafka_python.describe_log_dirs({topic: [0, 1]}))
+    assert topic in reported
+    assert reported.count("partition_size") == 2
 
 
 def test_the_quorum_is_this_broker(kafka_python: KafkaAdminClient, broker: BrokerUnderTest) -> None:
@@ -102,6 +102,6 @@ def test_elections_and_reassignments_have_nothing_to_do(
     assert not kafka_python.list_partition_reassignments()
     kafka_python.alter_partition_reassignments({place: [1]})
     for kind in (0, 1):
-        told = str(kafka_python.elect_leaders(kind, {topic: [0]}, raise_errors=False))
-        assert topic in told
-        assert "error_code=84" in told
+        reported = str(kafka_python.elect_leaders(kind, {topic: [0]}, raise_errors=False))
+        assert topic in reported
+        assert "error_code=84" in reported

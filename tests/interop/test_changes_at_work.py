@@ -203,8 +203,8 @@ def consumer(broker: BrokerUnderTest, user: str, topic: str, group: str, **more:
     """librdkafka's. With assign=True it reads partition 0 from its start, without a membership."""
     assign = more.pop("assign", False)
     aside: list[str] = []  # what metadata told it comes to a callback, what fetches did comes among the records
-    told = {"error_cb": lambda error: aside.append(error.name())}
-    client = Consumer({**config(broker, user, group_id=group, auto_offset_reset="earliest", **more), **told})
+    reported = {"error_cb": lambda error: aside.append(error.name())}
+    client = Consumer({**config(broker, user, group_id=group, auto_offset_reset="earliest", **more), **reported})
     if assign:
         client.assign([TopicPartition(topic, 0, 0)])
     else:

@@ -83,8 +83,8 @@ class Member:
         return self.wire.call(request, version, SyncGroupResponse)
 
     def beat(self, generation: int | None = None, version: int = 4) -> ErrorCode:
-        told = self.generation if generation is None else generation
-        request = HeartbeatRequest(self.group, told, self.member_id, self.instance)
+        reported = self.generation if generation is None else generation
+        request = HeartbeatRequest(self.group, reported, self.member_id, self.instance)
         return ErrorCode(self.wire.call(request, version, HeartbeatResponse).error_code)
 
     def leave(self, version: int = 5, *members: MemberIdentity) -> LeaveGroupResponse:
@@ -230,8 +230,8 @@ def test_static_members(member: Members, version: int) -> None:
     back = again.join(version)
     assert (back.error_code, back.generation_id, back.skip_assignment) == (ErrorCode.NONE, 1, version >= 9)
     assert back.leader == (back.member_id if version >= 9 else old)
-    told = [(each.member_id, each.group_instance_id) for each in back.members]
-    assert told == ([(back.member_id, "i")] if version >= 9 else [])
+    reported = [(each.member_id, each.group_instance_id) for each in back.members]
+    assert reported == ([(back.member_id, "i")] if version >= 9 else [])
     assert again.sync().assignment == b"all"
     assert one.beat() is ErrorCode.FENCED_INSTANCE_ID
     assert one.sync().error_code == ErrorCode.FENCED_INSTANCE_ID

@@ -34,7 +34,7 @@ OFFERS: Final = ({"a": b"1", "b": b""}, {"b": b"", "a": b""}, {"b": b"x"}, {"c":
 ANSWER_S, PEEK_S = 0.12, 0.04
 """How long an answer may take before the request counts as one that waits."""
 
-Told = tuple[object, ...]
+Reported = tuple[object, ...]
 
 
 class Side:
@@ -54,7 +54,7 @@ class Side:
     def name(self, member_id: str) -> str:
         return self.names.setdefault(member_id, f"m{len(self.names) - 1}")
 
-    def receive(self, number: int, within_s: float) -> Told:
+    def receive(self, number: int, within_s: float) -> Reported:
         """The answer to what waits, if there is one by then."""
         wire = self.clients[number].wire
         if not select.select([wire._socket], [], [], within_s)[0]:
@@ -64,7 +64,7 @@ class Side:
         synced = cast(SyncGroupResponse, wire.receive())
         return ("sync", synced.error_code, synced.protocol_name, synced.protocol_type, bytes(synced.assignment))
 
-    def _joined(self, number: int) -> Told:
+    def _joined(self, number: int) -> Reported:
         joined: JoinGroupResponse = self.clients[number].joined()
         if joined.error_code == ErrorCode.UNKNOWN_MEMBER_ID:
             self.clients[number].member_id = ""
@@ -72,12 +72,12 @@ class Side:
         head = ("join", joined.error_code, joined.generation_id, self.name(joined.member_id), joined.protocol_type)
         return (*head, joined.protocol_name, joined.skip_assignment, self.name(joined.leader), len(joined.members))
 
-    def join(self, number: int, version: int, offer: int) -> Told:
+    def join(self, number: int, version: int, offer: int) -> Reported:
         self.clients[number].send_join(version, protocols=OFFERS[offer])
         self.waits[number] = "join"
         return self.receive(number, ANSWER_S)
 
-    def sync(self, number: int, late: int, protocol: str) -> Told:
+    def sync(self, number: int, late: int, protocol: str) -> Reported:
         client = self.clients[number]
         assignments = [SyncGroupRequestAssignment(m, self.name(m).encode()) for m in self.others.get(number, ())]
         client.wire.send(
@@ -95,25 +95,25 @@ class Side:
         self.waits[number] = "sync"
         return self.receive(number, ANSWER_S)
 
-    def beat(self, number: int, late: int) -> Told:
+    def beat(self, number: int, late: int) -> Reported:
         client = self.clients[number]
         return (client.beat(client.generation - late),)
 
-    def leave(self, number: int, whom: int, by_instance: bool) -> Told:
+    def leave(self, number: int, whom: int, by_instance: bool) -> Reported:
         client = self.clients[whom]
         identity = MemberIdentity("", client.instance) if by_instance else MemberIdentity(client.member_id, None)
         left = self.clients[number].leave(5, identity)
         return (left.error_code, [member.error_code for member in left.members])
 
-    def aftermath(self) -> Told:
+    def aftermath(self) -> Reported:
         """What those who wait were told meanwhile, and the group."""
         time.sleep(0.03)
-        told = [(number, self.receive(number, PEEK_S)) for number in sorted(self.waits)]
+        reported = [(number, self.receive(number, PEEK_S)) for number in sorted(self.waits)]
         probe = Member(self.broker, self.group)
         group = probe.describe()
         probe.wire.close()
         members = sorted((self.name(m.member_id), m.member_metadata, m.member_assignment) for m in group.members)
-        return (told, group.error_code, group.group_state, group.protocol_type, group.protocol_data, members)
+        return (reported, group.error_code, group.group_state, group.protocol_type, group.protocol_data, members)
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +145,7 @@ def a_step(rng: Random) -> tuple[str, int, tuple[int | str | bool, ...]]:
     return what, number, (rng.randrange(len(INSTANCES)), rng.random() < 0.5)
 
 
-def by_chance(one: Told, other: Told) -> bool:
+def by_chance(one: Reported, other: Reported) -> bool:
     """Both generations began, under another leader or another protocol."""
     return all("'join', 0" in str(each) for each in (one, other))
 

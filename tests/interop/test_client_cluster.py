@@ -94,7 +94,7 @@ def test_every_leader_is_reached_from_one_bootstrap_server(network: Network, top
         ({"ssl.truststore.location": None}, "its certificate is not accepted"),
     ],
 )
-def test_who_is_not_let_in_is_told_why(cluster: KafkaCluster, change: dict[str, str | None], why: str) -> None:
+def test_a_refused_client_gets_the_reason(cluster: KafkaCluster, change: dict[str, str | None], why: str) -> None:
     given: dict[str, str | None] = {**cluster.client_properties(), **change}
     if change.get("sasl.mechanism"):
         given |= {"sasl.username": "carol", "sasl.password": PASSWORD}

@@ -49,7 +49,7 @@ TOPIC, PARTITIONS = "topic", 12
 SEQUENCES, STEPS, ROUNDS = 12, 14, 40
 ANSWER_S: Final = 0.25
 AGAIN: Final = ErrorCode.REBALANCE_IN_PROGRESS
-Told = tuple[object, ...]
+Reported = tuple[object, ...]
 
 
 class Old(Member):
@@ -60,7 +60,7 @@ class Old(Member):
         self.owned: set[int] = set()
         self.waits = False
 
-    def ask(self) -> Told:
+    def ask(self) -> Reported:
         """JoinGroup, as often as need be, and SyncGroup unless others have to join first."""
         parts = [Owned(TOPIC, sorted(self.owned))] if self.owned else []
         subscription = ConsumerProtocolSubscription([TOPIC], None, parts)
@@ -68,7 +68,7 @@ class Old(Member):
         self.waits = True
         return self.hear()
 
-    def hear(self) -> Told:
+    def hear(self) -> Reported:
         if not select.select([self.wire._socket], [], [], ANSWER_S)[0]:
             return ("waits",)
         self.waits = False
@@ -93,7 +93,7 @@ class Old(Member):
         head = ("join", joined.generation_id, joined.protocol_type, joined.protocol_name, joined.skip_assignment)
         return (*head, *self.hear())
 
-    def _synced(self, synced: SyncGroupResponse) -> Told:
+    def _synced(self, synced: SyncGroupResponse) -> Reported:
         if synced.error_code != ErrorCode.NONE:
             self.forget(synced.error_code)
             return ("sync", synced.error_code)
@@ -107,7 +107,7 @@ class Old(Member):
         if error != AGAIN:
             self.generation, self.owned = -1, set()
 
-    def go_on(self) -> Told:
+    def go_on(self) -> Reported:
         if self.waits:
             return self.hear()
         error = self.beat()
@@ -116,7 +116,7 @@ class Old(Member):
         self.forget(error)
         return (error, *self.ask())
 
-    def go(self) -> Told:
+    def go(self) -> Reported:
         left = self.leave(5)
         self.member_id, self.generation, self.owned = "", -1, set()
         return ("left", left.error_code, [each.error_code for each in left.members])
@@ -149,7 +149,7 @@ class New:
         self.epoch = 0
         self.owned: dict[bytes, list[int]] = {}
 
-    def beat(self, epoch: int) -> Told:
+    def beat(self, epoch: int) -> Reported:
         joins = epoch == 0
         request = ConsumerGroupHeartbeatRequest(
             group_id=self.group,
@@ -171,18 +171,18 @@ class New:
             self.owned = {each.topic_id: list(each.partitions) for each in answer.assignment.topic_partitions}
         return ("beat", answer.member_epoch, sum(map(len, self.owned.values())))
 
-    def ask(self) -> Told:
+    def ask(self) -> Reported:
         self.epoch, self.owned = 0, {}
         return self.beat(0)
 
-    def go_on(self) -> Told:
+    def go_on(self) -> Reported:
         return self.beat(self.epoch)
 
-    def go(self) -> Told:
+    def go(self) -> Reported:
         self.owned = {}
         return self.beat(-1)
 
-    def go_for_a_while(self) -> Told:
+    def go_for_a_while(self) -> Reported:
         self.owned = {}
         return self.beat(-2)
 
@@ -206,7 +206,7 @@ class Side:
         for client in (*self.clients.values(), self.probe):
             (client.wire).close()
 
-    def come(self, name: str) -> Told:
+    def come(self, name: str) -> Reported:
         """Also as the successor of its other self."""
         other = {"i": "j", "j": "i"}.get(name)
         if other in self.active:
@@ -214,36 +214,36 @@ class Side:
         self.active = sorted({*self.active, name})
         return self.clients[name].ask()
 
-    def go(self, name: str) -> Told:
+    def go(self, name: str) -> Reported:
         if name in self.active:
             self.active.remove(name)
         return self.clients[name].go()
 
-    def go_for_a_while(self, name: str) -> Told:
+    def go_for_a_while(self, name: str) -> Reported:
         self.active.remove(name)
         client = self.clients[name]
         assert isinstance(client, New)
         return client.go_for_a_while()
 
-    def stray(self, name: str) -> Told:
+    def stray(self, name: str) -> Reported:
         """What it is told that is a generation behind."""
         client = self.clients[name]
         if isinstance(client, New):
             return ()
         return (client.beat(client.generation - 1), client.sync(generation=client.generation + 1).error_code)
 
-    def rest(self) -> Told:
+    def rest(self) -> Reported:
         """Everybody goes on until nobody has news."""
         for _ in range(ROUNDS):
-            told = [self.clients[name].go_on() for name in self.active]
-            if all(each == (ErrorCode.NONE,) or each[0] == "beat" for each in told) and self._is_stable():
+            reported = [self.clients[name].go_on() for name in self.active]
+            if all(each == (ErrorCode.NONE,) or each[0] == "beat" for each in reported) and self._is_stable():
                 return ("at rest",)
         return ("no rest",)
 
     def _is_stable(self) -> bool:
         return self.look()[1] in ("Stable", "Empty") or not self.active
 
-    def look(self) -> Told:
+    def look(self) -> Reported:
         """The group as administrators see it."""
         listed = self.probe.wire.call(ListGroupsRequest(), 5, ListGroupsResponse).groups
         kinds = [
@@ -293,7 +293,7 @@ def _wait_until_assigned(broker: BrokerUnderTest) -> None:
     client.wire.close()
 
 
-def a_step(rng: Random, side: Side) -> tuple[str, Callable[[Side], Told]]:
+def a_step(rng: Random, side: Side) -> tuple[str, Callable[[Side], Reported]]:
     """A client that is away comes, or comes again as its other self; one that is there goes."""
     away = [name for name in side.clients if name not in side.active]
     name = rng.choice(away if len(side.active) < 2 or rng.random() < 0.5 else side.active)

@@ -50,18 +50,18 @@ def test_metrics_of_fetches_and_acknowledgements(broker: BrokerUnderTest, java: 
     produce(broker.bootstrap, topic, ((number % 2, b"x" * VALUE_BYTES) for number in range(RECORDS)))
     consumer = java.consumer(broker.bootstrap, group, topic, share_acknowledgement_mode="explicit")
     all_records(consumer, RECORDS)
-    told = measured(consumer)
-    assert told["records-consumed-total"] == RECORDS
-    assert told["acknowledgements-send-total"] == RECORDS
-    assert told["acknowledgements-error-total"] == 0
-    assert RECORDS * VALUE_BYTES <= told["bytes-consumed-total"] < 2 * RECORDS * VALUE_BYTES
-    assert 1 <= told["records-per-request-max"] <= RECORDS
-    assert 0 < told["fetch-size-max"] <= told["bytes-consumed-total"]
-    assert told["fetch-total"] >= 1
-    assert 0 <= told["fetch-latency-avg"] <= told["fetch-latency-max"] < 30_000
-    assert told["fetch-throttle-time-max"] == 0
+    reported = measured(consumer)
+    assert reported["records-consumed-total"] == RECORDS
+    assert reported["acknowledgements-send-total"] == RECORDS
+    assert reported["acknowledgements-error-total"] == 0
+    assert RECORDS * VALUE_BYTES <= reported["bytes-consumed-total"] < 2 * RECORDS * VALUE_BYTES
+    assert 1 <= reported["records-per-request-max"] <= RECORDS
+    assert 0 < reported["fetch-size-max"] <= reported["bytes-consumed-total"]
+    assert reported["fetch-total"] >= 1
+    assert 0 <= reported["fetch-latency-avg"] <= reported["fetch-latency-max"] < 30_000
+    assert reported["fetch-throttle-time-max"] == 0
     for name in ("records-consumed-rate", "acknowledgements-send-rate", "fetch-rate"):
-        assert told[name] > 0, name
+        assert reported[name] > 0, name
     consumer.close()
 
 
@@ -78,8 +78,8 @@ def test_acknowledgements_that_come_too_late(broker: BrokerUnderTest, java: Java
     assert {record.delivery_count for record in first_records(other)} == {2}
     late.acknowledge((record.partition, record.offset, "ACCEPT") for record in held)
     assert set(late.commit_sync().values()) == {"InvalidRecordStateException"}
-    told = measured(late)
-    assert told["acknowledgements-send-total"] == len(held)
-    assert told["acknowledgements-error-total"] == len(held)
+    reported = measured(late)
+    assert reported["acknowledgements-send-total"] == len(held)
+    assert reported["acknowledgements-error-total"] == len(held)
     late.close()
     other.close()

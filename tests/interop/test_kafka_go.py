@@ -134,12 +134,12 @@ def test_the_suite_of_kafka_go(broker: BrokerUnderTest, suite: Path) -> None:
     outcome = run(suite, left_out)
     flaws = sorted(outcome.causes)
     if flaws:
-        print("failed once, asked again:", *(f"{name}:\n{outcome.told(name)}" for name in flaws), sep="\n\n")
+        print("failed once, asked again:", *(f"{name}:\n{outcome.reported(name)}" for name in flaws), sep="\n\n")
         again = run_alone(suite, flaws, left_out)
         outcome.failed -= {name for name in outcome.failed if name in again.passed}
         outcome.passed |= again.passed
-        told = "\n\n".join(f"{name}:\n{again.told(name)}" for name in sorted(again.causes))
-        assert not again.causes, told
+        reported = "\n\n".join(f"{name}:\n{again.reported(name)}" for name in sorted(again.causes))
+        assert not again.causes, reported
     assert outcome.skipped == set(SKIPS_ITSELF)
     everything = {name for program in SHARDS for name in listed(suite / program, folder_of(suite, program))}
     tops = {name for name in outcome.passed | outcome.skipped if "/" not in name}

@@ -61,11 +61,11 @@ def test_the_suite_of_kafka_python(broker: BrokerUnderTest, tmp_path: Path) -> N
     if outcome.failed:
         print("failed once, asked again:", *outcome.failed, sep="\n  ")
         again = run(broker.bootstrap, tmp_path / "again.xml", only=list(outcome.failed))
-        assert not again.failed, told(again)
+        assert not again.failed, reported(again)
         outcome.passed |= again.passed
     assert outcome.skipped == SKIP_THEMSELVES
     assert len(outcome.passed) == PASSED
 
 
-def told(outcome: Outcome) -> str:
+def reported(outcome: Outcome) -> str:
     return "\n\n".join(f"{name}:\n{flaw[-2000:]}" for name, flaw in outcome.failed.items())

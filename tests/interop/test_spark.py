@@ -38,8 +38,8 @@ def run_job(*arguments: str | Path) -> dict[str, Any]:  # JSON, as job.py tells 
     command = [sys.executable, JOB, *arguments]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=TIMEOUT_S, env=environment)
     assert done.returncode == 0, f"{done.stdout[-2000:]}{done.stderr[-2000:]}"
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+    reported: dict[str, Any] = json.loads(done.stdout)
+    return reported
 
 
 def test_batches_a_sink_and_a_stream(broker: BrokerUnderTest, unique: Callable[[str], str], tmp_path: Path) -> None:
@@ -53,13 +53,13 @@ def test_batches_a_sink_and_a_stream(broker: BrokerUnderTest, unique: Callable[[
     assert producer.flush(20) == 0
 
     jars = ",".join(map(str, connector_jars()))
-    told = run_job(broker.bootstrap, source, target, jars, tmp_path)
+    reported = run_job(broker.bootstrap, source, target, jars, tmp_path)
 
-    places = {(row["partition"], row["offset"]): row for row in told["batch"]}
-    assert len(told["batch"]) == len(places) == 100
+    places = {(row["partition"], row["offset"]): row for row in reported["batch"]}
+    assert len(reported["batch"]) == len(places) == 100
     for (partition, offset), row in places.items():
         text = str(offset * 2 + partition)
         assert row["value"] == text
         assert row["headers"] == {"number": text}
-    assert told["first"] == sorted(f"{number}!" for number in range(100))
-    assert told["second"] == ["more"]
+    assert reported["first"] == sorted(f"{number}!" for number in range(100))
+    assert reported["second"] == ["more"]

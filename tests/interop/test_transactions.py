@@ -78,7 +78,7 @@ WALKS = [
 
 
 @dataclass(slots=True)
-class Told:
+class Reported:
     """What Apache Kafka says of its own log. `acquired` by walk."""
 
     last_stable_offset: int = 0
@@ -94,7 +94,7 @@ class Kafkas:
 
     broker: BrokerUnderTest
     written: Written
-    told: Told
+    reported: Reported
 
     @property
     def folder(self) -> Path:
@@ -111,9 +111,9 @@ def kafkas(broker_kind: Kind) -> Iterator[Kafkas]:
         broker.start()
         create_topic(broker.bootstrap, TOPIC, segment_bytes=str(1 << 20))
         with written_by_kafka(broker.bootstrap, TOPIC) as written:
-            told = told_by(broker, written)
+            reported = reported_by(broker, written)
             broker.stop()
-        yield Kafkas(broker, written, told)
+        yield Kafkas(broker, written, reported)
     finally:
         broker.remove()
 
@@ -175,20 +175,20 @@ def walked(broker: BrokerUnderTest, client: WireClient, walk: Walk, written: Wri
     return acquired
 
 
-def told_by(broker: BrokerUnderTest, written: Written) -> Told:
-    told = Told()
+def reported_by(broker: BrokerUnderTest, written: Written) -> Reported:
+    reported = Reported()
     with WireClient(("127.0.0.1", broker.port), timeout_s=30) as client:
         topic_id = topic_id_of(client)
         for offset in range(0, written.stable_end, 3):
             data = fetched(client, offset, topic_id)
-            told.high_watermark, told.last_stable_offset = data.high_watermark, data.last_stable_offset
+            reported.high_watermark, reported.last_stable_offset = data.high_watermark, data.last_stable_offset
             aborted = [(one.producer_id, one.first_offset) for one in data.aborted_transactions or ()]
             # In the last segment it also tells of those that begin behind what it hands out.
-            told.aborted[offset] = [one for one in aborted if one[1] < written.stable_end]
-        told.latest = {level: latest(client, level) for level in (0, 1)}
+            reported.aborted[offset] = [one for one in aborted if one[1] < written.stable_end]
+        reported.latest = {level: latest(client, level) for level in (0, 1)}
         for walk in WALKS:
-            told.acquired[walk.name] = walked(broker, client, walk, written)
-    return told
+            reported.acquired[walk.name] = walked(broker, client, walk, written)
+    return reported
 
 
 # -- the log
@@ -201,21 +201,21 @@ def test_the_log_is_what_it_is_meant_to_be(kafkas: Kafkas) -> None:
     assert len(txn_index(kafkas.folder)) >= 3
     assert len(entries) >= 9
     assert any(entry.last_stable_offset < entry.first_offset for entry in entries), "one within another"
-    assert kafkas.told.last_stable_offset == kafkas.written.stable_end < kafkas.told.high_watermark
+    assert kafkas.reported.last_stable_offset == kafkas.written.stable_end < kafkas.reported.high_watermark
 
 
-def test_fetches_tell_the_same(kafkas: Kafkas, broker: BrokerUnderTest) -> None:
+def test_fetches_report_the_same(kafkas: Kafkas, broker: BrokerUnderTest) -> None:
     """High watermark, last stable offset and aborted transactions, from every third offset on."""
     with WireClient(("127.0.0.1", broker.port)) as client:
         topic_id = topic_id_of(client)
-        for offset, aborted in kafkas.told.aborted.items():
+        for offset, aborted in kafkas.reported.aborted.items():
             data = fetched(client, offset, topic_id)
             assert (data.high_watermark, data.last_stable_offset) == (
-                kafkas.told.high_watermark,
-                kafkas.told.last_stable_offset,
+                kafkas.reported.high_watermark,
+                kafkas.reported.last_stable_offset,
             )
             assert [(one.producer_id, one.first_offset) for one in data.aborted_transactions or ()] == aborted
-        assert {level: latest(client, level) for level in (0, 1)} == kafkas.told.latest
+        assert {level: latest(client, level) for level in (0, 1)} == kafkas.reported.latest
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_after_a_crash_the_same_files_are_made_from_the_log(kafkas: Kafkas, miss
         ours.start()
         with WireClient(("127.0.0.1", ours.port)) as client:
             data = fetched(client, 0, topic_id_of(client))
-        assert data.last_stable_offset == kafkas.told.last_stable_offset
+        assert data.last_stable_offset == kafkas.reported.last_stable_offset
         ours.stop()
         assert txn_index(partition_folder(ours, TOPIC)) == txn_index(kafkas.folder)
     finally:
@@ -258,9 +258,9 @@ def test_apache_kafkas_tool_reads_our_files(kafkas: Kafkas, java: JavaDriver) ->
         for name in txn_index(kafkas.folder):
             assert dumped(java, folder / name) == dumped(java, kafkas.folder / name)
         [snapshot] = list(folder.glob("*.snapshot"))
-        ours_told = snapshot_rows(dumped(java, snapshot))
-        assert ours_told == snapshot_rows(dumped(java, kafkas.folder / snapshot.name))
-        assert kafkas.written.stable_end in {int(row["currentTxnFirstOffset"]) for row in ours_told.values()}
+        ours_reported = snapshot_rows(dumped(java, snapshot))
+        assert ours_reported == snapshot_rows(dumped(java, kafkas.folder / snapshot.name))
+        assert kafkas.written.stable_end in {int(row["currentTxnFirstOffset"]) for row in ours_reported.values()}
     finally:
         ours.remove()
 
@@ -367,7 +367,7 @@ def test_a_java_share_consumer(
 def test_share_fetches_acquire_the_same(kafkas: Kafkas, broker: BrokerUnderTest, walk: Walk) -> None:
     """Offset by offset what Apache Kafka handed out of the same log, in both acquire modes; markers included."""
     with WireClient(("127.0.0.1", broker.port), timeout_s=30) as client:
-        assert walked(broker, client, walk, kafkas.written) == kafkas.told.acquired[walk.name]
+        assert walked(broker, client, walk, kafkas.written) == kafkas.reported.acquired[walk.name]
     values = kafkas.written.all_values()
-    acquired = {offset for one in kafkas.told.acquired[walk.name] for offset in range(one.first, one.last + 1)}
+    acquired = {offset for one in kafkas.reported.acquired[walk.name] for offset in range(one.first, one.last + 1)}
     assert {offset for offset in acquired if offset in values} == set(kafkas.written.committed_values())

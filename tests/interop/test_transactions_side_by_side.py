@@ -20,7 +20,7 @@ pytestmark = pytest.mark.interop
 
 STEPS = 40
 Errors = list[ErrorCode]
-Told = tuple[str, Errors, int, int]
+Reported = tuple[str, Errors, int, int]
 """The request, its errors, and the producer's id (from the first one on) and epoch afterwards."""
 
 _AGAIN = {
@@ -70,13 +70,13 @@ def find_coordinators(client: WireClient, name: str) -> None:
     assert patiently(ask) == [ErrorCode.NONE] * 2
 
 
-def played(client: WireClient, seed: int, versions: Versions) -> list[Told]:
+def played(client: WireClient, seed: int, versions: Versions) -> list[Reported]:
     """Two producers of one transactional id, the second of which comes in between now and then."""
     rng = Random(seed)
     name = f"id-{seed}-{versions.produce}"
     find_coordinators(client, name)
     producers = [Transactor(client, versions, name) for _ in range(2)]
-    told: list[Told] = []
+    reported: list[Reported] = []
     first = -1
     for number in range(STEPS):
         producer = producers[rng.random() < 0.12]
@@ -98,8 +98,8 @@ def played(client: WireClient, seed: int, versions: Versions) -> list[Told]:
         }
         errors = patiently(steps[step])
         first = producer.producer_id if first < 0 else first
-        told.append((step, errors, producer.producer_id - first, producer.epoch))
-    return told
+        reported.append((step, errors, producer.producer_id - first, producer.epoch))
+    return reported
 
 
 @pytest.mark.parametrize("seed", range(5))

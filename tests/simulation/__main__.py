@@ -26,16 +26,16 @@ def main(arguments: list[str]) -> int:
         f"commit {commit(*RUNS)}; {machine()}; seeds {options.first} to {options.first + options.seeds - 1}", flush=True
     )
     seen, failed = Counter[str](), 0
-    began = told = time.monotonic()
+    began = reported = time.monotonic()
     seeds = range(options.first, options.first + options.seeds)
     for done, outcome in enumerate(run_seeds(seeds, options.jobs), 1):
         seen.update(outcome.seen)
         if outcome.failure:
             failed += 1
-            print((shortest(outcome.seed) if options.shrink else outcome).told(), flush=True)
-        if time.monotonic() - told > PROGRESS_S:
-            told = time.monotonic()
-            print(f"{done} of {options.seeds} seeds, {failed} failed, {told - began:.0f} s", flush=True)
+            print((shortest(outcome.seed) if options.shrink else outcome).reported(), flush=True)
+        if time.monotonic() - reported > PROGRESS_S:
+            reported = time.monotonic()
+            print(f"{done} of {options.seeds} seeds, {failed} failed, {reported - began:.0f} s", flush=True)
     for name, times in sorted(seen.items()):
         print(f"  {times:>12,} {name}")
     models = [name for name in seen if name.startswith("crashes, ")]

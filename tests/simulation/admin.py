@@ -157,7 +157,7 @@ class Administrator:
         operation = Operation(what, group, offsets, had_members=live is not None and bool(live.members))
         busy = any(member.busy for member in group.members)  # a write may come in between
         if self._settled and not busy and world.knows_what_is_durable():
-            operation.before = {index: world.state_told(group, world.topics.slots[index]) for index in offsets}
+            operation.before = {index: world.state_now(group, world.topics.slots[index]) for index in offsets}
         world.note(f"{group.id}: {what}: {offsets}")
         group.administered += 1
         self._open.append(operation)
@@ -198,7 +198,7 @@ class Administrator:
             if error is None:
                 raise InvariantBroken(f"{operation.what}: slot {index} is not in the answer")
             if error is ErrorCode.NONE or not self._world.topics.is_live(index):
-                self._begun_anew(group, index, operation.offsets.pop(index))
+                self._begun_again(group, index, operation.offsets.pop(index))
             elif error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 if operation.sets_offsets:
                     raise InvariantBroken(f"{operation.what}: slot {index} was answered {error.name}")
@@ -227,7 +227,7 @@ class Administrator:
             return True
         if slot not in world.initialized(group):
             return False
-        if world.state_told(group, slot) == (RESET, RESET, ()):
+        if world.state_now(group, slot) == (RESET, RESET, ()):
             group.ledger.on_left_over_gone(index)
         return True
 
@@ -241,30 +241,30 @@ class Administrator:
                 continue
             group.ledger.on_lock_lost(index)
             slot = world.topics.slots[index]
-            state = world.state_told(group, slot)
+            state = world.state_now(group, slot)
             if slot not in world.initialized(group) and not world.left_initializing(group, slot):
                 group.assigned.discard(index)
                 if state is None:  # it is deleted, or has never been there
-                    self._begun_anew(group, index, RESET)
+                    self._begun_again(group, index, RESET)
                 else:
                     group.ledger.on_left_over(index)
                     self._left_over.append((group, index))
                 continue
             if state == (offset, RESET if offset == RESET else 0, ()):
-                self._begun_anew(group, index, offset)
+                self._begun_again(group, index, offset)
             elif operation.before.get(index) is None:
                 if state == (RESET, RESET, ()):  # somebody joined, and initialised it
-                    self._begun_anew(group, index, RESET)
+                    self._begun_again(group, index, RESET)
             elif operation.before[index] != state:
                 raise InvariantBroken(
                     f"{operation.what}: slot {index} was {operation.before[index]}, asked was {offset}, it is {state}"
                 )
 
-    def _begun_anew(self, group: Group, index: int, offset: int) -> None:
+    def _begun_again(self, group: Group, index: int, offset: int) -> None:
         if not self._world.topics.is_live(index):
             return
         end = self._world.log(self._world.topics.slots[index]).high_watermark
-        group.ledger.on_begun_anew(index, None if offset == RESET else Begin(min(offset, end), offset))
+        group.ledger.on_begun_again(index, None if offset == RESET else Begin(min(offset, end), offset))
 
     def _close(self, operation: Operation) -> None:
         if operation in self._open:

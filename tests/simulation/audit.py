@@ -48,14 +48,14 @@ def audit(world: World, replayed: Sequence[ReplayedGroups]) -> None:
 def _check_log(world: World, slot: Slot) -> None:
     log = world.log(slot)
     if log.refusal is ErrorCode.NONE:  # else offline after a failed sync; the next start tells
-        told: list[tuple[int, int]] = []
+        reported: list[tuple[int, int]] = []
 
         def skip(offset: int, error: ErrorCode) -> int:
-            told.append((offset, world.storage.skip(slot, log, offset, error)))
-            return told[-1][1]
+            reported.append((offset, world.storage.skip(slot, log, offset, error)))
+            return reported[-1][1]
 
         found = contents(log, skip)
-        world.topics.records.on_read(slot.index, log.log_start_offset, log.high_watermark, found, told)
+        world.topics.records.on_read(slot.index, log.log_start_offset, log.high_watermark, found, reported)
         world.storage.check_end(slot, log)
 
 

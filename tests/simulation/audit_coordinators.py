@@ -37,15 +37,15 @@ def share_states(world: World) -> dict[SharePartitionKey, ShareState]:
 
     for _, live, after in replayed(world, partitions, SHARE_GROUP_STATE, SHARE_STATE_SERDE, new_shard):
         for key in {*live.share_partitions(), *after.share_partitions()}:
-            state, told = live.state_of(key), _told(after.state_of(key))
-            if _told(state) != told:
-                raise InvariantBroken(f"{key.text()}: live {_told(state)}, replayed {told}")
+            state, reported = live.state_of(key), _reported(after.state_of(key))
+            if _reported(state) != reported:
+                raise InvariantBroken(f"{key.text()}: live {_reported(state)}, replayed {reported}")
             if state is not None:
                 states[key] = state
     return states
 
 
-def _told(state: ShareState | None) -> object:
+def _reported(state: ShareState | None) -> object:
     if state is None:
         return None
     return (
@@ -91,15 +91,15 @@ def _check_group(
     after: ShareGroup | None,
     states: dict[SharePartitionKey, ShareState],
 ) -> None:
-    if _group_told(live) != _group_told(after):
-        raise InvariantBroken(f"group {group.id}: live {_group_told(live)}, replayed {_group_told(after)}")
+    if _group_reported(live) != _group_reported(after):
+        raise InvariantBroken(f"group {group.id}: live {_group_reported(live)}, replayed {_group_reported(after)}")
     if live is not None and not group.administered:
         group.membership.on_durable(live)
     if live is not None and world.knows_what_is_durable():
         _check_initialized(world, group, live, states)
 
 
-def _group_told(group: ShareGroup | None) -> object:
+def _group_reported(group: ShareGroup | None) -> object:
     if group is None:
         return None
     return (

@@ -44,7 +44,7 @@ def check_stable(world: World, group: Group, clients: Mapping[str, Heartbeats]) 
     if set(live.members) != set(joined):
         raise InvariantBroken(f"{group.id} has members {sorted(live.members)}, heartbeating are {sorted(joined)}")
     for member_id, client in joined.items():
-        _check_told(world, live, member_id, client)
+        _check_reported(world, live, member_id, client)
     owners: dict[int, list[str]] = {slot.index: [] for slot in world.topics.live}
     for member_id, client in sorted(joined.items()):
         for index in client.assigned & owners.keys():
@@ -57,7 +57,7 @@ def check_stable(world: World, group: Group, clients: Mapping[str, Heartbeats]) 
             raise InvariantBroken(f"{group.id} is out of balance: {owners}")
 
 
-def _check_told(world: World, live: ShareGroup, member_id: str, client: Heartbeats) -> None:
+def _check_reported(world: World, live: ShareGroup, member_id: str, client: Heartbeats) -> None:
     current = live.current_of(member_id)
     epochs = {client.epoch, current.member_epoch, live.assignment_epoch, live.group_epoch}
     if len(epochs) > 1:

@@ -50,26 +50,26 @@ def describe_offsets(world: World, group: Group) -> None:
 
 def _check_offsets(world: World, group: Group, slot: Slot, row: DescribeShareGroupOffsetsResponsePartition) -> None:
     start, lag, log = row.start_offset, row.lag, world.log(slot)
-    told = f"slot {slot.index} of {group.id} is described with start offset {start}, lag {lag}"
+    reported = f"slot {slot.index} of {group.id} is described with start offset {start}, lag {lag}"
     if row.error_code != ErrorCode.NONE:
         if not log.refusal:
-            raise InvariantBroken(f"{told}: {ErrorCode(row.error_code).name}")
+            raise InvariantBroken(f"{reported}: {ErrorCode(row.error_code).name}")
         return
     ledger = group.ledger
     if start < 0:
         # Nobody acknowledged anything that is still there; what was deleted meanwhile takes no state.
         done = [place for place in ledger.finished if place[0] == slot.index and place[1] >= log.log_start_offset]
         if done or lag >= 0:
-            raise InvariantBroken(f"{told}, finished are {done}")
+            raise InvariantBroken(f"{reported}, finished are {done}")
         return
     due = ledger.due(slot.index, log.log_start_offset)
     if due and due[0] < start:
-        raise InvariantBroken(f"{told}, and {due[0]} is due")
+        raise InvariantBroken(f"{reported}, and {due[0]} is due")
     if not len(due) <= lag <= log.high_watermark - start and start <= log.high_watermark:
-        raise InvariantBroken(f"{told}, the log ends at {log.high_watermark}, due are {due}")
+        raise InvariantBroken(f"{reported}, the log ends at {log.high_watermark}, due are {due}")
     begin = ledger.begins.get(slot.index)
     if begin is not None and start < begin.floor:
-        raise InvariantBroken(f"{told}, it was altered to {begin.floor}")
+        raise InvariantBroken(f"{reported}, it was altered to {begin.floor}")
 
 
 def describe_group(world: World, group: Group) -> None:

@@ -92,8 +92,8 @@ def _drain_group(world: World, group: Group) -> None:
         if idle == patience:
             break
     else:
-        told = sorted(last.heartbeats.assigned)
-        raise InvariantBroken(f"the group never becomes idle; its last member is assigned {told} of {sorted(live)}")
+        reported = sorted(last.heartbeats.assigned)
+        raise InvariantBroken(f"the group never becomes idle; its last member is assigned {reported} of {sorted(live)}")
     check_stable(world, group, {last.id: last.heartbeats})
 
 

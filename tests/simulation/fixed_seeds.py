@@ -30,7 +30,7 @@ class FixedSeeds:
         outcomes = [run_seed(seed) for seed in seeds]
         failed = [outcome for outcome in outcomes if outcome.failure]
         if failed:
-            pytest.fail(_told(failed), pytrace=False)
+            pytest.fail(_reported(failed), pytrace=False)
         self._run.add(first)
         for outcome in outcomes:
             self._seen.update(outcome.seen)
@@ -42,7 +42,7 @@ class FixedSeeds:
         assert {name: self._seen[name] for name, least in at_least.items() if self._seen[name] < least} == {}
 
 
-def _told(failed: list[Outcome]) -> str:
+def _reported(failed: list[Outcome]) -> str:
     """The seeds that failed, and how the first of them ended."""
     seeds = ", ".join(str(outcome.seed) for outcome in failed)
-    return f"seeds {seeds} failed; `make sim SEEDS=1 ARGS='--from {failed[0].seed}'`\n{failed[0].told()}"
+    return f"seeds {seeds} failed; `make sim SEEDS=1 ARGS='--from {failed[0].seed}'`\n{failed[0].reported()}"

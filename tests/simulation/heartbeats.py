@@ -45,7 +45,7 @@ class Heartbeats:
         self.epoch = JOIN
         self.names: Names = world.rng.choice(SUBSCRIPTIONS)
         self.assigned: frozenset[int] = frozenset()  # slots
-        self._told: Names = ()  # the subscription that was answered last
+        self._reported: Names = ()  # the subscription that was answered last
         self._life = 0
         self._leaves = 0
         self._chance = Random(
@@ -77,7 +77,7 @@ class Heartbeats:
 
     def send(self, *, full: bool = False) -> None:
         """A sound heartbeat; `full` repeats the subscription, as a join does."""
-        full = full or self.epoch == JOIN or self._told != self.names
+        full = full or self.epoch == JOIN or self._reported != self.names
         self._send(self.epoch, self.names if full else None)
 
     def leave(self) -> None:
@@ -92,7 +92,7 @@ class Heartbeats:
         self._life += 1
         self.epoch = JOIN
         self.assigned = frozenset()
-        self._told = ()
+        self._reported = ()
 
     def _lose_answer(self) -> None:
         """The broker hears the heartbeat; the member takes it for lost and ignores what comes."""
@@ -128,7 +128,7 @@ class Heartbeats:
             group.membership.on_sent(self.member_id, epoch, deadline_ms)
         world.seen["heartbeats"] += 1
         if names is not None:
-            self._told = ()  # until it is answered: the broker may have it or not
+            self._reported = ()  # until it is answered: the broker may have it or not
         world.note(f"{self.member_id} heartbeats at {epoch}, {'' if names is None else names}")
         refused_at_once, leaves = expected is not ErrorCode.NONE, self._leaves
         is_guess = epoch not in (JOIN, LEAVE, self.epoch)  # it may be right when an answer was lost
@@ -170,7 +170,7 @@ class Heartbeats:
                 self.forget()
             return
         self.epoch = response.member_epoch
-        self._told = names or self._told
+        self._reported = names or self._reported
         if response.assignment is not None:
             self.assigned = frozenset(
                 world.topics.slot(topic.topic_id, partition).index

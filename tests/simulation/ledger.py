@@ -59,19 +59,26 @@ class RecordLedger:
         self._at(place, value)
 
     def on_read(
-        self, slot: int, log_start: int, end: int, found: Mapping[int, bytes | None], told: Sequence[tuple[int, int]]
+        self,
+        slot: int,
+        log_start: int,
+        end: int,
+        found: Mapping[int, bytes | None],
+        reported: Sequence[tuple[int, int]],
     ) -> None:
         """All that the slot's log holds, from `log_start` to `end` (exclusive). What damage has hit may be missing
         where it is told to be: `told` are the ranges (the second offset exclusive) that a read was refused for.
         """
         hit = self.hit.get(slot, set())
         due = log_start
-        for first, after in sorted([*((offset, offset + 1) for offset in found), *told]):
+        for first, after in sorted([*((offset, offset + 1) for offset in found), *reported]):
             if first > due:
                 break
             due = max(due, after)
         if due != end:
-            raise InvariantBroken(f"slot {slot} has offsets {sorted(found)}, not {log_start} to {end}; told: {told}")
+            raise InvariantBroken(
+                f"slot {slot} has offsets {sorted(found)}, not {log_start} to {end}; told: {reported}"
+            )
         for offset, value in found.items():
             if value is not CONTROL and (value is None or self.sent.get(value) != slot):
                 raise InvariantBroken(f"{(slot, offset)} holds {value!r}, which nobody sent there")
@@ -301,7 +308,7 @@ class GroupLedger:
 
     # -- administration
 
-    def on_begun_anew(self, slot: int, begin: Begin | None) -> None:
+    def on_begun_again(self, slot: int, begin: Begin | None) -> None:
         """The slot's state was altered (`begin`) or deleted (None): whatever was is forgotten."""
         self.forget(slot)
         if begin is not None:

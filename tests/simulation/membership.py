@@ -128,15 +128,15 @@ class MembershipLedger:
             raise InvariantBroken(f"{member_id}: member epoch {known.epoch} became {response.member_epoch}")
         if group is not None and response.member_epoch > group.group_epoch:
             raise InvariantBroken(f"{member_id} is at epoch {response.member_epoch}, the group at {group.group_epoch}")
-        told = known.assigned if known is not None else frozenset()
+        reported = known.assigned if known is not None else frozenset()
         if response.assignment is not None:
-            told = frozenset((t.topic_id, p) for t in response.assignment.topic_partitions for p in t.partitions)
+            reported = frozenset((t.topic_id, p) for t in response.assignment.topic_partitions for p in t.partitions)
         joining = known is not None and known.joining and response.assignment is None
         certain = not self._under_way[member_id] and not joining
         # The coordinator answers in the order of its log, when it has taken later requests: a leave that was sent after
         # this heartbeat has perhaps happened, also of a member that was not known when it was sent.
         leaving = (known is not None and known.leaving) or self._leaves_under_way[member_id] > 0
-        self.members[member_id] = Known(response.member_epoch, told, certain, leaving, joining)
+        self.members[member_id] = Known(response.member_epoch, reported, certain, leaving, joining)
         if certain and group is not None and member_id in group.members:
             self._check_member(group, member_id)
 

@@ -25,13 +25,13 @@ def a_refused_operation_is_replayed() -> AbstractContextManager[object]:
     def collect(self: CoordinatorPartition[Any], result: CoordinatorResult[Any], waiting: Any, producer: Any) -> None:
         before = self._records_bytes
         refused: list[ErrorCode] = []
-        told, waiting.fail = waiting.fail, refused.append
+        reported, waiting.fail = waiting.fail, refused.append
         original(self, result, waiting, producer)
-        waiting.fail = told
+        waiting.fail = reported
         if refused:
             if refused[0] is ErrorCode.UNKNOWN_SERVER_ERROR and before == self._records_bytes:
                 self._replay(result.records, producer)
-            told(refused[0])
+            reported(refused[0])
 
     return replaced(
         (LogBatchRoom, "fits", lambda _self, _records, spare_bytes=0: True), (CoordinatorPartition, "_collect", collect)

@@ -49,7 +49,7 @@ def a_start_does_not_finish_deletions_of_offsets() -> AbstractContextManager[obj
     return replaced((GroupCoordinatorService, "_finish_deletions", lambda _self: None))
 
 
-def offsets_of_transactions_do_not_tell_their_topics_ids() -> AbstractContextManager[object]:
+def offsets_of_transactions_lack_their_topics_ids() -> AbstractContextManager[object]:
     """Once found: after a crash they count for the topic that has the name next."""
     original = GroupOffsets.commit_transactional
 
@@ -219,7 +219,7 @@ FAULTS: Final[dict[Fault, Sequence[str]]] = {
     a_deleted_topic_keeps_its_offsets: (GONE, WRONG_OFFSET),
     pending_offsets_outlive_their_topic: (GONE, WRONG_OFFSET),
     a_start_does_not_finish_deletions_of_offsets: (GONE, WRONG_OFFSET),
-    offsets_of_transactions_do_not_tell_their_topics_ids: (GONE, WRONG_OFFSET),
+    offsets_of_transactions_lack_their_topics_ids: (GONE, WRONG_OFFSET),
     offsets_are_committed_in_topics_that_went_meanwhile: (GONE, WRONG_OFFSET),
     topic_ids_are_not_looked_at: (DUE, "is gone, its offset was answered"),
     readers_of_a_deleted_topic_go_on_waiting: ("waits for slot", "is gone, a fetch was answered"),

@@ -87,7 +87,7 @@ def ends_of_transactions_wake_nobody() -> AbstractContextManager[object]:
     return replaced((FetchWaits, "on_high_watermark", on_high_watermark))
 
 
-def aborted_transactions_are_not_told() -> AbstractContextManager[object]:
+def aborted_transactions_are_not_returned() -> AbstractContextManager[object]:
     return replaced((PartitionLog, "aborted_transactions", lambda _self, _start, _end: []))
 
 
@@ -236,7 +236,7 @@ FAULTS: Final[dict[Fault, Sequence[str]]] = {
     transactions_never_time_out: ("is open at",),
     a_new_epoch_leaves_the_transaction_open: (HANGS, ABORTED, NEVER_DONE),
     ends_of_transactions_wake_nobody: (" waits for slot",),
-    aborted_transactions_are_not_told: (ABORTED, "its transaction is aborted"),
+    aborted_transactions_are_not_returned: (ABORTED, "its transaction is aborted"),
     the_epoch_is_not_checked_on_adding_partitions: (NOT_FENCED,),
     the_epoch_is_not_checked_on_ending: (NOT_FENCED,),
     pending_offsets_count_at_once: (WRONG_OFFSET, REPLAYED),

@@ -188,7 +188,7 @@ def _scan_without_crc(self: _Opening, segment: Segment) -> None:
     self.end = (segment.map.last_offset() or segment.base_offset - 1) + 1
 
 
-def damage_is_told_of_the_rest_of_the_log() -> AbstractContextManager[object]:
+def damage_is_reported_for_the_rest_of_the_log() -> AbstractContextManager[object]:
     original = PartitionLog.unreadable_range
 
     def unreadable_range(self: PartitionLog, offset: int) -> tuple[int, int] | None:
@@ -216,7 +216,7 @@ FAULTS: Final[dict[Fault, tuple[str, ...]]] = {
     damage_takes_the_rest_of_its_segment: (UNREADABLE,),
     clean_shutdown_stays: (GONE, UNREADABLE, ENDS, "has offsets"),
     damaged_batches_are_served: ("which nobody sent there", "MalformedMessage", GONE, "crc", "is now"),
-    damage_is_told_of_the_rest_of_the_log: (UNREADABLE, LOST),
+    damage_is_reported_for_the_rest_of_the_log: (UNREADABLE, LOST),
     share_groups_stop_at_damage: (LOST,),
     log_ends_where_its_files_do: (ENDS,),
     logs_without_a_promise_have_damage_alone: (UNREADABLE,),

@@ -27,7 +27,7 @@ class Outcome:
     tail: tuple[str, ...] = ()
     seen: Counter[str] = field(default_factory=Counter)
 
-    def told(self) -> str:
+    def reported(self) -> str:
         """For people who want to know what happened."""
         return "\n".join((f"seed {self.seed}: {self.failure}", *self.tail))
 

@@ -257,5 +257,5 @@ class Storage:
 
 
 def _unreadable_range(log: PartitionLog, offset: int) -> tuple[int, int] | None:
-    told: Callable[[int], tuple[int, int] | None] = getattr(log, "unreadable_range", lambda _offset: None)
-    return told(offset)
+    reported: Callable[[int], tuple[int, int] | None] = getattr(log, "unreadable_range", lambda _offset: None)
+    return reported(offset)

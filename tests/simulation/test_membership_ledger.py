@@ -34,8 +34,8 @@ def sent(ledger: MembershipLedger, epoch: int) -> None:
 
 
 def answered(ledger: MembershipLedger, epoch: int, group: ShareGroup) -> None:
-    told = Assignment([]) if epoch == JOIN else None
-    response = ShareGroupHeartbeatResponse(0, ErrorCode.NONE, None, MEMBER, EPOCH, 1_000, told)
+    reported = Assignment([]) if epoch == JOIN else None
+    response = ShareGroupHeartbeatResponse(0, ErrorCode.NONE, None, MEMBER, EPOCH, 1_000, reported)
     ledger.on_answered(MEMBER, epoch, DEADLINE_MS, response, group)
 
 

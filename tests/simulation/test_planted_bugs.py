@@ -59,7 +59,7 @@ KNOWN: Final = {
     "open_transactions_are_forgotten_by_a_start": 27,
     "pending_offsets_outlive_their_topic": 174,
     "a_start_does_not_finish_deletions_of_offsets": 214,
-    "offsets_of_transactions_do_not_tell_their_topics_ids": 214,
+    "offsets_of_transactions_lack_their_topics_ids": 214,
     "offsets_are_committed_in_topics_that_went_meanwhile": 349,
     "readers_of_a_deleted_topic_go_on_waiting": 259,
     "offsets_that_are_pending_are_not_deleted": 134,
@@ -84,7 +84,7 @@ def test_planted_fault_is_caught(fault: Fault) -> None:
         failures = (run_seed(seed) for seed in chain(known, seeds))
         caught = next((outcome for outcome in failures if outcome.failure), None)
     assert caught is not None, f"{SEEDS} seeds and nobody noticed"
-    assert any(words in caught.failure for words in FAULTS[fault]), caught.told()
+    assert any(words in caught.failure for words in FAULTS[fault]), caught.reported()
 
 
 def test_faults_are_gone_afterwards() -> None:

@@ -92,7 +92,7 @@ def test_enough_happened_over_the_fixed_seeds() -> None:
 def test_seed_that_failed_once(seed: int) -> None:
     outcome = run_seed(seed)
     if outcome.failure:
-        pytest.fail(outcome.told(), pytrace=False)
+        pytest.fail(outcome.reported(), pytrace=False)
 
 
 def test_seed_is_repeatable() -> None:

@@ -288,7 +288,7 @@ class World:
         table: tuple[tuple[Callable[[], None], float, float, float, float], ...] = (
             (lambda: rng.choice(self._all_producers()).act(), 25, 14, 22, 25),
             (lambda: rng.choice(rng.choice(self.groups).members).act(), 48, 24, 0, 40),
-            (self._somebody_heartbeats, 3, 20, 0, 3),
+            (self._a_member_heartbeats, 3, 20, 0, 3),
             (self._let_time_pass, 8, 10, 0, 8),
             (faults.crash_soon, 3, 4, 3, 4),
             (self._die, 2, 2, 1.5, 3),
@@ -323,7 +323,7 @@ class World:
             cumulated.append(total)
         return [row[0] for row in table], cumulated
 
-    def _somebody_heartbeats(self) -> None:
+    def _a_member_heartbeats(self) -> None:
         self.rng.choice(self.rng.choice(self.groups).members).heartbeats.act()
 
     def _converge(self) -> None:
@@ -415,9 +415,9 @@ class World:
         live = self.live_group(group.id)
         topics = {} if live is None else live.initializing
         noted = slot.topic_id in topics and slot.partition in topics[slot.topic_id].partitions
-        return noted and self.state_told(group, slot) is not None
+        return noted and self.state_now(group, slot) is not None
 
-    def state_told(self, group: Group, slot: Slot) -> object:
+    def state_now(self, group: Group, slot: Slot) -> object:
         """Start offset, delivery complete count and batches of a share state as it is now; None without one."""
         partitions = self.broker.services.share_states.partitions
         if not partitions.count:

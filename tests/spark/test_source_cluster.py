@@ -238,7 +238,7 @@ def test_a_java_key_store_is_refused_at_load(stream: ShareStream, options: dict[
     assert "changeit" not in str(failure.value)
 
 
-def test_a_java_key_store_without_a_type_is_told_by_the_query(stream: ShareStream, tmp_path: Path) -> None:
+def test_a_java_key_store_without_a_type_fails_the_query_with_its_name(stream: ShareStream, tmp_path: Path) -> None:
     store = tmp_path / "truststore.jks"
     store.write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2" + bytes(64))
     with pytest.raises(Exception, match=r"ssl\.truststore\.location: .*\.jks is not PEM; .*keytool"):

@@ -12,7 +12,7 @@ from confluent_kafka import AcknowledgeType, Message
 
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.share_ledger import Ledger, members, run_until
-from tests.spark.support.share_stream import Batch, ShareStream, collect_into, told_by, until
+from tests.spark.support.share_stream import Batch, ShareStream, collect_into, reported_by, until
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -248,7 +248,7 @@ def test_max_delivery_count_rejects_at_acquisition(stream: ShareStream) -> None:
     assert sum(len(batch.rows) for batch in taken) == 10
     assert not {place for batch in taken for place in batch.places} & ledger.released
     assert {row.deliveryCount for batch in taken for row in batch.rows} == {1}
-    assert told_by(query)[-1]["total"]["rejected"] == 20
+    assert reported_by(query)[-1]["total"]["rejected"] == 20
     assert stream.lag() == 0
 
 
@@ -288,14 +288,14 @@ def test_processing_time_and_progress(stream: ShareStream) -> None:
             stream.produce(20, start=20 * part)
             until(lambda: sum(len(batch.rows) for batch in rows) >= 20 * (part + 1), query)  # noqa: B023
         until(lambda: stream.lag() == 0, query)
-        until(lambda: len(told_by(query)) >= 3, query)
+        until(lambda: len(reported_by(query)) >= 3, query)
     finally:
         query.stop()
-    told = told_by(query)
-    assert [one["acquired"] for one in told] == [len(batch.rows) for batch in rows]
-    assert told[-1]["total"]["acquired"] == 60
-    assert told[-1]["total"]["accepted"] == 60 - len(rows[-1].rows)
-    assert told[-1].keys() >= {
+    reported = reported_by(query)
+    assert [one["acquired"] for one in reported] == [len(batch.rows) for batch in rows]
+    assert reported[-1]["total"]["acquired"] == 60
+    assert reported[-1]["total"]["accepted"] == 60 - len(rows[-1].rows)
+    assert reported[-1].keys() >= {
         "lag",
         "locksHeld",
         "unconfirmed",

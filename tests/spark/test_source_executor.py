@@ -121,7 +121,7 @@ def test_the_reader_travels_without_what_the_runner_has(broker: BrokerUnderTest,
     reader.stop()
 
 
-def test_an_older_pyspark_is_told_of_when_the_stream_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_older_pyspark_is_reported_when_the_stream_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.metadata.version", lambda _: "4.1.0")
     source = KafkaShareSource({"subscribe": "t"})
     with pytest.raises(PySparkNeeded, match=r"needs PySpark 4.2 or newer: .* \(this is 4.1.0\)"):

@@ -11,7 +11,7 @@ import pytest
 
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.share_ledger import Ledger, members
-from tests.spark.support.share_stream import Batch, ShareStream, collect_into, told_by, until
+from tests.spark.support.share_stream import Batch, ShareStream, collect_into, reported_by, until
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -86,11 +86,11 @@ def test_what_came_back_after_its_lock_was_lost_is_swallowed_and_counted(stream:
         while (len(taken) < 2 or stream.lag()) and time.monotonic() < deadline:
             time.sleep(0.1)
         stream.produce(1, start=40)  # one more micro-batch, with which everything is told
-        until(lambda: told_by(query)[-1]["total"]["acquired"] == 71, query)
+        until(lambda: reported_by(query)[-1]["total"]["acquired"] == 71, query)
     finally:
         query.stop()
     places = [place for batch in taken for place in batch.places]
     assert len(places) == len(set(places)) >= 40
-    total = told_by(query)[-1]["total"]
+    total = reported_by(query)[-1]["total"]
     assert total["swallowed"] == total["lost"] == 30
     assert total["renewed"] == 0

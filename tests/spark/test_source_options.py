@@ -58,7 +58,7 @@ def test_records_that_are_gone_fail_the_query_or_are_left_out(stream: ShareStrea
         ({"maxRecordPerTrigger": "5"}, "did you mean maxRecordsPerTrigger?"),
     ],
 )
-def test_bad_options_are_told_at_load(stream: ShareStream, options: dict[str, object], text: str) -> None:
+def test_bad_options_are_reported_at_load(stream: ShareStream, options: dict[str, object], text: str) -> None:
     with pytest.raises(Exception, match=f"OptionsError: kafka-share: .*{text}"):
         stream.load(**options)
 
@@ -79,7 +79,7 @@ def test_a_topic_that_does_not_exist(stream: ShareStream) -> None:
     assert "driver.py" not in str(failure.value)
 
 
-def test_brokers_that_are_away_are_waited_for_and_then_told(stream: ShareStream) -> None:
+def test_brokers_that_are_away_are_waited_for_and_then_reported(stream: ShareStream) -> None:
     rows = stream.load(**{"kafka.bootstrap.servers": "127.0.0.1:1", "kafka.default.api.timeout.ms": 1500})
     with pytest.raises(Exception, match=r"Unreachable: .*127\.0\.0\.1:1"):
         stream.drain(rows)

@@ -77,7 +77,7 @@ def test_reading_after_a_login(broker: BrokerUnderTest, stream: ShareStream, mec
     ("password", "text"),
     [(PASSWORD, "(TOPIC|GROUP)_AUTHORIZATION_FAILED"), ("wrong-password", "AuthenticationFailed")],
 )
-def test_what_may_not_be_read_is_told_without_the_password(stream: ShareStream, password: str, text: str) -> None:
+def test_what_may_not_be_read_is_reported_without_the_password(stream: ShareStream, password: str, text: str) -> None:
     rows = stream.load(
         **{
             "kafka.security.protocol": "SASL_PLAINTEXT",

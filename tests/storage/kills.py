@@ -66,7 +66,7 @@ class Round:
         seed: int,
         kills: int,
         *,
-        tell: Callable[[str], None] = lambda _line: None,
+        show: Callable[[str], None] = lambda _line: None,
         settings: Mapping[str, str] | None = None,
         module: str = "shareq.broker",
         environment: Mapping[str, str] | None = None,
@@ -74,7 +74,7 @@ class Round:
     ) -> None:
         self._rng = random.Random(f"kills {seed}")
         self._kills = kills
-        self._tell = tell
+        self._show = show
         self._keep = keep
         self._folder = Path(tempfile.mkdtemp(prefix="shareq-kills-"))
         self.node = Node(
@@ -149,7 +149,7 @@ class Round:
             self.result.starts_s.append(self.node.start())
         except StartRefused as refused:
             self.result.refused += 1
-            self._tell(f"  refused to start: {refused}")
+            self._show(f"  refused to start: {refused}")
             if not repair(self.node.data_dir):
                 raise
             self.result.starts_s.append(self.node.start())

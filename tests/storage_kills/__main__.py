@@ -33,10 +33,10 @@ def main(arguments: Sequence[str]) -> int:
     began, left = time.monotonic(), options.kills
     while left > 0 and time.monotonic() - began < options.minutes * 60:
         seed = options.seed + len(results)
-        result = Round(seed, min(left, options.per_round), tell=_tell, keep=options.keep).run()
+        result = Round(seed, min(left, options.per_round), show=_show, keep=options.keep).run()
         results.append(result)
         left -= options.per_round
-        _tell(_told(result))
+        _show(_reported(result))
     lines = markdown(results)
     print("\n".join(lines))
     if options.json is not None:
@@ -54,17 +54,17 @@ def _planted(seed: int) -> int:
         found = sorted({anomaly.analysis.value for anomaly in result.anomalies})
         refused = ["the broker does not start, and says why"] if result.refused else []
         missed += not found and not refused
-        _tell(f"{fault.value}: {', '.join(found + refused) or 'NOT FOUND'}")
+        _show(f"{fault.value}: {', '.join(found + refused) or 'NOT FOUND'}")
         for failure in result.failures[:1] if not found and not refused else []:
-            _tell(f"  {failure[-300:]}")
+            _show(f"  {failure[-300:]}")
     return 1 if missed else 0
 
 
-def _tell(line: str) -> None:
+def _show(line: str) -> None:
     print(line, flush=True)
 
 
-def _told(result: RoundResult) -> str:
+def _reported(result: RoundResult) -> str:
     """A line, and one for each thing that went wrong."""
     lines = [
         f"seed {result.seed}: {result.kills} kills, {result.operations:,} operations, "

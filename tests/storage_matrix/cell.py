@@ -55,13 +55,13 @@ class Outcome:
     damage: Damage
     stop: Stop
     verdict: Verdict
-    told: str
+    reported: str
     waived: frozenset[Waiver] = frozenset()
 
     @property
     def text(self) -> str:
         where = f"{self.target.kind} ({self.target.path}), {self.damage.name} {self.damage.variant}, {self.stop.value}"
-        return f"{where}: {SAID[self.verdict]}: {self.told}"
+        return f"{where}: {SAID[self.verdict]}: {self.reported}"
 
 
 class Log(logging.Handler):
@@ -118,12 +118,12 @@ def run(template: str, work: str, target: Target, damage: Damage, stop: Stop, so
     allowed = allowed_after(template, target, hit, sound, damage.copy)
     with broker_log() as log:
         try:
-            verdict, told = _start_and_judge(work, target, stop, sound, allowed, log)
+            verdict, reported = _start_and_judge(work, target, stop, sound, allowed, log)
         except Red as red:
-            verdict, told = Verdict.RED, str(red)
+            verdict, reported = Verdict.RED, str(red)
         except Exception as error:
-            verdict, told = Verdict.RED, f"traceback: {traceback_of(error)}"
-    return Outcome(target, damage, stop, verdict, told.replace(work, "DATA"), frozenset(allowed.waived))
+            verdict, reported = Verdict.RED, f"traceback: {traceback_of(error)}"
+    return Outcome(target, damage, stop, verdict, reported.replace(work, "DATA"), frozenset(allowed.waived))
 
 
 def _start_and_judge(
@@ -144,12 +144,12 @@ def _start_and_judge(
             raise Red(f"refuses ({refused}), is repaired, and refuses: {again}") from again
     lost = judge(sound, facts, allowed)
     about = [line for line in log.lines if _is_about(line, target)]
-    told = next((line for line in about if not lost or LOSS.search(line)), "")
-    if lost and not told and Waiver.MOVED not in allowed.waived:
+    reported = next((line for line in about if not lost or LOSS.search(line)), "")
+    if lost and not reported and Waiver.MOVED not in allowed.waived:
         raise Red(f"nobody is told of what is lost: {lost[0]}; logged: {log.lines}")
     if refused:
         return (Verdict.REPAIRED_WITHOUT_WHAT_WAS_HIT if lost else Verdict.REPAIRED), refused
-    return (Verdict.LOST_WHAT_WAS_HIT if lost else Verdict.WHOLE), told
+    return (Verdict.LOST_WHAT_WAS_HIT if lost else Verdict.WHOLE), reported
 
 
 def _live(work: str, stop: Stop, log: Log, waived: set[Waiver]) -> Facts:

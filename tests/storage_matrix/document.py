@@ -61,7 +61,7 @@ def document(results: Sequence[Result], pairs: Sequence[PairResult]) -> str:
     """All of it, in Markdown."""
     counted = Counter(result.verdict for result in results)
     sums = ", ".join(f"{counted[verdict]:,} {SAID[verdict]}" for verdict in Verdict)
-    parts = (*_table(results), "", *_pairs(pairs), "", *_waived(results), "", *_told(results), "")
+    parts = (*_table(results), "", *_pairs(pairs), "", *_waived(results), "", *_reported(results), "")
     return "\n".join((HEAD, f"{len(results):,} damaged folders: {sums}.", "", *parts))
 
 
@@ -113,9 +113,11 @@ def _pairs(results: Sequence[PairResult]) -> Iterable[str]:
     yield ""
     yield "What is said where something is lost, or a start refused:"
     yield ""
-    said = {(result.refusal, result.told) for result in results if result.refusal or result.told}
-    for refusal, told in sorted({(_without_numbers(refusal), _without_numbers(told)) for refusal, told in said}):
-        yield f"* {' -- '.join(filter(None, (refusal, told)))}"
+    said = {(result.refusal, result.reported) for result in results if result.refusal or result.reported}
+    for refusal, reported in sorted(
+        {(_without_numbers(refusal), _without_numbers(reported)) for refusal, reported in said}
+    ):
+        yield f"* {' -- '.join(filter(None, (refusal, reported)))}"
 
 
 def _cell(results: Sequence[Result]) -> str:
@@ -123,17 +125,17 @@ def _cell(results: Sequence[Result]) -> str:
     return SHORT[worst(results).verdict] + (f" ({letters})" if letters else "")
 
 
-def _told(results: Iterable[Result]) -> Iterable[str]:
+def _reported(results: Iterable[Result]) -> Iterable[str]:
     """How each kind of file's damage is told: one sentence of each kind, with its numbers left out."""
     yield "## How it is told"
     yield ""
     yield "One line of the log, or the refusal, for each; `#` stands for numbers and names that are random."
     yield ""
-    told: dict[str, dict[str, None]] = {}
+    reported: dict[str, dict[str, None]] = {}
     for result in results:
-        if result.told:
-            told.setdefault(result.kind, {})[_without_numbers(result.told)] = None
-    for kind, lines in told.items():
+        if result.reported:
+            reported.setdefault(result.kind, {})[_without_numbers(result.reported)] = None
+    for kind, lines in reported.items():
         yield f"* {kind}"
         for line in lines:
             yield f"  * {line}"

@@ -37,7 +37,7 @@ class Result:
     damage: str
     stop: str
     verdict: Verdict
-    told: str
+    reported: str
     text: str
     waived: frozenset[Waiver]
 
@@ -69,7 +69,7 @@ def _result(outcome: Outcome) -> Result:
         outcome.damage.name,
         outcome.stop.value,
         outcome.verdict,
-        outcome.told,
+        outcome.reported,
         outcome.text,
         outcome.waived,
     )

@@ -126,5 +126,8 @@ def _transactional_ids(world: RealWorld) -> Iterator[tuple[str, str]]:
     request = DescribeTransactionsRequest(list(TRANSACTIONAL_IDS))
     answer = world.connect().call(request, 0, DescribeTransactionsResponse)
     for row in answer.transaction_states:
-        told = f"{row.transaction_state} {row.producer_id} {row.producer_epoch}"
-        yield f"transactional id {row.transactional_id}", told if not row.error_code else ErrorCode(row.error_code).name
+        reported = f"{row.transaction_state} {row.producer_id} {row.producer_epoch}"
+        yield (
+            f"transactional id {row.transactional_id}",
+            reported if not row.error_code else ErrorCode(row.error_code).name,
+        )

@@ -81,11 +81,11 @@ class PairResult:
     verdict: Verdict
     refusal: str = ""
     command: str = ""
-    told: str = ""
+    reported: str = ""
 
     @property
     def text(self) -> str:
-        return f"{self.pair.text}: {SAID[self.verdict]}: {self.refusal} {self.told}"
+        return f"{self.pair.text}: {SAID[self.verdict]}: {self.refusal} {self.reported}"
 
 
 @dataclass
@@ -117,15 +117,15 @@ def run_pair(pair: Pair, templates: Templates, work: str) -> PairResult:
         shutil.copytree(template, work)
         for name, way in zip(pair.files, pair.ways, strict=True):
             _damage(f"{work}/{name}", way)
-        verdict, told = _start_and_judge(pair, template, work, sound, course)
+        verdict, reported = _start_and_judge(pair, template, work, sound, course)
     except (Red, BrokerFailed, subprocess.TimeoutExpired) as error:
-        verdict, told = Verdict.RED, str(error)
+        verdict, reported = Verdict.RED, str(error)
     finally:
         shutil.rmtree(work, ignore_errors=True)
         if os.path.exists(f"{work}.log"):
             os.remove(f"{work}.log")
-    refusal, command, told = (text.replace(work, "DATA") for text in (course.refusal, course.command, told))
-    return PairResult(pair, verdict, refusal, command, told)
+    refusal, command, reported = (text.replace(work, "DATA") for text in (course.refusal, course.command, reported))
+    return PairResult(pair, verdict, refusal, command, reported)
 
 
 def _damage(path: str, way: str) -> None:
@@ -162,15 +162,15 @@ def _start_and_judge(pair: Pair, template: str, work: str, sound: Facts, course:
         finally:
             world.abandon()
     lost = judge(sound, facts, _allowed(pair, template, sound))
-    told = next((line for line in course.lines if _tells_of_loss(line, is_repair=course.command != "")), "")
-    if lost and not told:
+    reported = next((line for line in course.lines if _reports_loss(line, is_repair=course.command != "")), "")
+    if lost and not reported:
         raise Red(f"nobody is told of what is lost: {lost}; said: {course.lines}")
     if course.command:
-        return (Verdict.REPAIRED_WITHOUT_WHAT_WAS_HIT if lost else Verdict.REPAIRED), told if lost else ""
-    return (Verdict.LOST_WHAT_WAS_HIT if lost else Verdict.WHOLE), told if lost else ""
+        return (Verdict.REPAIRED_WITHOUT_WHAT_WAS_HIT if lost else Verdict.REPAIRED), reported if lost else ""
+    return (Verdict.LOST_WHAT_WAS_HIT if lost else Verdict.WHOLE), reported if lost else ""
 
 
-def _tells_of_loss(line: str, *, is_repair: bool) -> bool:
+def _reports_loss(line: str, *, is_repair: bool) -> bool:
     return line.startswith("repaired:") and "lost:" in line if is_repair else LOSS.search(line) is not None
 
 

@@ -77,7 +77,7 @@ def test_the_command_in_a_refusal_repairs_what_two_damaged_files_have_done(
     result = run_pair(pair, templates, f"{folder}/pair")
     assert result.verdict is Verdict.REPAIRED_WITHOUT_WHAT_WAS_HIT, result.text
     assert result.command in ("shareq verify DATA --repair --adopt all", "shareq verify DATA --repair")
-    assert result.told in document([], [result])
+    assert result.reported in document([], [result])
 
 
 def test_every_kind_of_file_is_met(templates: Templates) -> None:
@@ -108,7 +108,7 @@ def forget_missing_folders(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(LogManager, "_miss_folders", lambda *_: None)
 
 
-def tell_nobody(patch: pytest.MonkeyPatch) -> None:
+def log_nothing(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(logging.Logger, "error", lambda *_: None)
 
 
@@ -145,7 +145,7 @@ class _TimidWalk(BatchWalk):
     ("mistake", "kind", "stop", "few"),
     [
         (forget_missing_folders, "a topic: whole folder", Stop.KILL, 0),
-        (tell_nobody, "a topic: .log, active segment", Stop.KILL, 3),
+        (log_nothing, "a topic: .log, active segment", Stop.KILL, 3),
         (cut_at_damage, "a topic: .log, active segment", Stop.KILL, 3),
         (break_with_a_traceback, "a topic: .log, active segment", Stop.CLEAN, 3),
         (believe_in_an_end, "a topic: .log, middle segment", Stop.POWER, 3),

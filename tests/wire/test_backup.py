@@ -110,7 +110,7 @@ def test_a_topic_that_was_deleted_is_not_in_the_backup(tmp_path: Path) -> None:
     assert not (tmp_path / "new" / "gone-0").exists()
 
 
-def test_a_torn_write_at_the_end_is_left_out_and_damage_is_told(tmp_path: Path) -> None:
+def test_a_torn_write_at_the_end_is_left_out_and_damage_is_reported(tmp_path: Path) -> None:
     data, dest = tmp_path / "data", tmp_path / "backups"
     with Broker(data_dir=data) as broker:
         make(broker)
@@ -196,7 +196,7 @@ def test_log_starts_are_backed_up_from_either_of_their_files(tmp_path: Path) -> 
         assert run("verify", str(tmp_path / f"from-{damaged}")).returncode == 0
 
 
-def test_a_log_whose_folder_is_missing_is_told_and_stays_missing(tmp_path: Path) -> None:
+def test_a_log_whose_folder_is_missing_is_reported_and_stays_missing(tmp_path: Path) -> None:
     data, dest, new = tmp_path / "data", tmp_path / "backups", tmp_path / "new"
     with Broker(data_dir=data) as broker:
         make(broker)

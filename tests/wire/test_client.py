@@ -73,7 +73,7 @@ def test_a_topic_that_comes_later_is_found(network: Network) -> None:
     assert network.topic_ids(["late"]) == {"late": topic_id}
 
 
-def test_a_topic_made_anew_is_another_one(network: Network) -> None:
+def test_a_topic_made_again_is_another_one(network: Network) -> None:
     old = create(network, "again")
     assert network.topic_ids(["again"]) == {"again": old}
     network.request(None, DeleteTopicsRequest([DeleteTopicState("again")]))

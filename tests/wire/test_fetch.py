@@ -188,7 +188,7 @@ def session_request(
     )
 
 
-def test_a_session_tells_only_what_is_new(client: WireClient, topic: str) -> None:
+def test_a_session_returns_only_what_is_new(client: WireClient, topic: str) -> None:
     """KIP-227."""
     create_topic(client, topic, partitions=2)
     parts = [FetchPartition(index, partition_max_bytes=1000) for index in (0, 1)]

@@ -101,7 +101,7 @@ def test_an_answer_in_pieces_is_put_together() -> None:
         (response(12_345), "answered with error 12345"),
     ],
 )
-def test_whoever_does_not_answer_as_a_broker_is_unhealthy(answer: bytes, text: str) -> None:
+def test_a_server_that_does_not_answer_as_a_broker_is_unhealthy(answer: bytes, text: str) -> None:
     with answering(lambda connection: connection.sendall(answer)) as address, pytest.raises(UnhealthyError, match=text):
         check(*address, PATIENT_S)
 

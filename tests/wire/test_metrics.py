@@ -65,22 +65,22 @@ def test_a_scrape(broker: Broker) -> None:
         for _ in range(3):
             produce(client, "t", batch(b"a", b"b"))
         fetch(client, fetch_request("t"))
-        told = scrape(broker)
-        assert told.value("shareq_build_info", version=shareq.__version__) == 1
-        assert told.value("kafka_server_broker_topic_metrics_messages_in_total", topic="t") == 6
-        size = told.value("kafka_log_log_size_bytes", topic="t", partition="0")
-        assert told.value("kafka_server_broker_topic_metrics_bytes_out_total", topic="t") == size
-        assert told.value("kafka_network_request_metrics_requests_total", request="Produce") == 3
-        seconds = told.value("kafka_network_request_metrics_total_time_seconds_sum", request="Produce")
+        reported = scrape(broker)
+        assert reported.value("shareq_build_info", version=shareq.__version__) == 1
+        assert reported.value("kafka_server_broker_topic_metrics_messages_in_total", topic="t") == 6
+        size = reported.value("kafka_log_log_size_bytes", topic="t", partition="0")
+        assert reported.value("kafka_server_broker_topic_metrics_bytes_out_total", topic="t") == size
+        assert reported.value("kafka_network_request_metrics_requests_total", request="Produce") == 3
+        seconds = reported.value("kafka_network_request_metrics_total_time_seconds_sum", request="Produce")
         assert 0 < seconds < 5
-        assert told.value(f"{LISTENER}_connection_count", listener="PLAINTEXT") == 1
-        before = told.value(f"{LISTENER}_incoming_byte_total", listener="PLAINTEXT")
-        sent = told.value(f"{LISTENER}_outgoing_byte_total", listener="PLAINTEXT")
+        assert reported.value(f"{LISTENER}_connection_count", listener="PLAINTEXT") == 1
+        before = reported.value(f"{LISTENER}_incoming_byte_total", listener="PLAINTEXT")
+        sent = reported.value(f"{LISTENER}_outgoing_byte_total", listener="PLAINTEXT")
         client.call(MetadataRequest(topics=None), 9, MetadataResponse)
-        told = scrape(broker)
-        assert 0 < told.value(f"{LISTENER}_incoming_byte_total", listener="PLAINTEXT") - before < 100
-        assert 50 < told.value(f"{LISTENER}_outgoing_byte_total", listener="PLAINTEXT") - sent < 500
-    assert told.value("shareq_uptime_seconds") > 0
+        reported = scrape(broker)
+        assert 0 < reported.value(f"{LISTENER}_incoming_byte_total", listener="PLAINTEXT") - before < 100
+        assert 50 < reported.value(f"{LISTENER}_outgoing_byte_total", listener="PLAINTEXT") - sent < 500
+    assert reported.value("shareq_uptime_seconds") > 0
 
 
 def join_classic_group(client: WireClient, group: str) -> None:
@@ -117,42 +117,42 @@ def test_groups_offsets_and_transactions() -> None:
             assert producer.commit_offsets("job", {("t", 0): 2}) == [ErrorCode.NONE]
             assert ends() is ErrorCode.NONE
         assert producer.write("t", b"open") is ErrorCode.NONE
-        told = scrape(broker)
-        while told.value("shareq_oldest_open_transaction_age_seconds") == 0:  # not yet a millisecond old
-            told = scrape(broker)
-    assert told.value(f"{GROUPS}_group_count", protocol="classic") == 2
-    assert told.value("kafka_coordinator_group_group_metadata_manager_num_groups_stable") == 1
-    assert told.value("kafka_coordinator_group_group_metadata_manager_num_groups_empty") == 1
-    assert told.value(f"{GROUPS}_consumer_group_count", state="stable") == 1
-    assert told.value(f"{GROUPS}_group_completed_rebalance_total") == 1
-    assert told.value(f"{GROUPS}_consumer_group_rebalance_total") == 1
-    members = {group: told.value("shareq_consumer_group_members", group=group) for group in ("old", "new", "job")}
+        reported = scrape(broker)
+        while reported.value("shareq_oldest_open_transaction_age_seconds") == 0:  # not yet a millisecond old
+            reported = scrape(broker)
+    assert reported.value(f"{GROUPS}_group_count", protocol="classic") == 2
+    assert reported.value("kafka_coordinator_group_group_metadata_manager_num_groups_stable") == 1
+    assert reported.value("kafka_coordinator_group_group_metadata_manager_num_groups_empty") == 1
+    assert reported.value(f"{GROUPS}_consumer_group_count", state="stable") == 1
+    assert reported.value(f"{GROUPS}_group_completed_rebalance_total") == 1
+    assert reported.value(f"{GROUPS}_consumer_group_rebalance_total") == 1
+    members = {group: reported.value("shareq_consumer_group_members", group=group) for group in ("old", "new", "job")}
     assert members == {"old": 1, "new": 1, "job": 0}
     place = {"group": "job", "topic": "t", "partition": "0"}
-    assert told.value("shareq_consumer_group_committed_offset", **place) == 2
-    end = told.value("kafka_log_log_log_end_offset", topic="t", partition="0")
+    assert reported.value("shareq_consumer_group_committed_offset", **place) == 2
+    end = reported.value("kafka_log_log_log_end_offset", topic="t", partition="0")
     assert end == 3 + 2 * 2 + 1, "markers are records, too"
-    assert told.value("shareq_consumer_group_lag", **place) == end - 2
-    assert told.value("kafka_coordinator_group_group_metadata_manager_num_offsets") == 1
-    assert told.value(f"{GROUPS}_offset_commit_total") == 3
-    assert told.value("shareq_transactional_ids", state="ongoing") == 1
-    assert told.value("shareq_oldest_open_transaction_age_seconds") < 60
-    assert told.value("shareq_transactions_ended_total", result="commit") == 1
-    assert told.value("shareq_transactions_ended_total", result="abort") == 1
-    assert told.value("kafka_cluster_partition_last_stable_offset_lag", topic="t", partition="0") == 1
-    assert told.value("kafka_server_replica_manager_partitions_with_late_transactions_count") == 0
+    assert reported.value("shareq_consumer_group_lag", **place) == end - 2
+    assert reported.value("kafka_coordinator_group_group_metadata_manager_num_offsets") == 1
+    assert reported.value(f"{GROUPS}_offset_commit_total") == 3
+    assert reported.value("shareq_transactional_ids", state="ongoing") == 1
+    assert reported.value("shareq_oldest_open_transaction_age_seconds") < 60
+    assert reported.value("shareq_transactions_ended_total", result="commit") == 1
+    assert reported.value("shareq_transactions_ended_total", result="abort") == 1
+    assert reported.value("kafka_cluster_partition_last_stable_offset_lag", topic="t", partition="0") == 1
+    assert reported.value("kafka_server_replica_manager_partitions_with_late_transactions_count") == 0
 
 
 def test_connections_come_and_go(broker: Broker) -> None:
     with WireClient(broker.address), WireClient(broker.address) as second:
         second.call(MetadataRequest(topics=None), 9, MetadataResponse)  # so that both were accepted
-        told = scrape(broker)
-        assert told.value(f"{LISTENER}_connection_count", listener="PLAINTEXT") == 2
+        reported = scrape(broker)
+        assert reported.value(f"{LISTENER}_connection_count", listener="PLAINTEXT") == 2
     while scrape(broker).value(f"{LISTENER}_connection_count", listener="PLAINTEXT"):
         pass
-    told = scrape(broker)
-    assert told.value(f"{LISTENER}_connection_creation_total", listener="PLAINTEXT") == 2
-    assert told.value("shareq_connections_refused_total", listener="PLAINTEXT") == 0
+    reported = scrape(broker)
+    assert reported.value(f"{LISTENER}_connection_creation_total", listener="PLAINTEXT") == 2
+    assert reported.value("shareq_connections_refused_total", listener="PLAINTEXT") == 0
 
 
 def test_connections_over_the_limit() -> None:
@@ -170,9 +170,9 @@ def test_a_restart_keeps_the_address_and_begins_at_zero(broker: Broker) -> None:
         produce(client, "t", batch(b"a", b"b"))
     broker.restart()
     assert broker.metrics_url == url
-    told = scrape(broker)
-    assert told.value("kafka_server_broker_topic_metrics_messages_in_total", topic="t") == 0
-    assert told.value("kafka_log_log_log_end_offset", topic="t", partition="0") == 2
+    reported = scrape(broker)
+    assert reported.value("kafka_server_broker_topic_metrics_messages_in_total", topic="t") == 0
+    assert reported.value("kafka_log_log_log_end_offset", topic="t", partition="0") == 2
 
 
 def test_content_type_health_and_other_paths(broker: Broker) -> None:
@@ -191,11 +191,11 @@ def test_without_the_option_nothing_is_served() -> None:
         assert broker.metrics_url is None
 
 
-def test_the_process_tells_of_itself() -> None:
+def test_the_process_reports_itself() -> None:
     with Broker(metrics="127.0.0.1:0") as broker:
-        told = scrape(broker)
+        reported = scrape(broker)
     for name in ("process_cpu_seconds_total", "process_resident_memory_bytes", "process_open_fds"):
-        assert told.value(name) > 0
+        assert reported.value(name) > 0
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:

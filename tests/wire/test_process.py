@@ -243,7 +243,7 @@ def test_an_address_for_one_of_several_listeners_is_refused(tmp_path: Path) -> N
     )
 
 
-def test_every_listener_tells_its_own_address(tmp_path: Path) -> None:
+def test_every_listener_reports_its_own_address(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         second = free.getsockname()[1]
     listeners = f"PLAINTEXT://127.0.0.1:0,OUTSIDE://127.0.0.1:{second}"

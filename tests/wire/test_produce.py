@@ -24,7 +24,7 @@ SERVED = HANDLERS[ApiKey.PRODUCE].served
 
 
 @pytest.mark.parametrize("version", range(SERVED.first, SERVED.last + 1))
-def test_every_version_appends_and_tells_the_offset(client: WireClient, topic: str, version: int) -> None:
+def test_every_version_appends_and_reports_the_offset(client: WireClient, topic: str, version: int) -> None:
     topic_id = create_topic(client, topic)
     for expected in (0, 2):
         request = produce_request(batch(b"a", b"b"), topic=topic, topic_id=topic_id)
@@ -156,7 +156,7 @@ def test_a_batch_over_max_message_bytes_is_refused(client: WireClient, topic: st
     assert produce(client, topic, batch(b"x" * 900)).error_code == ErrorCode.NONE
 
 
-def test_log_append_time_is_told(client: WireClient, topic: str) -> None:
+def test_log_append_time_is_reported(client: WireClient, topic: str) -> None:
     create_topic(client, topic, configs={"message.timestamp.type": "LogAppendTime"})
     assert produce(client, topic, batch(b"x")).log_append_time_ms > TIMESTAMP_MS
 

@@ -142,7 +142,7 @@ def test_the_command_in_a_refusal_makes_a_start_possible(reason: str, folders: F
             assert produce(client, topic, batch(b"afterwards")).error_code == ErrorCode.NONE
 
 
-def test_an_empty_cluster_whose_files_are_all_lost_starts_anew(tmp_path: Path, folders: Folders) -> None:
+def test_an_empty_cluster_whose_files_are_all_lost_starts_again(tmp_path: Path, folders: Folders) -> None:
     data = tmp_path / "data"
     shutil.copytree(folders.foreign, data)
     zero(data, *METADATA, "shareq.data")

@@ -38,7 +38,7 @@ class Outcome:
         """What failed, without those that failed for a subtest."""
         return {name for name in self.failed if not any(other.startswith(f"{name}/") for other in self.failed)}
 
-    def told(self, name: str) -> str:
+    def reported(self, name: str) -> str:
         """The end of what a test printed."""
         return "".join(self.output.get(name, []))[-2000:]
 
@@ -55,13 +55,13 @@ class Program:
         if left_out:
             command.append(f"-test.skip={left_out}")
         # Not a pipe: programs whose turn to be read has not come would stand still.
-        self._told = TemporaryFile("w+")  # noqa: SIM115 - closed by `kill`
+        self._reported = TemporaryFile("w+")  # noqa: SIM115 - closed by `kill`
         self._process = subprocess.Popen(
             command,
             cwd=folder,
             env={**os.environ, **environment},
             stdin=subprocess.DEVNULL,
-            stdout=self._told,
+            stdout=self._reported,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
@@ -69,15 +69,15 @@ class Program:
     def outcome(self) -> Outcome:
         """When it has ended."""
         self._process.wait(TIMEOUT_S + 30)
-        self._told.seek(0)
-        return outcome_of(self._told.readlines())
+        self._reported.seek(0)
+        return outcome_of(self._reported.readlines())
 
     def kill(self) -> None:
         """With the tests that it runs, if they have not ended."""
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
-        self._told.close()
+        self._reported.close()
 
 
 def outcome_of(lines: Sequence[str]) -> Outcome:

@@ -78,7 +78,7 @@ class Transactional:
         """One batch, as far as the client makes one of them; waits until the broker has it."""
         failures: list[object] = []
 
-        def told(error: object, message: Message) -> None:
+        def reported(error: object, message: Message) -> None:
             if error:
                 failures.append(error)
             else:
@@ -88,7 +88,7 @@ class Transactional:
                 self._sent[offset] = value
 
         for value in values:
-            self._producer.produce(self._topic, value, partition=0, on_delivery=told)
+            self._producer.produce(self._topic, value, partition=0, on_delivery=reported)
         left = self._producer.flush(30)
         assert not left, f"{left} records were not confirmed"
         assert not failures, failures

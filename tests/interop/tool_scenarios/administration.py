@@ -71,11 +71,11 @@ def _folders(lines: list[str]) -> list[str]:
 
 
 def _partitions_sorted(line: str) -> str:
-    told = json.loads(line)
-    for broker in told["brokers"]:
+    reported = json.loads(line)
+    for broker in reported["brokers"]:
         for folder in broker["logDirs"]:
             folder["partitions"].sort(key=lambda row: row["partition"])
-    return json.dumps(told, sort_keys=True)
+    return json.dumps(reported, sort_keys=True)
 
 
 def cluster(run: Session) -> None:

@@ -150,7 +150,7 @@ class JobAdministrator:
             world.seen["groups deleted" if due is NONE else "deletions of groups that were refused"] += 1
 
         if due is NONE:
-            group.somebody_left = True
+            group.member_left = True
         world.call("delete_groups", DeleteGroupsRequest([group.id]), 2, self._connection).on_complete(answered)
         group.look()
         self._perhaps_die()

@@ -46,7 +46,7 @@ def _check_groups(world: World, replayed: Sequence[ReplayedGroups]) -> None:
     for route, live, after in replayed:
         for group in world.jobs.groups:
             if group_partition_for(group.id, count) == route:
-                _check_same(f"group {group.id}", _group_told(live, group), _group_told(after, group))
+                _check_same(f"group {group.id}", _group_reported(live, group), _group_reported(after, group))
                 _check_owners(live.consumer.group(group.id))
         _check_same("offsets", sorted(live.offsets.store.all()), sorted(after.offsets.store.all()))
 
@@ -63,18 +63,18 @@ def _check_nothing_left(world: World) -> None:
                 raise InvariantBroken(f"{group_id} has {committed} in {topic}-{at}, that topic was deleted")
 
 
-def _group_told(shard: GroupCoordinatorShard, group: JobGroup) -> object:
+def _group_reported(shard: GroupCoordinatorShard, group: JobGroup) -> object:
     consumer, classic = shard.consumer.group(group.id), shard.classic.group(group.id)
-    members = None if consumer is None else _consumers_told(consumer)
+    members = None if consumer is None else _consumers_reported(consumer)
     if classic is not None:
         live = group.live()
-        members = _classic_told(classic, live if isinstance(live, ClassicGroup) else classic)
+        members = _classic_reported(classic, live if isinstance(live, ClassicGroup) else classic)
     store = shard.offsets.store
     committed = {topic: dict(partitions) for topic, partitions in store.of(group.id).items()}
     return members, committed, sorted(store.pending(group.id))
 
 
-def _consumers_told(group: ConsumerGroup) -> object:
+def _consumers_reported(group: ConsumerGroup) -> object:
     return (
         group.group_epoch,
         group.metadata_hash,
@@ -101,7 +101,7 @@ def _of(epochs: PartitionEpochs) -> set[tuple[bytes, int]]:
     return {(topic_id, partition) for topic_id, partitions in epochs.items() for partition in partitions}
 
 
-def _classic_told(group: ClassicGroup, live: ClassicGroup) -> object:
+def _classic_reported(group: ClassicGroup, live: ClassicGroup) -> object:
     """What its record tells. While members are joining, the live group is ahead of it; but one that has just come of a
     consumer group is written down as one generation further on, which nobody is in.
     """
@@ -125,11 +125,13 @@ def _check_transactions(world: World) -> None:
     for _, live, after in replayed(world, partitions, TRANSACTION_STATE, TRANSACTION_SERDE, new_shard):
         for name in world.jobs.transactional_ids:
             _check_same(
-                f"transactional id {name}", _transaction_told(live.get(name)), _transaction_told(after.get(name))
+                f"transactional id {name}",
+                _transaction_reported(live.get(name)),
+                _transaction_reported(after.get(name)),
             )
 
 
-def _transaction_told(transaction: Transaction | None) -> object:
+def _transaction_reported(transaction: Transaction | None) -> object:
     return None if transaction is None else replace(transaction, last_producer_epoch=NO_PRODUCER_EPOCH)
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 JOIN_VERSIONS: Final = (5, 7, 9, 9)
 LEADERS_COME_BACK_FROM: Final = 9  # before, nobody knows who has to notice that there are more partitions (KIP-814)
 SUBSCRIPTION: Final = (1).to_bytes(2, "big") + ConsumerProtocolSubscription([TOPIC]).encode(1)
-ANEW: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
+AGAIN: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
 
 
 class ClassicMembership:
@@ -132,8 +132,8 @@ class ClassicMembership:
         self._note(f"has {sorted(slot.index for slot in self.assigned)}", error)
         self._group.on_synced(self.generation)
         by_leader = self._group.assigned.get(self.generation, [])
-        told = [_named(said, there) for said in by_leader]
-        if self._group.protocol == "classic" and _named(self.assigned) not in told:
+        reported = [_named(said, there) for said in by_leader]
+        if self._group.protocol == "classic" and _named(self.assigned) not in reported:
             raise InvariantBroken(
                 f"{self.member_id} is assigned {self.assigned}, not what a leader of generation {self.generation} said"
             )
@@ -160,7 +160,7 @@ class ClassicMembership:
         if self.joined and self.instance_id is None:
             request = LeaveGroupRequest(self._group.id, members=[MemberIdentity(self.member_id)])
             self.forget()
-            self._group.somebody_left = True
+            self._group.member_left = True
             self._world.seen["consumers that left"] += 1
             response = yield self._world.call("leave_group", request, 5, self._connection)
             assert isinstance(response, LeaveGroupResponse)
@@ -183,7 +183,7 @@ class ClassicMembership:
             return
         self._world.seen["consumers that had to join again"] += 1
         self.joined = False
-        if error in ANEW:
+        if error in AGAIN:
             self.member_id = ""
 
     def _note(self, what: str, error: ErrorCode) -> None:

@@ -42,7 +42,7 @@ class ConsumerMembership:
         self.instance_id = instance_id
         self.member_id = group.new_member_id()
         self.epoch = JOIN
-        self._told: frozenset[Slot] | None = None
+        self._reported: frozenset[Slot] | None = None
         self._repeats = True
         self.assigned: frozenset[Slot] = frozenset()
 
@@ -79,7 +79,7 @@ class ConsumerMembership:
         request = ConsumerGroupHeartbeatRequest(group.id, self.member_id, epoch, self.instance_id)
         if full:
             request.rebalance_timeout_ms, request.subscribed_topic_names = REBALANCE_MS, [TOPIC]
-        if full or owned != self._told:
+        if full or owned != self._reported:
             request.topic_partitions = _wire(owned)
         live = group.live_consumer_group()
         is_member = live is not None and self.member_id in live.members
@@ -87,7 +87,7 @@ class ConsumerMembership:
         assert isinstance(response, ConsumerGroupHeartbeatResponse)
         error = ErrorCode(response.error_code)
         world.seen["heartbeats of consumers"] += 1
-        world.note(f"{self.member_id} at {epoch} owns {_told(owned)}: {error.name} {response.member_epoch}")
+        world.note(f"{self.member_id} at {epoch} owns {_reported(owned)}: {error.name} {response.member_epoch}")
         if self.epoch != epoch:
             return  # it has left meanwhile
         if error is not ErrorCode.NONE:
@@ -96,14 +96,14 @@ class ConsumerMembership:
         if response.member_epoch < epoch:
             raise InvariantBroken(f"{self.member_id}: member epoch {epoch} became {response.member_epoch}")
         group.on_epoch(response.member_epoch)
-        self.epoch, self._told, self._repeats = response.member_epoch, owned, False
+        self.epoch, self._reported, self._repeats = response.member_epoch, owned, False
         if response.assignment is not None:
             self.assigned = frozenset(
                 world.topics.slot(topic.topic_id, partition)
                 for topic in response.assignment.topic_partitions
                 for partition in topic.partitions
             )
-            world.note(f"{self.member_id} is assigned {_told(self.assigned)}")
+            world.note(f"{self.member_id} is assigned {_reported(self.assigned)}")
 
     def _refused(self, error: ErrorCode, *, is_member: bool) -> None:
         if error in LOG_FAILED:
@@ -125,7 +125,7 @@ class ConsumerMembership:
         epoch = LEAVE if self.instance_id is None or self._world.rng.random() < 0.3 else LEAVE_FOR_A_WHILE
         request = ConsumerGroupHeartbeatRequest(self._group.id, self.member_id, epoch, self.instance_id)
         self.give_up()
-        self._group.somebody_left = True
+        self._group.member_left = True
         self._world.seen["consumers that left"] += 1
         response = yield self._world.call("consumer_group_heartbeat", request, 1, self._connection)
         assert isinstance(response, ConsumerGroupHeartbeatResponse)
@@ -136,7 +136,7 @@ class ConsumerMembership:
         """It is out, and has nothing."""
         self.epoch = JOIN
         self.assigned = frozenset()
-        self._told = None
+        self._reported = None
 
     def forget(self) -> None:
         """It starts over, as somebody else."""
@@ -151,5 +151,5 @@ def _wire(slots: frozenset[Slot]) -> list[ConsumerGroupHeartbeatRequestTopicPart
     return [ConsumerGroupHeartbeatRequestTopicPartitions(*topic) for topic in topics.items()]
 
 
-def _told(slots: frozenset[Slot]) -> list[int]:
+def _reported(slots: frozenset[Slot]) -> list[int]:
     return sorted(slot.index for slot in slots)

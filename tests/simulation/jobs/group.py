@@ -37,7 +37,7 @@ class JobGroup:
         self.workers: list[Worker] = []
         self.assigned: dict[int, list[frozenset[Slot]]] = {}  # what the leaders of each generation said
         self._kind: type | None = None  # of the live group, when it was last looked at
-        self.somebody_left = False  # since it was seen with members
+        self.member_left = False  # since it was seen with members
         self._occupied_ms = -1
         self._epoch = 0  # generation or group epoch that somebody was told, and that stands in the log
         self._members = 0
@@ -110,7 +110,7 @@ class JobGroup:
         self._kind = type(live)
         if not live.is_empty:
             self._occupied_ms = self.world.clock.now_ms()
-            self.somebody_left = False
+            self.member_left = False
         if self.protocol == "mixed":
             return
         epoch = live.generation if isinstance(live, ClassicGroup) else live.group_epoch
@@ -118,7 +118,7 @@ class JobGroup:
             raise InvariantBroken(f"{self.id}: epoch {self._epoch} was answered, it became {epoch}")
 
     def _is_gone(self) -> None:
-        had_members_just_now = self._occupied_ms == self.world.clock.now_ms() and not self.somebody_left
+        had_members_just_now = self._occupied_ms == self.world.clock.now_ms() and not self.member_left
         if self._epoch and had_members_just_now:
             raise InvariantBroken(f"{self.id} is gone, it had members, and epoch {self._epoch} was answered")
         self.world.seen["groups that went"] += self._kind is not None

@@ -214,8 +214,8 @@ class Jobs:
                 return
         for group in self.groups:
             if not _is_shared_out(group):
-                told = [sorted(slot.index for slot in worker.membership.assigned) for worker in group.workers]
-                raise InvariantBroken(f"{group.id}: after convergence its members own {told}")
+                reported = [sorted(slot.index for slot in worker.membership.assigned) for worker in group.workers]
+                raise InvariantBroken(f"{group.id}: after convergence its members own {reported}")
 
     def _left(self) -> dict[str, list[tuple[int, int]]]:
         """By group: slots that are not consumed to their ends, and how far they are."""

@@ -20,7 +20,7 @@ NOW = 1_700_000_000_000
 JAVA = dict(line.split("\t") for line in Path(__file__).with_name("java_batches.tsv").read_text().splitlines())
 
 
-def told(offset: int, row: tuple[bytes | None, bytes | None, Sequence[tuple[str, object]], int]) -> Row:
+def reported(offset: int, row: tuple[bytes | None, bytes | None, Sequence[tuple[str, object]], int]) -> Row:
     key, value, headers, millis = row
     return {
         "key": key,
@@ -42,7 +42,7 @@ def by_java(number: int) -> Row:
     key = b"key-%d" % number if number % 3 else None
     value = b"value-%d" % number * number if number % 5 else None
     headers = [(f"h{at}", None if at == 1 else bytes([at])) for at in range(number % 4)]
-    return told(1000 + number, (key, value, headers, NOW + number * 7919 % 1000 - 500))
+    return reported(1000 + number, (key, value, headers, NOW + number * 7919 % 1000 - 500))
 
 
 @pytest.mark.parametrize("name", ["none", "gzip", "snappy", "lz4", "zstd", "transactional"])
@@ -76,7 +76,7 @@ def test_librdkafka(codec: Compression, broker: BrokerUnderTest, unique: Callabl
             value = None if number % 7 == 3 else b"value" * number
             headers: list[tuple[str, str | bytes | None]] = [("n", b"%d" % number), ("none", None)] * (number % 3)
             producer.produce(topic, value, key, headers=headers, timestamp=NOW - number)
-            rows.append(told(len(rows), (key, value, headers, NOW - number)))
+            rows.append(reported(len(rows), (key, value, headers, NOW - number)))
         assert producer.flush(20) == 0
     (log,) = (broker.data_dir / f"{topic}-0").glob("*.log")
     data = log.read_bytes()
@@ -94,7 +94,7 @@ def test_kafka_python(codec: Compression) -> None:
         key, value = b"key%d" % number if number % 2 else None, b"v" * number if number % 3 else None
         headers: list[tuple[str, bytes | None]] = [("h", b"x"), ("n", None)] * (number % 2)
         builder.append(number, NOW + number, key, value, headers)
-        rows.append(told(number, (key, value, headers, NOW + number)))
+        rows.append(reported(number, (key, value, headers, NOW + number)))
     batch = bytes(builder.build())
     assert read_header(batch).compression == codec
     assert seen(batch) == rows

@@ -29,8 +29,8 @@ def read_sink(folder: Path) -> list[Attempt]:
     """In the order in which they were written. AssertionError for a file that is not what was written."""
     attempts = []
     for path in sorted(folder.glob("*.json")):
-        told = json.loads(path.read_text())
-        rows = [Row(*row) for row in told["rows"]]
-        assert content_hash(rows) == told["hash"], f"{path} is damaged"
-        attempts.append(Attempt(told["batch"], rows))
+        reported = json.loads(path.read_text())
+        rows = [Row(*row) for row in reported["rows"]]
+        assert content_hash(rows) == reported["hash"], f"{path} is damaged"
+        attempts.append(Attempt(reported["batch"], rows))
     return attempts

@@ -17,11 +17,11 @@ from typing import Any
 PATIENCE_S = 180.0
 
 
-def tell(gate: str, step: str, **told: object) -> None:
+def show(gate: str, step: str, **reported: object) -> None:
     """Tell the harness at `gate`, "host:port", of a step, and wait. OSError when nobody is there any more."""
     host, _, port = gate.rpartition(":")
     with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
-        connection.sendall(json.dumps({"step": step, "pid": os.getpid(), **told}).encode() + b"\n")
+        connection.sendall(json.dumps({"step": step, "pid": os.getpid(), **reported}).encode() + b"\n")
         if not connection.recv(1):
             raise ConnectionResetError("the harness has gone away")
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.spark.kills.gate import tell
+from tests.spark.kills.gate import show
 from tests.spark.kills.ledger import Row, content_hash
 from tests.spark.kills.source import KillSource
 from tests.spark.support.session import open_session
@@ -74,7 +74,7 @@ def _writer(sink: Path, gate: str) -> Callable[[DataFrame, int], None]:
             file.flush()
             os.fsync(file.fileno())
         partial.rename(sink / f"{name}.json")
-        tell(gate, "sink-written", batch=batch_id)
+        show(gate, "sink-written", batch=batch_id)
 
     return write
 

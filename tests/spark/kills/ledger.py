@@ -236,9 +236,9 @@ def _lost_before_accept(events: Iterable[Event]) -> set[Place]:
 
 def _altered(seen: Witnesses) -> set[Place]:
     """A value at a place where nothing was confirmed is one whose confirmation was cut off; the sink may have it."""
-    told = [(row.place, row.value) for attempt in seen.attempts for row in attempt.rows]
-    told += [*seen.competitor.items(), *seen.unknown.items()]
-    return {place for place, value in told if seen.produced.get(place, value) != value}
+    reported = [(row.place, row.value) for attempt in seen.attempts for row in attempt.rows]
+    reported += [*seen.competitor.items(), *seen.unknown.items()]
+    return {place for place, value in reported if seen.produced.get(place, value) != value}
 
 
 def _some(items: Sequence[object]) -> str:

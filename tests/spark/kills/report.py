@@ -108,11 +108,11 @@ def _cells(outcomes: Sequence[Outcome]) -> list[str]:
     lines = [f"| killed | at | {' | '.join(HEADS)} |", "|---|---|" + "---|" * len(HEADS)]
     for victim, step in product(Victim, Step):
         cells = [Cell(victim, step, ack, competitor) for ack, competitor in COLUMNS]
-        lines.append(f"| {victim} | {step} | {' | '.join(_told(by_cell.get(cell)) for cell in cells)} |")
+        lines.append(f"| {victim} | {step} | {' | '.join(_reported(by_cell.get(cell)) for cell in cells)} |")
     return lines
 
 
-def _told(outcome: Outcome | None) -> str:
+def _reported(outcome: Outcome | None) -> str:
     if outcome is None:
         return "not run"
     if outcome.verdict is None:
@@ -126,11 +126,11 @@ def _told(outcome: Outcome | None) -> str:
 
 def remarks() -> list[str]:
     """What 'at' means where the victim has no part in the step."""
-    told: dict[tuple[Victim, str], set[Step]] = {}
+    reported: dict[tuple[Victim, str], set[Step]] = {}
     for cell in all_cells():
         if cell.remark is not None:
-            told.setdefault((cell.victim, cell.remark), set()).add(cell.step)
+            reported.setdefault((cell.victim, cell.remark), set()).add(cell.step)
     return [
         f"* {victim} at {', '.join(step for step in Step if step in steps)}: {remark}."
-        for (victim, remark), steps in told.items()
+        for (victim, remark), steps in reported.items()
     ]

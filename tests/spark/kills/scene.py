@@ -100,9 +100,9 @@ class Scene:
 
     # -- what the source's processes tell, in threads of the gate, one at a time
 
-    def _heard(self, told: Mapping[str, Any]) -> None:
-        step, pid = told["step"], told["pid"]
-        ranges = [Range(*each) for each in told.get("ranges", ())]
+    def _heard(self, reported: Mapping[str, Any]) -> None:
+        step, pid = reported["step"], reported["pid"]
+        ranges = [Range(*each) for each in reported.get("ranges", ())]
         if step == Step.READ:
             self._workers.add(pid)
         elif step != Step.SINK_WRITTEN:

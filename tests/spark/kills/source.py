@@ -22,7 +22,7 @@ from shareq.spark.offsets import SourceOffset
 from shareq.spark.options import SourceOptions
 from shareq.spark.query.driver import Driver
 from shareq.spark.reader import ShareGroupStreamReader
-from tests.spark.kills.gate import tell
+from tests.spark.kills.gate import show
 
 if TYPE_CHECKING:
     import pyarrow
@@ -61,35 +61,35 @@ class KillReader(ShareGroupStreamReader):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         before = SourceOffset.from_json(start)
-        self._tell_lost_sessions()
+        self._show_lost_sessions()
         if before.batch and before.seq > self._committed:  # Spark asks again and again while there is nothing
             self._committed = before.seq
-            tell(self._gate, "commits-written")
+            show(self._gate, "commits-written")
         if self._plant == "forgetful" and self._handed_out == 0:
             start = {**start, "b": {}, "u": {}}
         end = super().latestOffset(start, limit)
         if end != start:
-            self._tell_lost_sessions()
+            self._show_lost_sessions()
             acquired = SourceOffset.from_json(end)
             self._handed_out += 1
             if self._plant == "accept-early":
                 driver = self._running()
                 driver._accept(driver._books.log_written(acquired))
-            tell(self._gate, "acquired", ranges=_ranges(acquired))
+            show(self._gate, "acquired", ranges=_ranges(acquired))
         return end
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         if end != start:
-            tell(self._gate, "offsets-written")
+            show(self._gate, "offsets-written")
         return super().partitions(start, end)
 
     def read(self, partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
-        told = False
+        reported = False
         for batch in super().read(partition):
             yield batch
-            if not told:
-                told = True
-                tell(self._gate, "read")
+            if not reported:
+                reported = True
+                show(self._gate, "read")
 
     def _running(self) -> Driver:
         if self._driver is None:
@@ -99,23 +99,23 @@ class KillReader(ShareGroupStreamReader):
     def _listen_to(self, driver: Driver) -> None:
         acknowledge = driver._consumer.acknowledge
 
-        def told(ranges: Sequence[AckRange], kind: AcknowledgeType) -> list[tuple[AckRange, ErrorCode]]:
+        def reported(ranges: Sequence[AckRange], kind: AcknowledgeType) -> list[tuple[AckRange, ErrorCode]]:
             results = acknowledge(ranges, kind)
             if kind is AcknowledgeType.ACCEPT:
                 good = [[one.partition, one.first, one.last] for one, error in results if error == ErrorCode.NONE]
-                tell(self._gate, "accepted" if len(good) == len(results) else "confirmed", ranges=good)
+                show(self._gate, "accepted" if len(good) == len(results) else "confirmed", ranges=good)
             return results
 
-        driver._consumer.acknowledge = told  # type: ignore[method-assign]
+        driver._consumer.acknowledge = reported  # type: ignore[method-assign]
 
-    def _tell_lost_sessions(self) -> None:
+    def _show_lost_sessions(self) -> None:
         """Locks may be lost without any process being killed."""
         if self._driver is not None:
             sessions = dict(self._driver._consumer.generation)
             lost = any(sessions.get(place) != number for place, number in self._sessions.items())
             self._sessions = sessions
             if lost:
-                tell(self._gate, "lost")
+                show(self._gate, "lost")
 
 
 def _ranges(offset: SourceOffset) -> list[list[int]]:

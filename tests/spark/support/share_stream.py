@@ -169,7 +169,7 @@ def delete_records(bootstrap: str, topic: str, before: int) -> None:
     assert answer.topics[0].partitions[0].error_code == 0
 
 
-def told_by(query: StreamingQuery) -> list[dict[str, Any]]:
+def reported_by(query: StreamingQuery) -> list[dict[str, Any]]:
     """What the source said of itself in the progress events of micro-batches with rows."""
     events = [json.loads(event.json) for event in query.recentProgress]
     return [event["sources"][0]["latestOffset"] for event in events if event["numInputRows"]]

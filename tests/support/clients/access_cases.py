@@ -71,7 +71,7 @@ from tests.support.clients.access_requests import (
 from tests.support.clients.administration import RIGHT_CASES, alter_replica_log_dirs_request
 
 
-def _tells_no_transaction(response: Message) -> bool:
+def _names_no_transaction(response: Message) -> bool:
     return not response.transaction_states  # type: ignore[attr-defined]
 
 
@@ -306,7 +306,7 @@ CASES: Final = (
     ),
     Case(ApiKey.DESCRIBE_PRODUCERS, 0, producers_request, (r.READ_TOPIC,)),
     Case(ApiKey.DESCRIBE_TRANSACTIONS, 0, describe_transaction_request, (r.DESCRIBE_TRANSACTION,)),
-    Case(ApiKey.LIST_TRANSACTIONS, 2, list_transactions_request, (r.DESCRIBE_TRANSACTION,), _tells_no_transaction),
+    Case(ApiKey.LIST_TRANSACTIONS, 2, list_transactions_request, (r.DESCRIBE_TRANSACTION,), _names_no_transaction),
     Case(
         ApiKey.PRODUCE,
         9,

@@ -15,7 +15,7 @@ from tests.support.worlds.log_world import LogWorld
 COMPACTED: Final = LogSettings(segment_bytes=600, index_interval_bytes=100, compact=True, delete=False)
 
 
-class Told(NamedTuple):
+class Reported(NamedTuple):
     """A record as the cleaner looks at it."""
 
     offset: int
@@ -23,8 +23,8 @@ class Told(NamedTuple):
     has_value: bool
 
 
-def told(records: Iterable[Record]) -> list[Told]:
-    return [Told(record.offset, record.key, record.value is not None) for record in records]
+def reported(records: Iterable[Record]) -> list[Reported]:
+    return [Reported(record.offset, record.key, record.value is not None) for record in records]
 
 
 def append(

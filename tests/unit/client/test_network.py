@@ -163,15 +163,17 @@ def test_what_belongs_to_a_connection_is_sent_on_no_other(world: World) -> None:
     assert fetches(broker) == 1
 
 
-def test_who_is_waited_for_is_told_after_some_seconds_and_once(world: World, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_awaited_server_is_logged_after_some_seconds_and_once(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
     network = world.network(f"127.0.0.1:{free_port()}")
     with pytest.raises(Unreachable):
         network.request(None, FetchRequest(), timeout_ms=4000)
     assert caplog.messages == []
     with pytest.raises(Unreachable):
         network.request(None, FetchRequest())
-    (told,) = caplog.messages
-    assert re.fullmatch(r"127\.0\.0\.1:\d+ cannot be reached: Connection refused; trying again for 5\d s", told)
+    (reported,) = caplog.messages
+    assert re.fullmatch(r"127\.0\.0\.1:\d+ cannot be reached: Connection refused; trying again for 5\d s", reported)
 
 
 def test_pauses_between_tries_grow_until_the_time_is_over(world: World) -> None:
@@ -208,7 +210,7 @@ def test_an_api_that_is_not_offered_is_not_tried_again(world: World) -> None:
     assert world.clock.slept == []
 
 
-def test_a_listener_of_another_kind_is_told_by_a_hint(world: World) -> None:
+def test_a_listener_of_another_kind_is_reported_by_a_hint(world: World) -> None:
     network = world.network(world.broker(1), security_protocol="SSL")
     with pytest.raises(Unreachable, match="is it a listener of SSL or SASL_SSL"):
         network.request(None, FetchRequest())

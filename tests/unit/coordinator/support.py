@@ -10,7 +10,7 @@ from shareq.broker.log.cleaner.survivors import Rule, survivors
 from shareq.coordinator.ports import ConsumerGroupSettings, ShareGroupSettings, TopicImage
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, CoordinatorShard, RecordSerde
 from shareq.protocol.primitives import Message
-from tests.support.worlds.cleaner import Told
+from tests.support.worlds.cleaner import Reported
 
 T = TypeVar("T")
 ShardT = TypeVar("ShardT", bound=CoordinatorShard)
@@ -120,10 +120,10 @@ class Log(Generic[ShardT]):
 
     def compacted(self, rule: Rule, upto: int, tombstones_are_over: bool) -> ShardT:
         """As `loaded`, after the cleaner has judged the records below the offset `upto`; they go if it lets them go."""
-        told = [Told(offset, key, value is not None) for offset, (key, value) in enumerate(self.encoded)]
-        kept = survivors(told[:upto], rule, ends_are_over=lambda _offset: tombstones_are_over)
+        reported = [Reported(offset, key, value is not None) for offset, (key, value) in enumerate(self.encoded)]
+        kept = survivors(reported[:upto], rule, ends_are_over=lambda _offset: tombstones_are_over)
         shard = self.fresh()
-        for record in [*kept, *told[upto:]]:
+        for record in [*kept, *reported[upto:]]:
             decoded = self._serde.decode(*self.encoded[record.offset])
             assert decoded is not None
             shard.replay(decoded, record.offset)

@@ -59,7 +59,7 @@ def test_a_lost_page_may_be_followed_by_one_that_was_kept() -> None:
 
 
 def test_a_truncation_may_be_undone_page_by_page() -> None:
-    def cut_and_write_anew(fs: MemFs) -> None:
+    def cut_and_write_again(fs: MemFs) -> None:
         file = fs.open("d/f", create=True)
         file.append([b"a" * (2 * PAGE)])
         file.sync()
@@ -69,7 +69,7 @@ def test_a_truncation_may_be_undone_page_by_page() -> None:
 
     found = set()
     for seed in range(300):
-        left = content(lose_power(cut_and_write_anew, seed))
+        left = content(lose_power(cut_and_write_again, seed))
         assert left is not None
         assert left.startswith(b"a" * 10)
         found.add((left[10:11], left[PAGE : PAGE + 1]))

@@ -173,7 +173,7 @@ def test_a_background_sync_of_a_folder_covers_the_names_of_before() -> None:
     assert seen == {("a",), ("a", "b")}
 
 
-def test_only_a_power_loss_starts_the_machine_anew() -> None:
+def test_only_a_power_loss_starts_the_machine_again() -> None:
     fs, _ = disk()
     first = fs.boot_id()
     fs.crash(CrashModel.PROCESS_KILL, Random(0))

@@ -53,7 +53,7 @@ def test_the_version_is_that_of_the_module() -> None:
     assert f"kafka-go) {version}," in TEXT
 
 
-def test_what_apache_kafka_fails_is_told() -> None:
+def test_what_apache_kafka_fails_is_reported() -> None:
     assert all(f"`{name}`" in TEXT.split("## Apache Kafka")[1] for name in suite.APACHES)
 
 

@@ -35,7 +35,7 @@ def test_every_transcript_is_linked() -> None:
     assert linked == {file.stem for file in FOLDER.glob("*.txt")}
 
 
-def test_every_known_difference_is_told() -> None:
+def test_every_known_difference_is_reported() -> None:
     chapter = DOCUMENT.read_text().split("## Known differences")[1].split("\n## ")[0]
-    told = {" ".join(item.split()) for item in chapter.split("\n* ")[1:]}
-    assert told == {difference.why for difference in DIFFERENCES.values()}
+    reported = {" ".join(item.split()) for item in chapter.split("\n* ")[1:]}
+    assert reported == {difference.why for difference in DIFFERENCES.values()}

@@ -59,11 +59,11 @@ def test_nothing_is_promised_exactly_once() -> None:
 
 
 def test_all_options_are_in_the_table() -> None:
-    told = {name for row in table("Options") for name in re.findall(r"`(\w+)`", row[0])}
-    assert told | {"maxOffsetsPerTrigger"} == set(KNOWN)
+    reported = {name for row in table("Options") for name in re.findall(r"`(\w+)`", row[0])}
+    assert reported | {"maxOffsetsPerTrigger"} == set(KNOWN)
     assert "`maxOffsetsPerTrigger`" in TEXT
 
 
-def test_columns_and_counters_are_told() -> None:
+def test_columns_and_counters_are_reported() -> None:
     for name in (*KINDS, *Counters.__slots__, "lag", "locksHeld", "unconfirmed", "total"):
         assert f"`{name}`" in TEXT, name

@@ -62,7 +62,7 @@ def test_ack_cut_off_is_unknown_and_its_record_may_come_again(journals: Journals
     assert (totals.lost, totals.again_after_confirmed) == (0, 0)
 
 
-def test_delivery_after_a_confirmed_accept_is_told_whoever_gets_it(journals: Journals) -> None:
+def test_delivery_after_a_confirmed_accept_is_reported_for_every_member(journals: Journals) -> None:
     ledger = Ledger(journals.paths, rows=1)
     journals.got(0, 1, 0, ACCEPT)
     journals.acked(0, 2, 0, 0)

@@ -145,7 +145,7 @@ def test_answer_whose_outcome_is_unknown_may_have_ended_it() -> None:
     assert undelivered(story) == []
 
 
-def test_anomaly_tells_the_record_s_way_through_the_group() -> None:
+def test_anomaly_reports_the_record_s_way_through_the_group() -> None:
     story = Story()
     story.send("p", A, "a0", base=0)
     cut_off(story, "early")

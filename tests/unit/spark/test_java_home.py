@@ -61,8 +61,8 @@ def test_java_without_the_module_gets_a_shim_that_drops_only_that_argument(
     shimmed = java_home({**environment, "JAVA_HOME": str(home)})
     assert shimmed != home
     arguments = ["-cp", "a b:$HOME", f"--add-modules={MODULE}", "--add-modules=other", "it's", ""]
-    told = subprocess.run([shimmed / "bin" / "java", *arguments], check=True, capture_output=True, text=True).stdout
-    assert told.split("\n")[:-1] == [one for one in arguments if one != f"--add-modules={MODULE}"]
+    reported = subprocess.run([shimmed / "bin" / "java", *arguments], check=True, capture_output=True, text=True).stdout
+    assert reported.split("\n")[:-1] == [one for one in arguments if one != f"--add-modules={MODULE}"]
     assert java_home({**environment, "JAVA_HOME": str(home)}) == shimmed  # made once
 
 
@@ -106,7 +106,7 @@ def test_a_home_that_cannot_be_written_is_no_hindrance(tmp_path: Path, environme
 def test_help_teaches_and_an_argument_is_refused() -> None:
     """Whoever asks for help is told, and not given a folder."""
     command = [sys.executable, "-m", "shareq.spark.java_home"]
-    told = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True, timeout=60)
-    assert "export JAVA_HOME=$(python -m shareq.spark.java_home)" in told.stdout
+    reported = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True, timeout=60)
+    assert "export JAVA_HOME=$(python -m shareq.spark.java_home)" in reported.stdout
     refused = subprocess.run([*command, "17"], capture_output=True, text=True, check=False, timeout=60)
     assert (refused.returncode, refused.stdout) == (2, "")

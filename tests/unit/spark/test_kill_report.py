@@ -22,7 +22,7 @@ def test_a_cell_is_a_line() -> None:
     assert "FAILED" not in line
 
 
-def test_a_fault_is_told_with_the_records() -> None:
+def test_a_fault_is_reported_with_the_records() -> None:
     outcome = Outcome(CELL, 4.2, replace(PASSED, lost=[(1, 7)]), "went on")
     assert not outcome.passed
     assert outcome.line().endswith("FAILED: 1 lost: (1, 7)")
@@ -48,8 +48,8 @@ def test_the_table_shows_what_failed() -> None:
     assert "| cells | 2 of 96, 0 passed |" in text
 
 
-def test_the_document_tells_every_remark() -> None:
+def test_the_document_reports_every_remark() -> None:
     """What 'at' means where the victim takes no part in the step."""
-    told = remarks()
-    assert len(told) == len({cell.remark for cell in all_cells()} - {None})
-    assert [line for line in told if line not in " ".join(DOCUMENT.read_text().split())] == []
+    reported = remarks()
+    assert len(reported) == len({cell.remark for cell in all_cells()} - {None})
+    assert [line for line in reported if line not in " ".join(DOCUMENT.read_text().split())] == []

@@ -27,7 +27,7 @@ def event(
     run: str = "run-1",
     query: str = "q-1",
     name: str | None = "flights",
-    told: dict[str, object] | None = None,
+    reported: dict[str, object] | None = None,
     phases: dict[str, int] | None = None,
 ) -> str:
     """One line, as Spark writes it."""
@@ -41,12 +41,12 @@ def event(
             "batchId": batch_id,
             "numInputRows": rows,
             "durationMs": phases or {"addBatch": 300, "latestOffset": 100, "triggerExecution": 500},
-            "sources": [{"description": "Python", "latestOffset": told, "numInputRows": rows}],
+            "sources": [{"description": "Python", "latestOffset": reported, "numInputRows": rows}],
         }
     )
 
 
-def told(lag: int | None = 1000, held: int = 100, **counted: int) -> dict[str, object]:
+def reported(lag: int | None = 1000, held: int = 100, **counted: int) -> dict[str, object]:
     """What the source reports; the totals are three times what was counted."""
     counters = {name: counted.get(name, 0) for name in COUNTERS}
     total = {name: value * 3 for name, value in counters.items()}
@@ -55,9 +55,9 @@ def told(lag: int | None = 1000, held: int = 100, **counted: int) -> dict[str, o
 
 def test_events_of_a_query_over_its_runs() -> None:
     lines = [
-        event(0, 0, told=told(accepted=5)),
-        event(1, 1, told=told(lag=None, accepted=7, swallowed=2)),
-        event(1, 9, run="run-2", told=told(accepted=4)),
+        event(0, 0, reported=reported(accepted=5)),
+        event(1, 1, reported=reported(lag=None, accepted=7, swallowed=2)),
+        event(1, 9, run="run-2", reported=reported(accepted=4)),
     ]
     (query,), unreadable = read_events(lines)
     assert (query.name, query.rows, unreadable) == ("flights", 300, 0)
@@ -68,7 +68,7 @@ def test_events_of_a_query_over_its_runs() -> None:
     assert query.totals()["swallowed"] == 6
 
 
-def test_a_batch_of_which_a_killed_driver_told_nothing() -> None:
+def test_a_batch_that_a_killed_driver_did_not_report() -> None:
     """Its rows are in the sink, and not in the report."""
     (query,), _ = read_events([event(0, 0), event(1, 1), event(3, 9, run="run-2")])
     assert query.untold == 1
@@ -94,12 +94,12 @@ def test_an_event_without_a_batch_is_no_batch() -> None:
 
 def test_another_source_beside_ours_counts_its_rows_alone() -> None:
     """Its latestOffset may be anything."""
-    line = json.loads(event(0, 0, told=told(accepted=1)))
+    line = json.loads(event(0, 0, reported=reported(accepted=1)))
     line["sources"] += [{"latestOffset": 17}, {"latestOffset": {"flights": {"0": 5}}}, {"latestOffset": None}]
     (query,), unreadable = read_events([json.dumps(line)])
     assert unreadable == 0
     assert query.batches[0].counters["accepted"] == 1
-    (other,), _ = read_events([event(0, 0, told=None)])
+    (other,), _ = read_events([event(0, 0, reported=None)])
     assert other.batches[0].locks_held is None
     assert other.batches[0].counters == {}
 
@@ -136,8 +136,10 @@ class Tags(HTMLParser):
 
 
 def test_the_page_is_whole_and_asks_nothing_of_the_network() -> None:
-    lines = [event(number, number, told=told(redelivered=number, accepted=9)) for number in range(5)]
-    queries, _ = read_events([*lines, event(5, 20, run="run-2", told=told()), event(0, 3, query="q-2", name=None)])
+    lines = [event(number, number, reported=reported(redelivered=number, accepted=9)) for number in range(5)]
+    queries, _ = read_events(
+        [*lines, event(5, 20, run="run-2", reported=reported()), event(0, 3, query="q-2", name=None)]
+    )
     text = page(queries, title="a & b", marks=[Mark(START_MS + 2000, "broker <killed>")])
     tags = Tags(text)
     assert tags.outside == []
@@ -154,7 +156,7 @@ def test_the_page_is_whole_and_asks_nothing_of_the_network() -> None:
 
 def test_the_words_are_the_counters() -> None:
     """Whoever adds a counter has to say what it means."""
-    (query,), _ = read_events([event(0, 0, told=told())])
+    (query,), _ = read_events([event(0, 0, reported=reported())])
     tags = Tags(page([query], title="t"))
     for name in COUNTERS:
         if name != "acquired":
@@ -164,14 +166,14 @@ def test_the_words_are_the_counters() -> None:
 def test_numbers_that_are_no_numbers_do_not_get_into_the_picture() -> None:
     """One batch, no rows, no time: nothing divides by zero."""
     phases = {"addBatch": 0, "triggerExecution": 0}
-    (query,), _ = read_events([event(0, 0, rows=0, told=told(lag=0, held=0), phases=phases)])
+    (query,), _ = read_events([event(0, 0, rows=0, reported=reported(lag=0, held=0), phases=phases)])
     text = page([query], title="t")
     assert re.search(r'="[^"]*(nan|inf)', text) is None
     assert "no micro-batch" in page([], title="t").lower()
 
 
 def test_a_long_log_stays_a_small_page() -> None:
-    queries, _ = read_events([event(number, number * 2.0, told=told()) for number in range(20_000)])
+    queries, _ = read_events([event(number, number * 2.0, reported=reported()) for number in range(20_000)])
     text = page(queries, title="t")
     assert text.count("<tr") == MOST_ROWS + 1
     assert len(text) < 600_000
@@ -223,7 +225,7 @@ def test_the_chart_of_the_terminal() -> None:
 
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "progress.jsonl"
-    log.write_text(event(0, 0, told=told()) + "\n")
+    log.write_text(event(0, 0, reported=reported()) + "\n")
     assert main([str(log), "--mark", "2026-10-26T06:13:20Z=broker killed"]) == 0
     assert "1 queries, 1 micro-batches" in capsys.readouterr().out
     assert (tmp_path / "progress.html").read_text().startswith("<!doctype html>")
@@ -239,7 +241,7 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_write_report_answers_what_it_read(tmp_path: Path) -> None:
     log = tmp_path / "progress.jsonl"
-    log.write_text(event(0, 0, told=told()) + "\n" + event(1, 1)[:20])
+    log.write_text(event(0, 0, reported=reported()) + "\n" + event(1, 1)[:20])
     (query,) = write_report(log, tmp_path / "out.html")
     assert query.rows == 100
     assert "1 line of the log could not be read" in (tmp_path / "out.html").read_text()

@@ -117,15 +117,15 @@ def test_fetch_that_finds_nothing_does_not_end_it_alone(monkeypatch: pytest.Monk
     assert handed(operations) == 1
 
 
-def test_partition_that_cannot_be_looked_at_is_told_and_judged(
+def test_partition_that_cannot_be_looked_at_is_reported_and_judged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(drain, "PATIENCE_S", 0.01)
     operations = drained(monkeypatch, failed)
-    told = [one.value.what for one in operations if isinstance(one.value, Refused)]
+    reported = [one.value.what for one in operations if isinstance(one.value, Refused)]
     assert is_over(operations), "so that its records are judged, too"
-    assert len(told) == 1
-    assert "COORDINATOR_NOT_AVAILABLE" in told[0]
+    assert len(reported) == 1
+    assert "COORDINATOR_NOT_AVAILABLE" in reported[0]
 
 
 def test_error_is_an_answer_where_data_may_be_gone(monkeypatch: pytest.MonkeyPatch) -> None:

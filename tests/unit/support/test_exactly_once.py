@@ -186,4 +186,6 @@ def test_the_table_has_a_column_for_each_client() -> None:
     assert "| · some of the markers written | 1 | 0 |" in lines
     assert "| kills during an end | 1 | 0 |" in lines
     assert "| broker's start, median, longest | 0.20 s, 0.30 s | – |" in lines
-    assert "in 30 of 100, out 20; some of the markers written; broker 0.10 s, job back after 0.50 s" in kills[0].told()
+    assert (
+        "in 30 of 100, out 20; some of the markers written; broker 0.10 s, job back after 0.50 s" in kills[0].reported()
+    )

@@ -46,17 +46,17 @@ def test_the_same_is_not_unlike() -> None:
     assert unlike([SHOWN, NOTHING], [SHOWN, NOTHING]) == []
 
 
-def test_another_line_is_told() -> None:
+def test_another_line_is_reported() -> None:
     (problem,) = unlike([SHOWN], [Step(SHOWN.command, ("GROUP   TYPE", "packers Classic"))])
     assert "-packers Classic" in problem
     assert "+packers Share" in problem
 
 
-def test_other_commands_than_those_recorded_are_told() -> None:
+def test_other_commands_than_those_recorded_are_reported() -> None:
     assert unlike([SHOWN, NOTHING], [SHOWN])
 
 
-def test_a_known_difference_is_let_pass_and_told_when_it_is_gone() -> None:
+def test_a_known_difference_is_let_pass_and_reported_when_it_is_gone() -> None:
     ours = Step("kafka-configs.sh", ("  share.isolation.level=x",), "no streams groups")
     theirs = ("  share.isolation.level=x", "  streams.session.timeout.ms=1")
     assert unlike([ours], [Step(ours.command, theirs)]) == []

@@ -249,7 +249,7 @@ def test_connection_overrides() -> None:
         "share.coordinator.state.topic.replication.factor",
     ],
 )
-def test_a_cluster_s_replication_factor_is_told_at_the_start(name: str) -> None:
+def test_a_cluster_s_replication_factor_is_reported_at_the_start(name: str) -> None:
     """Creating a topic on first use is refused then, and no client says why."""
     warning = f"Property {name} is 3, and there is one broker: no topic can have so many replicas"
     assert BrokerConfig.load({name: "3"}).warnings == (warning,)

@@ -59,7 +59,7 @@ def test_an_option_wins_over_the_file() -> None:
         ({"authorizer.class.name": "com.example.Authorizer"}, "authorizer.class.name"),
     ],
 )
-def test_what_cannot_be_used_stops_the_start_and_tells_no_secret(change: dict[str, str], name: str) -> None:
+def test_what_cannot_be_used_stops_the_start_and_reports_no_secret(change: dict[str, str], name: str) -> None:
     with pytest.raises(ConfigError) as failure:
         BrokerConfig.load({**sasl_properties(), **change})
     assert name in str(failure.value)
@@ -132,7 +132,7 @@ def test_add_scram(tmp_path: object) -> None:
         "SCRAM-SHA-256=[name=a,password-env=MISSING]",
     ],
 )
-def test_an_add_scram_that_cannot_be_used_tells_no_secret(text: str) -> None:
+def test_an_add_scram_that_cannot_be_used_reports_no_secret(text: str) -> None:
     with pytest.raises(ValueError, match="must ") as failure:
         parse_add_scram(text, {})
     assert "hunter2" not in str(failure.value)

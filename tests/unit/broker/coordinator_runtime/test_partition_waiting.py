@@ -128,7 +128,7 @@ def test_a_marker_that_is_refused_ends_nothing() -> None:
     assert (rig.answers, rig.partition.waiting) == (["offsets"], 0)
 
 
-def test_a_marker_that_is_lost_is_told_so() -> None:
+def test_a_marker_that_is_lost_is_reported_so() -> None:
     rig = Rig()
     ended = rig.partition.end_transaction(marker())
     rig.log.lose()

@@ -124,7 +124,7 @@ def test_a_member_that_the_group_has_no_room_for_stays_out(caplog: pytest.LogCap
     shard.check_start(caplog)
 
 
-def test_a_member_that_says_too_much_anew_is_what_it_was() -> None:
+def test_a_member_that_sends_too_much_again_is_what_it_was() -> None:
     shard = Shard(SMALL)
     member = shard.classic[1]
     member.send_join(protocols={"range": bytes(3_900)})

@@ -276,7 +276,7 @@ def longest_session_ms(world: BrokerWorld) -> int:
     return max((member.session_timeout_ms for group in groups for member in group.members.values()), default=0)
 
 
-def begin_anew(world: BrokerWorld) -> None:
+def begin_again(world: BrokerWorld) -> None:
     """After all members fell silent: each group can be deleted, and used as any kind."""
     world.clock.advance(400_000 + longest_session_ms(world))
     answer = world.connect().call(DeleteGroupsRequest([*GROUPS, "simple", "x"]), 2, DeleteGroupsResponse)
@@ -306,7 +306,7 @@ def test_any_log_loads_and_everybody_works_on(seed: int) -> None:
         world.restart()
         work_on(world)
         world.restart()
-        begin_anew(world)
+        begin_again(world)
         world.restart()
 
 
@@ -338,7 +338,7 @@ def test_files_that_are_damaged_load_and_everybody_works_on(seed: int) -> None:
         else:
             world.crash()
         work_on(world)
-        begin_anew(world)
+        begin_again(world)
 
 
 def test_the_sound_log_loads_without_a_word(caplog: pytest.LogCaptureFixture) -> None:

@@ -310,9 +310,7 @@ def test_a_newer_format_is_refused_in_a_sentence(tmp_path: Path) -> None:
         lambda base: (base / "meta.properties").write_text("version=1"),
     ],
 )
-def test_a_folder_of_somebody_elses_is_refused_before_a_byte_changes(
-    tmp_path: Path, make: Callable[[Path], object]
-) -> None:
+def test_a_foreign_folder_is_refused_before_a_byte_changes(tmp_path: Path, make: Callable[[Path], object]) -> None:
     base = tmp_path / "data"
     base.mkdir()
     make(base)

@@ -255,7 +255,7 @@ def test_the_reserve_is_taken_again_when_there_is_room(world: BrokerWorld) -> No
     assert error_of_produce(work.client) is NONE
 
 
-def test_a_quota_that_the_system_does_not_tell_of_is_asked_again_each_second(
+def test_a_quota_that_the_system_does_not_report_is_asked_for_again_each_second(
     world: BrokerWorld, caplog: pytest.LogCaptureFixture
 ) -> None:
     world.create_topic("t")

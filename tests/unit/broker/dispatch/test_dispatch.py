@@ -179,7 +179,7 @@ def test_the_answer_to_our_own_fault_can_be_written_in_every_version(key: ApiKey
             assert route.frame(route.failed(request, ErrorCode.UNKNOWN_SERVER_ERROR), 1)
 
 
-def test_a_fetch_before_v7_is_told_of_a_fault_by_partition() -> None:
+def test_a_fetch_before_v7_gets_a_fault_by_partition() -> None:
     response = Route(ApiKey.FETCH, 4, Requests()).failed
     assert response is not None
     answer = response(fetch_request("t"), ErrorCode.UNKNOWN_SERVER_ERROR)

@@ -131,14 +131,14 @@ def test_a_stop_answers_who_waits() -> None:
     assert len(only_partition(consumer.receive(FetchResponse)).records or b"") == 0
 
 
-def test_a_topic_that_is_deleted_is_told_at_once() -> None:
+def test_a_topic_that_is_deleted_is_reported_at_once() -> None:
     world, consumer, _ = waiting_world(max_wait_ms=500)
     world.services.metadata.delete_topics(["t"])
     part = only_partition(consumer.receive(FetchResponse))
     assert part.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_a_consumer_whose_next_record_is_deleted_is_told_at_once() -> None:
+def test_a_consumer_whose_next_record_is_deleted_is_reported_at_once() -> None:
     """It waits for the end of a transaction, and what that has written is deleted (KIP-107, KIP-98)."""
     world = BrokerWorld()
     world.create_topic("t")

@@ -89,7 +89,7 @@ def test_an_incremental_fetch_reads_all_and_answers_only_news() -> None:
     assert keys(answered(opened(sessions, session_id, 2), a_0=Data(), b_0=Data(high_watermark=11))) == [("c", 0)]
 
 
-def test_an_error_is_told_every_time_and_its_end_too() -> None:
+def test_an_error_is_reported_every_time_and_its_end_too() -> None:
     sessions = FetchSessions(10, ids())
     session_id = session_of(sessions, part())
     broken = Data(error_code=1, high_watermark=-1, log_start_offset=0)

@@ -101,7 +101,7 @@ def test_what_the_log_does_not_have(offset: int) -> None:
     assert read.is_enough(rig.limits)
 
 
-def test_partitions_that_cannot_be_read_are_told_beside_the_others() -> None:
+def test_partitions_that_cannot_be_read_are_reported_beside_the_others() -> None:
     rig = Rig()
     rig.log("t", 0).fill(b"0")
     rig.log("u", 0).fill(b"0")

@@ -116,7 +116,7 @@ def aborted_in(data: PartitionData) -> list[tuple[int, int]] | None:
 
 
 @pytest.mark.parametrize("version", range(SERVED.first, 13))
-def test_fetch_tells_which_transactions_were_aborted(version: int) -> None:
+def test_fetch_reports_which_transactions_were_aborted(version: int) -> None:
     topic = Topic()
     interleaved(topic)
     client = topic.world.connect()
@@ -128,7 +128,7 @@ def test_fetch_tells_which_transactions_were_aborted(version: int) -> None:
     assert (aborted_in(plain), plain.last_stable_offset) == (None, 9)
 
 
-def test_fetch_tells_of_the_part_that_was_read_only() -> None:
+def test_fetch_reports_the_part_that_was_read_only() -> None:
     topic = Topic()
     for producer in (1, 2, 3):
         topic.add(b"x" * 100, producer=producer)
@@ -188,7 +188,7 @@ def test_list_offsets_knows_no_offset_from_the_last_stable_one_on() -> None:
 # -- share groups: which records
 
 
-def test_a_share_group_reads_uncommitted_unless_it_is_told_otherwise() -> None:
+def test_a_share_group_reads_uncommitted_unless_configured_otherwise() -> None:
     """M-069: all transactional records are delivered, those of aborted and of open transactions, too."""
     topic = Topic()
     configure(topic.world, share_isolation_level="read_uncommitted")

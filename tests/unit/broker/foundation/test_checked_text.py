@@ -26,7 +26,7 @@ def test_a_content_comes_back_and_no_changed_byte_of_it_does(word: bytes) -> Non
         assert not is_believed(changed, word)
 
 
-def test_a_text_without_such_a_line_is_told_from_a_damaged_one() -> None:
+def test_a_text_without_such_a_line_is_no_damaged_one() -> None:
     assert content_of(CONTENT) is None
     assert content_of(b"") is None
     with pytest.raises(ValueError, match="checksum"):

@@ -220,7 +220,7 @@ def test_what_one_call_syncs_is_synced_at_once(
         file.close()
 
 
-def test_a_sync_ends_with_its_last_file_and_tells_which_failed(
+def test_a_sync_ends_with_its_last_file_and_reports_which_failed(
     fs: OsFs, hand_back: HandBack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go_on = threading.Event()
@@ -271,7 +271,7 @@ def test_closing_waits_for_every_sync(
     assert (closing.is_alive(), len(synced), len(hand_back.calls)) == (False, 12, 1)
 
 
-def test_a_failed_background_sync_is_told(
+def test_a_failed_background_sync_is_reported(
     fs: OsFs, hand_back: HandBack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def failing_sync(_fd: int) -> None:

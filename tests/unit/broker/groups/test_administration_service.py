@@ -61,7 +61,7 @@ def test_groups_of_all_partitions_are_listed_by_state_and_type() -> None:
     assert len(rig.admin.list_groups((), ("share",)).value.groups) == 4
 
 
-def test_a_partition_that_fails_is_told_beside_the_groups_of_the_others() -> None:
+def test_a_partition_that_fails_is_reported_beside_the_groups_of_the_others() -> None:
     rig = Rig(group=False)
     for group in ("g0", "g1", "g2", "g3"):
         rig.join(group=group)
@@ -152,7 +152,7 @@ def test_start_offsets_and_lags() -> None:
     }
 
 
-def test_offsets_that_cannot_be_told() -> None:
+def test_offsets_that_cannot_be_returned() -> None:
     rig = Rig(group=False)
     rig.states.errors["read_summary"] = ErrorCode.NOT_COORDINATOR
     assert rig.admin.describe_offsets("g", {"t": [0]}).value == {("t", 0): ShareOffset()}
@@ -178,7 +178,7 @@ def test_the_topics_that_a_group_has_states_of() -> None:
 # -- alter offsets
 
 
-def test_offsets_are_altered_and_what_cannot_be_is_told_row_by_row() -> None:
+def test_offsets_are_altered_and_what_cannot_be_is_reported_row_by_row() -> None:
     rig = Rig()
     pending = rig.admin.alter_offsets("g", {"t": {0: 5, 1: -2, 2: 5}, "nowhere": {0: 5}, "u": {0: -1}})
     rig.ports.logs.flush()
@@ -236,7 +236,7 @@ def test_a_group_with_members_is_not_altered() -> None:
 
 
 @pytest.mark.parametrize("has_state", [False, True])
-def test_a_state_that_cannot_be_initialized_is_told_and_asked_for_again_later_if_there_is_none(has_state: bool) -> None:
+def test_a_state_that_cannot_be_initialized_is_reported_and_asked_for_again_if_missing(has_state: bool) -> None:
     rig = Rig(group=has_state)
     rig.states.errors["initialize"] = ErrorCode.COORDINATOR_NOT_AVAILABLE
     pending = rig.admin.alter_offsets("g", {"t": {0: 5}})
@@ -287,7 +287,7 @@ def test_whole_topics_are_forgotten() -> None:
     assert (rig.initialized(), set(answer.refused) <= {"u"}) == ({}, True)
 
 
-def test_states_that_cannot_be_deleted_are_told_and_kept_in_mind() -> None:
+def test_states_that_cannot_be_deleted_are_reported_and_kept_in_mind() -> None:
     rig = Rig()
     rig.states.errors["delete"] = ErrorCode.COORDINATOR_NOT_AVAILABLE
     pending = rig.admin.delete_offsets("g", ["t"])
@@ -363,7 +363,7 @@ def test_what_an_alteration_could_not_initialize_is_asked_for_by_heartbeats_afte
     assert [call[:2] for call in rig.states.calls] == [("initialize_once", rig.key(0, "u"))]
 
 
-def test_topics_that_have_no_states_are_told_with_the_reason() -> None:
+def test_topics_that_have_no_states_are_reported_with_the_reason() -> None:
     rig, absent = Rig(), ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The topic does not exist.")
     pending = rig.admin.delete_offsets("g", ["t", "nowhere"])
     rig.ports.logs.flush()

@@ -72,7 +72,7 @@ def test_a_refused_join_can_be_written_in_every_version(version: int) -> None:
 
 
 @pytest.mark.parametrize(("join", "sync"), [(5, 3), (8, 4), (9, 5)])
-def test_a_static_member_starts_anew(join: int, sync: int) -> None:
+def test_a_static_member_starts_again(join: int, sync: int) -> None:
     world = BrokerWorld()
     one, two = (ClassicClient(world, instance=name, join=join, sync=sync) for name in "ij")
     form([one, two])
@@ -321,7 +321,7 @@ def test_when_the_assignment_cannot_be_written_everybody_looks_for_the_coordinat
     assert leader.heartbeat() is ErrorCode.NONE
 
 
-def test_when_the_log_fails_whoever_waits_is_answered() -> None:
+def test_when_the_log_fails_waiting_members_are_answered() -> None:
     """The group is as it was written; members join again, or are unknown and start over."""
     world = BrokerWorld()
     one, two = ClassicClient(world), ClassicClient(world, instance="i")
@@ -369,8 +369,8 @@ def test_a_group_leaves_one_record_for_each_generation() -> None:
     values = [
         record.value for record in records(world, "__consumer_offsets", group_partition_for("g", 50), GROUP_SERDE)
     ]
-    told = [(v.generation, len(v.members)) if isinstance(v, GroupMetadataValue) else None for v in values]
-    assert told == [(0, 0), (1, 1), (2, 0), None]
+    reported = [(v.generation, len(v.members)) if isinstance(v, GroupMetadataValue) else None for v in values]
+    assert reported == [(0, 0), (1, 1), (2, 0), None]
 
 
 # -- configuration

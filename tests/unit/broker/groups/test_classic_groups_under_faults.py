@@ -24,7 +24,7 @@ STEPS: Final = 600
 LONGEST_WAIT_MS: Final = 300_000 + 60_000
 """A new member's patience, and a rebalance."""
 
-START_ANEW: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
+START_AGAIN: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
 
 
 class Runner:
@@ -81,7 +81,7 @@ class Runner:
             error = ErrorCode(client.connection.receive(HeartbeatResponse).error_code)
         if error is ErrorCode.NONE or error is ErrorCode.MEMBER_ID_REQUIRED:
             return
-        if error in START_ANEW:
+        if error in START_AGAIN:
             client.member_id = ""
         client.generation = -1
 

@@ -167,7 +167,7 @@ def test_unknown_topic_ids_of_a_fetch_come_last() -> None:
     assert (error, list(rows.items())) == (NONE, [(T0, Row(5)), (("nowhere", 0), gone), (("nowhere", 1), gone)])
 
 
-def test_offsets_of_a_topic_that_is_gone_have_no_id_to_be_told_by() -> None:
+def test_offsets_of_a_deleted_topic_have_no_topic_id() -> None:
     """Version 10 leaves them out, earlier ones name them; here the topic goes behind the coordinator's back."""
     offsets = Offsets()
     offsets.committed({T0: 5, U0: 6})

@@ -213,7 +213,7 @@ def test_altering_makes_no_group_beyond_the_limit_of_the_broker() -> None:
     admin.altered({"t": {0: 5}}, "k")
 
 
-def test_what_cannot_be_altered_is_told_partition_by_partition() -> None:
+def test_what_cannot_be_altered_is_reported_partition_by_partition() -> None:
     admin = Admin()
     answer = admin.alter({"t": {0: 3, 1: -2, 2: 0, -1: 0}, "u": {0: 0}})
     assert errors_of(answer) == {
@@ -384,7 +384,7 @@ def test_deleted_offsets_are_gone_for_good() -> None:
     assert [row[0] for row in admin.listed()] == ["g"]
 
 
-def test_a_member_that_joins_after_the_deletion_begins_anew() -> None:
+def test_a_member_that_joins_after_the_deletion_begins_again() -> None:
     admin = Admin()
     admin.altered({"t": {0: 3, 1: 3}})
     assert admin.fetch(2) == [(3, 4)]
@@ -419,7 +419,7 @@ def test_deleting_groups(version: int) -> None:
     assert admin.describe("g", {"t": [0]}) == {("t", 0): (-1, -1)}
 
 
-def test_a_group_that_is_deleted_and_joined_begins_anew() -> None:
+def test_a_group_that_is_deleted_and_joined_begins_again() -> None:
     admin = Admin()
     admin.heartbeat(0, "t")
     admin.heartbeat(-1)
@@ -437,7 +437,7 @@ def test_a_group_that_is_deleted_and_joined_begins_anew() -> None:
 
 
 @pytest.mark.parametrize("topic", ["__consumer_offsets", "__share_group_state"])
-def test_a_failed_write_is_told_and_nothing_has_changed(topic: str) -> None:
+def test_a_failed_write_is_reported_and_nothing_has_changed(topic: str) -> None:
     admin = Admin()
     admin.altered({"t": {0: 3, 1: 3}})
 

@@ -99,7 +99,7 @@ def test_clients_of_any_version_go_on_in_a_consumer_group_and_are_a_classic_grou
     assert describe_classic(world).group_state == "Empty"
 
 
-def test_members_that_wait_are_told_to_join_again() -> None:
+def test_members_that_wait_have_to_join_again() -> None:
     world = BrokerWorld()
     world.create_topic(TOPIC, 4)
     one, two = ClassicClient(world), ClassicClient(world)

@@ -28,8 +28,8 @@ from tests.unit.coordinator.group.migration.world import assignment, subscriptio
 
 GROUP, TOPIC, PARTITIONS = "g", "t", 6
 STEPS: Final = 500
-START_ANEW: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
-LOST: Final = (*START_ANEW, ErrorCode.ILLEGAL_GENERATION)
+START_AGAIN: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
+LOST: Final = (*START_AGAIN, ErrorCode.ILLEGAL_GENERATION)
 
 
 class Old:
@@ -85,7 +85,7 @@ class Old:
         self.next = "join"
         if error in LOST:
             self.owned = set()
-        if error in START_ANEW:
+        if error in START_AGAIN:
             client.member_id = ""
 
     def reconnect(self) -> None:

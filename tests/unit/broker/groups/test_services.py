@@ -106,7 +106,7 @@ def test_who_waits_is_refused_with_its_id_when_the_broker_stops() -> None:
     assert (new.value.error_code, new.value.member_id) == (LOST, "")
 
 
-def test_a_rebalance_that_is_lost_is_told() -> None:
+def test_a_rebalance_that_is_lost_is_reported() -> None:
     rig = GroupRig(OFFSETS)
     pending = join(rig)
     rig.ports.clock.advance(3_000)

@@ -179,7 +179,7 @@ def test_every_member_converges_by_its_own_heartbeats() -> None:
     assert sorted(held) == [[0], [1], [2]]
 
 
-def test_an_assignment_whose_answer_was_lost_is_told_again() -> None:
+def test_an_assignment_whose_answer_was_lost_is_reported_again() -> None:
     """KIP-932: until the member has acknowledged it by its epoch."""
     world = BrokerWorld()
     world.create_topic("t", 2)

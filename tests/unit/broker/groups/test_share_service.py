@@ -94,7 +94,7 @@ def test_a_first_phase_that_cannot_be_written_initializes_nothing() -> None:
     assert (rig.states.calls, rig.shard().share.count()) == ([], 0)
 
 
-def test_a_second_phase_that_cannot_be_written_is_told_and_made_up_for_by_the_next_heartbeat() -> None:
+def test_a_second_phase_that_cannot_be_written_is_reported_and_made_up_for_by_the_next_heartbeat() -> None:
     rig = GroupRig(OFFSETS, STATES)
     rig.states.holds = True
     pending = beat(rig, "m", 0, "t")
@@ -232,7 +232,7 @@ def test_the_session_of_a_member_runs_on_monotonic_time() -> None:
 # -- describing
 
 
-def test_a_group_is_described_when_what_is_told_is_durable() -> None:
+def test_a_group_is_described_when_what_is_reported_is_durable() -> None:
     rig = GroupRig()
     described = rig.service.share.describe("g").value
     assert (described.error_code, described.error_message) == (ErrorCode.GROUP_ID_NOT_FOUND, "Group g not found.")

@@ -63,7 +63,7 @@ def test_an_answer_names_a_bounded_number_of_records() -> None:
     assert len(compacted.record_errors(batch, NOW)) == MOST_RECORD_ERRORS
 
 
-def test_a_reason_tells_the_timestamp() -> None:
+def test_a_reason_reports_the_timestamp() -> None:
     batch = raw_batch(raw_record(time_delta=5), timestamp_ms=NOW)
     (error,) = rules(message_timestamp_after_max_ms=1).record_errors(batch, NOW)
     assert error.record == 0

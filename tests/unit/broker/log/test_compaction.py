@@ -69,7 +69,7 @@ def test_share_state_stays_small_whatever_is_acknowledged() -> None:
     assert left.isdisjoint(storm.settled)
 
 
-def test_groups_stay_small_whoever_comes_and_goes() -> None:
+def test_groups_stay_small_though_members_come_and_go() -> None:
     """Epochs, members and assignments of 400 members that join and leave: never more than 4 segments."""
     world = BrokerWorld({"offsets.topic.num.partitions": "1", "offsets.topic.segment.bytes": str(32 * KIB)})
     world.create_topic("t", 8)

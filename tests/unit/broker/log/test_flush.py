@@ -28,12 +28,12 @@ def fail(world: LogWorld, *kinds: str, path: str = "") -> None:
 def test_a_failed_write_takes_its_appends_back_and_nothing_else() -> None:
     world = LogWorld()
     world.produce(b"kept")
-    told: list[ErrorCode] = []
+    reported: list[ErrorCode] = []
     fail(world, "write")
-    assert world.append(batch_of(b"lost"), told.append) == AppendInfo(1, 1, -1, 0, False)
-    assert world.append(batch_of(b"lost too"), told.append) == AppendInfo(2, 2, -1, 0, False)
+    assert world.append(batch_of(b"lost"), reported.append) == AppendInfo(1, 1, -1, 0, False)
+    assert world.append(batch_of(b"lost too"), reported.append) == AppendInfo(2, 2, -1, 0, False)
     world.tick()
-    assert told == [ErrorCode.KAFKA_STORAGE_ERROR] * 2
+    assert reported == [ErrorCode.KAFKA_STORAGE_ERROR] * 2
     assert (world.log.log_end_offset, world.log.high_watermark) == (1, 1)
     assert len(world.fs.content(LOG_FILE)) == len(batch_of(b"kept"))  # what was torn is cut off
     world.fs.fail = None
@@ -71,13 +71,13 @@ def test_a_full_disk_fails_requests_and_the_broker_stays_up() -> None:
     world = LogWorld()
     world.produce(b"kept")
     world.fs.space_left = SIZE + 30
-    told: list[ErrorCode] = []
-    world.append(batch_of(b"1"), told.append)
+    reported: list[ErrorCode] = []
+    world.append(batch_of(b"1"), reported.append)
     world.tick()
     for _ in range(3):
-        world.append(batch_of(b"2"), told.append)
+        world.append(batch_of(b"2"), reported.append)
         world.tick()
-    assert told == [ErrorCode.NONE] + [ErrorCode.KAFKA_STORAGE_ERROR] * 3
+    assert reported == [ErrorCode.NONE] + [ErrorCode.KAFKA_STORAGE_ERROR] * 3
     assert values_of(read_all(world.log)) == [b"kept", b"1"]
     world.fs.space_left = None
     assert world.produce(b"3").base_offset == 2
@@ -85,14 +85,14 @@ def test_a_full_disk_fails_requests_and_the_broker_stays_up() -> None:
 
 def test_a_full_disk_at_the_first_append() -> None:
     world = LogWorld()
-    told: list[ErrorCode] = []
+    reported: list[ErrorCode] = []
     for step in range(8):
         fail(world, *("mkdir", "create", "write", "rename")[: step % 5])
-        world.append(batch_of(b"x"), told.append)
+        world.append(batch_of(b"x"), reported.append)
         world.tick()
     world.fs.fail = None
-    written = told.count(ErrorCode.NONE)
-    assert told.count(ErrorCode.KAFKA_STORAGE_ERROR) == len(told) - written
+    written = reported.count(ErrorCode.NONE)
+    assert reported.count(ErrorCode.KAFKA_STORAGE_ERROR) == len(reported) - written
     assert world.log.log_end_offset == written
     assert world.produce(b"y").base_offset == written
     world.restart()
@@ -122,10 +122,10 @@ def test_a_failed_write_takes_back_what_producers_did() -> None:
 def test_a_failed_write_while_rolling_within_a_tick() -> None:
     """What was written into the old segment counts; the append that had to roll is refused at once."""
     world = LogWorld(LogSettings(segment_bytes=2 * SIZE))
-    told: list[tuple[int, ErrorCode]] = []
+    reported: list[tuple[int, ErrorCode]] = []
 
     def append(at: int) -> AppendInfo | ErrorCode:
-        return world.append(batch_of(b"%d" % at), lambda error: told.append((at, error)))
+        return world.append(batch_of(b"%d" % at), lambda error: reported.append((at, error)))
 
     world.produce(b"x")
     fail(world, "write")
@@ -136,7 +136,7 @@ def test_a_failed_write_while_rolling_within_a_tick() -> None:
     for at in (2, 3, 4):
         assert isinstance(append(at), AppendInfo)
     world.tick()
-    assert sorted(told) == [
+    assert sorted(reported) == [
         (0, ErrorCode.KAFKA_STORAGE_ERROR),
         (2, ErrorCode.NONE),
         (3, ErrorCode.NONE),
@@ -149,11 +149,11 @@ def test_a_write_that_cannot_be_removed_takes_the_log_offline(caplog: pytest.Log
     world = LogWorld()
     world.produce(b"kept")
     fail(world, "write", "truncate", path="orders-0")
-    told: list[ErrorCode] = []
-    world.append(batch_of(b"lost"), told.append)
+    reported: list[ErrorCode] = []
+    world.append(batch_of(b"lost"), reported.append)
     world.tick()
     world.fs.fail = None
-    assert told == [ErrorCode.KAFKA_STORAGE_ERROR]
+    assert reported == [ErrorCode.KAFKA_STORAGE_ERROR]
     assert world.append(batch_of(b"x")) is ErrorCode.KAFKA_STORAGE_ERROR
     assert world.log.read(0, 100, upto=1) is ErrorCode.KAFKA_STORAGE_ERROR
     assert world.delete_records(1) is ErrorCode.KAFKA_STORAGE_ERROR
@@ -177,12 +177,12 @@ def syncs(world: LogWorld) -> int:
 def test_without_flushing_every_message_only_new_names_are_synced() -> None:
     """With settings as they come, a power loss used to leave a folder with an empty `partition.metadata`."""
     world = LogWorld()
-    told: list[ErrorCode] = []
-    world.append(batch_of(b"x"), told.append)
+    reported: list[ErrorCode] = []
+    world.append(batch_of(b"x"), reported.append)
     world.clock.run_tick()
-    assert told == []
+    assert reported == []
     world.tick()
-    assert told == [ErrorCode.NONE]
+    assert reported == [ErrorCode.NONE]
     synced = [path for kind, path in world.fs.history if kind in ("sync", "sync_dir")]
     folder = f"{DATA}/{TOPIC}-0"
     files = [f"{folder}/partition.metadata", f"{folder}/leader-epoch-checkpoint", f"{DATA}/log-manifest"]
@@ -197,10 +197,10 @@ def test_what_was_refused_because_names_could_not_be_synced_is_not_back_at_the_n
     world = LogWorld()
     planned = OSError("planned")
     world.fs.fail = lambda kind, path: planned if kind == "sync" and path.endswith("partition.metadata") else None
-    told: list[ErrorCode] = []
-    world.append(batch_of(b"x"), told.append)
+    reported: list[ErrorCode] = []
+    world.append(batch_of(b"x"), reported.append)
     world.tick()
-    assert told == [ErrorCode.KAFKA_STORAGE_ERROR]
+    assert reported == [ErrorCode.KAFKA_STORAGE_ERROR]
     world.fs.fail = None
     world.restart(clean=False)
     assert world.log.log_end_offset == 0
@@ -210,13 +210,13 @@ def test_what_was_refused_because_names_could_not_be_synced_is_not_back_at_the_n
 
 def test_an_append_counts_only_after_its_sync() -> None:
     world = LogWorld(flush_every_message=True)
-    told: list[ErrorCode] = []
-    world.append(batch_of(b"x"), told.append)
+    reported: list[ErrorCode] = []
+    world.append(batch_of(b"x"), reported.append)
     world.clock.run_tick()
-    assert (world.log.high_watermark, told, syncs(world)) == (0, [], 0)
+    assert (world.log.high_watermark, reported, syncs(world)) == (0, [], 0)
     assert world.log.read(0, 100, upto=1) == (b"", ())
     world.clock.run_tick()
-    assert (world.log.high_watermark, told, syncs(world)) == (1, [ErrorCode.NONE], 1)
+    assert (world.log.high_watermark, reported, syncs(world)) == (1, [ErrorCode.NONE], 1)
 
 
 def test_what_is_written_during_a_sync_shares_the_next_one() -> None:
@@ -224,77 +224,77 @@ def test_what_is_written_during_a_sync_shares_the_next_one() -> None:
     world = LogWorld(flush_every_message=True)
     world.produce(b"first")
     before = syncs(world)
-    told: list[int] = []
+    reported: list[int] = []
     held: list[Callable[[], None]] = []
     world.fs.held_syncs = held
     for at in range(5):
-        world.append(batch_of(b"%d" % at), lambda _error, at=at: told.append(at))  # type: ignore[misc]
+        world.append(batch_of(b"%d" % at), lambda _error, at=at: reported.append(at))  # type: ignore[misc]
         world.tick()
     assert len(held) == 1
     held.pop()()
-    assert (told, len(held)) == ([0], 1)
+    assert (reported, len(held)) == ([0], 1)
     held.pop()()
-    assert told == [0, 1, 2, 3, 4]
+    assert reported == [0, 1, 2, 3, 4]
     assert syncs(world) == before + 2
 
 
 def test_flush_messages_of_a_topic() -> None:
     world = LogWorld(LogSettings(flush_messages=3))
     world.produce(b"first")
-    told: list[ErrorCode] = []
+    reported: list[ErrorCode] = []
     for _ in range(2):
-        world.append(batch_of(b"x"), told.append)
+        world.append(batch_of(b"x"), reported.append)
         world.clock.run_tick()
-    assert (len(told), syncs(world)) == (2, 1)
-    world.append(batch_of(b"x"), told.append)
+    assert (len(reported), syncs(world)) == (2, 1)
+    world.append(batch_of(b"x"), reported.append)
     world.clock.run_tick()
-    assert len(told) == 2
+    assert len(reported) == 2
     world.tick()
-    assert (len(told), syncs(world)) == (3, 2)
+    assert (len(reported), syncs(world)) == (3, 2)
 
 
-def test_appends_are_told_in_order_even_when_only_some_of_them_wait_for_a_sync() -> None:
+def test_appends_are_notified_in_order_even_when_only_some_of_them_wait_for_a_sync() -> None:
     world = LogWorld(LogSettings(flush_messages=2))
     world.produce(b"first")
-    told: list[int] = []
+    reported: list[int] = []
     held: list[Callable[[], None]] = []
     world.fs.held_syncs = held
 
     def append(at: int) -> None:
-        world.append(batch_of(b"x"), lambda _error: told.append(at))
+        world.append(batch_of(b"x"), lambda _error: reported.append(at))
         world.tick()
 
     for at in range(3):
         append(at)
-    assert told == [0]  # 1 is being synced, 2 waits for the next sync
+    assert reported == [0]  # 1 is being synced, 2 waits for the next sync
     held.pop()()
     append(3)  # the first since that sync: by itself it need not wait
-    assert told == [0, 1]
+    assert reported == [0, 1]
     while held:
         held.pop()()
-    assert told == [0, 1, 2, 3]
+    assert reported == [0, 1, 2, 3]
 
 
 def test_a_failed_sync_takes_the_log_offline_until_the_next_start() -> None:
     """After it the kernel may have dropped what it could not write: trying again would lie."""
     world = LogWorld(flush_every_message=True)
     world.produce(b"kept")
-    told: list[ErrorCode] = []
+    reported: list[ErrorCode] = []
     fail(world, "sync")
-    world.append(batch_of(b"unknown"), told.append)
+    world.append(batch_of(b"unknown"), reported.append)
     world.clock.run_tick()
-    world.append(batch_of(b"buffered"), told.append)
+    world.append(batch_of(b"buffered"), reported.append)
     world.tick()
     world.fs.fail = None
-    assert told == [ErrorCode.KAFKA_STORAGE_ERROR] * 2
-    assert world.append(batch_of(b"x"), told.append) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert reported == [ErrorCode.KAFKA_STORAGE_ERROR] * 2
+    assert world.append(batch_of(b"x"), reported.append) is ErrorCode.KAFKA_STORAGE_ERROR
     assert world.log.high_watermark == 1
     world.restart(clean=False)
     assert values_of(read_all(world.log))[0] == b"kept"
     assert isinstance(world.append(batch_of(b"x")), AppendInfo)
 
 
-def test_a_write_that_fails_while_an_earlier_one_is_being_synced_is_told_after_it() -> None:
+def test_a_write_that_fails_while_an_earlier_one_is_being_synced_is_reported_after_it() -> None:
     """Who rebuilds its state on the failure must find everything before it durable."""
     world = LogWorld(flush_every_message=True)
     world.produce(b"x")
@@ -317,15 +317,15 @@ def test_a_write_that_fails_while_an_earlier_one_is_being_synced_is_told_after_i
     assert world.log.high_watermark == 3
 
 
-def test_the_end_of_a_sync_that_nobody_waits_for_any_more_tells_nothing_of_the_next_one() -> None:
+def test_the_end_of_an_abandoned_sync_does_not_end_the_next_one() -> None:
     """All that it was made for was synced at once, because a later append had failed."""
     world = LogWorld(flush_every_message=True)
     failing, other = world.logs.get(TOPIC, 0), world.logs.get(TOPIC, 1)
-    told: dict[PartitionLog, list[ErrorCode]] = {failing: [], other: []}
+    reported: dict[PartitionLog, list[ErrorCode]] = {failing: [], other: []}
     now = world.clock.wall_ms()
 
     def append(log: PartitionLog) -> None:
-        log.append(batch_of(b"x"), origin=Origin.CLIENT, now_wall_ms=now, on_durable=told[log].append)
+        log.append(batch_of(b"x"), origin=Origin.CLIENT, now_wall_ms=now, on_durable=reported[log].append)
 
     append(failing)
     append(other)
@@ -338,24 +338,24 @@ def test_the_end_of_a_sync_that_nobody_waits_for_any_more_tells_nothing_of_the_n
     append(other)
     fail(world, "write", path=failing.folder)
     world.tick()
-    assert told == {failing: [NONE, NONE, FAILED], other: [NONE]}
+    assert reported == {failing: [NONE, NONE, FAILED], other: [NONE]}
     world.fs.fail = None
     held.pop(0)()
-    assert told[other] == [NONE]  # its own sync has not ended
+    assert reported[other] == [NONE]  # its own sync has not ended
     while held:
         held.pop(0)()
-    assert told[other] == [NONE, NONE]
+    assert reported[other] == [NONE, NONE]
 
 
 def test_closing_answers_what_is_buffered() -> None:
     for flush_every_message in (False, True):
         world = LogWorld(flush_every_message=flush_every_message)
-        told: list[ErrorCode] = []
-        world.append(batch_of(b"a"), told.append)
+        reported: list[ErrorCode] = []
+        world.append(batch_of(b"a"), reported.append)
         world.clock.run_tick()
-        world.append(batch_of(b"b"), told.append)
+        world.append(batch_of(b"b"), reported.append)
         world.logs.close(clean=True)
-        assert told == [ErrorCode.NONE] * 2
+        assert reported == [ErrorCode.NONE] * 2
         world.tick()
         world.start()
         assert values_of(read_all(world.log)) == [b"a", b"b"]
@@ -384,12 +384,12 @@ def test_what_a_failed_sync_has_lost_is_not_taken_from_the_page_cache_at_the_nex
     world = LogWorld(flush_every_message=True)
     world.fs.drops_failed_syncs = True
     world.produce(b"kept")
-    told: list[ErrorCode] = []
+    reported: list[ErrorCode] = []
     fail(world, "sync")
-    world.append(batch_of(b"lost"), told.append)
+    world.append(batch_of(b"lost"), reported.append)
     world.tick()
     world.fs.fail = None
-    assert told == [ErrorCode.KAFKA_STORAGE_ERROR]
+    assert reported == [ErrorCode.KAFKA_STORAGE_ERROR]
     world.restart(clean=False)
     assert world.produce(b"next").base_offset == 1
     world.clock.advance(2_000)
@@ -457,12 +457,12 @@ def test_nothing_is_promised_in_a_file_whose_name_is_not_synced() -> None:
 def test_a_start_makes_it_durable_that_a_failed_sync_left_nothing() -> None:
     """Or what was cut off, and is not read, is back when power is lost after it."""
     world = LogWorld(LogSettings(flush_messages=1))
-    told: list[ErrorCode] = []
-    world.append(batch_of(b"refused"), told.append)
+    reported: list[ErrorCode] = []
+    world.append(batch_of(b"refused"), reported.append)
     fail(world, "sync")
     world.tick()
     world.fs.fail = None
-    assert (told, len(world.fs.content(LOG_FILE))) == ([ErrorCode.KAFKA_STORAGE_ERROR], 0)
+    assert (reported, len(world.fs.content(LOG_FILE))) == ([ErrorCode.KAFKA_STORAGE_ERROR], 0)
     before = len(world.fs.history)
     world.restart()
     assert ("sync", LOG_FILE) in world.fs.history[before:]
@@ -471,12 +471,12 @@ def test_a_start_makes_it_durable_that_a_failed_sync_left_nothing() -> None:
 def test_an_error_of_one_file_takes_that_log_alone_offline() -> None:
     world = LogWorld(flush_every_message=True)
     logs = [world.logs.get(TOPIC, partition) for partition in range(3)]
-    told: dict[int, list[ErrorCode]] = {0: [], 1: [], 2: []}
+    reported: dict[int, list[ErrorCode]] = {0: [], 1: [], 2: []}
 
     def append_to_all() -> None:
         for at, log in enumerate(logs):
             log.append(
-                batch_of(b"x"), origin=Origin.CLIENT, now_wall_ms=world.clock.wall_ms(), on_durable=told[at].append
+                batch_of(b"x"), origin=Origin.CLIENT, now_wall_ms=world.clock.wall_ms(), on_durable=reported[at].append
             )
         world.tick()
 
@@ -487,7 +487,7 @@ def test_an_error_of_one_file_takes_that_log_alone_offline() -> None:
 
     world.fs.fail = one_file
     append_to_all()
-    assert told == {0: [NONE, NONE], 1: [NONE, FAILED], 2: [NONE, NONE]}
+    assert reported == {0: [NONE, NONE], 1: [NONE, FAILED], 2: [NONE, NONE]}
     assert [log.refusal for log in logs] == [NONE, FAILED, NONE]
 
 
@@ -496,16 +496,16 @@ def test_a_topic_that_is_deleted_while_its_names_are_synced_takes_nobody_with_it
     world = LogWorld()
     other = TopicImage("other", bytes(16), 1)
     world.topics.images["other"] = other
-    told: list[ErrorCode] = []
+    reported: list[ErrorCode] = []
     held: list[Callable[[], None]] = []
     world.fs.held_syncs = held
     world.logs.get("other", 0).append(batch_of(b"y"), origin=Origin.CLIENT, now_wall_ms=world.clock.wall_ms())
-    world.append(batch_of(b"x"), told.append)
+    world.append(batch_of(b"x"), reported.append)
     world.clock.run_tick()
     world.topics.delete("other")
     world.logs.delete_topic("other", other.topic_id)
     world.fs.held_syncs = None
     held.pop()()
     world.tick()
-    assert told == [NONE]
+    assert reported == [NONE]
     assert world.produce(b"z").base_offset == 1

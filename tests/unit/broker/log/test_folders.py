@@ -58,7 +58,7 @@ def flip(position: int) -> Callable[[bytearray], None]:
 
 
 @pytest.mark.parametrize("damage", [empty, cut, zero, *map(flip, set(range(44)) - LINE_ENDS)])
-def test_a_damaged_partition_metadata_is_made_anew_from_the_metadata(
+def test_a_damaged_partition_metadata_is_made_again_from_the_metadata(
     damage: Callable[[bytearray], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     """Power loss leaves it with 0 bytes; a flipped bit of an id is another id. Metadata knows whose the name is."""
@@ -70,7 +70,7 @@ def test_a_damaged_partition_metadata_is_made_anew_from_the_metadata(
     assert [message for message in caplog.messages if "partition.metadata: damaged" in message]
 
 
-def test_a_missing_partition_metadata_is_made_anew() -> None:
+def test_a_missing_partition_metadata_is_made_again() -> None:
     world = crashed()
     world.fs.remove(ID_FILE)
     world.start()
@@ -158,7 +158,7 @@ def test_a_folder_of_no_topic_that_is_known_stops_the_start(image: TopicImage | 
     assert values_of(read_all(world.log)) == [b"kept"]
 
 
-def test_many_folders_of_no_topic_are_told_in_one_sentence() -> None:
+def test_many_folders_of_no_topic_are_reported_in_one_sentence() -> None:
     world = LogWorld()
     for partition in range(3):
         world.logs.get(TOPIC, partition)
@@ -181,7 +181,7 @@ def test_logs_without_an_id_in_a_folder_that_no_topic_has_stop_the_start() -> No
         world.start()
 
 
-def test_a_folder_of_somebody_elses_is_left_alone(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_foreign_folder_is_left_alone(caplog: pytest.LogCaptureFixture) -> None:
     world = crashed()
     world.fs.make_dirs(f"{DATA}/photos-2024")
     world.fs.write_atomic(f"{DATA}/photos-2024/img.jpg", b"a picture")
@@ -194,7 +194,7 @@ def test_a_folder_of_somebody_elses_is_left_alone(caplog: pytest.LogCaptureFixtu
     assert caplog.messages == ["data/photos-2024: not a folder of ours, left alone"]
 
 
-def test_a_topic_may_have_the_name_of_somebody_elses_folder() -> None:
+def test_a_topic_may_have_the_name_of_a_foreign_folder() -> None:
     """Its files go beside the others; when it is deleted, the others stay."""
     world = LogWorld()
     world.fs.make_dirs(f"{DATA}/{TOPIC}-0/pictures")

@@ -83,9 +83,9 @@ def test_a_log_that_went_offline_leaves_no_mark_of_a_clean_shutdown() -> None:
 def test_deleting_a_topic_renames_its_folder_at_once_and_removes_it_soon() -> None:
     world = LogWorld()
     world.produce(b"x")
-    told: list[ErrorCode] = []
+    reported: list[ErrorCode] = []
     log = world.log
-    world.append(batch_of(b"under way"), told.append)
+    world.append(batch_of(b"under way"), reported.append)
     del world.topics.images[TOPIC]
     world.logs.delete_topic(TOPIC, TOPIC_ID)
     [folder] = folders(world)
@@ -93,7 +93,7 @@ def test_deleting_a_topic_renames_its_folder_at_once_and_removes_it_soon() -> No
     assert folder.endswith("-delete")
     world.tick()
     assert folders(world) == []
-    assert told == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    assert reported == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
     assert world.fs.open_files == 1  # the manifest
     assert log.read(0, 100, upto=1) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert world.fs.history[-1][0] == "rmdir"
@@ -109,13 +109,13 @@ def test_deleting_by_an_old_id_does_not_touch_the_new_topic() -> None:
 def test_a_topic_deleted_while_its_sync_is_under_way() -> None:
     world = LogWorld(flush_every_message=True)
     world.produce(b"x")
-    told: list[ErrorCode] = []
-    world.append(batch_of(b"y"), told.append)
+    reported: list[ErrorCode] = []
+    world.append(batch_of(b"y"), reported.append)
     world.clock.run_tick()
     world.logs.delete_topic(TOPIC, TOPIC_ID)
     world.topics.images[TOPIC] = TopicImage(TOPIC, OTHER_ID, 3)
     world.produce(b"new")
-    assert told == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    assert reported == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
     assert values_of(read_all(world.log)) == [b"new"]
 
 
@@ -238,13 +238,13 @@ def test_nothing_is_deleted_when_the_log_start_cannot_be_saved() -> None:
 # -- listeners and hooks
 
 
-def test_watermarks_move_before_appends_are_told_and_listeners_come_last() -> None:
+def test_watermarks_move_before_appends_are_reported_and_listeners_come_last() -> None:
     world = LogWorld()
     events: list[str] = []
     first, second = world.logs.get(TOPIC, 0), world.logs.get(TOPIC, 1)
     world.logs.add_listener(lambda log: events.append(f"listener {log.partition}"))
 
-    def told(log: PartitionLog) -> None:
+    def reported(log: PartitionLog) -> None:
         events.append(f"told {log.partition}: {first.high_watermark} {second.high_watermark}")
 
     for log in (first, second):
@@ -252,7 +252,7 @@ def test_watermarks_move_before_appends_are_told_and_listeners_come_last() -> No
             batch_of(b"x"),
             origin=Origin.CLIENT,
             now_wall_ms=world.clock.wall_ms(),
-            on_durable=lambda _error, log=log: told(log),  # type: ignore[misc]
+            on_durable=lambda _error, log=log: reported(log),  # type: ignore[misc]
         )
     world.tick()
     assert events == ["told 0: 1 1", "told 1: 1 1", "listener 0", "listener 1"]
@@ -272,18 +272,18 @@ def test_before_flush_runs_once_and_its_appends_go_with_the_same_flush() -> None
     assert world.log.high_watermark == 3
 
 
-def test_a_callback_that_fails_does_not_keep_the_others_from_being_told() -> None:
+def test_a_callback_that_fails_does_not_keep_the_others_from_being_called() -> None:
     world = LogWorld()
-    told: list[ErrorCode] = []
+    reported: list[ErrorCode] = []
 
     def fail(_error: ErrorCode) -> None:
         raise ZeroDivisionError("a bug")
 
     world.append(batch_of(b"a"), fail)
-    world.append(batch_of(b"b"), told.append)
+    world.append(batch_of(b"b"), reported.append)
     with pytest.raises(ZeroDivisionError):
         world.tick()
-    assert told == [ErrorCode.NONE]
+    assert reported == [ErrorCode.NONE]
     assert world.log.high_watermark == 2
 
 

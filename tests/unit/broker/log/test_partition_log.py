@@ -37,13 +37,13 @@ def test_offsets_count_up_and_records_come_back() -> None:
 
 def test_nobody_sees_an_append_before_the_tick_has_written_it() -> None:
     world = LogWorld()
-    told: list[ErrorCode] = []
-    world.append(batch_of(b"a"), told.append)
-    assert (world.log.log_end_offset, world.log.high_watermark, told) == (1, 0, [])
+    reported: list[ErrorCode] = []
+    world.append(batch_of(b"a"), reported.append)
+    assert (world.log.log_end_offset, world.log.high_watermark, reported) == (1, 0, [])
     assert spans_of(world, 0) == []
     assert FOLDER + "/00000000000000000000.log" not in world.fs.paths()
     world.tick()
-    assert (world.log.high_watermark, told) == (1, [ErrorCode.NONE])
+    assert (world.log.high_watermark, reported) == (1, [ErrorCode.NONE])
 
 
 def test_appends_of_one_tick_are_one_write() -> None:
@@ -111,13 +111,13 @@ def test_files_are_apache_kafkas() -> None:
 
 def test_refused_batches_leave_nothing_behind() -> None:
     world = LogWorld()
-    told: list[ErrorCode] = []
+    reported: list[ErrorCode] = []
     damaged = batch_of(b"x")
     damaged[-1] ^= 1
-    assert world.append(damaged, told.append) is ErrorCode.CORRUPT_MESSAGE
-    assert world.append(b"", told.append) is ErrorCode.INVALID_RECORD
+    assert world.append(damaged, reported.append) is ErrorCode.CORRUPT_MESSAGE
+    assert world.append(b"", reported.append) is ErrorCode.INVALID_RECORD
     world.tick()
-    assert (world.log.log_end_offset, told) == (0, [])
+    assert (world.log.log_end_offset, reported) == (0, [])
 
 
 def test_the_brokers_own_batches_are_not_checked() -> None:
@@ -159,15 +159,15 @@ def test_a_batch_sent_again_gets_its_first_offsets_and_is_not_written_again() ->
 def test_a_duplicate_is_not_answered_before_the_batch_it_repeats_is_durable() -> None:
     world = LogWorld(flush_every_message=True)
     world.produce(b"x")
-    told: list[str] = []
+    reported: list[str] = []
     batch = batch_of(b"a", producer_id=4, producer_epoch=0, base_sequence=0)
-    world.append(batch, lambda _error: told.append("first"))
-    world.append(batch, lambda _error: told.append("again"))
+    world.append(batch, lambda _error: reported.append("first"))
+    world.append(batch, lambda _error: reported.append("again"))
     world.clock.run_tick()  # written, the sync is under way
-    world.append(batch, lambda _error: told.append("and again"))
-    assert told == []
+    world.append(batch, lambda _error: reported.append("and again"))
+    assert reported == []
     world.tick()
-    assert told == ["first", "again", "and again"]
+    assert reported == ["first", "again", "and again"]
     assert world.log.log_end_offset == 2
 
 
@@ -371,7 +371,7 @@ def test_wrong_index_files_cost_a_rebuild_not_the_data() -> None:
         assert spans_of(world, offset)[0].base_offset == offset
 
 
-def test_a_failing_disk_is_told_and_does_not_stop_the_broker(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_disk_is_reported_and_does_not_stop_the_broker(caplog: pytest.LogCaptureFixture) -> None:
     world = LogWorld()
     world.produce(b"x")
     world.fs.fail_reads = True
@@ -443,12 +443,12 @@ def test_segments_roll_by_size() -> None:
 def test_segments_roll_within_a_tick() -> None:
     size = len(batch_of(b"x"))
     world = LogWorld(LogSettings(segment_bytes=3 * size))
-    told: list[ErrorCode] = []
+    reported: list[ErrorCode] = []
     for _ in range(7):
-        world.append(batch_of(b"x"), told.append)
-    assert told == []
+        world.append(batch_of(b"x"), reported.append)
+    assert reported == []
     world.tick()
-    assert told == [ErrorCode.NONE] * 7
+    assert reported == [ErrorCode.NONE] * 7
     assert [segment.base_offset for segment in world.log.segments] == [0, 3, 6]
     assert len(read_all(world.log)) == 7
 

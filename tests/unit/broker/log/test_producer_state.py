@@ -162,7 +162,7 @@ def test_markers_are_fenced_by_epochs() -> None:
     assert log.states.check_marker(marker(producer=1), 0) is ErrorCode.NONE
 
 
-def test_a_marker_with_a_bumped_epoch_starts_sequences_anew() -> None:
+def test_a_marker_with_a_bumped_epoch_starts_sequences_again() -> None:
     """KIP-890: each transaction has an epoch of its own."""
     log = Appended()
     log.append(header_of(0, 3, epoch=3, txn=True))

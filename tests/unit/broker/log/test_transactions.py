@@ -167,7 +167,7 @@ def test_a_clean_start_believes_the_files() -> None:
 
 
 @pytest.mark.parametrize("damage", ["short", "another version", "from another segment"])
-def test_a_damaged_file_is_made_anew_from_the_log(damage: str) -> None:
+def test_a_damaged_file_is_made_again_from_the_log(damage: str) -> None:
     traffic = Traffic(3)
     traffic.some(60)
     expected = checked(traffic.world.log)

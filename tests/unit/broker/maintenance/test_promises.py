@@ -50,7 +50,7 @@ def test_a_stopped_folder_is_sound() -> None:
 
 
 @pytest.mark.parametrize("damaged", ["missing", "empty", "header", "line"])
-def test_a_manifest_is_made_anew_of_what_the_logs_are(damaged: str) -> None:
+def test_a_manifest_is_made_again_of_what_the_logs_are(damaged: str) -> None:
     folder = FolderOnDisk()
     content = folder.content("log-manifest")
     match damaged:
@@ -105,7 +105,7 @@ def test_a_damaged_clean_shutdown_is_removed(content: bytes) -> None:
 
 
 @pytest.mark.parametrize("manifest", [True, False])
-def test_a_folder_that_is_missing_is_told_and_made_again(manifest: bool) -> None:
+def test_a_folder_that_is_missing_is_reported_and_made_again(manifest: bool) -> None:
     folder = FolderOnDisk()
     folder.stop()
     if not manifest:
@@ -238,7 +238,7 @@ def test_a_line_that_was_cut_off_is_a_note() -> None:
     assert [finding.problem for finding in report.findings] == ["its end is cut off"]
 
 
-def test_a_reserve_that_is_no_file_is_told_and_a_missing_one_is_not() -> None:
+def test_a_reserve_that_is_no_file_is_reported_and_a_missing_one_is_not() -> None:
     folder = FolderOnDisk()
     folder.write("reserve", bytes(10))
     assert verify(folder).findings == []
@@ -288,8 +288,10 @@ def test_nothing_that_a_crash_leaves_is_given_up(seed: int, model: CrashModel) -
             )
         world.tick()
         world.crash(model)
-        told = verify_world(world).damage
-        assert [each.text() for each in told if each.option or each.path in ("log-manifest", "clean-shutdown")] == []
+        reported = verify_world(world).damage
+        assert [
+            each.text() for each in reported if each.option or each.path in ("log-manifest", "clean-shutdown")
+        ] == []
         world.start()
 
 

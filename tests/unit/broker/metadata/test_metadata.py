@@ -207,7 +207,7 @@ def test_listeners_hear_after_the_image_changed_and_one_failing_does_not_stop_th
     assert errors == ["topic a: a listener failed"] * 2
 
 
-def test_the_log_tells_of_rights_in_words(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_reports_rights_in_words(caplog: pytest.LogCaptureFixture) -> None:
     """Who reads it does not know the protocol's numbers. What a name has in it makes no line of its own."""
     caplog.set_level(logging.INFO)
     topic, read, allow = ResourceKind.TOPIC, Operation.READ, Permission.ALLOW
@@ -215,8 +215,8 @@ def test_the_log_tells_of_rights_in_words(caplog: pytest.LogCaptureFixture) -> N
     metadata = store(MemoryMetaDb())
     metadata.alter_acls([PutAcl(acl)])
     metadata.alter_acls([DropAcl(acl)])
-    told = "ALLOW READ on LITERAL TOPIC 'orders\\n' for 'User:carol' from '*'"
-    assert caplog.messages == [f"acl added: {told}", f"acl removed: {told}"]
+    reported = "ALLOW READ on LITERAL TOPIC 'orders\\n' for 'User:carol' from '*'"
+    assert caplog.messages == [f"acl added: {reported}", f"acl removed: {reported}"]
 
 
 @pytest.mark.parametrize(

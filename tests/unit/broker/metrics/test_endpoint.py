@@ -196,7 +196,7 @@ async def test_who_does_not_take_its_answer_is_cut_off_and_keeps_nobody(
     slow.close()
 
 
-async def test_a_scrape_that_fails_is_told_and_logged(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_scrape_that_fails_is_reported_and_logged(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     def scrape() -> Iterator[bytes]:
         yield b"x\n"
         raise RuntimeError("a counter is broken")

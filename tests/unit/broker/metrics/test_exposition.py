@@ -34,10 +34,10 @@ def share_partition(number: int, group: str = "g") -> SharePartitionRow:
     return SharePartitionRow(group, "t", str(number), 1, 1, 2, 1, 1, 0, 0, 5, 7)
 
 
-def test_every_metric_is_told_with_its_type_even_by_a_broker_that_did_nothing() -> None:
-    told = scraped(BrokerWorld())
-    assert {family.name: family.kind.value for family in FAMILIES}.items() <= told.types.items()
-    assert told.value("shareq_build_info", version=__version__) == 1
+def test_every_metric_is_reported_with_its_type_even_by_a_broker_that_did_nothing() -> None:
+    reported = scraped(BrokerWorld())
+    assert {family.name: family.kind.value for family in FAMILIES}.items() <= reported.types.items()
+    assert reported.value("shareq_build_info", version=__version__) == 1
 
 
 def test_a_scrape_makes_nothing_that_nobody_has_used() -> None:
@@ -58,14 +58,14 @@ def test_traffic_and_logs() -> None:
     world.create_topic("t", 2)
     append(world, "t", 10, batches=2)
     append(world, "t", 5, partition=1)
-    told = scraped(world)
-    assert told.value(f"{TOPIC}_messages_in_total", topic="t") == 25
-    sizes = [told.value("kafka_log_log_size_bytes", topic="t", partition=partition) for partition in ("0", "1")]
-    assert told.value(f"{TOPIC}_bytes_in_total", topic="t") == sum(sizes) > 0
-    assert told.value(f"{TOPIC}_bytes_out_total", topic="t") == 0
-    assert told.value("kafka_log_log_log_start_offset", topic="t", partition="0") == 0
-    assert told.value("kafka_log_log_log_end_offset", topic="t", partition="0") == 20
-    assert told.value("kafka_log_log_num_log_segments", topic="t", partition="0") == 1
+    reported = scraped(world)
+    assert reported.value(f"{TOPIC}_messages_in_total", topic="t") == 25
+    sizes = [reported.value("kafka_log_log_size_bytes", topic="t", partition=partition) for partition in ("0", "1")]
+    assert reported.value(f"{TOPIC}_bytes_in_total", topic="t") == sum(sizes) > 0
+    assert reported.value(f"{TOPIC}_bytes_out_total", topic="t") == 0
+    assert reported.value("kafka_log_log_log_start_offset", topic="t", partition="0") == 0
+    assert reported.value("kafka_log_log_log_end_offset", topic="t", partition="0") == 20
+    assert reported.value("kafka_log_log_num_log_segments", topic="t", partition="0") == 1
     world.connect().call(fetch_request("t"), 12, FetchResponse)
     assert scraped(world).value(f"{TOPIC}_bytes_out_total", topic="t") == sizes[0]
 
@@ -81,9 +81,9 @@ def test_a_fetch_that_waits_is_counted_when_it_is_answered() -> None:
     assert scraped(world).value(f"{TOPIC}_bytes_out_total", topic="t") == 0
     world.clock.advance(500)
     client.receive(FetchResponse)
-    told = scraped(world)
-    size = told.value("kafka_log_log_size_bytes", topic="t", partition="0")
-    assert told.value(f"{TOPIC}_bytes_out_total", topic="t") == size
+    reported = scraped(world)
+    size = reported.value("kafka_log_log_size_bytes", topic="t", partition="0")
+    assert reported.value(f"{TOPIC}_bytes_out_total", topic="t") == size
 
 
 def test_share_fetches_send_bytes_too() -> None:
@@ -94,9 +94,9 @@ def test_share_fetches_send_bytes_too() -> None:
     member = ShareClient(world)
     member.join("t")
     member.acquire((topic_id, 0))
-    told = scraped(world)
-    size = told.value("kafka_log_log_size_bytes", topic="t", partition="0")
-    assert told.value(f"{TOPIC}_bytes_out_total", topic="t") == size
+    reported = scraped(world)
+    size = reported.value("kafka_log_log_size_bytes", topic="t", partition="0")
+    assert reported.value(f"{TOPIC}_bytes_out_total", topic="t") == size
 
 
 def test_a_write_that_fails_is_no_traffic() -> None:
@@ -107,10 +107,10 @@ def test_a_write_that_fails_is_no_traffic() -> None:
     world.fs.space_left = 0
     with pytest.raises(AssertionError):
         append(world, "t", 1)
-    told = scraped(world)
+    reported = scraped(world)
     for name in (f"{TOPIC}_messages_in_total", f"{TOPIC}_bytes_in_total"):
-        assert told.value(name, topic="t") == before.value(name, topic="t")
-    assert told.value("kafka_log_log_log_end_offset", topic="t", partition="0") == 1
+        assert reported.value(name, topic="t") == before.value(name, topic="t")
+    assert reported.value("kafka_log_log_log_end_offset", topic="t", partition="0") == 1
 
 
 def test_a_log_that_went_offline() -> None:
@@ -134,12 +134,12 @@ def test_compacted_logs() -> None:
         request = produce_request(bytes(build_batch(values, timestamp_ms=TIMESTAMP_MS)), topic="c")
         client.call(request, 9, ProduceResponse)
     world.clock.advance(60_000)
-    told = scraped(world)
-    assert told.labels_of(cleaned) == [{"topic": "c", "partition": "0"}]
+    reported = scraped(world)
+    assert reported.labels_of(cleaned) == [{"topic": "c", "partition": "0"}]
     segments = world.services.logs.get("c", 0).segments
-    assert told.value(cleaned, topic="c", partition="0") == segments[-1].base_offset > 0
-    assert told.value("shareq_log_cleaner_passes_total") >= 1
-    assert told.value("kafka_log_log_cleaner_manager_uncleanable_partitions_count") == 0
+    assert reported.value(cleaned, topic="c", partition="0") == segments[-1].base_offset > 0
+    assert reported.value("shareq_log_cleaner_passes_total") >= 1
+    assert reported.value("kafka_log_log_cleaner_manager_uncleanable_partitions_count") == 0
 
 
 def test_requests_by_name() -> None:
@@ -147,11 +147,11 @@ def test_requests_by_name() -> None:
     client = world.connect()
     for _ in range(3):
         client.call(MetadataRequest(topics=None), 9, MetadataResponse)
-    told = scraped(world)
-    assert told.value(f"{REQUEST}_requests_total", request="Metadata") == 3
-    assert told.value(f"{REQUEST}_total_time_seconds_count", request="Metadata") == 3
-    assert told.value(f"{REQUEST}_total_time_seconds_bucket", request="Metadata", le="0.0001") == 3
-    assert told.labels_of(f"{REQUEST}_requests_total") == [{"request": "Metadata"}]
+    reported = scraped(world)
+    assert reported.value(f"{REQUEST}_requests_total", request="Metadata") == 3
+    assert reported.value(f"{REQUEST}_total_time_seconds_count", request="Metadata") == 3
+    assert reported.value(f"{REQUEST}_total_time_seconds_bucket", request="Metadata", le="0.0001") == 3
+    assert reported.labels_of(f"{REQUEST}_requests_total") == [{"request": "Metadata"}]
 
 
 def test_listeners() -> None:
@@ -166,28 +166,28 @@ def test_listeners() -> None:
     )
     listener.bytes_in, listener.bytes_out, listener.accepted, listener.refused = 1, 2, 3, 4
     world.services.answer_budget.note_unsent(77)
-    told = scraped(world, [listener])
+    reported = scraped(world, [listener])
     prefix = "kafka_server_socket_server_metrics"
-    assert told.value(f"{prefix}_incoming_byte_total", listener="OUTSIDE") == 1
-    assert told.value(f"{prefix}_outgoing_byte_total", listener="OUTSIDE") == 2
-    assert told.value(f"{prefix}_connection_creation_total", listener="OUTSIDE") == 3
-    assert told.value("shareq_connections_refused_total", listener="OUTSIDE") == 4
-    assert told.value(f"{prefix}_connection_count", listener="OUTSIDE") == 0
-    assert told.value("shareq_held_reply_bytes") == 77
+    assert reported.value(f"{prefix}_incoming_byte_total", listener="OUTSIDE") == 1
+    assert reported.value(f"{prefix}_outgoing_byte_total", listener="OUTSIDE") == 2
+    assert reported.value(f"{prefix}_connection_creation_total", listener="OUTSIDE") == 3
+    assert reported.value("shareq_connections_refused_total", listener="OUTSIDE") == 4
+    assert reported.value(f"{prefix}_connection_count", listener="OUTSIDE") == 0
+    assert reported.value("shareq_held_reply_bytes") == 77
 
 
 def test_any_name_can_be_a_label() -> None:
     odd = 'a "group"\nwith \\ and ü'
-    told = Scraped(b"".join(text_of(Snapshot(share_partitions=[share_partition(0, odd)]))).decode())
-    assert told.value("shareq_share_partition_lag", group=odd, topic="t", partition="0") == 7
+    reported = Scraped(b"".join(text_of(Snapshot(share_partitions=[share_partition(0, odd)]))).decode())
+    assert reported.value("shareq_share_partition_lag", group=odd, topic="t", partition="0") == 7
 
 
 @pytest.mark.parametrize("number", [0, 1, exposition.SLICE - 1, exposition.SLICE, exposition.SLICE + 1, 1_000])
 def test_many_rows_come_in_slices_under_one_head(number: int) -> None:
     pieces = list(text_of(Snapshot(share_partitions=[share_partition(each) for each in range(number)])))
-    told = Scraped(b"".join(pieces).decode())  # which would notice a sample that comes twice
-    assert told.text.count("# TYPE shareq_share_partition_lag gauge\n") == 1
-    assert len(told.labels_of("shareq_share_partition_lag")) == number
+    reported = Scraped(b"".join(pieces).decode())  # which would notice a sample that comes twice
+    assert reported.text.count("# TYPE shareq_share_partition_lag gauge\n") == 1
+    assert len(reported.labels_of("shareq_share_partition_lag")) == number
     for piece in pieces:
         samples = [line for line in piece.splitlines() if not line.startswith(b"#")]
         assert len(samples) <= 2 * exposition.SLICE  # a summary has two lines a sample

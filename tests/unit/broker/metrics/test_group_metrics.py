@@ -38,17 +38,17 @@ MEMBERS = "shareq_consumer_group_members"
 ELSEWHERE = Leader(Endpoint(2, "elsewhere", 9092), 1)
 
 
-def classic_counts(told: Scraped) -> dict[str, float]:
+def classic_counts(reported: Scraped) -> dict[str, float]:
     """The states in which there are classic groups."""
     states = ("preparing_rebalance", "completing_rebalance", "stable", "dead", "empty")
-    counts = {state: told.value(f"{MANAGER}_num_groups_{state}") for state in states}
+    counts = {state: reported.value(f"{MANAGER}_num_groups_{state}") for state in states}
     return {state: count for state, count in counts.items() if count}
 
 
-def consumer_counts(told: Scraped) -> dict[str, float]:
+def consumer_counts(reported: Scraped) -> dict[str, float]:
     """The states in which there are consumer groups."""
     states = ("empty", "assigning", "reconciling", "stable", "dead")
-    counts = {state: told.value(f"{GROUPS}_consumer_group_count", state=state) for state in states}
+    counts = {state: reported.value(f"{GROUPS}_consumer_group_count", state=state) for state in states}
     return {state: count for state, count in counts.items() if count}
 
 
@@ -98,13 +98,13 @@ def test_rebalances_of_classic_groups_are_not_counted_again_when_they_are_loaded
     world = BrokerWorld()
     form([ClassicClient(world), ClassicClient(world)])
     form([ClassicClient(world, "h")])
-    told = scraped(world)
-    assert told.value(f"{GROUPS}_group_completed_rebalance_total") == 2
-    assert (told.value(MEMBERS, group="g"), told.value(MEMBERS, group="h")) == (2, 1)
+    reported = scraped(world)
+    assert reported.value(f"{GROUPS}_group_completed_rebalance_total") == 2
+    assert (reported.value(MEMBERS, group="g"), reported.value(MEMBERS, group="h")) == (2, 1)
     world.restart()
-    told = scraped(world)
-    assert classic_counts(told) == {"stable": 2}
-    assert told.value(f"{GROUPS}_group_completed_rebalance_total") == 0
+    reported = scraped(world)
+    assert classic_counts(reported) == {"stable": 2}
+    assert reported.value(f"{GROUPS}_group_completed_rebalance_total") == 0
 
 
 def test_a_consumer_group_from_its_first_member_to_its_last() -> None:
@@ -127,10 +127,10 @@ def test_a_consumer_group_from_its_first_member_to_its_last() -> None:
     assert both.value(MEMBERS, group="g") == 2
     heartbeat(world, "two", -1)
     heartbeat(world, "one", -1)
-    told = scraped(world)
-    assert consumer_counts(told) == {"empty": 1}
-    assert told.value(f"{GROUPS}_consumer_group_rebalance_total") == 2
-    assert told.value(MEMBERS, group="g") == 0
+    reported = scraped(world)
+    assert consumer_counts(reported) == {"empty": 1}
+    assert reported.value(f"{GROUPS}_consumer_group_rebalance_total") == 2
+    assert reported.value(MEMBERS, group="g") == 0
 
 
 def test_a_group_that_changes_its_protocol() -> None:
@@ -158,9 +158,9 @@ def test_states_of_many_groups_are_taken_in_slices() -> None:
     client = OffsetsClient(world.connect(), {})
     for number in range(250):
         client.committed({("t", 0): number}, group=f"g{number}")
-    told = scraped(world)
-    assert classic_counts(told) == {"empty": 250}
-    assert len(told.labels_of(MEMBERS)) == len(told.labels_of(LAG)) == 250
+    reported = scraped(world)
+    assert classic_counts(reported) == {"empty": 250}
+    assert len(reported.labels_of(MEMBERS)) == len(reported.labels_of(LAG)) == 250
 
 
 # -- offsets
@@ -170,27 +170,27 @@ def test_committed_offsets_and_lag() -> None:
     """As kafka-consumer-groups.sh --describe: the end of the partition less the committed offset."""
     offsets = Offsets()
     offsets.client.committed({("t", 0): 4, ("t", 1): 0})
-    told = offsets.scrape()
-    assert told.value(OFFSET, group="g", topic="t", partition="0") == 4
-    assert told.value(LAG, group="g", topic="t", partition="0") == 6
-    assert told.value(LAG, group="g", topic="t", partition="1") == 0, "nobody has written to it yet"
-    assert told.value(f"{MANAGER}_num_offsets") == 2
-    assert told.value(f"{GROUPS}_offset_commit_total") == 2
-    assert told.value(MEMBERS, group="g") == 0
+    reported = offsets.scrape()
+    assert reported.value(OFFSET, group="g", topic="t", partition="0") == 4
+    assert reported.value(LAG, group="g", topic="t", partition="0") == 6
+    assert reported.value(LAG, group="g", topic="t", partition="1") == 0, "nobody has written to it yet"
+    assert reported.value(f"{MANAGER}_num_offsets") == 2
+    assert reported.value(f"{GROUPS}_offset_commit_total") == 2
+    assert reported.value(MEMBERS, group="g") == 0
     offsets.client.committed({("t", 0): 10})
     append(offsets.world, "t", 5)
-    told = offsets.scrape()
-    assert told.value(LAG, group="g", topic="t", partition="0") == 5
-    assert told.value(f"{MANAGER}_num_offsets") == 2
-    assert told.value(f"{GROUPS}_offset_commit_total") == 3
+    reported = offsets.scrape()
+    assert reported.value(LAG, group="g", topic="t", partition="0") == 5
+    assert reported.value(f"{MANAGER}_num_offsets") == 2
+    assert reported.value(f"{GROUPS}_offset_commit_total") == 3
 
 
 def test_lag_is_never_below_0_and_unknown_without_an_offset() -> None:
     offsets = Offsets()
     offsets.client.committed({("t", 0): 99, ("t", 1): -1})
-    told = offsets.scrape()
-    assert told.value(LAG, group="g", topic="t", partition="0") == 0
-    assert told.labels_of(LAG) == [{"group": "g", "topic": "t", "partition": "0"}]
+    reported = offsets.scrape()
+    assert reported.value(LAG, group="g", topic="t", partition="0") == 0
+    assert reported.labels_of(LAG) == [{"group": "g", "topic": "t", "partition": "0"}]
 
 
 def test_lag_counts_what_open_transactions_have_written() -> None:
@@ -200,34 +200,34 @@ def test_lag_counts_what_open_transactions_have_written() -> None:
     producer = Transactor(offsets.world.connect())
     producer.init()
     producer.write("t", b"x", b"y")
-    told = offsets.scrape()
-    assert told.value(LAG, group="g", topic="t", partition="0") == 8
-    assert told.value("kafka_cluster_partition_last_stable_offset_lag", topic="t", partition="0") == 2
+    reported = offsets.scrape()
+    assert reported.value(LAG, group="g", topic="t", partition="0") == 8
+    assert reported.value("kafka_cluster_partition_last_stable_offset_lag", topic="t", partition="0") == 2
 
 
-def test_lag_of_a_partition_that_is_led_elsewhere_is_not_told() -> None:
+def test_lag_of_a_partition_that_is_led_elsewhere_is_not_reported() -> None:
     offsets = Offsets()
     offsets.client.committed({("t", 0): 1})
     offsets.world.services.leaders.move("t", 0, ELSEWHERE)
-    told = offsets.scrape()
-    assert told.labels_of(LAG) == []
-    assert told.value(OFFSET, group="g", topic="t", partition="0") == 1
+    reported = offsets.scrape()
+    assert reported.labels_of(LAG) == []
+    assert reported.value(OFFSET, group="g", topic="t", partition="0") == 1
 
 
-def test_lag_is_told_after_a_restart_and_commits_begin_at_zero() -> None:
+def test_lag_is_reported_after_a_restart_and_commits_begin_at_zero() -> None:
     offsets = Offsets()
     offsets.client.committed({("t", 0): 4})
     offsets.world.restart()
-    told = offsets.scrape()
-    assert told.value(LAG, group="g", topic="t", partition="0") == 6
-    assert told.value(f"{GROUPS}_offset_commit_total") == 0
+    reported = offsets.scrape()
+    assert reported.value(LAG, group="g", topic="t", partition="0") == 6
+    assert reported.value(f"{GROUPS}_offset_commit_total") == 0
 
 
 def test_share_groups_have_no_offsets_of_this_sort() -> None:
     offsets = Offsets()
     ShareClient(offsets.world, group="s").join("t")
-    told = offsets.scrape()
-    assert (told.labels_of(LAG), told.labels_of(MEMBERS)) == ([], [])
+    reported = offsets.scrape()
+    assert (reported.labels_of(LAG), reported.labels_of(MEMBERS)) == ([], [])
 
 
 def test_offsets_of_a_transaction_count_when_it_is_committed() -> None:
@@ -239,9 +239,9 @@ def test_offsets_of_a_transaction_count_when_it_is_committed() -> None:
     assert (pending.labels_of(LAG), pending.value(f"{MANAGER}_num_offsets")) == ([], 0)
     assert pending.value(f"{GROUPS}_offset_commit_total") == 1
     assert producer.commit() is NONE
-    told = offsets.scrape()
-    assert told.value(LAG, group="g", topic="t", partition="0") == 3
-    assert told.value(f"{MANAGER}_num_offsets") == 1
+    reported = offsets.scrape()
+    assert reported.value(LAG, group="g", topic="t", partition="0") == 3
+    assert reported.value(f"{MANAGER}_num_offsets") == 1
 
 
 def test_a_commit_that_is_refused_does_not_count() -> None:
@@ -258,9 +258,9 @@ def test_counters_go_on_when_a_shard_is_thrown_away() -> None:
     assert offsets.client.commit({("t", 0): 5}) != {("t", 0): NONE}
     offsets.world.fs.fail = None
     offsets.client.committed({("t", 0): 6})
-    told = offsets.scrape()
-    assert told.value(f"{GROUPS}_offset_commit_total") == 3, "counted when it is decided, as in Apache Kafka"
-    assert told.value(OFFSET, group="g", topic="t", partition="0") == 6
+    reported = offsets.scrape()
+    assert reported.value(f"{GROUPS}_offset_commit_total") == 3, "counted when it is decided, as in Apache Kafka"
+    assert reported.value(OFFSET, group="g", topic="t", partition="0") == 6
 
 
 def test_offsets_that_administrators_delete() -> None:
@@ -268,9 +268,9 @@ def test_offsets_that_administrators_delete() -> None:
     offsets.client.committed({("t", 0): 4, ("t", 1): 0})
     assert offsets.client.delete(("t", 0)) == {("t", 0): NONE}
     assert offsets.client.delete(("t", 0)) == {("t", 0): NONE}, "there is nothing to delete any more"
-    told = offsets.scrape()
-    assert told.value(f"{GROUPS}_offset_deletion_total") == 1
-    assert told.labels_of(LAG) == [{"group": "g", "topic": "t", "partition": "1"}]
+    reported = offsets.scrape()
+    assert reported.value(f"{GROUPS}_offset_deletion_total") == 1
+    assert reported.labels_of(LAG) == [{"group": "g", "topic": "t", "partition": "1"}]
 
 
 @pytest.mark.parametrize("what", ["group", "topic"])
@@ -282,11 +282,11 @@ def test_offsets_that_go_with_their_group_or_topic(what: str) -> None:
     else:
         offsets.world.services.metadata.delete_topics(["t"])
         offsets.world.clock.run_until_idle()
-    told = offsets.scrape()
-    assert (told.labels_of(LAG), told.labels_of(OFFSET)) == ([], [])
-    assert told.value(f"{MANAGER}_num_offsets") == 0
-    assert told.value(f"{GROUPS}_offset_deletion_total") == 0
-    assert told.value(f"{GROUPS}_offset_expiration_total") == 0
+    reported = offsets.scrape()
+    assert (reported.labels_of(LAG), reported.labels_of(OFFSET)) == ([], [])
+    assert reported.value(f"{MANAGER}_num_offsets") == 0
+    assert reported.value(f"{GROUPS}_offset_deletion_total") == 0
+    assert reported.value(f"{GROUPS}_offset_expiration_total") == 0
 
 
 def test_offsets_that_expire() -> None:
@@ -299,9 +299,9 @@ def test_offsets_that_expire() -> None:
     offsets.world.clock.advance(60_000)
     offsets.client.committed({("t", 0): 5})
     offsets.world.clock.advance(61_000)
-    told = offsets.scrape()
-    assert told.value(f"{GROUPS}_offset_expiration_total") == 3
-    assert told.labels_of(MEMBERS) == [{"group": "g"}]
+    reported = offsets.scrape()
+    assert reported.value(f"{GROUPS}_offset_expiration_total") == 3
+    assert reported.labels_of(MEMBERS) == [{"group": "g"}]
 
 
 # -- slices
@@ -357,5 +357,5 @@ def test_groups_may_come_and_go_between_two_slices() -> None:
         gone = [f"g{number}", f"g{3 * SLICE - 1 - number}"]
         world.connect().call(DeleteGroupsRequest(gone), 2, DeleteGroupsResponse)
         client.committed({("t", 1): 0}, group=f"new{number}")
-    told = Scraped(b"".join(pieces).decode())
-    assert 2 * SLICE < len(told.labels_of(LAG)) < 4 * SLICE
+    reported = Scraped(b"".join(pieces).decode())
+    assert 2 * SLICE < len(reported.labels_of(LAG)) < 4 * SLICE

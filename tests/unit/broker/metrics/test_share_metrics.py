@@ -157,9 +157,9 @@ def test_acknowledgements_by_type() -> None:
     work = Work()
     work.one.acquire(work.first)
     work.one.acknowledge(work.first, (0, 2, ACCEPT), (3, 3, RELEASE), (4, 5, REJECT))
-    told = work.scrape()
+    reported = work.scrape()
     counts = {
-        kind: told.value(f"{SHARE_GROUP}_record_acknowledgements_total", ack_type=kind)
+        kind: reported.value(f"{SHARE_GROUP}_record_acknowledgements_total", ack_type=kind)
         for kind in ("accept", "release", "reject", "renew")
     }
     assert counts == {"accept": 3, "release": 1, "reject": 2, "renew": 0}
@@ -168,16 +168,16 @@ def test_acknowledgements_by_type() -> None:
 def test_ten_records_in_flight() -> None:
     work = Work()
     work.one.acquire(work.first)
-    told = work.scrape()
-    assert told.value(f"{SHARE_PARTITION}_in_flight_message_count", **PARTITION) == 10
-    assert told.value(f"{SHARE_PARTITION}_in_flight_batch_count", **PARTITION) == 1
-    assert told.value(f"{SHARE_PARTITION}_in_flight_batch_message_count_sum", **PARTITION) == 10
-    assert told.value(f"{SHARE_PARTITION}_in_flight_batch_message_count_count", **PARTITION) == 1
-    assert told.value("shareq_share_partition_deliveries_total", **PARTITION) == 10
-    assert told.value("shareq_share_partition_start_offset", **PARTITION) == 0
-    assert told.value("shareq_share_partition_lag", **PARTITION) == 10
+    reported = work.scrape()
+    assert reported.value(f"{SHARE_PARTITION}_in_flight_message_count", **PARTITION) == 10
+    assert reported.value(f"{SHARE_PARTITION}_in_flight_batch_count", **PARTITION) == 1
+    assert reported.value(f"{SHARE_PARTITION}_in_flight_batch_message_count_sum", **PARTITION) == 10
+    assert reported.value(f"{SHARE_PARTITION}_in_flight_batch_message_count_count", **PARTITION) == 1
+    assert reported.value("shareq_share_partition_deliveries_total", **PARTITION) == 10
+    assert reported.value("shareq_share_partition_start_offset", **PARTITION) == 0
+    assert reported.value("shareq_share_partition_lag", **PARTITION) == 10
     other = {**PARTITION, "partition": "1"}
-    assert told.value(f"{SHARE_PARTITION}_in_flight_message_count", **other) == 0
+    assert reported.value(f"{SHARE_PARTITION}_in_flight_message_count", **other) == 0
 
 
 def test_locks_that_run_out_and_dead_letters() -> None:
@@ -223,17 +223,19 @@ def test_lag_grows_without_anybody_consuming() -> None:
     work.one.acknowledge(work.first, (0, 9, ACCEPT))
     work.world.restart()
     append(work.world, "t", 7)
-    told = scraped(work.world)
-    assert told.value("shareq_share_partition_start_offset", **PARTITION) == 0  # a state write does not move it itself
-    assert told.value("shareq_share_partition_lag", **PARTITION) == 7
+    reported = scraped(work.world)
+    assert (
+        reported.value("shareq_share_partition_start_offset", **PARTITION) == 0
+    )  # a state write does not move it itself
+    assert reported.value("shareq_share_partition_lag", **PARTITION) == 7
 
 
 def test_a_group_that_has_not_begun_has_no_lag() -> None:
     work = Work()
-    told = work.scrape()
-    assert PARTITION in told.labels_of("shareq_share_partition_deliveries_total")
-    assert told.labels_of("shareq_share_partition_lag") == []
-    assert told.labels_of("shareq_share_partition_start_offset") == []
+    reported = work.scrape()
+    assert PARTITION in reported.labels_of("shareq_share_partition_deliveries_total")
+    assert reported.labels_of("shareq_share_partition_lag") == []
+    assert reported.labels_of("shareq_share_partition_start_offset") == []
 
 
 def test_a_deleted_group_leaves_its_sums() -> None:
@@ -247,10 +249,10 @@ def test_a_deleted_group_leaves_its_sums() -> None:
     work.one.leave()
     deleted = work.two.connection.call(DeleteGroupsRequest(["g"]), 2, DeleteGroupsResponse)
     assert [each.error_code for each in deleted.results] == [ErrorCode.NONE]
-    told = work.scrape()
-    assert told.labels_of("shareq_share_partition_deliveries_total") == []
-    assert told.labels_of(f"{SHARE_GROUP}_topic_partitions_acquire_time_seconds_count") == []
-    assert told.value(f"{SHARE_GROUP}_record_acknowledgements_total", ack_type="accept") == 10
+    reported = work.scrape()
+    assert reported.labels_of("shareq_share_partition_deliveries_total") == []
+    assert reported.labels_of(f"{SHARE_GROUP}_topic_partitions_acquire_time_seconds_count") == []
+    assert reported.value(f"{SHARE_GROUP}_record_acknowledgements_total", ack_type="accept") == 10
 
 
 @pytest.mark.parametrize("topic", ["t", SHARE_GROUP_STATE])
@@ -260,9 +262,9 @@ def test_a_deleted_topic_leaves_its_sums(topic: str) -> None:
     work.one.acknowledge(work.first, (0, 9, ACCEPT))
     work.world.services.metadata.delete_topics([topic])
     work.world.clock.run_until_idle()
-    told = work.scrape()
-    assert told.labels_of("shareq_share_partition_deliveries_total") == []
-    assert told.value(f"{SHARE_GROUP}_record_acknowledgements_total", ack_type="accept") == 10
+    reported = work.scrape()
+    assert reported.labels_of("shareq_share_partition_deliveries_total") == []
+    assert reported.value(f"{SHARE_GROUP}_record_acknowledgements_total", ack_type="accept") == 10
 
 
 def test_state_writes() -> None:
@@ -273,10 +275,10 @@ def test_state_writes() -> None:
     assert before == 2  # the start offsets
     work.one.acknowledge(work.first, (0, 4, ACCEPT))
     work.one.acknowledge(work.first, (5, 5, ACCEPT), (7, 7, REJECT))
-    told = work.scrape()
-    assert told.value(f"{STATES}_write_total") == before + 2
-    assert told.value(f"{STATES}_write_latency_seconds_count") == before + 2
-    assert told.value("shareq_share_coordinator_waiting_operations") == 0
+    reported = work.scrape()
+    assert reported.value(f"{STATES}_write_total") == before + 2
+    assert reported.value(f"{STATES}_write_latency_seconds_count") == before + 2
+    assert reported.value("shareq_share_coordinator_waiting_operations") == 0
 
 
 def test_the_latency_of_state_writes() -> None:
@@ -291,11 +293,11 @@ def test_the_latency_of_state_writes() -> None:
     for sync in held:
         sync()
     assert work.one.acknowledge_answer() is ErrorCode.NONE
-    told = work.scrape()
-    assert told.value(f"{STATES}_write_latency_seconds_sum") == 0.2
-    assert told.value(f"{STATES}_write_latency_seconds_bucket", le="0.1") == 1
-    assert told.value(f"{STATES}_write_latency_seconds_bucket", le="0.3") == 2
-    assert told.value(f"{STATES}_write_latency_max_seconds") == 0.2
+    reported = work.scrape()
+    assert reported.value(f"{STATES}_write_latency_seconds_sum") == 0.2
+    assert reported.value(f"{STATES}_write_latency_seconds_bucket", le="0.1") == 1
+    assert reported.value(f"{STATES}_write_latency_seconds_bucket", le="0.3") == 2
+    assert reported.value(f"{STATES}_write_latency_max_seconds") == 0.2
     work.world.clock.advance(60_000)
     assert work.scrape().value(f"{STATES}_write_latency_max_seconds") == 0
 
@@ -305,12 +307,12 @@ def test_coordinator_partitions() -> None:
     assert scraped(world).value(f"{STATES}_num_partitions", state="active") == 0
     world.create_topic("t", 20)
     ShareClient(world).join("t")
-    told = scraped(world)
-    assert told.value(f"{STATES}_num_partitions", state="active") == 3
-    assert told.value(f"{STATES}_num_partitions", state="failed") == 0
-    assert told.value(f"{STATES}_partition_load_time_seconds_count") == 3
-    assert told.value(f"{GROUPS}_num_partitions", state="active") == 50
-    assert told.value(f"{GROUPS}_partition_load_time_seconds_count") == 1
+    reported = scraped(world)
+    assert reported.value(f"{STATES}_num_partitions", state="active") == 3
+    assert reported.value(f"{STATES}_num_partitions", state="failed") == 0
+    assert reported.value(f"{STATES}_partition_load_time_seconds_count") == 3
+    assert reported.value(f"{GROUPS}_num_partitions", state="active") == 50
+    assert reported.value(f"{GROUPS}_partition_load_time_seconds_count") == 1
 
 
 def test_a_coordinator_partition_whose_log_is_lost() -> None:
@@ -319,9 +321,9 @@ def test_a_coordinator_partition_whose_log_is_lost() -> None:
     topic_id = world.create_topic("t").topic_id
     ShareClient(world).join("t")
     world.services.share_states.partitions.get(0).resign()
-    told = scraped(world)
-    assert told.value(f"{STATES}_num_partitions", state="active") == 0
-    assert told.value(f"{STATES}_num_partitions", state="failed") == 1
+    reported = scraped(world)
+    assert reported.value(f"{STATES}_num_partitions", state="active") == 0
+    assert reported.value(f"{STATES}_num_partitions", state="failed") == 1
     assert topic_id != ZERO_UUID
 
 
@@ -330,13 +332,13 @@ def test_share_fetches_and_acknowledgements_by_topic() -> None:
     work.one.acquire(work.first, work.second)  # twice: the start offsets are written first
     work.one.fetch(acks={work.first: [(0, 0, ACCEPT)]})
     work.one.acknowledge(work.first, (5, 60, ACCEPT))
-    told = work.scrape()
-    assert told.value(f"{TOPIC}_total_share_fetch_requests_total", topic="t") == 2
-    assert told.value(f"{TOPIC}_failed_share_fetch_requests_total", topic="t") == 0
-    assert told.value(f"{TOPIC}_total_share_acknowledgement_requests_total", topic="t") == 2
-    assert told.value(f"{TOPIC}_failed_share_acknowledgement_requests_total", topic="t") == 1
+    reported = work.scrape()
+    assert reported.value(f"{TOPIC}_total_share_fetch_requests_total", topic="t") == 2
+    assert reported.value(f"{TOPIC}_failed_share_fetch_requests_total", topic="t") == 0
+    assert reported.value(f"{TOPIC}_total_share_acknowledgement_requests_total", topic="t") == 2
+    assert reported.value(f"{TOPIC}_failed_share_acknowledgement_requests_total", topic="t") == 1
     errors = {"request": "ShareAcknowledge", "error": "INVALID_REQUEST"}
-    assert told.value("kafka_network_request_metrics_errors_total", **errors) == 1
+    assert reported.value("kafka_network_request_metrics_errors_total", **errors) == 1
 
 
 def test_a_share_fetch_that_fails() -> None:
@@ -344,13 +346,13 @@ def test_a_share_fetch_that_fails() -> None:
     stranger = ShareClient(work.world, "s", group="nobody")
     answer = stranger.fetch(work.first, (b"\1" * 16, 0))
     assert len(fetch_errors(answer)) == 2
-    told = work.scrape()
-    assert told.value(f"{TOPIC}_total_share_fetch_requests_total", topic="t") == 1
-    assert told.value(f"{TOPIC}_failed_share_fetch_requests_total", topic="t") == 1
-    assert told.labels_of(f"{TOPIC}_total_share_fetch_requests_total") == [{"topic": "t"}]
-    assert told.labels_of(f"{SHARE_GROUP}_request_topic_partitions_fetch_ratio_count") == [], "made up groups"
-    assert {labels["group"] for labels in told.labels_of("shareq_share_partition_deliveries_total")} == {"g"}
-    assert told.value(f"{SHARE_GROUP}_partition_load_time_seconds_count") == 1
+    reported = work.scrape()
+    assert reported.value(f"{TOPIC}_total_share_fetch_requests_total", topic="t") == 1
+    assert reported.value(f"{TOPIC}_failed_share_fetch_requests_total", topic="t") == 1
+    assert reported.labels_of(f"{TOPIC}_total_share_fetch_requests_total") == [{"topic": "t"}]
+    assert reported.labels_of(f"{SHARE_GROUP}_request_topic_partitions_fetch_ratio_count") == [], "made up groups"
+    assert {labels["group"] for labels in reported.labels_of("shareq_share_partition_deliveries_total")} == {"g"}
+    assert reported.value(f"{SHARE_GROUP}_partition_load_time_seconds_count") == 1
 
 
 def test_share_fetches_that_wait_in_vain() -> None:
@@ -363,9 +365,9 @@ def test_share_fetches_that_wait_in_vain() -> None:
     assert work.scrape().value(purgatory, **waiting) == 1
     work.world.clock.advance(500)
     work.one.fetch_answer()
-    told = work.scrape()
-    assert told.value("kafka_server_delayed_share_fetch_metrics_expires_total") == 1
-    assert told.value(purgatory, **waiting) == 0
+    reported = work.scrape()
+    assert reported.value("kafka_server_delayed_share_fetch_metrics_expires_total") == 1
+    assert reported.value(purgatory, **waiting) == 0
 
 
 def test_share_fetches_of_full_partitions() -> None:
@@ -386,6 +388,6 @@ def test_share_fetches_of_full_partitions() -> None:
     work.one.send_fetch(forgotten=[work.second], max_wait_ms=LOCK_MS * 2)
     work.world.clock.advance(LOCK_MS + 1)
     work.one.fetch_answer()
-    told = work.scrape()
-    assert told.value(f"{ratio}_count", group="g") == before.value(f"{ratio}_count", group="g") + 2
-    assert told.value(f"{wait}_sum", group="g") == pytest.approx(LOCK_MS / 1000, abs=0.01)
+    reported = work.scrape()
+    assert reported.value(f"{ratio}_count", group="g") == before.value(f"{ratio}_count", group="g") + 2
+    assert reported.value(f"{wait}_sum", group="g") == pytest.approx(LOCK_MS / 1000, abs=0.01)

@@ -48,14 +48,14 @@ class World:
 
     def states(self) -> dict[str, float]:
         """The states that some transactional id is in."""
-        told = self.scrape()
-        counts = {labels["state"]: told.value(IDS, **labels) for labels in told.labels_of(IDS)}
+        reported = self.scrape()
+        counts = {labels["state"]: reported.value(IDS, **labels) for labels in reported.labels_of(IDS)}
         return {state: count for state, count in counts.items() if count}
 
     def ended(self) -> tuple[float, float]:
         """Commits and aborts."""
-        told = self.scrape()
-        return told.value(ENDED, result="commit"), told.value(ENDED, result="abort")
+        reported = self.scrape()
+        return reported.value(ENDED, result="commit"), reported.value(ENDED, result="abort")
 
 
 @pytest.mark.parametrize("versions", VERSIONS)
@@ -65,15 +65,15 @@ def test_a_transaction_from_its_id_to_its_end(versions: Versions) -> None:
     assert world.states() == {"empty": 1}
     assert producer.write("a", b"x", b"y") is NONE
     world.world.clock.advance(2_500)
-    told = world.scrape()
+    reported = world.scrape()
     assert world.states() == {"ongoing": 1}
-    assert told.value(AGE) == 2.5
-    assert told.value(UNSTABLE, topic="a", partition="0") == 2
-    assert told.value(f"{REPLICAS}_producer_id_count") == 1
+    assert reported.value(AGE) == 2.5
+    assert reported.value(UNSTABLE, topic="a", partition="0") == 2
+    assert reported.value(f"{REPLICAS}_producer_id_count") == 1
     assert producer.commit() is NONE
-    told = world.scrape()
+    reported = world.scrape()
     assert world.states() == {"complete_commit": 1}
-    assert (told.value(AGE), told.value(UNSTABLE, topic="a", partition="0")) == (0, 0)
+    assert (reported.value(AGE), reported.value(UNSTABLE, topic="a", partition="0")) == (0, 0)
     assert world.ended() == (1, 0)
     assert producer.write("a", b"z") is NONE
     assert producer.abort() is NONE
@@ -100,10 +100,10 @@ def test_an_open_transaction_keeps_its_age_over_a_restart() -> None:
     world.producer().write("a", b"x")
     world.world.clock.advance(5_000)
     world.world.restart()
-    told = world.scrape()
-    assert told.value(AGE) == pytest.approx(5, abs=0.5)
-    assert told.value(UNSTABLE, topic="a", partition="0") == 1
-    assert told.value(f"{REPLICAS}_producer_id_count") == 1
+    reported = world.scrape()
+    assert reported.value(AGE) == pytest.approx(5, abs=0.5)
+    assert reported.value(UNSTABLE, topic="a", partition="0") == 1
+    assert reported.value(f"{REPLICAS}_producer_id_count") == 1
 
 
 def test_a_clock_that_is_set_back_makes_no_age_below_0() -> None:
@@ -118,8 +118,8 @@ def test_a_transaction_that_times_out() -> None:
     world.producer(timeout_ms=20_000).write("a", b"x")
     world.producer("other", timeout_ms=300_000).write("a", b"x")
     world.world.clock.advance(60_000)
-    told = world.scrape()
-    assert told.value(TIMED_OUT) == 1
+    reported = world.scrape()
+    assert reported.value(TIMED_OUT) == 1
     assert world.states() == {"complete_abort": 1, "ongoing": 1}
     assert world.ended() == (0, 1)
 
@@ -152,10 +152,10 @@ def test_markers_that_cannot_be_written() -> None:
     fs.fail = broken("/b-0/")
     assert producer.commit() is NONE
     for seconds in range(3):
-        told = world.scrape()
-        assert (told.value(MARKERS), told.value(ENDS), world.ended()) == (1, 0, (0, 0))
+        reported = world.scrape()
+        assert (reported.value(MARKERS), reported.value(ENDS), world.ended()) == (1, 0, (0, 0))
         assert world.states() == {"prepare_commit": 1}
-        assert told.value(AGE) == seconds
+        assert reported.value(AGE) == seconds
         world.world.clock.advance(RETRY_MS)
     fs.fail = None
     world.world.clock.advance(RETRY_MS)
@@ -169,8 +169,8 @@ def test_an_end_that_cannot_be_noted() -> None:
     world.world.fs.fail = second_write_broken(TRANSACTION_STATE)
     assert producer.commit() is NONE
     world.world.fs.fail = None
-    told = world.scrape()
-    assert (told.value(MARKERS), told.value(ENDS), world.ended()) == (0, 1, (0, 0))
+    reported = world.scrape()
+    assert (reported.value(MARKERS), reported.value(ENDS), world.ended()) == (0, 1, (0, 0))
     world.world.clock.advance(RETRY_MS)
     assert (world.scrape().value(ENDS), world.ended()) == (0, (1, 0))
 
@@ -200,13 +200,13 @@ def test_a_transaction_that_no_coordinator_knows() -> None:
     clock.run_until_idle()
     late = f"{REPLICAS}_partitions_with_late_transactions_count"
     clock.advance(900_000 + 300_000)
-    told = world.scrape()
-    assert told.value(late) == 0
+    reported = world.scrape()
+    assert reported.value(late) == 0
     clock.advance(1)
-    told = world.scrape()
-    assert told.value(late) == 1
-    assert told.value(AGE) == 0
-    assert told.value(UNSTABLE, topic="a", partition="0") == 1
+    reported = world.scrape()
+    assert reported.value(late) == 1
+    assert reported.value(AGE) == 0
+    assert reported.value(UNSTABLE, topic="a", partition="0") == 1
 
 
 def test_idempotent_producers_are_counted_in_each_log() -> None:
@@ -226,8 +226,8 @@ def test_partitions_of_the_coordinator() -> None:
     assert world.scrape().value("shareq_transaction_coordinator_partitions", **active) == 0
     assert not world.world.services.internal_topics.ensure(TRANSACTION_STATE).code
     world.producer()
-    told = world.scrape()
-    assert told.value("shareq_transaction_coordinator_partitions", **active) == 2
-    assert told.value("shareq_transaction_coordinator_partitions", state="failed") == 0
-    assert told.value("shareq_transaction_coordinator_waiting_operations") == 0
-    assert told.value(f"{COORDINATOR}_partition_load_time_seconds_count") == 1
+    reported = world.scrape()
+    assert reported.value("shareq_transaction_coordinator_partitions", **active) == 2
+    assert reported.value("shareq_transaction_coordinator_partitions", state="failed") == 0
+    assert reported.value("shareq_transaction_coordinator_waiting_operations") == 0
+    assert reported.value(f"{COORDINATOR}_partition_load_time_seconds_count") == 1

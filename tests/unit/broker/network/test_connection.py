@@ -305,15 +305,15 @@ def test_finishing_answers_what_is_in_flight_and_handles_nothing_more() -> None:
     assert world.peer.closed
 
 
-def test_whoever_waits_is_told_that_the_connection_is_gone() -> None:
+def test_waiting_callers_are_notified_that_the_connection_is_lost() -> None:
     world = World()
-    told: list[str] = []
-    forget = world.connection.on_close(lambda: told.append("first"))
-    world.connection.on_close(lambda: told.append("second"))
+    reported: list[str] = []
+    forget = world.connection.on_close(lambda: reported.append("first"))
+    world.connection.on_close(lambda: reported.append("second"))
     forget()
     world.connection.receive(frame(b"p1"))
     world.connection.lost()
-    assert told == ["second"]
+    assert reported == ["second"]
     world.fill()  # an answer that comes too late is dropped
     world.settle()
     assert world.peer.answers == []

@@ -128,7 +128,7 @@ def test_those_who_exist_cost_the_same_work(monkeypatch: pytest.MonkeyPatch) -> 
     assert costs[0] == costs[1] != []
 
 
-def test_the_secret_is_kept_where_metadata_is_and_told_nobody(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_secret_is_kept_with_the_metadata_and_never_returned(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
     door = Door()
     door.ask("nobody")

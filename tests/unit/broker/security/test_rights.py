@@ -164,7 +164,7 @@ def test_delete_on_the_cluster_deletes_any_topic() -> None:
     }
 
 
-def test_whether_a_topic_exists_is_told_only_to_those_who_may_describe_it() -> None:
+def test_whether_a_topic_exists_is_returned_only_to_those_who_may_describe_it() -> None:
     world = AccessWorld()
     both = DeleteTopicsRequest(topic_names=[TOPIC, "no"])
     hidden = {row.name: row.error_code for row in world.alice.call(both, 5, DeleteTopicsResponse).responses}
@@ -182,7 +182,7 @@ def test_whether_a_topic_exists_is_told_only_to_those_who_may_describe_it() -> N
     assert (topic.error_code, topic.topic_id) == (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ZERO_UUID)
 
 
-def test_of_a_transaction_those_topics_are_told_that_may_be_described() -> None:
+def test_of_a_transaction_those_topics_are_reported_that_may_be_described() -> None:
     (case,) = [case for case in CASES if case.key == ApiKey.DESCRIBE_TRANSACTIONS]
     for rights, topics in (((), []), ((r.DESCRIBE_TOPIC,), [TOPIC])):
         world = AccessWorld()
@@ -205,7 +205,7 @@ def test_nobody_adds_an_internal_topic_to_a_transaction() -> None:
     assert row.partition_error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
-def test_whoever_may_write_some_topic_may_be_idempotent() -> None:
+def test_a_principal_that_may_write_some_topic_may_be_idempotent() -> None:
     """KIP-679."""
     world = AccessWorld()
     world.grant([acl(r.WRITE_TOPIC)])
@@ -232,7 +232,7 @@ def test_a_right_that_is_taken_away_is_gone_at_once_on_the_short_way_of_produce(
     assert world.services.logs.get(TOPIC, 0).log_end_offset == 6
 
 
-def test_of_all_offsets_those_are_told_whose_topics_may_be_described() -> None:
+def test_of_all_offsets_those_are_reported_whose_topics_may_be_described() -> None:
     """KIP-88: null topics. The same for the start offsets of a share group."""
     world = AccessWorld()
     world.grant([acl(r.DESCRIBE_GROUP)])

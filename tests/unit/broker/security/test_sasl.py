@@ -77,14 +77,14 @@ def by_hand(client: SaslClient, user: str, password: str, salt: bytes) -> SaslAu
     """SCRAM-SHA-256 as RFC 5802 has it, without bounds of a library; the last answer."""
     client.handshake("SCRAM-SHA-256")
     first = f"n={user},r=mine"
-    told = bytes(client.token(f"n,,{first}".encode()).auth_bytes).decode()
-    nonce, told_salt, iterations = (part[2:] for part in told.split(","))
-    assert b64decode(told_salt) == salt
+    reported = bytes(client.token(f"n,,{first}".encode()).auth_bytes).decode()
+    nonce, reported_salt, iterations = (part[2:] for part in reported.split(","))
+    assert b64decode(reported_salt) == salt
     final = f"c=biws,r={nonce}"
     client_key = hmac.digest(
         hashlib.pbkdf2_hmac("sha256", password.encode(), salt, int(iterations)), b"Client Key", "sha256"
     )
-    signature = hmac.digest(hashlib.sha256(client_key).digest(), f"{first},{told},{final}".encode(), "sha256")
+    signature = hmac.digest(hashlib.sha256(client_key).digest(), f"{first},{reported},{final}".encode(), "sha256")
     proof = bytes(ours ^ theirs for ours, theirs in zip(client_key, signature, strict=True))
     return client.token(f"{final},p={b64encode(proof).decode()}".encode())
 
@@ -139,7 +139,7 @@ def test_a_mechanism_that_is_not_enabled_is_answered_with_those_that_are() -> No
 @pytest.mark.parametrize(
     ("user", "password"), [("alice", "hunter2"), ("nobody", "hunter2"), ("alice", "builder"), ("", "x"), ("alice", "")]
 )
-def test_a_wrong_password_is_told_neutrally_and_closes_the_connection(
+def test_a_wrong_password_is_reported_neutrally_and_closes_the_connection(
     user: str, password: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG):
@@ -169,7 +169,7 @@ def test_a_failure_takes_a_while_in_which_nothing_else_is_answered(properties: d
     assert client.connection.side.principal == "User:ANONYMOUS"
 
 
-def test_without_a_delay_a_failure_is_told_at_once() -> None:
+def test_without_a_delay_a_failure_is_reported_at_once() -> None:
     client = SaslWorld({**sasl_properties(), DELAY: "0"}).stranger()
     client.handshake("PLAIN")
     client.connection.send(SaslAuthenticateRequest(b"\0alice\0hunter2"), 2)
@@ -193,7 +193,7 @@ def test_nobody_learns_which_users_of_plain_there_are() -> None:
 
 
 @pytest.mark.parametrize(("user", "password"), [("carol", "hunter2"), ("nobody", "hunter2")])
-def test_scram_fails_with_the_last_token_whoever_asks(user: str, password: str) -> None:
+def test_scram_fails_with_the_last_token_for_every_user(user: str, password: str) -> None:
     """Apache Kafka 4.3.1 fails at once for a user who does not exist, and so tells who does."""
     client = SaslWorld().stranger()
     client.handshake("SCRAM-SHA-256")
@@ -265,7 +265,7 @@ def reauthenticating() -> SaslWorld:
     return SaslWorld({**sasl_properties(), "connections.max.reauth.ms": "60000"})
 
 
-def test_a_session_lives_as_long_as_it_is_told() -> None:
+def test_a_session_lives_as_long_as_the_broker_returned() -> None:
     world = reauthenticating()
     client = world.stranger()
     assert client.plain().session_lifetime_ms == 60_000
@@ -301,7 +301,7 @@ def test_nobody_authenticates_again_within_a_second() -> None:
     assert client.plain().error_code == ErrorCode.NONE
 
 
-def test_a_wrong_password_is_told_to_be_one_of_authenticating_again() -> None:
+def test_a_wrong_password_while_authenticating_again_is_logged_as_such() -> None:
     world = reauthenticating()
     client = world.stranger()
     client.scram()
@@ -320,7 +320,7 @@ def test_while_authenticating_again_nothing_else_may_come() -> None:
     assert closed(client)
 
 
-def test_nobody_becomes_somebody_else() -> None:
+def test_no_connection_becomes_another_principal() -> None:
     client = reauthenticating().stranger()
     client.plain()
     answer = client.plain("bob", "builder")

@@ -167,7 +167,7 @@ def test_every_field_of_a_write_goes_to_its_place() -> None:
     assert (summary.start_offset, summary.delivery_complete_count) == (8, 4)
 
 
-def test_an_append_that_fails_is_told_with_its_text() -> None:
+def test_an_append_that_fails_is_reported_with_its_text() -> None:
     rig = Rig()
     rig.initialized()
     pending = rig.service.write(rig.key(), 1, 0, 6, 0, ())
@@ -239,7 +239,7 @@ def test_a_state_is_replaced_in_one_go() -> None:
     assert rig.read() == PersistedState(NONE, 2, 20, [])
 
 
-def test_a_replacement_that_is_refused_tells_the_first_error() -> None:
+def test_a_replacement_that_is_refused_reports_the_first_error() -> None:
     rig = Rig()
     rig.initialized()
     row = StateBatch(7, 8, RecordState.ACKNOWLEDGED, 1)
@@ -321,7 +321,7 @@ def test_cold_states_are_looked_at_until_the_end(closed: bool) -> None:
     assert sum(rig.log_ends()) == before + (not closed)
 
 
-def test_an_older_state_is_initialized_anew_unless_it_was_asked_for_before() -> None:
+def test_an_older_state_is_initialized_again_unless_it_was_asked_for_before() -> None:
     rig = Rig()
     rig.initialized(start=5)
     replaced: list[SharePartitionKey] = []

@@ -39,7 +39,7 @@ def test_without_time_to_wait_the_answer_has_each_partition_that_was_looked_at()
     assert ranges([two]) == [(0, 0, 1)]
 
 
-def test_what_cannot_be_fetched_at_all_is_told_in_front() -> None:
+def test_what_cannot_be_fetched_at_all_is_reported_in_front() -> None:
     rig = filled(1)
     params = ShareFetchParams("g", "m", AcquireMode.BATCH_OPTIMIZED, 0, 1, 100_000, 500, 500)
     gone = WantedPartition(b"x" * 16, 4, None, ErrorCode.UNKNOWN_TOPIC_ID)
@@ -148,7 +148,7 @@ def test_a_log_start_that_has_moved_moves_the_start_offset() -> None:
     assert rig.leader().core.start_offset == 2
 
 
-def test_what_is_behind_the_log_end_is_never_told() -> None:
+def test_what_is_behind_the_log_end_is_never_reported() -> None:
     rig = filled(3)
     rig.states.states[rig.key()] = KeptState(1, 3)
     rig.leader()
@@ -156,7 +156,7 @@ def test_what_is_behind_the_log_end_is_never_told() -> None:
     assert rig.start().value == [FetchedPartition(rig.topic_id, 0, NONE)]
 
 
-def test_damage_is_told_until_the_delivery_limit_and_then_passed_over_within_the_fetch() -> None:
+def test_damage_is_reported_until_the_delivery_limit_and_then_passed_over_within_the_fetch() -> None:
     rig = filled(3)
     rig.settings.share = ShareGroupSettings(delivery_count_limit=2)
     rig.source().contents.unreadable = [(0, 2)]

@@ -100,7 +100,7 @@ def test_a_share_partition_that_is_being_loaded_is_waited_for() -> None:
     assert ranges(pending.value) == [(0, 0, 1)]
 
 
-def test_a_load_that_fails_is_told_when_time_is_up() -> None:
+def test_a_load_that_fails_is_reported_when_time_is_up() -> None:
     rig = filled(1)
     rig.states.errors["read"] = ErrorCode.NOT_COORDINATOR
     pending = rig.start(0, wait_ms=100)
@@ -204,7 +204,7 @@ def test_a_source_that_refuses_is_asked_at_once() -> None:
 # -- what may not be read any more
 
 
-def test_what_may_not_be_read_any_more_is_told_and_the_rest_is_waited_for() -> None:
+def test_what_may_not_be_read_any_more_is_reported_and_the_rest_is_waited_for() -> None:
     rig = ShareRig()
     other = rig.topics.add("u")
     rig.states.states[rig.key()._replace(topic_id=other.topic_id)] = KeptState(1, 0)
@@ -225,7 +225,7 @@ def test_what_may_not_be_read_any_more_is_told_and_the_rest_is_waited_for() -> N
     assert ranges(pending.value[1:]) == [(0, 0, 1)]
 
 
-def test_when_nothing_may_be_read_any_more_it_is_told_at_once() -> None:
+def test_when_nothing_may_be_read_any_more_it_is_reported_at_once() -> None:
     rig = filled(1)
     fetch = rig.fetch(0, 1, wait_ms=100, refuse=lambda _topic: ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     error = ErrorCode.TOPIC_AUTHORIZATION_FAILED

@@ -93,7 +93,7 @@ def test_the_other_topic_of_the_fetch_is_served() -> None:
     assert (acquired_of(answer), fetch_errors(answer)) == ([(0, 0, 1)], {readers.first: NO_TOPIC})
 
 
-def test_a_wait_that_ends_without_a_record_tells_the_refusal() -> None:
+def test_a_wait_that_ends_without_a_record_reports_the_refusal() -> None:
     readers = Readers()
     readers.wait(readers.first)
     readers.take_away(r.READ_TOPIC)

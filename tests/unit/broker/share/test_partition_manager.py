@@ -55,7 +55,7 @@ def test_counters_go_on_with_the_next_leader() -> None:
 
 
 @pytest.mark.parametrize(
-    ("of_persister", "told"),
+    ("of_persister", "reported"),
     [
         (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE),
         (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_NOT_AVAILABLE),
@@ -67,7 +67,9 @@ def test_counters_go_on_with_the_next_leader() -> None:
         (ErrorCode.INVALID_REQUEST, ErrorCode.UNKNOWN_SERVER_ERROR),
     ],
 )
-def test_a_load_that_fails_is_told_and_the_next_fetch_tries_again(of_persister: ErrorCode, told: ErrorCode) -> None:
+def test_a_load_that_fails_is_reported_and_the_next_fetch_tries_again(
+    of_persister: ErrorCode, reported: ErrorCode
+) -> None:
     rig = ShareRig()
     rig.states.errors["read"] = of_persister
     rig.states.holds = True
@@ -76,7 +78,7 @@ def test_a_load_that_fails_is_told_and_the_next_fetch_tries_again(of_persister: 
     rig.clock.advance(7)
     rig.states.answer()
     rig.clock.run_until_idle()
-    assert (leader.state, leader.error, leader.is_gone, waiter.looks) == (LeaderState.FAILED, told, False, 1)
+    assert (leader.state, leader.error, leader.is_gone, waiter.looks) == (LeaderState.FAILED, reported, False, 1)
     assert (rig.manager.get(rig.key()), rig.manager.counters.loads.total_ns) == (None, 7_000_000)
     assert rig.manager.counters.partitions == {}
     rig.states.errors.clear()
@@ -123,7 +125,7 @@ def test_what_needs_no_write_is_answered_at_once() -> None:
     assert rig.acknowledge(0, 0, ACCEPT, member="other").value is ErrorCode.INVALID_RECORD_STATE
 
 
-def test_a_write_that_fails_is_told_and_rolled_back(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_write_that_fails_is_reported_and_rolled_back(caplog: pytest.LogCaptureFixture) -> None:
     rig = filled()
     rig.acquire()
     rig.states.errors["write"] = ErrorCode.NOT_COORDINATOR
@@ -141,8 +143,8 @@ def test_a_write_that_is_fenced_drops_the_share_partition(error: ErrorCode) -> N
     rig.acquire()
     leader = rig.leader()
     rig.states.errors["write"] = error
-    told = rig.acknowledge(0, 2).value
-    assert told is (ErrorCode.NOT_LEADER_OR_FOLLOWER if error is ErrorCode.FENCED_STATE_EPOCH else error)
+    reported = rig.acknowledge(0, 2).value
+    assert reported is (ErrorCode.NOT_LEADER_OR_FOLLOWER if error is ErrorCode.FENCED_STATE_EPOCH else error)
     assert (leader.state, leader.is_gone, rig.manager.get(rig.key())) == (LeaderState.FENCED, False, None)
 
 

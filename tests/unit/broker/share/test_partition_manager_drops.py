@@ -35,7 +35,7 @@ def test_the_counters_of_a_deleted_state_end() -> None:
     assert leader.error is NONE
 
 
-def test_a_deleted_topic_is_told_to_those_who_wait() -> None:
+def test_waiting_fetches_are_notified_of_a_deleted_topic() -> None:
     rig = with_two_groups()
     leader, waiter = rig.leader(0), Waiter()
     rig.manager.counters.of_topic(rig.topic_id)

@@ -28,7 +28,7 @@ def test_without_a_start_offset_the_groups_reset_resolves_it(strategy: str, star
     assert (leader.core.start_offset, leader.core.start_is_durable) == (start, False)
 
 
-def test_a_reset_by_duration_that_finds_no_record_is_told() -> None:
+def test_a_reset_by_duration_that_finds_no_record_is_reported() -> None:
     rig = filled()
     rig.states.states[rig.key()] = KeptState(1, -1)
     rig.settings.share = ShareGroupSettings(auto_offset_reset=AutoOffsetReset("by_duration", 5_000))

@@ -124,7 +124,9 @@ def test_records_of_unknown_types_are_skipped(caplog: pytest.LogCaptureFixture) 
 
 
 @pytest.mark.parametrize("topic", ["__consumer_offsets", "__share_group_state"])
-def test_a_known_record_in_an_unknown_version_is_skipped_and_told(topic: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_known_record_in_an_unknown_version_is_skipped_and_logged(
+    topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
     """In Apache Kafka no group of that partition works any more. Here one record is left out, and the log says so."""
     world, member, place = half_done()
     key = SharePartitionKey("g", *place)
@@ -174,7 +176,7 @@ def delete_topic(world: BrokerWorld, name: str) -> ErrorCode:
     return ErrorCode(answer.responses[0].error_code)
 
 
-def test_a_state_topic_that_is_removed_at_work_is_made_anew() -> None:
+def test_a_state_topic_that_is_removed_at_work_is_made_again() -> None:
     """What was in it is gone, and what comes is kept: the group starts over with its next heartbeat."""
     world, member, place = half_done(ONE_SHARD)
     assert delete_topic(world, "__share_group_state") is ErrorCode.NONE

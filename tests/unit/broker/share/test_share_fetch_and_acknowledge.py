@@ -111,7 +111,7 @@ def test_a_fetch_of_no_records_only_acknowledges() -> None:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_the_lock_duration_is_the_groups_and_is_told(version: int) -> None:
+def test_the_lock_duration_is_the_groups_and_is_reported(version: int) -> None:
     """Nobody asks for one in the request. Version 1 of ShareAcknowledge does not tell it."""
     queue = Queue(group_share_record_lock_duration_ms="20000")
     client = queue.member.connection
@@ -156,7 +156,7 @@ def test_fetching_and_acknowledging_have_errors_of_their_own() -> None:
     assert (part.acknowledge_error_code, part.acknowledge_error_message) == (NONE, None)
 
 
-def test_what_cannot_be_read_is_told_and_given_out_later() -> None:
+def test_what_cannot_be_read_is_reported_and_given_out_later() -> None:
     queue = Queue()
     member = queue.open()
     queue.world.fs.fail_reads = True
@@ -210,7 +210,7 @@ def failing_disk(world: BrokerWorld, kind: str, where: str) -> None:
     world.fs.fail = lambda done, path: OSError(errno.EIO, "no") if done == kind and where in path else None
 
 
-def test_a_damaged_batch_is_told_and_never_given_out() -> None:
+def test_a_damaged_batch_is_reported_and_never_given_out() -> None:
     """One bit of a record has changed on the disk."""
     queue = Queue()
     member = queue.open()

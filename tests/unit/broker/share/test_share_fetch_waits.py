@@ -151,7 +151,7 @@ def test_a_negative_max_records_loads_the_share_partition_and_brings_nothing() -
     assert answer.results[0].partitions[0].start_offset == -1  # nobody has acquired anything: it is not written down
 
 
-def test_errors_are_told_though_no_records_are_asked_for() -> None:
+def test_errors_are_reported_though_no_records_are_asked_for() -> None:
     """MaxRecords 0: Apache Kafka 4.3.1 still names the partitions that are not there."""
     world = BrokerWorld()
     member = idle_member(world, "t")

@@ -257,7 +257,7 @@ def test_the_start_offset_is_the_first_that_is_not_finished() -> None:
         assert work.described()[0] == start  # as of the write before, as in Apache Kafka 4.3.1
 
 
-def test_a_session_that_was_lost_is_told_by_its_error() -> None:
+def test_a_session_that_was_lost_is_reported_by_its_error() -> None:
     work = Work()
     assert work.one.acquire(work.first) == [(0, 9, 1)]
     work.world.restart()

@@ -66,7 +66,7 @@ def state_epochs(world: BrokerWorld) -> set[int]:
 
 
 @pytest.mark.parametrize("stage", [1, 2], ids=["initializing", "initialized"])
-def test_a_stage_that_cannot_be_recorded_is_told_and_tried_again(stage: int) -> None:
+def test_a_stage_that_cannot_be_recorded_is_reported_and_tried_again(stage: int) -> None:
     world = a_world()
     member = ShareClient(world)
     world.fs.fail = failing_from(stage, "__consumer_offsets")

@@ -76,7 +76,7 @@ def test_their_broker_properties(name: str, prefix: str) -> None:
     assert partitions(again, name) == 3
 
 
-def test_a_partition_count_that_is_not_the_existing_topics_is_told_at_the_start(
+def test_a_partition_count_that_is_not_the_existing_topics_is_reported_at_the_start(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     world = BrokerWorld()

@@ -88,7 +88,7 @@ def test_an_older_producer_has_its_partitions_verified() -> None:
     assert not rig.admit(producer, T1).done, "who adds is asked whatever is verified"
 
 
-def test_who_is_fenced_by_the_coordinator_is_told_as_by_a_log() -> None:
+def test_a_producer_fenced_by_the_coordinator_gets_the_error_of_a_log() -> None:
     rig = Rig()
     producer = rig.begun(T0)
     late = ProducerEpoch(producer.producer_id, 3)
@@ -141,7 +141,7 @@ def test_an_older_producer_does_not_wait() -> None:
     assert rig.admit(ProducerEpoch(100, 1), T1, adds=False).value == {T1: CONCURRENT}
 
 
-def test_what_a_log_fences_is_told_beside_what_was_waited_for() -> None:
+def test_what_a_log_fences_is_reported_beside_what_was_waited_for() -> None:
     rig = Rig()
     rig.ending(rig.begun(T0))
     rig.ports.logs.get("u", 0).fill(b"v", producer_id=100, epoch=9)
@@ -274,22 +274,22 @@ def test_a_producer_of_version_2_begins_with_sequence_0_where_it_is_not_known() 
 
 
 @pytest.mark.parametrize(
-    ("version", "told"), [(10, ErrorCode.INVALID_TXN_STATE), (11, ErrorCode.TRANSACTION_ABORTABLE)]
+    ("version", "reported"), [(10, ErrorCode.INVALID_TXN_STATE), (11, ErrorCode.TRANSACTION_ABORTABLE)]
 )
-def test_errors_that_older_clients_do_not_know(version: int, told: ErrorCode) -> None:
+def test_errors_that_older_clients_do_not_know(version: int, reported: ErrorCode) -> None:
     rig = ProduceRig()
     producer = rig.begun(T0)
-    assert rig.refusals((T1, batch(*producer)), version=version) == {("t", 1): told}
+    assert rig.refusals((T1, batch(*producer)), version=version) == {("t", 1): reported}
 
 
-@pytest.mark.parametrize(("version", "told"), [(11, ErrorCode.NOT_ENOUGH_REPLICAS), (12, CONCURRENT)])
-def test_markers_that_take_long(version: int, told: ErrorCode) -> None:
+@pytest.mark.parametrize(("version", "reported"), [(11, ErrorCode.NOT_ENOUGH_REPLICAS), (12, CONCURRENT)])
+def test_markers_that_take_long(version: int, reported: ErrorCode) -> None:
     rig = ProduceRig()
     rig.ending(rig.begun(T0))
     pending = rig.produce((T1, batch(100, 1)), version=version)
     assert isinstance(pending, Pending)
     rig.ports.clock.advance(100)
-    assert pending.value == {("t", 1): told}
+    assert pending.value == {("t", 1): reported}
 
 
 @pytest.mark.parametrize("unavailable", [False, True])
@@ -347,12 +347,14 @@ def test_offsets_of_an_aborted_transaction_never_count() -> None:
     assert committed(rig) == {}
 
 
-@pytest.mark.parametrize(("version", "told"), [(3, ErrorCode.INVALID_TXN_STATE), (4, ErrorCode.TRANSACTION_ABORTABLE)])
-def test_an_older_producer_has_to_have_added_the_groups_partition(version: int, told: ErrorCode) -> None:
+@pytest.mark.parametrize(
+    ("version", "reported"), [(3, ErrorCode.INVALID_TXN_STATE), (4, ErrorCode.TRANSACTION_ABORTABLE)]
+)
+def test_an_older_producer_has_to_have_added_the_groups_partition(version: int, reported: ErrorCode) -> None:
     rig = Rig(OFFSETS)
     producer = rig.begun(T0)
     answer = rig.transactions.offsets.commit(producer, "x", commit_request(rig, "t"), version).value
-    assert rows(answer) == {"t": told}
+    assert rows(answer) == {"t": reported}
     added = rig.transactions.coordinator.add_partitions("x", *producer, [GROUP], 1)
     rig.ports.answer(added)
     pending = rig.transactions.offsets.commit(producer, "x", commit_request(rig, "t", "u"), version)

@@ -151,7 +151,7 @@ def test_a_batch_waits_a_little_for_markers_that_are_being_written() -> None:
 
 
 @pytest.mark.parametrize("versions", PROFILES)
-def test_an_older_producer_is_told_to_try_again(versions: Versions) -> None:
+def test_an_older_producer_has_to_try_again(versions: Versions) -> None:
     world = World()
     producer = world.producer(versions)
     producer.write("a", b"x")

@@ -44,9 +44,9 @@ def test_a_transaction_over_several_partitions(versions: Versions, commit: bool)
     for topic, partition in (("a", 0), ("a", 1), ("b", 0)):
         assert world.markers(topic, partition) == [COMMIT if commit else ABORT]
         assert world.stable(topic, partition), "the end is answered when the markers are there"
-        told = fetch(world.client, fetch_request(topic, partition=partition, isolation_level=1))
-        assert told.last_stable_offset == told.high_watermark == 4
-        assert len(told.aborted_transactions or ()) == (0 if commit else 1)
+        reported = fetch(world.client, fetch_request(topic, partition=partition, isolation_level=1))
+        assert reported.last_stable_offset == reported.high_watermark == 4
+        assert len(reported.aborted_transactions or ()) == (0 if commit else 1)
     assert world.state() is (TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT)
 
 
@@ -259,7 +259,7 @@ def test_two_producers_in_one_request() -> None:
     assert {row.partition_responses[0].error_code for row in rows} == {ErrorCode.INVALID_PRODUCER_ID_MAPPING}
 
 
-def test_somebody_elses_transactional_id() -> None:
+def test_another_producers_transactional_id() -> None:
     world = World()
     producer = world.producer()
     world.producer(transactional_id="u")

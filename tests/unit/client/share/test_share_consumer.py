@@ -175,7 +175,7 @@ def test_a_session_is_not_used_over_another_connection(two: ShareCluster, join: 
 
 
 @pytest.mark.parametrize("error", [ErrorCode.SHARE_SESSION_NOT_FOUND, ErrorCode.INVALID_SHARE_SESSION_EPOCH])
-def test_a_session_that_the_broker_does_not_accept_is_opened_anew(
+def test_a_session_that_the_broker_does_not_accept_is_opened_again(
     two: ShareCluster, join: Member, error: ErrorCode
 ) -> None:
     """Replacing a session releases nothing, so that one with another epoch is closed first."""
@@ -255,7 +255,7 @@ def test_trouble_with_one_leader_does_not_stop_the_other(two: ShareCluster) -> N
 # -- membership
 
 
-def test_an_empty_poll_tells_whether_all_leaders_had_their_say(two: ShareCluster, join: Member) -> None:
+def test_an_empty_poll_returns_whether_all_leaders_have_answered(two: ShareCluster, join: Member) -> None:
     consumer = join(two)
     poll_until(consumer, lambda: all(node.fetches for node in two.nodes.values()) and consumer.absence is None)
     two.nodes[2].fetch_errors[1] = ErrorCode.KAFKA_STORAGE_ERROR
@@ -287,7 +287,7 @@ def test_leaders_are_asked_while_the_coordinator_is_away(two: ShareCluster, join
     assert ranges(poll(consumer)) == [(1, 10, 19)]
 
 
-def test_a_fenced_member_joins_anew(two: ShareCluster, join: Member) -> None:
+def test_a_fenced_member_joins_again(two: ShareCluster, join: Member) -> None:
     consumer = both_filled(two, join)
     two.heartbeat_errors.append(ErrorCode.FENCED_MEMBER_EPOCH)
     consumer._member.due_ms = 0
@@ -438,7 +438,7 @@ def test_a_renewal_is_not_kept_waiting_by_a_long_poll(two: ShareCluster, join: M
     assert len(results) == 1
 
 
-def test_a_turn_goes_to_whoever_waits() -> None:
+def test_a_turn_goes_to_a_waiting_thread() -> None:
     lock = _FairLock()
     waiting, taken = threading.Event(), threading.Event()
 

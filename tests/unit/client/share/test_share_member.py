@@ -36,7 +36,7 @@ def test_joining_is_a_full_heartbeat_with_epoch_0() -> None:
     assert member.assignment is None
 
 
-def test_later_heartbeats_tell_the_epoch_alone() -> None:
+def test_later_heartbeats_send_the_epoch_alone() -> None:
     member = joined([0, 1])
     assert member.assignment == frozenset({(T, 0), (T, 1)})
     request = member.request()
@@ -61,7 +61,7 @@ def test_a_member_without_partitions_asks_sooner_but_not_for_ever() -> None:
 
 
 @pytest.mark.parametrize("error", [ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH])
-def test_a_fenced_member_joins_anew_with_its_id(error: ErrorCode) -> None:
+def test_a_fenced_member_joins_again_with_its_id(error: ErrorCode) -> None:
     member = joined()
     assert member.answered(answer(error=error), 700) is Verdict.AGAIN
     assert member.due_ms == 700

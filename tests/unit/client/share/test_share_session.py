@@ -61,7 +61,7 @@ def test_a_strict_fetch_takes_no_more_than_it_asks_for() -> None:
     assert request.max_records == (1 << 31) - 1
 
 
-def test_later_fetches_tell_what_came_and_went() -> None:
+def test_later_fetches_send_what_was_added_and_removed() -> None:
     made = opened((A, 0), (A, 1))
     made.assign([(A, 1), (B, 3)])
     request = made.fetch_request(LIMITS)
@@ -105,7 +105,7 @@ def test_what_a_fetch_brings() -> None:
 
 
 @pytest.mark.parametrize("error", [ErrorCode.SHARE_SESSION_NOT_FOUND, ErrorCode.INVALID_SHARE_SESSION_EPOCH])
-def test_after_an_error_of_the_whole_request_the_session_is_opened_anew(error: ErrorCode) -> None:
+def test_after_an_error_of_the_whole_request_the_session_is_opened_again(error: ErrorCode) -> None:
     made = opened((A, 0), (B, 1))
     made.fetch_request(LIMITS)
     assert made.fetched(ShareFetchResponse(error_code=error)).error is error

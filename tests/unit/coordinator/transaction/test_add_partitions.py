@@ -48,7 +48,7 @@ def test_partitions_that_are_in_it_are_not_logged_again(coordinator: Coordinator
     assert coordinator.log.last == ()
 
 
-def test_the_next_transaction_begins_anew(coordinator: Coordinator) -> None:
+def test_the_next_transaction_begins_again(coordinator: Coordinator) -> None:
     coordinator.add(ME, [A0])
     coordinator.end_and_complete(ME, commit=True)
     coordinator.time.now_ms = 9
@@ -66,7 +66,7 @@ def test_the_next_transaction_begins_anew(coordinator: Coordinator) -> None:
         ("t", (FIRST_PRODUCER_ID, -1), ErrorCode.PRODUCER_FENCED),
     ],
 )
-def test_whoever_it_is_not(
+def test_another_producer(
     coordinator: Coordinator, transactional_id: str, producer: tuple[int, int], error: ErrorCode
 ) -> None:
     assert coordinator.add(producer, transactional_id=transactional_id) is error

@@ -79,7 +79,7 @@ def test_an_old_client_of_a_new_broker() -> None:
         ("t", (FIRST, -1), FENCED),
     ],
 )
-def test_whoever_it_is_not(version: int, transactional_id: str, producer: tuple[int, int], error: ErrorCode) -> None:
+def test_another_producer(version: int, transactional_id: str, producer: tuple[int, int], error: ErrorCode) -> None:
     coordinator = began(version)
     assert coordinator.end(producer, commit=True, transactional_id=transactional_id).error is error
     assert coordinator.log.last == ()

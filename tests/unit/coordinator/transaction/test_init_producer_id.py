@@ -101,7 +101,7 @@ def test_going_on_with_an_older_epoch_is_fenced() -> None:
     assert coordinator.init((FIRST, 0)).error is ErrorCode.PRODUCER_FENCED
 
 
-def test_going_on_after_somebody_else_initialized_is_fenced() -> None:
+def test_going_on_after_another_producer_initialized_is_fenced() -> None:
     coordinator = Coordinator()
     coordinator.init()
     coordinator.init()

@@ -96,7 +96,7 @@ def test_nothing_removed_and_no_horizon_gives_the_same_bytes() -> None:
 
 
 @pytest.mark.parametrize("codec", Compression)
-def test_an_emptied_batch_tells_of_its_offsets_and_its_producer(codec: Compression) -> None:
+def test_an_emptied_batch_reports_its_offsets_and_its_producer(codec: Compression) -> None:
     batch = batch_of([RecordData(b"k", b"v"), RecordData(b"k", b"w")], codec)
     old, empty = read_header(batch), emptied(read_header(batch))
     new = read_header(empty)

@@ -312,6 +312,6 @@ def test_a_refusal_can_be_said_in_every_version(key: ApiKey) -> None:
         for version in range(served.first, served.last + 1):
             answer = world.alice.call(request, version, codec(key).response_class)
             errors = error_reader(type(answer))(answer)
-            told_by_silence = key is ApiKey.DESCRIBE_LOG_DIRS and version < 3
-            assert set(errors) == (set() if told_by_silence else {right.error}), version
+            reported_by_silence = key is ApiKey.DESCRIBE_LOG_DIRS and version < 3
+            assert set(errors) == (set() if reported_by_silence else {right.error}), version
             assert not getattr(answer, "results", None)

@@ -134,7 +134,7 @@ def test_null_means_all_topics_and_empty_means_none_but_in_version_0(version: in
         assert world.call(MetadataResponse, MetadataRequest([]), version).topics == []
 
 
-def test_authorized_operations_are_told_when_asked() -> None:
+def test_authorized_operations_are_reported_when_asked() -> None:
     world = World()
     world.metadata.create_topic(NewTopic("t", 1))
     request = MetadataRequest(

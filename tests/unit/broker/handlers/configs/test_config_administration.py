@@ -136,12 +136,12 @@ def test_describe_this_broker(world: World) -> None:
 
 
 @pytest.mark.parametrize("key", [key for key in BROKER_KEYS if not key.internal], ids=lambda key: key.name)
-def test_every_property_tells_who_has_set_it(key: ConfigKey) -> None:
+def test_every_property_reports_who_has_set_it(key: ConfigKey) -> None:
     """The file, or a change at work, of this broker or of all."""
     text = another_value(key)
     world = World({key.name: text})
-    told = describe(world, BROKER, str(world.started_with.node_id), [key.name])[1][key.name]
-    assert (told.value, told.config_source) == (text, ConfigSource.STATIC_BROKER)
+    reported = describe(world, BROKER, str(world.started_with.node_id), [key.name])[1][key.name]
+    assert (reported.value, reported.config_source) == (text, ConfigSource.STATIC_BROKER)
     for name, source in (("1", ConfigSource.DYNAMIC_BROKER), ("", ConfigSource.DYNAMIC_DEFAULT_BROKER)):
         world = World()
         altered = alter(world, BROKER, name, (key.name, SET, text))
@@ -151,8 +151,8 @@ def test_every_property_tells_who_has_set_it(key: ConfigKey) -> None:
             continue
         assert altered.error_code == ErrorCode.NONE
         for described in {"1", name}:
-            told = describe(world, BROKER, described, [key.name])[1][key.name]
-            assert (told.value, told.config_source) == (text, source)
+            reported = describe(world, BROKER, described, [key.name])[1][key.name]
+            assert (reported.value, reported.config_source) == (text, source)
 
 
 def another_value(key: ConfigKey) -> str:

@@ -71,7 +71,7 @@ def test_there_are_no_delegation_tokens(request_: Message) -> None:
             assert answer.error_code == error  # type: ignore[attr-defined]
 
 
-def test_a_token_that_is_not_made_tells_for_whom() -> None:
+def test_a_token_that_is_not_made_names_its_owner() -> None:
     client = SaslWorld().stranger()
     client.plain()
     for_bob = create.CreateDelegationTokenRequest("User", "bob", [], -1)

@@ -171,7 +171,7 @@ def test_records_that_a_member_holds_can_still_be_acknowledged(world: BrokerWorl
 # -- failures
 
 
-def test_a_start_that_cannot_be_saved_is_not_told(world: BrokerWorld) -> None:
+def test_a_log_start_that_cannot_be_saved_is_not_returned(world: BrokerWorld) -> None:
     client = world.connect()
 
     @contextmanager

@@ -140,7 +140,7 @@ def test_a_disk_that_is_full_is_a_storage_error_and_nothing_more(requests: int) 
     assert fetched.high_watermark == requests + 1
 
 
-def test_a_disk_that_fails_is_told_to_all_who_wait() -> None:
+def test_a_disk_that_fails_is_reported_to_all_who_wait() -> None:
     world = BrokerWorld()
     world.create_topic("t")
     client = world.connect()

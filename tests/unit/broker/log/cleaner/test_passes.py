@@ -13,7 +13,7 @@ from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import Compression, Record, RecordData, build_batch, decode_records
 from shareq.protocol.records.control import build_end_transaction_marker
-from tests.support.worlds.cleaner import COMPACTED, clean, state_of, told
+from tests.support.worlds.cleaner import COMPACTED, clean, reported, state_of
 from tests.support.worlds.log_world import DATA, TOPIC, LogWorld
 
 PRODUCERS = (1, 2)
@@ -199,8 +199,8 @@ def test_after_all_passes_exactly_the_survivors_are_left(seed: int, rule: Rule) 
     last = history.world.log.active_segment
     assert last is not None
     sealed = [record for record in history.committed if record.offset < last.base_offset]
-    expected = survivors(told(sealed), rule, ends_are_over=lambda offset: True)
-    assert told(committed(history.world.log)) == expected + told(
+    expected = survivors(reported(sealed), rule, ends_are_over=lambda offset: True)
+    assert reported(committed(history.world.log)) == expected + reported(
         [record for record in history.committed if record.offset >= last.base_offset]
     )
 

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shareq.broker.log.cleaner.survivors import Newest, Role, Rule, latest_value, share_state, survivors
-from tests.support.worlds.cleaner import Told
+from tests.support.worlds.cleaner import Reported
 
 SNAPSHOT, UPDATE = b"\0\0", b"\0\1"
 A, B = b"\0\1a....", b"\0\1b...."
 
 
-def log_of(*records: tuple[bytes | None, bool]) -> list[Told]:
-    return [Told(offset, key, has_value) for offset, (key, has_value) in enumerate(records)]
+def log_of(*records: tuple[bytes | None, bool]) -> list[Reported]:
+    return [Reported(offset, key, has_value) for offset, (key, has_value) in enumerate(records)]
 
 
 def left(rule: Rule, *records: tuple[bytes | None, bool], over: int = -1) -> list[int]:
@@ -41,7 +41,7 @@ def test_a_record_without_key_belongs_to_nothing() -> None:
     assert left(latest_value, (None, True), (b"", True)) == [1]
 
 
-def test_long_keys_are_told_apart() -> None:
+def test_long_keys_are_distinguished() -> None:
     long = b"k" * 31
     assert left(latest_value, (long, True), (long + b"1", True), (long + b"2", True), (long + b"1", True)) == [0, 2, 3]
 
@@ -100,7 +100,7 @@ def test_room_that_is_short_ends_the_part_that_is_judged() -> None:
 def test_the_first_batch_always_has_room() -> None:
     newest = Newest(latest_value, room=1, first_dirty_offset=0)
     assert newest.note(log_of((b"a", True), (b"b", True), (b"c", True)), 3)
-    assert not newest.note([Told(3, b"d", True)], 4)
+    assert not newest.note([Reported(3, b"d", True)], 4)
     assert newest.end_offset == 3
 
 
@@ -118,7 +118,7 @@ logs = st.one_of(
 )
 
 
-def replayed(records: list[Told], rule: Rule) -> dict[bytes, list[int]]:
+def replayed(records: list[Reported], rule: Rule) -> dict[bytes, list[int]]:
     """Of each subject its state, and the changes since: what any replay can come to."""
     states: dict[bytes, list[int]] = {}
     for record in records:

@@ -137,7 +137,7 @@ def test_a_plain_log_that_was_changed_meanwhile_is_looked_at() -> None:
     assert world.logs.get(TOPIC, 1).log_end_offset == 2
 
 
-def test_a_damaged_marker_is_told_and_the_logs_are_checked(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_marker_is_reported_and_the_logs_are_checked(caplog: pytest.LogCaptureFixture) -> None:
     world = many_logs(1)
     world.logs.close(clean=True)
     world.fs.flip_bit(MARKER, 3, 0)
@@ -157,7 +157,7 @@ def test_large_segments_keep_their_indexes() -> None:
     assert not end[TOPIC, 0].plain
 
 
-def test_progress_is_told_every_two_seconds(caplog: pytest.LogCaptureFixture) -> None:
+def test_progress_is_reported_every_two_seconds(caplog: pytest.LogCaptureFixture) -> None:
     from shareq.broker.log.opening.progress import Progress
 
     now = 0

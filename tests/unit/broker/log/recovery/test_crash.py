@@ -25,7 +25,7 @@ OTHER_ID = bytes(range(16, 32))
 
 
 @dataclass(slots=True)
-class Told:
+class Reported:
     """What clients of one partition know."""
 
     appended: dict[int, bytes] = field(default_factory=dict)  # offset -> value, answered or not
@@ -42,7 +42,7 @@ class Workload:
     def __init__(self, seed: int, *, flush_every_message: bool) -> None:
         self.rng = Random(seed)
         self.world = LogWorld(SMALL, flush_every_message=flush_every_message, seed=seed)
-        self.told = [Told() for _ in range(PARTITIONS)]
+        self.reported = [Reported() for _ in range(PARTITIONS)]
         self.counter = 0
 
     def log(self, partition: int) -> PartitionLog:
@@ -63,33 +63,33 @@ class Workload:
         self.world.tick()
 
     def append(self, partition: int) -> None:
-        told = self.told[partition]
+        reported = self.reported[partition]
         values = [
             b"%d-" % (self.counter + at) + b"x" * self.rng.randint(0, 150) for at in range(self.rng.randint(1, 3))
         ]
         self.counter += len(values)
-        sequence = told.next_sequence
+        sequence = reported.next_sequence
         batch = batch_of(*values, producer_id=partition + 1, producer_epoch=0, base_sequence=sequence)
         accepted: list[AppendInfo] = []
 
         def on_durable(error: ErrorCode) -> None:
             assert error is ErrorCode.NONE
-            told.answered |= {accepted[0].base_offset + at: value for at, value in enumerate(values)}
-            told.last_batch = (sequence, accepted[0].base_offset, accepted[0].last_offset)
+            reported.answered |= {accepted[0].base_offset + at: value for at, value in enumerate(values)}
+            reported.last_batch = (sequence, accepted[0].base_offset, accepted[0].last_offset)
 
         now = self.world.clock.wall_ms()
         info = self.log(partition).append(batch, origin=Origin.CLIENT, now_wall_ms=now, on_durable=on_durable)
         assert isinstance(info, AppendInfo)
         assert not info.duplicate
         accepted.append(info)
-        told.appended |= {info.base_offset + at: value for at, value in enumerate(values)}
-        told.next_sequence += len(values)
+        reported.appended |= {info.base_offset + at: value for at, value in enumerate(values)}
+        reported.next_sequence += len(values)
 
     def truncate(self, partition: int) -> None:
-        log, told = self.log(partition), self.told[partition]
-        told.asked_start = self.rng.randint(log.log_start_offset, log.high_watermark)
-        assert self.world.delete_records(told.asked_start, partition) is ErrorCode.NONE
-        told.log_start = log.log_start_offset
+        log, reported = self.log(partition), self.reported[partition]
+        reported.asked_start = self.rng.randint(log.log_start_offset, log.high_watermark)
+        assert self.world.delete_records(reported.asked_start, partition) is ErrorCode.NONE
+        reported.log_start = log.log_start_offset
 
     def die(self, model: CrashModel) -> LogManager:
         self.world.crash(model)
@@ -97,27 +97,27 @@ class Workload:
 
     def check(self) -> None:
         """Everything that was answered is there, and nothing that was never appended."""
-        for partition, told in enumerate(self.told):
+        for partition, reported in enumerate(self.reported):
             log = self.log(partition)
-            assert told.log_start <= log.log_start_offset <= max(told.asked_start, told.log_start)
+            assert reported.log_start <= log.log_start_offset <= max(reported.asked_start, reported.log_start)
             assert log.high_watermark == log.log_end_offset
             found = {record.offset: record.value for record in read_all(log, max_bytes=300)}
-            for offset, value in told.answered.items():
+            for offset, value in reported.answered.items():
                 if offset >= log.log_start_offset:
                     assert found.get(offset) == value, f"{log} lost {offset}"
             for offset, served in found.items():
-                assert told.appended.get(offset) == served, f"{log} serves something else at {offset}"
+                assert reported.appended.get(offset) == served, f"{log} serves something else at {offset}"
             self.check_producer(partition)
 
     def check_producer(self, partition: int) -> None:
         """Sent again, the last answered batch is a duplicate: an idempotent producer never makes two of it."""
-        told, log = self.told[partition], self.log(partition)
-        if told.last_batch is None:
+        reported, log = self.reported[partition], self.log(partition)
+        if reported.last_batch is None:
             return
-        sequence, first, last = told.last_batch
+        sequence, first, last = reported.last_batch
         producer = log.producers.get(partition + 1)
         if producer is not None and producer.batches[-1].last_offset == last:
-            values = [told.appended[offset] for offset in range(first, last + 1)]
+            values = [reported.appended[offset] for offset in range(first, last + 1)]
             batch = batch_of(*values, producer_id=partition + 1, producer_epoch=0, base_sequence=sequence)
             info = log.append(batch, origin=Origin.CLIENT, now_wall_ms=self.world.clock.wall_ms())
             assert isinstance(info, AppendInfo)
@@ -128,12 +128,12 @@ class Workload:
 
     def go_on(self) -> None:
         """The log takes appends again, and a clean restart changes nothing."""
-        for partition, told in enumerate(self.told):
+        for partition, reported in enumerate(self.reported):
             producer = self.log(partition).producers.get(partition + 1)
             end = self.log(partition).log_end_offset
-            told.appended = {offset: value for offset, value in told.appended.items() if offset < end}
-            told.next_sequence = 0 if producer is None else producer.batches[-1].last_sequence + 1
-            told.last_batch = None
+            reported.appended = {offset: value for offset, value in reported.appended.items() if offset < end}
+            reported.next_sequence = 0 if producer is None else producer.batches[-1].last_sequence + 1
+            reported.last_batch = None
         for partition in range(PARTITIONS):
             self.append(partition)
         self.world.tick()
@@ -146,8 +146,8 @@ class Workload:
 
     def lose_power_after_reading(self) -> None:
         """What readers saw after a restart was durable by then, whatever had synced it."""
-        for partition, told in enumerate(self.told):
-            told.answered |= {record.offset: record.value or b"" for record in read_all(self.log(partition))}
+        for partition, reported in enumerate(self.reported):
+            reported.answered |= {record.offset: record.value or b"" for record in read_all(self.log(partition))}
         self.die(CrashModel.POWER_LOSS)
         self.check()
 

@@ -106,16 +106,16 @@ def test_lost_pages_of_the_unsynced_tail_never_stop_a_start(seed: int) -> None:
     rng = Random(seed)
     world = LogWorld(LogSettings(segment_bytes=60_000), flush_every_message=True, seed=seed)
     world.fs.loses_pages = True
-    told: list[int] = []
+    reported: list[int] = []
     sent = 0
     for _ in range(rng.randint(5, 30)):
         for _ in range(rng.randint(1, 6)):
-            world.append(batch_of(rng.randbytes(rng.randint(1, 6_000))), lambda _error, at=sent: told.append(at))  # type: ignore[misc]
+            world.append(batch_of(rng.randbytes(rng.randint(1, 6_000))), lambda _error, at=sent: reported.append(at))  # type: ignore[misc]
             sent += 1
         world.clock.run_tick()
     world.crash(CrashModel.POWER_LOSS)
     world.start()
-    assert all(offset < world.log.log_end_offset for offset in told)
+    assert all(offset < world.log.log_end_offset for offset in reported)
     assert [record.offset for record in read_all(world.log)] == list(range(world.log.log_end_offset))
     assert world.log.unreadable_range(0) is None
     info = world.produce(b"next")
@@ -252,7 +252,7 @@ def test_a_lost_batch_before_others_of_its_producer_is_known_as_before() -> None
     assert (known.base_offset, known.duplicate) == (0, True)
 
 
-def test_what_is_behind_damage_at_the_end_is_told_as_one_range() -> None:
+def test_what_is_behind_damage_at_the_end_is_reported_as_one_range() -> None:
     world = world_of(3)
     world.restart()
     world.fs.flip_bit(FIRST_LOG, 2 * SIZE + 65, 1)

@@ -46,7 +46,7 @@ def test_an_empty_or_junk_segment_behind_a_torn_one_is_removed() -> None:
     assert world.produce(b"y").base_offset == 5
 
 
-def test_indexes_are_made_anew_when_missing_or_bad() -> None:
+def test_indexes_are_made_again_when_missing_or_bad() -> None:
     settings = LogSettings(segment_bytes=4_000, index_interval_bytes=200)
     for damage in ("remove", "zeros", "short"):
         world = LogWorld(settings)
@@ -165,7 +165,7 @@ def test_producers_are_remembered_although_segments_go_that_no_snapshot_covers(c
     assert again == AppendInfo(2, 2, -1, 12, True)
 
 
-def test_segments_stay_that_alone_tell_of_producers() -> None:
+def test_segments_stay_that_alone_know_of_producers() -> None:
     world = a_log_without_snapshots()
     before = world.fs.paths()
     assert world.delete_records(world.log.high_watermark) is ErrorCode.KAFKA_STORAGE_ERROR

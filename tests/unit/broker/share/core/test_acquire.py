@@ -231,7 +231,7 @@ def test_records_whose_release_is_being_written_are_not_acquired() -> None:
     assert fetch(partition, batches(0, 9, 1), "m2") == [(0, 9, 2)]
 
 
-def test_neighbours_with_different_delivery_counts_are_told_apart() -> None:
+def test_neighbours_with_different_delivery_counts_are_distinguished() -> None:
     partition = share_partition()
     fetch(partition, batches(0, 9, 1))
     settle(partition, 0, 4, RELEASE)

@@ -172,7 +172,7 @@ def test_delivering_a_lower_record_again_reopens_no_hole() -> None:
     assert fetch(partition, spans((15, 24))) == [(15, 19, 1), (20, 24, 2)]
 
 
-def test_after_a_lower_record_was_delivered_again_holes_above_it_are_looked_for_anew() -> None:
+def test_after_a_lower_record_was_delivered_again_holes_above_it_are_looked_for_again() -> None:
     """As Apache Kafka: also a natural hole, whose read then shows that there is nothing."""
     partition = share_partition(start=0, persisted=[(0, 4, 0, 1), (10, 14, 2, 1), (20, 24, 0, 1), (30, 34, 2, 1)])
     fetch(partition, spans((0, 4)))
@@ -218,7 +218,7 @@ def test_fetches_that_wait_are_woken_when_the_holes_of_a_full_window_are_filled(
     assert written(partition, outcome.effects) == (WakeFetches(),)
 
 
-def test_a_full_window_with_a_hole_that_somebody_has_waits_for_it() -> None:
+def test_a_full_window_with_a_hole_that_another_member_has_waits_for_it() -> None:
     partition = share_partition(persisted=[(1, 4, 2, 1), (6, 12, 2, 1)], limit=7)
     assert fetch(partition, spans((0, 4), (5, 5), (6, 12))) == [(0, 0, 1), (5, 5, 1)]
     settle(partition, 0, 0, ACCEPT)

@@ -333,7 +333,7 @@ def test_a_partition_forgotten_meanwhile_is_named_only_if_there_is_something() -
 # -- lost connections
 
 
-def test_a_lost_connection_ends_its_session_and_tells_what_to_release() -> None:
+def test_a_lost_connection_ends_its_session_and_reports_what_to_release() -> None:
     sessions = ShareSessions(10)
     opened(sessions, 0, 1)
     opened(sessions, 0, member="m2", connection=2)

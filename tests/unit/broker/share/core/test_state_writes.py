@@ -157,7 +157,7 @@ def test_one_request_may_touch_a_batch_again_after_another() -> None:
     )
 
 
-def test_the_outcome_of_a_write_is_told_once() -> None:
+def test_the_outcome_of_a_write_is_reported_once() -> None:
     partition = share_partition()
     fetch(partition, spans((0, 9)))
     outcome = ack(partition, 0, 9, ACCEPT)

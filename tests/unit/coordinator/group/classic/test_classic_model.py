@@ -48,7 +48,7 @@ class ClassicGroups(RuleBasedStateMachine):
         self.clients = [Client(instance) for instance in INSTANCES]
         self.joins: list[tuple[Client, Asked[JoinGroupResponse]]] = []
         self.syncs: list[tuple[str, int, Asked[SyncGroupResponse]]] = []
-        self.told: dict[int, tuple[str, str | None]] = {}
+        self.reported: dict[int, tuple[str, str | None]] = {}
         """Generation to leader and protocol, as JoinGroup answers tell it; a restart forgets what was not written."""
         self.generation = 0
 
@@ -67,7 +67,7 @@ class ClassicGroups(RuleBasedStateMachine):
         self.receive()
 
     @rule(number=clients)
-    def start_anew(self, number: int) -> None:
+    def start_again(self, number: int) -> None:
         """The client has forgotten what it was told."""
         self.clients[number] = Client(INSTANCES[number])
 
@@ -141,7 +141,7 @@ class ClassicGroups(RuleBasedStateMachine):
         written = self.group.generation if self.is_written(self.group) else None
         self.world.log.reload()
         self.joins, self.syncs = [], []
-        self.told = {}
+        self.reported = {}
         self.generation = 0 if self.group is None else self.group.generation
         if written is not None:
             assert self.generation == written
@@ -204,7 +204,7 @@ class ClassicGroups(RuleBasedStateMachine):
             for member in group.members.values():
                 member.metadata(group.protocol_name)
             if group.state is ClassicState.COMPLETING_REBALANCE:
-                known = self.told.setdefault(group.generation, (group.leader_id, group.protocol_name))
+                known = self.reported.setdefault(group.generation, (group.leader_id, group.protocol_name))
                 assert known == (group.leader_id, group.protocol_name)
 
     @invariant()

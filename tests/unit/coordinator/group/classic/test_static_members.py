@@ -68,7 +68,7 @@ def test_before_version_9_a_leader_that_comes_back_believes_that_another_leads()
     assert (back.leader, back.skip_assignment, back.members) == (leader, False, [])
 
 
-def test_a_follower_that_comes_back_is_not_told_of_the_others() -> None:
+def test_a_follower_that_comes_back_does_not_get_the_others() -> None:
     world = ClassicWorld()
     world.stable(2, statics=["i", "j"])
     back = world.join(instance="j", version=9).response

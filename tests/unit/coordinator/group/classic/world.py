@@ -142,8 +142,8 @@ class ClassicWorld:
         self, member_id: str, generation: int | None = None, *, instance: str | None = None, group_id: str = GROUP
     ) -> ErrorCode:
         known = self.log.shard.classic.group(group_id)
-        told = (known.generation if known else 0) if generation is None else generation
-        request = HeartbeatRequest(group_id, told, member_id, instance)
+        reported = (known.generation if known else 0) if generation is None else generation
+        request = HeartbeatRequest(group_id, reported, member_id, instance)
         response = self.log.run(self.log.shard.classic_protocol.heartbeat(request, self.time.now_ms))
         return ErrorCode(response.error_code)
 

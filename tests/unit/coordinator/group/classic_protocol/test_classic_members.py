@@ -71,7 +71,7 @@ def test_partitions_are_given_up_before_others_get_them() -> None:
     assert world.has("new") == {}
     _, generation, kept_still = world.rejoin(one, owned=kept)
     assert (generation, kept_still) == (2, kept)
-    assert world.told(world.beat("new")) == {"foo": {0, 1, 2, 3} - kept["foo"]}
+    assert world.reported(world.beat("new")) == {"foo": {0, 1, 2, 3} - kept["foo"]}
     assert world.beat_classic(one, 2) is ErrorCode.NONE
 
 
@@ -81,7 +81,7 @@ def test_an_eager_member_has_given_everything_up_when_it_joins() -> None:
     world.join("new")
     _, generation, kept = world.rejoin(one)
     assert (generation, len(kept["foo"])) == (2, 2)
-    assert len(world.told(world.beat("new"))["foo"]) == 2  # type: ignore[index]
+    assert len(world.reported(world.beat("new"))["foo"]) == 2  # type: ignore[index]
 
 
 def test_a_member_hears_when_others_have_given_up_what_it_waits_for() -> None:

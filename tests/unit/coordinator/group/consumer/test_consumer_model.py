@@ -33,7 +33,7 @@ class Client:
         self.lost = False
         self.epoch = 0
         self.owned: Owned = set()
-        self.told: Owned = set()
+        self.reported: Owned = set()
 
 
 class Groups(RuleBasedStateMachine):
@@ -84,7 +84,7 @@ class Groups(RuleBasedStateMachine):
             return
         away = for_a_while and client.instance is not None
         self.world.leave(name, -2 if away else -1, client.instance)
-        client.owned, client.told, client.epoch = set(), set(), 0
+        client.owned, client.reported, client.epoch = set(), set(), 0
         if not away:
             del self.clients[name]
 
@@ -120,7 +120,7 @@ class Groups(RuleBasedStateMachine):
             self.forget_fenced()
             for name, client in sorted(self.clients.items()):
                 if client.epoch > 0:
-                    client.owned = set(client.told)
+                    client.owned = set(client.reported)
                     self.hear(client, self.send(name, client, says_owned=True))
         group = self.world.log.shard.consumer.group("g")
         if group is None or not group.members:
@@ -136,7 +136,7 @@ class Groups(RuleBasedStateMachine):
             if (topic := self.world.topics.topic(name)) is not None
             for partition in range(topic.partitions)
         }
-        found = Counter(each for name in active for each in self.clients[name].told)
+        found = Counter(each for name in active for each in self.clients[name].reported)
         assert found == Counter(wanted)
 
     @invariant()
@@ -177,28 +177,28 @@ class Groups(RuleBasedStateMachine):
 
     def hear(self, client: Client, answer: ConsumerGroupHeartbeatResponse) -> None:
         if answer.error_code in (ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID):
-            client.owned, client.told, client.epoch = set(), set(), 0
+            client.owned, client.reported, client.epoch = set(), set(), 0
             return
-        told = self.world.told(answer)
+        reported = self.world.reported(answer)
         client.lost = False
         client.epoch = answer.member_epoch
-        if told is not None:
-            client.told = {(name, partition) for name, partitions in told.items() for partition in partitions}
-            client.owned |= client.told if client.owned <= client.told else set()
+        if reported is not None:
+            client.reported = {(name, partition) for name, partitions in reported.items() for partition in partitions}
+            client.owned |= client.reported if client.owned <= client.reported else set()
 
     def obey(self, client: Client, progress: int) -> None:
         """Give up some of what is to go; only when all of it is gone, take what is new."""
-        for each in sorted(client.owned - client.told)[:progress]:
+        for each in sorted(client.owned - client.reported)[:progress]:
             client.owned.discard(each)
-        if client.owned <= client.told:
-            client.owned = set(client.told)
+        if client.owned <= client.reported:
+            client.owned = set(client.reported)
 
     def forget_fenced(self) -> None:
         """A client that was not heard of gives everything up by itself."""
         group = self.world.log.shard.consumer.group("g")
         for name, client in self.clients.items():
             if group is None or name not in group.members:
-                client.owned, client.told, client.epoch = set(), set(), 0
+                client.owned, client.reported, client.epoch = set(), set(), 0
 
     def parts(self, owned: Owned) -> dict[str, set[int]]:
         return {name: {p for n, p in owned if n == name} for name in sorted({n for n, _ in owned})}

@@ -15,7 +15,7 @@ from tests.unit.coordinator.support import Topics
 def test_the_first_member_has_everything_with_its_first_answer() -> None:
     world = ConsumerWorld()
     answer = world.join("m1")
-    assert world.told(answer) == {"foo": {0, 1, 2, 3}}
+    assert world.reported(answer) == {"foo": {0, 1, 2, 3}}
     assert (answer.member_id, answer.member_epoch, answer.heartbeat_interval_ms) == ("m1", 2, 5_000)
     assert world.log.value_types() == [
         "ConsumerGroupMemberMetadataValue",
@@ -27,22 +27,22 @@ def test_the_first_member_has_everything_with_its_first_answer() -> None:
     assert (world.group.group_epoch, world.group.assignment_epoch, world.group.state_name) == (2, 2, "Stable")
 
 
-def test_a_heartbeat_of_a_member_at_its_target_writes_nothing_and_tells_no_assignment() -> None:
+def test_a_heartbeat_of_a_member_at_its_target_writes_nothing_and_returns_no_assignment() -> None:
     world = ConsumerWorld()
     world.join("m1")
     answer = world.beat("m1", owned={"foo": {0, 1, 2, 3}})
-    assert world.told(answer) is None
+    assert world.reported(answer) is None
     assert world.log.last == ()
 
 
-def test_a_full_request_is_told_the_assignment_though_it_has_not_changed() -> None:
+def test_a_full_request_gets_the_assignment_though_it_has_not_changed() -> None:
     """A member says everything again after an answer that did not come."""
     world = ConsumerWorld()
     world.join("m1")
     request = ConsumerGroupHeartbeatRequest(
         GROUP, "m1", 2, rebalance_timeout_ms=60_000, subscribed_topic_names=["foo"], topic_partitions=[]
     )
-    assert world.told(world.send(request)) == {"foo": {0, 1, 2, 3}}
+    assert world.reported(world.send(request)) == {"foo": {0, 1, 2, 3}}
 
 
 def test_a_second_member_waits_until_the_first_has_given_up_its_part() -> None:
@@ -50,19 +50,19 @@ def test_a_second_member_waits_until_the_first_has_given_up_its_part() -> None:
     world.join("m1")
     world.log.advance(INTERVAL_MS)
     second = world.join("m2")
-    assert (second.member_epoch, world.told(second)) == (3, {})
+    assert (second.member_epoch, world.reported(second)) == (3, {})
     assert world.group.current_of("m2").state is MemberState.UNRELEASED_PARTITIONS
 
     asked = world.beat("m1")
-    assert (asked.member_epoch, world.told(asked)) == (2, {"foo": {0, 1}})
+    assert (asked.member_epoch, world.reported(asked)) == (2, {"foo": {0, 1}})
     assert world.group.current_of("m1").state is MemberState.UNREVOKED_PARTITIONS
-    assert world.told(world.beat("m2", owned={})) is None
-    assert world.told(world.beat("m1", owned={"foo": {0, 1, 2}})) is None, "it still owns one of them"
+    assert world.reported(world.beat("m2", owned={})) is None
+    assert world.reported(world.beat("m1", owned={"foo": {0, 1, 2}})) is None, "it still owns one of them"
     assert world.group.state_name == "Reconciling"
 
     done = world.beat("m1", owned={"foo": {0, 1}})
     assert done.member_epoch == 3
-    assert world.told(world.beat("m2", owned={})) == {"foo": {2, 3}}
+    assert world.reported(world.beat("m2", owned={})) == {"foo": {2, 3}}
     assert world.group.state_name == "Stable"
 
 
@@ -99,7 +99,7 @@ def test_a_member_that_does_not_give_up_in_time_is_fenced() -> None:
     assert "m1" in world.group.members
     world.log.advance(5)
     assert set(world.group.members) == {"m2"}
-    assert world.told(world.beat("m2", owned={})) == {"foo": {0, 1, 2, 3}}
+    assert world.reported(world.beat("m2", owned={})) == {"foo": {0, 1, 2, 3}}
 
 
 def test_a_member_that_gives_up_in_time_is_not_fenced() -> None:
@@ -138,7 +138,7 @@ def test_a_member_that_leaves_hands_over_at_once() -> None:
     world.join("m2")
     assert world.leave("m1") is ErrorCode.NONE
     world.log.advance(INTERVAL_MS)
-    assert world.told(world.beat("m2", owned={})) == {"foo": {0, 1, 2, 3}}
+    assert world.reported(world.beat("m2", owned={})) == {"foo": {0, 1, 2, 3}}
     assert world.leave("m1") is ErrorCode.UNKNOWN_MEMBER_ID
 
 
@@ -243,7 +243,7 @@ def test_the_assignor_that_most_members_ask_for_is_used() -> None:
 def test_a_member_may_subscribe_to_nothing() -> None:
     world = ConsumerWorld()
     answer = world.join("m1", ())
-    assert (answer.member_epoch, world.told(answer)) == (1, {})
+    assert (answer.member_epoch, world.reported(answer)) == (1, {})
     assert world.group.state_name == "Stable"
 
 
@@ -252,7 +252,7 @@ def test_what_is_not_subscribed_to_any_more_goes_before_there_is_a_new_target() 
     world.join("m1", ("foo", "bar"))
     answer = world.beat("m1", owned={"foo": {0, 1}, "bar": {0, 1}}, topics=("bar",))
     assert world.group.assignment_epoch == 2, "the interval is not over"
-    assert world.told(answer) == {"bar": {0, 1}}
+    assert world.reported(answer) == {"bar": {0, 1}}
     assert world.group.current_of("m1").state is MemberState.UNREVOKED_PARTITIONS
 
 
@@ -263,11 +263,11 @@ def test_a_topic_that_grows_or_comes_is_assigned_with_the_next_heartbeat() -> No
     world.topics.create("bar", 2)
     world.log.shard.topics_changed(("bar",))
     world.log.advance(INTERVAL_MS)
-    assert world.told(world.beat("m1", owned={"foo": {0}})) == {"foo": {0}, "bar": {0, 1}}
+    assert world.reported(world.beat("m1", owned={"foo": {0}})) == {"foo": {0}, "bar": {0, 1}}
     world.topics.grow("foo", 3)
     world.log.shard.topics_changed(("foo",))
     world.log.advance(INTERVAL_MS)
-    assert world.told(world.beat("m1", owned=world.has("m1"))) == {"foo": {0, 1, 2}, "bar": {0, 1}}
+    assert world.reported(world.beat("m1", owned=world.has("m1"))) == {"foo": {0, 1, 2}, "bar": {0, 1}}
 
 
 def test_a_topic_that_is_deleted_is_given_up() -> None:
@@ -276,7 +276,7 @@ def test_a_topic_that_is_deleted_is_given_up() -> None:
     bar = world.topics.delete("bar")
     world.log.run(world.log.shard.topics_deleted({bar.topic_id: "bar"}))
     world.log.advance(INTERVAL_MS)
-    assert world.told(world.beat("m1")) == {"foo": {0}}
+    assert world.reported(world.beat("m1")) == {"foo": {0}}
 
 
 def test_a_restart_changes_nothing_but_timers() -> None:

@@ -53,7 +53,7 @@ def resolved(world: ConsumerWorld) -> set[frozenset[str]]:
     return {each.topics for each in world.group.resolved.values()}
 
 
-def test_a_topic_that_all_patterns_match_is_told_by_a_few_heartbeats_each_of_some_patterns() -> None:
+def test_a_topic_that_all_patterns_match_is_reported_by_a_few_heartbeats_each_of_some_patterns() -> None:
     world, members = many(patterns=6, topics=2_000)
     world.log.advance(10_001)
     world.topics.create("topic-new", 1)
@@ -108,8 +108,8 @@ def test_a_pattern_that_comes_is_matched_at_once_while_a_round_is_under_way() ->
     world, members = many(patterns=6, topics=2_000)
     world.log.reload()
     world.beat(members[0])
-    told = world.told(world.join("late", None, regex="topic-7"))
-    assert told is not None
+    reported = world.reported(world.join("late", None, regex="topic-7"))
+    assert reported is not None
     assert world.group.resolved["topic-7"].topics == {"topic-7"}
 
 

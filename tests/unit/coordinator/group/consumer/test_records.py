@@ -96,7 +96,7 @@ def test_a_member_in_a_state_of_later_versions_has_to_join_again() -> None:
     world.log.reload()
     assert world.group.current_of("m1").state is MemberState.UNKNOWN
     assert world.beat("m1").error_message == "The member is in a state of a later version: it has to join again."
-    assert world.told(world.join("m1")) == {"foo": {0, 1, 2, 3}}
+    assert world.reported(world.join("m1")) == {"foo": {0, 1, 2, 3}}
 
 
 def test_the_topics_record_of_old_brokers_is_removed_with_the_next_epoch() -> None:

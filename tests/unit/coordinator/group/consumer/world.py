@@ -120,7 +120,7 @@ class ConsumerWorld:
         assert topic is not None
         return topic.topic_id
 
-    def told(self, response: ConsumerGroupHeartbeatResponse) -> dict[str, set[int]] | None:
+    def reported(self, response: ConsumerGroupHeartbeatResponse) -> dict[str, set[int]] | None:
         """The assignment of an answer by topic name; None: unchanged."""
         assert response.error_code == ErrorCode.NONE, response.error_message
         if response.assignment is None:

@@ -167,14 +167,14 @@ def test_more_members_than_a_classic_group_may_have_stay_a_consumer_group() -> N
     assert (world.kind, set(world.group.members)) == ("consumer", {one, two})
 
 
-def test_while_somebody_speaks_kip_848_it_stays_a_consumer_group() -> None:
+def test_while_a_member_speaks_kip_848_it_stays_a_consumer_group() -> None:
     world, one, two = mixed()
     world.join("newer")
     world.leave("new")
     assert (world.kind, set(world.group.members)) == ("consumer", {one, two, "newer"})
 
 
-def test_a_group_without_members_stays_a_consumer_group_until_somebody_comes() -> None:
+def test_a_group_without_members_stays_a_consumer_group_until_one_joins() -> None:
     world, one, two = mixed()
     world.leave_classic(one, two, "new")
     assert (world.kind, world.group.is_empty) == ("consumer", True)

@@ -53,9 +53,9 @@ class Modern:
             self.epoch, self.owned = 0, set()
             return
         self.epoch = answer.member_epoch
-        told = self.world.told(answer)
-        if told is not None:
-            self.owned = told.get("foo", set())
+        reported = self.world.reported(answer)
+        if reported is not None:
+            self.owned = reported.get("foo", set())
 
     def leave(self) -> None:
         if self.epoch:
@@ -183,7 +183,7 @@ class Groups(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         self.world.log.reload()
-        self._tell_clients()
+        self._notify_clients()
 
     @rule(upto=st.floats(0, 1), over=st.booleans())
     def restart_after_compaction(self, upto: float, over: bool) -> None:
@@ -193,9 +193,9 @@ class Groups(RuleBasedStateMachine):
         log.shard = log.compacted(latest_value, int(upto * len(log.encoded)), over)
         log.shard.on_loaded(self.world.time.now_ms)
         assert self._state() == before
-        self._tell_clients()
+        self._notify_clients()
 
-    def _tell_clients(self) -> None:
+    def _notify_clients(self) -> None:
         for client in self.clients.values():
             client.broker_restarted()
 

@@ -88,7 +88,7 @@ def test_offsets_stay_with_the_group_whatever_it_is() -> None:
     assert set(world.log.shard.offsets.store.of(GROUP)["foo"]) == {0} | {next(iter(owned[one]["foo"]))}
 
 
-def test_the_description_tells_who_speaks_what() -> None:
+def test_the_description_reports_who_speaks_what() -> None:
     world, one, _ = mixed()
     group = world.log.shard.consumer.describe(GROUP).response
     assert (group.group_state, group.assignor_name) == ("Stable", "uniform")

@@ -30,7 +30,7 @@ def test_members_of_a_stable_group_keep_their_ids_partitions_and_generation() ->
     world = MixedWorld()
     one, two = world.stable_classic({"foo": {0, 1}}, {"foo": {2, 3}})
     answer = world.join("new")
-    assert world.told(answer) == {}
+    assert world.reported(answer) == {}
     assert world.kind == "consumer"
     assert (world.has(one), world.has(two)) == ({"foo": {0, 1}}, {"foo": {2, 3}})
     member, current = world.group.members[one], world.group.current_of(one)
@@ -71,7 +71,7 @@ def test_a_group_without_members_is_converted_whatever_the_policy() -> None:
     (one,) = world.stable_classic({"foo": {0, 1, 2, 3}})
     world.leave_classic(one)
     assert world.classic.is_empty
-    assert world.told(world.join("new")) == {"foo": {0, 1, 2, 3}}
+    assert world.reported(world.join("new")) == {"foo": {0, 1, 2, 3}}
     world.log.reload()
     assert world.kind == "consumer"
 
@@ -206,7 +206,7 @@ def test_a_static_member_takes_its_own_place_with_the_other_protocol() -> None:
     """A classic member cannot say that it is coming back: its successor does not wait for it."""
     world = MixedWorld()
     old, other = world.stable_classic({"foo": {0, 1}}, {"foo": {2, 3}}, statics=("i",))
-    assert world.told(world.join("new", instance="i")) == {"foo": {0, 1}}
+    assert world.reported(world.join("new", instance="i")) == {"foo": {0, 1}}
     assert set(world.group.members) == {"new", other}
     assert world.group.members["new"].classic is None
     assert world.beat_classic(old, 1) is ErrorCode.UNKNOWN_MEMBER_ID
@@ -226,7 +226,7 @@ def test_a_static_member_that_was_giving_partitions_up_leaves_them_to_its_succes
     world.join("new")
     world.rejoin(old, owned={"foo": {0, 1, 2, 3}}, instance="i")
     assert world.has(old) == {"foo": {0, 1}}, "two are to be given up"
-    world.told(world.join("successor", instance="i"))
+    world.reported(world.join("successor", instance="i"))
     world.settle("new", "successor")
     assert set(world.has("new")["foo"]) | set(world.has("successor")["foo"]) == {0, 1, 2, 3}
     assert not set(world.has("new")["foo"]) & set(world.has("successor")["foo"])
@@ -243,7 +243,7 @@ def test_a_successor_has_at_once_what_it_was_to_give_up_and_is_to_have_again() -
     world.leave("new")
     world.log.advance(INTERVAL_MS)
     world.beat("other", owned=world.has("other"))
-    assert world.told(world.join("successor", instance="i")) == {"foo": {0, 1, 2, 3}}
+    assert world.reported(world.join("successor", instance="i")) == {"foo": {0, 1, 2, 3}}
 
 
 def test_what_a_member_had_that_has_left_is_not_forgotten_when_a_static_member_takes_its_own_place() -> None:
@@ -288,6 +288,6 @@ def test_members_whose_assignment_has_not_come_have_none() -> None:
     world.log.advance(DELAY_MS)
     member_id = world.joined(tokens[0]).member_id
     assert world.classic.state_name == "CompletingRebalance"
-    assert world.told(world.join("new")) is not None
+    assert world.reported(world.join("new")) is not None
     assert world.has(member_id) == {}
     assert world.rejoin(member_id)[2]["foo"] < {0, 1, 2, 3}

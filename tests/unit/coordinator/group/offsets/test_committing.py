@@ -143,7 +143,7 @@ def test_an_offset_of_a_transaction_says_of_which_topic_it_is() -> None:
     assert (committed.offset, committed.topic_id) == (5, world.id_of("t"))
 
 
-def test_who_wants_stable_offsets_is_told_of_open_transactions() -> None:
+def test_a_fetch_of_stable_offsets_reports_open_transactions() -> None:
     """KIP-447."""
     world = OffsetsWorld()
     world.committed({T0: 5, T1: 6})
@@ -201,7 +201,7 @@ def test_nothing_is_deleted_of_what_members_read() -> None:
     assert world.offsets() == {T0: 5}
 
 
-def test_nothing_is_deleted_while_members_read_what_cannot_be_told() -> None:
+def test_nothing_is_deleted_while_the_topics_of_members_are_unknown() -> None:
     world = OffsetsWorld()
     world.has_members("t", protocol_type="connect")
     world.commit({T0: 5}, generation=5, member="m")

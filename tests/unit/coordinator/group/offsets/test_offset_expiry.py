@@ -54,7 +54,7 @@ def test_an_empty_group_keeps_its_offsets_since_it_lost_its_members() -> None:
     assert (world.offsets(), world.listed()) == ({}, [])
 
 
-def test_a_group_that_does_not_tell_when_it_became_empty() -> None:
+def test_a_group_whose_record_does_not_say_when_it_became_empty() -> None:
     """Written by a release before 2.1."""
     world = OffsetsWorld()
     world.committed({T0: 5})

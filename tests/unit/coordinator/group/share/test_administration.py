@@ -153,7 +153,7 @@ def test_a_group_without_share_state_goes_at_once() -> None:
     assert world.shard.list_groups().response == []
 
 
-def test_a_deleted_group_begins_anew() -> None:
+def test_a_deleted_group_begins_again() -> None:
     world = emptied("t", t=1)
     world.log.run(world.shard.share.begin_delete_group(GROUP))
     world.log.run(world.shard.share.finish_delete_group(GROUP, ErrorCode.NONE))

@@ -76,14 +76,14 @@ class GroupReplay(RuleBasedStateMachine):
     def wait(self, ms: int) -> None:
         self.world.log.advance(ms)
 
-    @rule(name=st.sampled_from(["t", "u", "v"]), told=st.booleans())
-    def create_or_grow(self, name: str, told: bool) -> None:
+    @rule(name=st.sampled_from(["t", "u", "v"]), reported=st.booleans())
+    def create_or_grow(self, name: str, reported: bool) -> None:
         topic = self.world.topics.topic(name)
         if topic is None:
             self.world.topics.create(name, 1)
         else:
             self.world.topics.grow(name, min(topic.partitions + 1, 5))
-        if told:
+        if reported:
             self.world.shard.topics_changed([name])
 
     @rule(name=st.sampled_from(["u", "v"]))

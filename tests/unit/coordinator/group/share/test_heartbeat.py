@@ -163,7 +163,7 @@ def test_new_partitions_are_assigned_by_the_heartbeat_that_finds_them() -> None:
     assert world.initialized[-1].state_epoch == 3
 
 
-def test_new_partitions_are_found_without_being_told_of() -> None:
+def test_new_partitions_are_found_without_a_notification() -> None:
     world = GroupWorld()
     world.join("a")
     world.topics.grow("t", 3)
@@ -334,7 +334,7 @@ def test_the_epoch_table() -> None:
     assert world.beat("x", 3).error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_lost_answer_is_told_again() -> None:
+def test_a_lost_answer_is_reported_again() -> None:
     """KIP-932: the coordinator keeps returning the new assignment until the member acknowledges it."""
     world = GroupWorld()
     world.join("a")
@@ -345,7 +345,7 @@ def test_a_lost_answer_is_told_again() -> None:
     assert world.beat("a", 3).assignment is None
 
 
-def test_joining_again_keeps_the_member_and_tells_everything() -> None:
+def test_joining_again_keeps_the_member_and_returns_everything() -> None:
     world = GroupWorld()
     world.join("a")
     again = world.join("a")
@@ -455,7 +455,7 @@ def test_a_topic_created_again_starts_from_scratch() -> None:
     assert world.initialized[-1].key.topic_id != gone.topic_id
 
 
-def test_a_change_of_somebody_elses_topic_changes_nothing() -> None:
+def test_a_change_of_another_groups_topic_changes_nothing() -> None:
     world = GroupWorld(Topics(t=1, u=1))
     world.join("a", "t")
     world.topics.grow("u", 2)

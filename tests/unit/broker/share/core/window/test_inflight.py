@@ -73,7 +73,7 @@ def commit(batch: InFlightBatch, plain: Plain, rng: Random) -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_runs_always_tell_the_same_as_one_status_per_offset(seed: int) -> None:
+def test_runs_always_report_the_same_as_one_status_per_offset(seed: int) -> None:
     rng = Random(seed)
     batch, plain = InFlightBatch(10, 29, NEW), [NEW] * 20
     steps: list[Callable[[InFlightBatch, Plain, Random], None]] = [

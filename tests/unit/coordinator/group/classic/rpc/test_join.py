@@ -88,7 +88,7 @@ def test_a_member_of_a_group_that_is_not_there_is_unknown() -> None:
     assert world.log.shard.group_kind("g") is None
 
 
-def test_the_first_member_leads_and_is_told_of_all() -> None:
+def test_the_first_member_leads_and_gets_all_members() -> None:
     world = ClassicWorld()
     one, first = world.first_join(protocols={"range": b"1"})
     two, second = world.first_join(protocols={"range": b"2"})
@@ -198,7 +198,7 @@ def test_a_new_member_waits_five_minutes_at_most() -> None:
     assert (join.error, join.response.member_id) == (ErrorCode.UNKNOWN_MEMBER_ID, "")
 
 
-def test_the_leader_joins_again_to_have_an_assignment_made_anew() -> None:
+def test_the_leader_joins_again_to_have_an_assignment_made_again() -> None:
     world = ClassicWorld()
     leader, other = world.stable(2)
     join = world.join(leader)
@@ -206,7 +206,7 @@ def test_the_leader_joins_again_to_have_an_assignment_made_anew() -> None:
     assert world.beat(other) is ErrorCode.REBALANCE_IN_PROGRESS
 
 
-def test_another_member_that_joins_a_stable_group_again_is_told_what_is() -> None:
+def test_another_member_that_joins_a_stable_group_again_gets_its_state() -> None:
     world = ClassicWorld()
     leader, other = world.stable(2)
     join = world.join(other)

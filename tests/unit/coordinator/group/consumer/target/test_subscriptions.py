@@ -16,7 +16,7 @@ def orders() -> ConsumerWorld:
 
 def test_a_pattern_matches_whole_names_and_the_first_answer_has_them() -> None:
     world = orders()
-    assert world.told(world.join("m1", None, regex="orders-.*")) == {"orders-a": {0}, "orders-b": {0}}
+    assert world.reported(world.join("m1", None, regex="orders-.*")) == {"orders-a": {0}, "orders-b": {0}}
     assert "ConsumerGroupRegularExpressionValue" in world.log.value_types()
     assert world.group.group_epoch == 2
 
@@ -24,12 +24,12 @@ def test_a_pattern_matches_whole_names_and_the_first_answer_has_them() -> None:
 def test_a_pattern_matches_only_what_its_member_may_know_of() -> None:
     world = orders()
     world.visible = lambda topic: topic != "orders-b"
-    assert world.told(world.join("m1", None, regex="orders-.*")) == {"orders-a": {0}}
+    assert world.reported(world.join("m1", None, regex="orders-.*")) == {"orders-a": {0}}
 
 
 def test_names_and_a_pattern_go_together() -> None:
     world = orders()
-    assert world.told(world.join("m1", ("other",), regex="orders-a")) == {"other": {0}, "orders-a": {0}}
+    assert world.reported(world.join("m1", ("other",), regex="orders-a")) == {"other": {0}, "orders-a": {0}}
 
 
 @pytest.mark.parametrize("regex", ["(", "a(?=b)", r"(a)\1", "[z-a]", "a**"])
@@ -43,7 +43,7 @@ def test_what_is_no_pattern_is_refused_and_changes_nothing(regex: str) -> None:
 
 def test_a_pattern_that_would_take_others_for_ever() -> None:
     world = ConsumerWorld(Topics(**{"a" * 200: 1}))
-    assert world.told(world.join("m1", None, regex="(a*)*(a*)*(a*)*b")) == {}
+    assert world.reported(world.join("m1", None, regex="(a*)*(a*)*(a*)*b")) == {}
 
 
 def test_new_topics_are_matched_when_the_last_time_is_ten_seconds_ago() -> None:
@@ -52,22 +52,22 @@ def test_new_topics_are_matched_when_the_last_time_is_ten_seconds_ago() -> None:
     world.topics.create("orders-z", 1)
     world.log.shard.topics_changed(("orders-z",))
     world.log.advance(10_000)
-    assert world.told(world.beat("m1")) is None
+    assert world.reported(world.beat("m1")) is None
     world.log.advance(1)
-    told = world.told(world.beat("m1"))
-    assert told is not None
-    assert set(told) == {"orders-a", "orders-b", "orders-z"}
+    reported = world.reported(world.beat("m1"))
+    assert reported is not None
+    assert set(reported) == {"orders-a", "orders-b", "orders-z"}
 
 
 def test_patterns_are_matched_again_after_a_while_without_news() -> None:
     world = ConsumerWorld(Topics(**{"orders-a": 1}), ConsumerGroupLimits(regex_refresh_interval_ms=30_000))
     world.visible = lambda _topic: False
-    assert world.told(world.join("m1", None, regex="orders-.*")) == {}
+    assert world.reported(world.join("m1", None, regex="orders-.*")) == {}
     world.visible = lambda _topic: True
     world.log.advance(30_000)
-    assert world.told(world.beat("m1")) is None
+    assert world.reported(world.beat("m1")) is None
     world.log.advance(1)
-    assert world.told(world.beat("m1")) == {"orders-a": {0}}
+    assert world.reported(world.beat("m1")) == {"orders-a": {0}}
 
 
 def test_a_pattern_goes_with_its_last_member() -> None:
@@ -86,7 +86,7 @@ def test_an_empty_pattern_ends_the_subscription_by_pattern() -> None:
     world = orders()
     world.join("m1", ("other",), regex="orders-.*")
     world.log.advance(INTERVAL_MS)
-    assert world.told(world.beat("m1", regex="", owned={"other": {0}})) == {"other": {0}}
+    assert world.reported(world.beat("m1", regex="", owned={"other": {0}})) == {"other": {0}}
 
 
 def test_patterns_survive_a_restart() -> None:
@@ -95,7 +95,7 @@ def test_patterns_survive_a_restart() -> None:
     before = world.group.resolved
     world.log.reload()
     assert world.group.resolved == before
-    assert world.told(world.beat("m1")) is None
+    assert world.reported(world.beat("m1")) is None
 
 
 # -- static members
@@ -110,7 +110,7 @@ def test_a_static_member_that_comes_back_has_what_it_had_and_nobody_else_moves()
     assert world.leave("m2", -2, "i2") is ErrorCode.NONE
     assert (world.group.group_epoch, world.has("m2")) == (epoch, had)
     again = world.join("m2-again", instance="i2")
-    assert (world.told(again), again.member_epoch) == (had, epoch)
+    assert (world.reported(again), again.member_epoch) == (had, epoch)
     assert set(world.group.members) == {"m1", "m2-again"}
     assert world.group.group_epoch == epoch
     world.log.advance(SESSION_MS - 1)
@@ -147,7 +147,7 @@ def test_a_static_member_comes_back_after_a_restart() -> None:
     world.join("m1", instance="i1")
     world.leave("m1", -2, "i1")
     world.log.reload()
-    assert world.told(world.join("m2", instance="i1")) == {"foo": {0, 1, 2, 3}}
+    assert world.reported(world.join("m2", instance="i1")) == {"foo": {0, 1, 2, 3}}
 
 
 def test_a_static_member_that_comes_back_with_another_subscription_gets_that() -> None:
@@ -155,4 +155,4 @@ def test_a_static_member_that_comes_back_with_another_subscription_gets_that() -
     world.join("m1", instance="i1")
     world.leave("m1", -2, "i1")
     world.log.advance(INTERVAL_MS)
-    assert world.told(world.join("m2", ("bar",), instance="i1")) == {"bar": {0, 1}}
+    assert world.reported(world.join("m2", ("bar",), instance="i1")) == {"bar": {0, 1}}
