@@ -1,0 +1,111 @@
+"""Which seeds notice a planted fault; and, as a program, the search for others where no known seed notices it any more.
+
+`python -m tests.simulation.noticing [FAULT]...` prints the rows of `known_seeds.py` that have to change.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import chain, islice
+from typing import Final
+
+from tests.simulation import (
+    planted,
+    planted_coordinators,
+    planted_deletions,
+    planted_groups,
+    planted_jobs,
+    planted_logs,
+    planted_storage,
+    regressed_faults,
+    storage,
+)
+from tests.simulation.fixed_seeds import SEEDS as FIXED
+from tests.simulation.known_seeds import KNOWN
+from tests.simulation.planted import Fault
+from tests.simulation.runner import Outcome, run_seed
+from tests.simulation.world import is_about_jobs
+
+Words = Sequence[str]
+
+SHARE_FAULTS: Final[dict[Fault, Words]] = {
+    **planted.FAULTS,
+    **planted_coordinators.FAULTS,
+    **planted_groups.FAULTS,
+    **planted_logs.FAULTS,
+    **regressed_faults.FAULTS,
+}
+JOB_FAULTS: Final[dict[Fault, Words]] = {**planted_jobs.FAULTS, **planted_deletions.FAULTS}
+STORAGE_FAULTS: Final[dict[Fault, Words]] = {**planted_storage.FAULTS}
+# What the failure says that a fault leads to: one of these.
+FAULTS: Final = {**SHARE_FAULTS, **JOB_FAULTS, **STORAGE_FAULTS}
+
+SEARCHED: Final = 6_000  # numbers; those among them that are about the fault's subject are tried
+KEPT: Final = 2  # seeds of each fault: a change of the broker that costs one leaves the other
+
+
+def first_to_notice(fault: Fault, seeds: Iterable[int], tried: Callable[[Outcome], object] = id) -> Outcome | None:
+    """The outcome of the first of the seeds that fails for the fault's reason, and passes without the fault.
+
+    `tried` gets the outcome of each seed. The fixed seeds need no run without the fault: they have tests of their own.
+    """
+    for seed in seeds:
+        with fault():
+            outcome = run_seed(seed)
+        tried(outcome)
+        for_its_reason = any(words in outcome.failure for words in FAULTS[fault])
+        if for_its_reason and (seed < FIXED or not run_seed(seed).failure):
+            return outcome
+    return None
+
+
+def is_about(fault: Fault, seed: int) -> bool:
+    """Whether the seed can meet the fault at all, by its subject."""
+    if fault in STORAGE_FAULTS:
+        return storage.is_about_storage(seed)
+    return is_about_jobs(seed) is (fault in JOB_FAULTS)
+
+
+def search(fault: Fault) -> Iterator[int]:
+    """Seeds that notice the fault: those that are known first, then from 0 on."""
+    known = KNOWN.get(fault.__name__, ())
+    others = (seed for seed in range(SEARCHED) if seed not in known and is_about(fault, seed))
+    seeds = chain(known, others)
+    while outcome := first_to_notice(fault, seeds):
+        yield outcome.seed
+
+
+def row_of(name: str) -> tuple[int, ...]:
+    """The seeds for a fault's row: its own where one of them notices the fault, else as many as are kept of others."""
+    fault = next(fault for fault in FAULTS if fault.__name__ == name)
+    known = KNOWN.get(name, ())
+    if known and first_to_notice(fault, known):
+        return known
+    return tuple(islice(search(fault), KEPT))
+
+
+def main(arguments: list[str]) -> int:
+    """Exit code 1 where a row has to change."""
+    names = [fault.__name__ for fault in FAULTS]
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation.noticing", description=__doc__)
+    parser.add_argument("faults", nargs="*", metavar="FAULT", help="names of planted faults (default: all of them)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per core)")
+    options = parser.parse_args(arguments)
+    if unknown := set(options.faults) - set(names):
+        parser.error(f"no planted faults: {', '.join(sorted(unknown))}")
+    wanted, changed = options.faults or names, 0
+    with ProcessPoolExecutor(options.jobs) as pool:
+        for name, row in zip(wanted, pool.map(row_of, wanted), strict=True):
+            if row != KNOWN.get(name):
+                changed += 1
+                print(f'    "{name}": {row},' if row else f"{name}: none of {SEARCHED} seeds notices it", flush=True)
+    print(f"{len(wanted)} faults, {changed} rows to change")
+    return 1 if changed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
