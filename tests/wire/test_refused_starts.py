@@ -131,7 +131,7 @@ def test_the_command_in_a_refusal_makes_a_start_possible(reason: str, folders: F
     assert repaired.returncode == (1 if loses_late else 0), repaired
     assert "repaired: " in repaired.stdout
     assert (LOST_PARTITION in repaired.stdout.rpartition("left: ")[2]) is loses_late
-    with Broker(data_dir=data) as broker, WireClient(broker.address) as client:
+    with Broker(data_dir=data, mode="thread") as broker, WireClient(broker.address) as client:
         answer = client.call(MetadataRequest(None), 9, MetadataResponse)
         assert {topic.name for topic in answer.topics} >= {"kept", "late"}
         for topic in ("kept", "late"):
@@ -150,5 +150,5 @@ def test_an_empty_cluster_whose_files_are_all_lost_starts_again(tmp_path: Path, 
     (command,) = COMMAND.findall(refused.stderr)
     repaired = run(*shlex.split(command))
     assert (repaired.returncode, "lost: all properties, ACLs and users" in repaired.stdout) == (0, True)
-    with Broker(data_dir=data):
+    with Broker(data_dir=data, mode="thread"):
         pass

@@ -48,7 +48,7 @@ def verify(data: Path, *options: str, code: int) -> str:
 
 
 def high_watermark(data: Path) -> int:
-    with Broker(data_dir=data) as broker, WireClient(broker.address) as client:
+    with Broker(data_dir=data, mode="thread") as broker, WireClient(broker.address) as client:
         return fetch(client, fetch_request("orders", 40)).high_watermark
 
 
