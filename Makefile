@@ -25,7 +25,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := broker client coordinator protocol spark src
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links gen interop interop-apache interop-all interop-cluster interop-spark bench-spark spark-kill-matrix exactly-once storage-kills crash-images docker-test differential differential-few sim storage-matrix mutation bench dist clean
+.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen interop interop-apache interop-all interop-cluster interop-spark bench-spark spark-kill-matrix exactly-once storage-kills crash-images docker-test differential differential-few sim storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -35,7 +35,7 @@ help:
 	@echo "  make test        every test that needs only Python (10 minutes at most)"
 	@echo "  make demo-spark  the same flights through Spark and a second member, broker and driver killed; needs no Java"
 	@echo "  make test-spark  the tests of the Spark source (8 minutes at most); fetches half a gigabyte once, needs no Java"
-	@echo "  make check       what a change must pass besides: lint, types, imports, gen-check, links"
+	@echo "  make check       what a change must pass besides: lint, types, imports, gen-check, links, words"
 	@echo "  make interop     every Kafka client, and Kafka's tools; needs Java, Maven, Go, Node, kcat, skips what is missing"
 	@echo "  make interop-apache  the same tests on Apache Kafka 4.3.1, which judges them (7 minutes)"
 	@echo "  make interop-cluster  the client of the Spark source on three nodes of Apache Kafka; needs Java, Maven, openssl"
@@ -57,7 +57,7 @@ help:
 	@echo "  make dist        sdist and wheel in dist/, installed and started once outside the checkout"
 	@echo "  make clean       remove what was built; .venv, .venv-spark and .cache (downloads) stay"
 	@echo
-	@echo "  parts of check:  make lint | types | imports | gen-check | links"
+	@echo "  parts of check:  make lint | types | imports | gen-check | links | words"
 	@echo "  one test:        .venv/bin/pytest tests/unit -k lock_expiry     (after any make target)"
 	@echo "  run the broker:  .venv/bin/shareq serve --data-dir /tmp/shareq-data"
 	@echo "  another Python:  make PYTHON=/usr/bin/python3.12 test"
@@ -111,7 +111,7 @@ test: $(READY)
 test-spark: $(SPARK_READY)
 	$(SPARK_RUN) scripts/within.py 480 $(SPARK_BIN)/pytest -q -rs -m "spark and not interop" $(ARGS) tests/spark
 
-check: lint types imports gen-check links
+check: lint types imports gen-check links words
 
 lint: $(READY)
 	$(BIN)/ruff check
@@ -129,6 +129,9 @@ gen-check: $(READY)
 
 links: $(READY)
 	$(RUN) scripts/check_links.py
+
+words: $(READY)
+	$(RUN) scripts/check_words.py
 
 gen: $(READY)
 	$(RUN) -m shareq.protocol.generator

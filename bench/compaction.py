@@ -5,8 +5,8 @@
 A broker process of its own, segments of 1 MiB, and one member of a share group that acknowledges the records of one
 partition one by one, each in a request of its own: accept, release and reject in turn, a released record is accepted
 when it comes back. Meanwhile the folder of the state's partition is looked at every two milliseconds. At the end the
-broker is killed and started, then stopped and started, and must tell the same state. Exits with 1 when there were ever
-more than four segments, or the state is another one.
+broker is killed and started, then stopped and started, and must report the same state. Exits with 1 when there were
+ever more than four segments, or the state is another one.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Pipe(WireClient):
 
 
 class Watcher(threading.Thread):
-    """Looks at a log's folder until it is told to stop."""
+    """Looks at a log's folder until `stop` is called."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(daemon=True)

@@ -39,7 +39,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How much of everything. Figures are repeated and the median is told."""
+    """How much of everything. Figures are repeated and the median is reported."""
 
     repeats: int
     records: int  # of the throughput figures

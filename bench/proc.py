@@ -1,4 +1,4 @@
-"""What the kernel tells about a process and this machine (Linux)."""
+"""What the kernel reports about a process and this machine (Linux)."""
 
 from __future__ import annotations
 

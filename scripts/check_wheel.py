@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def main() -> int:
     for old in (ROOT / "dist").glob("shareq-*"):
         old.unlink()
-    # The wheel is built from the sdist, not from the checkout: that is what `build` does when told neither.
+    # The wheel is built from the sdist, not from the checkout: that is what `build` does without either option.
     _run([sys.executable, "-m", "build", "--outdir", str(ROOT / "dist"), str(ROOT)], ROOT)
     wheel = next((ROOT / "dist").glob("shareq-*.whl"))
     with tempfile.TemporaryDirectory(prefix="shareq-wheel-") as folder:
@@ -32,7 +32,7 @@ def main() -> int:
         packages = "import importlib.util, shareq.client.network, shareq.spark; "
         _run([str(python), "-c", packages + "assert importlib.util.find_spec('pyspark_shareq')"], outside)
     if len(versions) != 1:
-        print(f"the two ways to start tell different versions: {versions}", file=sys.stderr)
+        print(f"the two ways to start print different versions: {versions}", file=sys.stderr)
         return 1
     print(f"{wheel.name}: {versions.pop().strip()}")
     return 0

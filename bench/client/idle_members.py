@@ -1,4 +1,4 @@
-"""A thousand members of share groups that do nothing but tell that they are there."""
+"""A thousand members of share groups that send heartbeats and nothing else."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bench.client.meter import Meter
 from bench.client.wire import Wire
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 
-ROUNDS_TO_SETTLE = 3  # joining, being assigned, telling so
+ROUNDS_TO_SETTLE = 3  # joining, being assigned, confirming the assignment
 ASSIGNMENT_INTERVAL_S = 1.1  # both brokers assign at most once a second
 
 

@@ -1,8 +1,8 @@
 """The Spark source beside Spark's own Kafka source, on the same topics of one broker: `make bench-spark`.
 
 Both read in one session each, local[2], with trigger(availableNow=True) into the sink that throws everything away. They
-take turns; the median of the repetitions is told, with the CPU of the broker and of Spark with all its processes. Time
-is from the start of a query to its end.
+take turns; the median of the repetitions is reported, with the CPU of the broker and of Spark with all its processes.
+Time is from the start of a query to its end.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000], help="bytes of a value (default 100 1000)")
     parser.add_argument("--only", default="", help="cases whose label has this text")
-    parser.add_argument("--repeats", type=int, default=3, help="of each figure, the median is told (default 3)")
+    parser.add_argument("--repeats", type=int, default=3, help="of each figure; the report has the median (default 3)")
     parser.add_argument("--conf", type=_config, nargs="*", default=[], metavar="NAME=VALUE", help="of both sessions")
     parser.add_argument("--seed", type=int, default=1, help="of the records (default 1)")
     parser.add_argument("--write", type=Path, metavar="FILE.md", help="put the table between the document's markers")

@@ -74,7 +74,7 @@ class Session:
         return self._process.pid
 
     def drain(self, source: str, options: dict[str, str]) -> dict[str, Any]:
-        """Read what is there now; what job.py tells. RuntimeError when the query fails."""
+        """Read the records that exist now; returns what job.py reports. RuntimeError when the query fails."""
         self._queries += 1
         checkpoint = str(self._folder / f"checkpoint-{self._queries}")
         assert self._process.stdin is not None

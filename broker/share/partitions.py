@@ -115,7 +115,7 @@ class SharePartitionManager:
     def _rewrite(self, leader: SharePartitionLeader, found: PersistedState) -> None:
         """Replace a state that reaches beyond the log's end, where a power loss took the records.
 
-        Else the coordinator would go on telling of the lost records when others have got their offsets.
+        Else the coordinator would go on reporting the lost records when others have got their offsets.
         """
         core, rows = leader.core, leader.core.snapshot()
         logger.warning(

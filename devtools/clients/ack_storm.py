@@ -59,7 +59,7 @@ class AckStorm:
         self.heartbeat(join=True)
 
     def heartbeat(self, *, join: bool = False) -> None:
-        """Tell that the member is there, as it has to every few seconds."""
+        """Send a heartbeat, as each member has to every few seconds."""
         epoch = 0 if join else self._member_epoch
         topics = [self._topic] if join else None
         self._pipe.send(ShareGroupHeartbeatRequest(self._group, MEMBER, epoch, None, topics), 1)

@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 
-QUIET = {"log_level": 0}  # brokers are killed on purpose here: librdkafka need not tell
+QUIET = {"log_level": 0}  # brokers are killed on purpose here: librdkafka need not log it
 
 
 def create_topic(bootstrap: str, topic: str, partitions: int = 1, **configs: str) -> None:

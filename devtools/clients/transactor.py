@@ -1,4 +1,4 @@
-"""A transactional producer that does what it is told, in any version of each RPC, and checks nothing."""
+"""A transactional producer that sends what its caller asks for, in any version of each RPC, and checks nothing."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ R = TypeVar("R", bound=Message)
 
 
 class Caller(Protocol):
-    """Whoever can ask a broker: a connection over the network, or into a broker in this process."""
+    """A client that can call a broker: a connection over the network, or into a broker in this process."""
 
     def call(self, request: Message, version: int, response_class: type[R]) -> R:
         """Send a request and wait for its answer."""

@@ -1,4 +1,4 @@
-"""A disk in memory that forgets what was not synced, fails when told to, and can lose power at any write.
+"""A disk in memory that forgets what was not synced, fails on demand, and can lose power at any write.
 
 What a real disk promises, and no more: a file's synced bytes survive (`disk/content.py`); creations, renames and
 removals survive once their folder is synced (`disk/folder.py`). Of anything else a loss of power leaves what it likes.
@@ -20,7 +20,7 @@ from devtools.in_memory.disk.content import PAGE, Inode
 from devtools.in_memory.disk.folder import Folder
 from shareq.broker.foundation.environment import DiskSpace, File, SyncErrors
 
-DISK_BYTES: Final = 1 << 40  # told as free, too, without `space_left`
+DISK_BYTES: Final = 1 << 40  # reported as free, too, without `space_left`
 
 Buffer = bytes | bytearray | memoryview
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def build_once(there: Callable[[], bool], make: Callable[[], None], lock: Path) -> None:
-    """Call `make` unless `there`. Whoever comes meanwhile waits, in other processes, too; `lock` is a file for that."""
+    """Call `make` unless `there`. Other callers wait meanwhile, in other processes, too; `lock` is a file for that."""
     if there():
         return
     lock.parent.mkdir(parents=True, exist_ok=True)

@@ -36,7 +36,7 @@ class Authority:
         _openssl("req", "-x509", *_NEW_KEY, "-keyout", self._key, "-out", self.certificate, "-subj", f"/CN={name}")
 
     def sign(self, name: str, *alternatives: str) -> Signed:
-        """`alternatives`: as in `DNS:localhost` and `IP:127.0.0.1`; none for somebody who is no server."""
+        """`alternatives`: as in `DNS:localhost` and `IP:127.0.0.1`; none for a certificate that is no server's."""
         file = {part: self._folder / f"{name}.{part}" for part in ("key", "csr", "pem", "ext", "locked", "both")}
         _openssl("req", *_NEW_KEY, "-keyout", file["key"], "-out", file["csr"], "-subj", f"/CN={name}")
         file["ext"].write_text(f"subjectAltName={','.join(alternatives)}\n" if alternatives else "")

@@ -57,7 +57,7 @@ def handle(journal: Journal, consumer: ShareConsumer, messages: list[Message]) -
     time.sleep(WORK_S_PER_RECORD * len(messages))
     for message, delivery in zip(messages, deliveries, strict=True):
         consumer.acknowledge(message, AcknowledgeType(delivery[-1]))
-    # A commit that the kill cuts off is told through the callback; its records come back or were taken, we cannot know.
+    # A commit that the kill cuts off is reported to the callback; its records come back or were taken, we cannot know.
     consumer.commit_sync(10.0)
 
 

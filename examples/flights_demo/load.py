@@ -21,7 +21,7 @@ def create_topic(bootstrap: str, topic: str, partitions: int) -> None:
 
 
 def read_from_start(bootstrap: str, group: str) -> None:
-    """A new share group starts at the end of the log unless told otherwise. librdkafka cannot set group configs yet."""
+    """A new share group starts at the end of the log unless configured otherwise; librdkafka cannot set that yet."""
     config = ConfigResource(ConfigResourceType.GROUP, group, {"share.auto.offset.reset": "earliest"})
     groups = KafkaAdminClient(bootstrap_servers=bootstrap)
     try:

@@ -24,7 +24,7 @@ def consume(bootstrap: str, group: str, topic: str, handle: Handle, acknowledged
             "group.id": group,
             "share.acknowledgement.mode": "explicit",
             "reconnect.backoff.max.ms": 250,
-            "log_level": 0,  # the broker is going to be killed: librdkafka need not tell
+            "log_level": 0,  # the broker is going to be killed: librdkafka need not log it
         }
     )
     if acknowledged is not None:

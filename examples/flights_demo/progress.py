@@ -1,4 +1,4 @@
-"""What the demo tells while it runs: a line that rewrites itself on a terminal, plain lines now and then elsewhere."""
+"""What the demo prints while it runs: a line that rewrites itself on a terminal, plain lines now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PLAIN_INTERVAL_S = 2.0
 
 
 class Progress:
-    """`step` is always told; `show` is the moving part."""
+    """`step` is always printed; `show` is the moving part."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
@@ -23,7 +23,7 @@ class Progress:
         print(self._stamped(text), flush=True)
 
     def show(self, text: str) -> None:
-        """How far it is; may be dropped when told too often."""
+        """How far it is; may be dropped when called too often."""
         now = time.monotonic()
         if now - self._shown < (0.1 if self._tty else PLAIN_INTERVAL_S):
             return

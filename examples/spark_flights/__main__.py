@@ -130,7 +130,7 @@ class Run:
         }
 
     def watch(self, until: Callable[[dict[str, int]], bool]) -> None:
-        """Tell how far it got, until `until` says so. Raises DemoFailed when one ends early, or at the deadline."""
+        """Print how far it got, until `until` says so. Raises DemoFailed when one ends early, or at the deadline."""
         while not until(done := self.done()):
             self.progress.show(", ".join(f"{count:,} {what}" for what, count in done.items()))
             if self.member is not None and self.member.poll() is not None:

@@ -92,7 +92,7 @@ def write_batch(table: Path, batch: DataFrame, batch_id: int) -> None:
 
 
 def write_counts(path: Path, counts: DataFrame, batch_id: int) -> None:
-    """All counts as they are after this micro-batch; whoever reads meanwhile sees the old ones or the new ones."""
+    """All counts as they are after this micro-batch; a reader meanwhile sees the old ones or the new ones."""
     rows = {carrier: {"flights": flights, "delay": delay} for carrier, flights, delay in counts.collect()}
     partial_path = path.with_suffix(".partial")
     partial_path.write_text(json.dumps({"batch": batch_id, "carriers": rows}))

@@ -19,7 +19,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--from", dest="first", type=int, default=0, metavar="N", help="the first seed (default 0)")
     parser.add_argument("--steps", type=int, default=STEPS, help=f"steps of each (default {STEPS})")
     parser.add_argument("--at-once", type=int, default=12, metavar="N", help="sequences side by side (default 12)")
-    parser.add_argument("--verbose", action="store_true", help="tell every step, and what did not repeat itself, too")
+    parser.add_argument("--verbose", action="store_true", help="print every step, and what did not repeat itself, too")
     parser.add_argument("--write", type=Path, metavar="FILE", help="put the result into a Markdown file, too")
     parser.add_argument("--write-ignored", type=Path, metavar="FILE", help="put what is not compared into another one")
     options = parser.parse_args(arguments)

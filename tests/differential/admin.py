@@ -236,7 +236,7 @@ async def until_ready(connection: Connection, group: str, topic: str, topic_id: 
 
 
 async def join_all(members: Sequence[Connection], group: str, topic: str, epochs: dict[int, int]) -> None:
-    """All members join; done when every partition's share state is initialised, which is when somebody has it."""
+    """All members join; done when every partition's share state is initialised, which is when a member has it."""
     assigned: dict[int, set[int]] = {}
 
     async def beat(member: int, connection: Connection) -> None:

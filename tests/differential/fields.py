@@ -39,7 +39,7 @@ def batches_of(value: object) -> list[tuple[int, int, int]]:
 
 
 class StateBatch(NamedTuple):
-    """What ReadShareGroupState tells of offsets, both included."""
+    """What ReadShareGroupState returns of offsets, both included."""
 
     first: int
     last: int
@@ -100,7 +100,7 @@ IGNORED: Final[Mapping[str, str]] = {
         "there a later one"
     ),
     f"{_HEARTBEAT}.assignment": (
-        "which member has which partition, and whether this heartbeat is the one that tells it: Apache Kafka goes "
+        "which member has which partition, and whether this heartbeat is the one that returns it: Apache Kafka goes "
         "through members by hash, and assigns with a later heartbeat"
     ),
     f"{_DESCRIBED}.leader_epoch": "Apache Kafka counts it on with each start; there are no elections here",

@@ -173,7 +173,7 @@ def _in_front_of_the_log_start(situation: Situation, difference: Difference) -> 
 
 
 def _log_start_forgotten(situation: Situation, difference: Difference) -> bool:
-    """Apache Kafka was killed, and hands deleted records out, or tells a producer of the log start it had before."""
+    """Apache Kafka was killed, and hands deleted records out, or returns the log start it had before to a producer."""
     mine, other, partition = difference.ours, difference.theirs, difference.partition
     setup = situation.view.setup
     if not setup.kill or setup.restart_at is None or partition is None:

@@ -157,7 +157,7 @@ def test_names_that_each_broker_has_of_its_own_are_none() -> None:
 
 
 def test_what_is_listed_is_there() -> None:
-    """A path with a mistake in it would hide nothing, and be told as ignored."""
+    """A path with a mistake in it would hide nothing, and be reported as ignored."""
     heartbeat = ShareGroupHeartbeatResponse(assignment=Assignment())
     stored = ReadShareGroupStateResponse([ReadStateResult(bytes(16), [PartitionResult(0)])])
     described = DescribeShareGroupOffsetsResponse(

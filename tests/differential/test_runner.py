@@ -260,7 +260,7 @@ async def test_sequences_restart_together_and_do_not_wait_for_those_that_have_en
 
 @dataclass(slots=True)
 class CountsWrong:
-    """A player that tells one delivery too many from the second delivery on."""
+    """A player that reports one delivery too many from the second delivery on."""
 
     player: Plays
     reported: list[int] = field(default_factory=list)
@@ -294,7 +294,7 @@ class LeavesOut(CountsWrong):
 
 
 class Planted(Campaign):
-    """With a fault in what one side is told."""
+    """With a fault in what one side receives."""
 
     fault: type[CountsWrong] = CountsWrong
 

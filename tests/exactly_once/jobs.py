@@ -18,8 +18,8 @@ PATIENCE_S: Final = 8.0
 class Work(NamedTuple):
     """Copy partition 0 of `source` to `target` until the group `name` has come to offset `records`.
 
-    The transactional id is `name`, too. TimeoutError when that takes longer than `timeout_s`. Whoever sets `over` ends
-    it early, with whatever error comes of that.
+    The transactional id is `name`, too. TimeoutError when that takes longer than `timeout_s`. `over` ends it early
+    where it is set, with whatever error comes of that.
     """
 
     bootstrap: str
@@ -32,7 +32,7 @@ class Work(NamedTuple):
 
 
 class Client(NamedTuple):
-    """`run` comes back when the work is done, and tells how often it had to start over with new clients."""
+    """`run` comes back when the work is done, and returns how often it had to start over with new clients."""
 
     name: str
     why_not_here: Callable[[], str | None]
@@ -64,7 +64,7 @@ def run_java(work: Work) -> int:
 def run_librdkafka(work: Work) -> int:
     """librdkafka, in transaction version 1: as many processes as it takes. Each gets PATIENCE_S and is killed then,
     whatever it is doing: a job has to survive that as well, and some of them wait without end (see `librdkafka_copy`).
-    On a slow machine one may need longer to get anywhere, so whoever follows one that has not gets twice the time.
+    On a slow machine one may need longer to get anywhere, so a job that follows one that has not gets twice the time.
     """
     command = [sys.executable, "-m", "tests.exactly_once.librdkafka_copy", *work[:4], str(work.records)]
     deadline = time.monotonic() + work.timeout_s

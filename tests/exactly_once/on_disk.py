@@ -38,13 +38,13 @@ class Moment(Enum):
 
 
 ENDING = (Moment.DECIDED, Moment.MARKING, Moment.MARKED, Moment.ENDED)
-"""Within EndTxn, as far as the disk tells: the request itself may wait in a socket in any other moment."""
+"""Within EndTxn, as far as the disk shows: the request itself may wait in a socket in any other moment."""
 
 
 class Look(NamedTuple):
     """`records_in`: offset that the group has committed in the source. `records_out`: committed in the target.
 
-    `commits` and `aborts` are transactions that have ended; `aborting` tells how the one that is ending ends.
+    `commits` and `aborts` are transactions that have ended; `aborting` says how the one that is ending ends.
     """
 
     moment: Moment
@@ -131,7 +131,7 @@ class JobOnDisk:
         self._records_in = self._records_out = 0
 
     def look(self) -> Look:
-        """What the files say now. ENDED is for whoever looks twice: an end comes and goes between two calls.
+        """What the files say now. ENDED is for a caller that looks twice: an end comes and goes between two calls.
 
         A partition that belongs to a transaction and was never written to counts as one with its marker.
         """

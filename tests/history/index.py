@@ -32,7 +32,7 @@ class Log:
     """Offset, and two values that were seen there."""
     last_of_key: dict[str, int] = field(default_factory=dict)
     floor: int = 0
-    """Below it records may be gone, since somebody asked for that or they were too old."""
+    """Below it records may be gone, since a client asked for that or they were too old."""
     drained: tuple[Operation, Drained] | None = None
     highest_read: int = -1
     needed: list[int] = field(default_factory=list)
@@ -116,7 +116,7 @@ class Index:
         self.logs[place].floor = max(self.logs[place].floor, floor)
 
     def _seen(self) -> Iterator[Record]:
-        """Every record whose offset somebody was told."""
+        """Every record whose offset a client knows."""
         for one in self.history.operations:
             match one.value:
                 case Transfer(sends=sends, reads=reads):
@@ -158,7 +158,7 @@ class Index:
         return key is not None and self.logs[place].last_of_key.get(key, -1) > offset
 
     def may_be_gone(self, place: Place, offset: int, value: str) -> bool:
-        """Whether somebody asked for something that removes it, or a later record has its key."""
+        """Whether a client asked for something that removes it, or a later record has its key."""
         return (
             bool(self.deleted.get(place.topic))
             or offset < self.logs[place].floor

@@ -1,6 +1,6 @@
 """The analyses of jepsen.tests.kafka over logs: what is lost, doubled, out of order, or should never have been read.
 
-As there, the offsets that clients were told give each place's order, once all agree on what stands at an offset.
+As there, the offsets that clients received give each place's order, once all agree on what stands at an offset.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def _by_place(records: tuple[Record, ...]) -> dict[Place, list[Record]]:
 
 
 def deleted_reads(index: Index) -> Iterator[Anomaly]:
-    """What was deleted, and the client was told so, is never read again."""
+    """What was deleted, and answered as such, is never read again."""
     for one in index.history.operations:
         for record in _reads(one):
             for deletion in index.deleted.get(record.place.topic, ()):

@@ -246,7 +246,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class ShareRules:
-    """What a share group was told to keep to. `lock_ns`: how long an acquired record belongs to its member."""
+    """What a share group is configured to keep to. `lock_ns`: how long an acquired record belongs to its member."""
 
     lock_ns: int
     delivery_limit: int

@@ -1,4 +1,4 @@
-"""Users, rights and topics that change while clients are at work: who is told what, and how work goes on."""
+"""Users, rights and topics that change while clients are at work: which errors clients get, and how work goes on."""
 
 from __future__ import annotations
 
@@ -196,13 +196,13 @@ class Reader:
         eventually(lambda: wanted <= set(self.values), f"{self.name} misses records; errors: {self.errors[-3:]}")
 
     def expect_error(self, name: str) -> None:
-        eventually(lambda: name in self.errors, f"{self.name} was never told {name}, but {self.errors[-3:]}")
+        eventually(lambda: name in self.errors, f"{self.name} never got {name}, but {self.errors[-3:]}")
 
 
 def consumer(broker: BrokerUnderTest, user: str, topic: str, group: str, **more: object) -> Reader:
     """librdkafka's. With assign=True it reads partition 0 from its start, without a membership."""
     assign = more.pop("assign", False)
-    aside: list[str] = []  # what metadata told it comes to a callback, what fetches did comes among the records
+    aside: list[str] = []  # what metadata returned comes to a callback, what fetches did comes among the records
     reported = {"error_cb": lambda error: aside.append(error.name())}
     client = Consumer({**config(broker, user, group_id=group, auto_offset_reset="earliest", **more), **reported})
     if assign:
@@ -300,7 +300,7 @@ def revoke(broker: BrokerUnderTest, acl: AclBinding) -> None:
 def test_a_right_to_read_that_is_taken_away_and_given_back(
     broker: BrokerUnderTest, unique: Unique, protocol: str
 ) -> None:
-    """Whose right it was is told, and goes on where it was afterwards. The other one notices nothing."""
+    """The client that lost its right gets the error, and goes on where it was. The other one notices nothing."""
     topic = unique("guarded")
     create(broker, topic)
     rights = {user: allowed(ResourceType.TOPIC, topic, user) for user in ("dave", "frank")}

@@ -26,7 +26,7 @@ Unique = Callable[[str], str]
 
 
 class Member:
-    """One connection, and what JoinGroup last told it."""
+    """One connection, and what JoinGroup last returned."""
 
     def __init__(self, broker: BrokerUnderTest, group: str, instance: str | None = None) -> None:
         self.wire = WireClient(("127.0.0.1", broker.port), client_id="app")

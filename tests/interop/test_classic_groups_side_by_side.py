@@ -106,7 +106,7 @@ class Side:
         return (left.error_code, [member.error_code for member in left.members])
 
     def aftermath(self) -> Reported:
-        """What those who wait were told meanwhile, and the group."""
+        """What waiting members received meanwhile, and the group."""
         time.sleep(0.03)
         reported = [(number, self.receive(number, PEEK_S)) for number in sorted(self.waits)]
         probe = Member(self.broker, self.group)

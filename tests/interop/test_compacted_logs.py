@@ -178,7 +178,7 @@ def test_dump_log_segments_reads_every_batch(java: JavaDriver, compacted: Compac
 @pytest.mark.interop
 def test_indexes_of_cleaned_segments(java: JavaDriver, compacted: Compacted) -> None:
     if compacted.broker.kind == "apache":
-        pytest.skip("Apache Kafka's time indexes keep entries of batches that it has emptied, and its tool tells so")
+        pytest.skip("Apache Kafka's time indexes keep entries of batches that it emptied, and its tool reports them")
     with stopped(compacted.broker):
         files = ",".join(map(str, compacted.files(".index") + compacted.files(".timeindex")))
         for arguments in ((), ("--index-sanity-check",), ("--verify-index-only",)):

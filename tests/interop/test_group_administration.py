@@ -124,7 +124,7 @@ def test_listing(admin: Admin) -> None:
 
 
 def test_describing_groups(admin: Admin) -> None:
-    """Each stands alone. What one may do with a group is told only if asked for; without access control, everything."""
+    """Each stands alone. Rights on a group are returned only if asked for; without access control, all of them."""
 
     def described(*groups: str, operations: bool = False) -> list[DescribedGroup]:
         request = ShareGroupDescribeRequest(list(groups), operations)

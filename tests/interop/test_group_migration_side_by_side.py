@@ -226,7 +226,7 @@ class Side:
         return client.go_for_a_while()
 
     def stray(self, name: str) -> Reported:
-        """What it is told that is a generation behind."""
+        """The answer to a member that is a generation behind."""
         client = self.clients[name]
         if isinstance(client, New):
             return ()

@@ -39,7 +39,7 @@ Unique = Callable[[str], str]
 
 @pytest.fixture(scope="module", autouse=True)
 def proxy(broker: BrokerUnderTest) -> Iterator[RecordingProxy]:
-    """What clients are told is the broker."""
+    """The address that clients get for the broker."""
     with RecordingProxy(PROXY_PORT, broker.port) as proxy:
         yield proxy
 

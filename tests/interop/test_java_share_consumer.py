@@ -122,7 +122,7 @@ def test_lock_that_is_not_renewed_expires(broker: BrokerUnderTest, java: JavaDri
     assert {(record.offset, record.delivery_count) for record in poll_until(quick)} == {(n, 2) for n in range(10)}
     assert set(quick.commit_sync().values()) == {None}
     slow.acknowledge((0, record.offset, "ACCEPT") for record in held)
-    slow.commit_sync()  # behind the start offset by now: told as a success, and without any effect
+    slow.commit_sync()  # behind the start offset by now: answered as a success, and without any effect
     slow.close()
     quick.close()
 

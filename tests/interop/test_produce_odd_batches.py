@@ -100,7 +100,7 @@ def test_a_small_batch_that_stands_for_much_memory(client: WireClient, broker: B
         assert ErrorCode(send(client, "bombs", bomb).error_code) is expected
 
 
-@pytest.mark.parametrize("client_id", ["somebody", "__admin_client", None])
+@pytest.mark.parametrize("client_id", ["a-client", "__admin_client", None])
 def test_internal_topics(client: WireClient, broker: BrokerUnderTest, client_id: str | None) -> None:
     """They take records of their coordinators alone. Apache Kafka makes an exception of `__admin_client`."""
 

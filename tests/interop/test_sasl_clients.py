@@ -192,7 +192,7 @@ def test_rights_are_granted_and_taken_away(broker: BrokerUnderTest) -> None:
 
 
 def share_errors(broker: BrokerUnderTest, group: str) -> set[str]:
-    """What a share consumer is told, or what it got."""
+    """The error that a share consumer gets, or its records."""
     consumer = ShareConsumer({**confluent(broker, "carol", "SCRAM-SHA-512"), "group.id": group})
     consumer.subscribe(["t"])
     seen: set[str] = set()

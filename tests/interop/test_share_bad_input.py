@@ -290,7 +290,7 @@ def test_closing_releases_and_is_final(queue: Queue) -> None:
 @pytest.mark.crash
 @pytest.mark.parametrize("kill", [False, True], ids=["clean restart", "kill -9"])
 def test_session_after_a_restart(broker: BrokerUnderTest, queue: Queue, kill: bool) -> None:
-    """Every client does this: the old epoch is told SHARE_SESSION_NOT_FOUND, then epoch 0 opens a new session."""
+    """Every client does this: the old epoch gets SHARE_SESSION_NOT_FOUND, then epoch 0 opens a new session."""
     old = queue.busy_member()
     broker.restart(kill=kill)
     member = queue.member("busy")
@@ -451,7 +451,7 @@ def fetch_errors(answer: ShareFetchResponse) -> dict[tuple[bytes, int], int]:
 
 
 def test_unknown_partition_in_a_fetch(queue: Queue) -> None:
-    """Told again in each answer, until it is forgotten."""
+    """Returned again in each answer, until it is forgotten."""
     member = queue.busy_member()
     for _ in range(2):
         errors = fetch_errors(member.fetch(partitions=[0, 17], max_wait_ms=0))

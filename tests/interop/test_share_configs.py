@@ -52,7 +52,7 @@ OTHER_DEFAULTS = {
     "share.coordinator.state.topic.replication.factor": "3",
     "share.coordinator.state.topic.min.isr": "2",
 }
-# Name -> Apache Kafka's bounds; a window is a handful of ranges here, and a codec that does not exist is told at once.
+# Name -> Apache Kafka's bounds; a window is a handful of ranges here, and an unknown codec is refused at once.
 OTHER_BOUNDS = {
     "group.share.partition.max.record.locks": "[100,...,10000]",
     "group.share.max.partition.max.record.locks": "[2000,...,10000]",

@@ -33,7 +33,7 @@ pytestmark = [
 ]
 
 
-def run_job(*arguments: str | Path) -> dict[str, Any]:  # JSON, as job.py tells it
+def run_job(*arguments: str | Path) -> dict[str, Any]:  # JSON, as job.py prints it
     environment = {**os.environ, "JAVA_HOME": str(java_home()), "PYSPARK_PYTHON": sys.executable}
     command = [sys.executable, JOB, *arguments]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=TIMEOUT_S, env=environment)

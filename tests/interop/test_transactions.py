@@ -90,7 +90,7 @@ class Reported:
 
 @dataclass(slots=True)
 class Kafkas:
-    """The partition folder of an Apache Kafka that has been stopped, what is in it, and what it told."""
+    """The partition folder of an Apache Kafka that has been stopped, what is in it, and what it reported."""
 
     broker: BrokerUnderTest
     written: Written
@@ -183,7 +183,7 @@ def reported_by(broker: BrokerUnderTest, written: Written) -> Reported:
             data = fetched(client, offset, topic_id)
             reported.high_watermark, reported.last_stable_offset = data.high_watermark, data.last_stable_offset
             aborted = [(one.producer_id, one.first_offset) for one in data.aborted_transactions or ()]
-            # In the last segment it also tells of those that begin behind what it hands out.
+            # In the last segment it also names those that begin behind what it hands out.
             reported.aborted[offset] = [one for one in aborted if one[1] < written.stable_end]
         reported.latest = {level: latest(client, level) for level in (0, 1)}
         for walk in WALKS:
@@ -240,7 +240,7 @@ def test_after_a_crash_the_same_files_are_made_from_the_log(kafkas: Kafkas, miss
 
 
 def dumped(java: JavaDriver, file: Path) -> list[str]:
-    """The lines of DumpLogSegments that tell of content."""
+    """The lines of DumpLogSegments that show content."""
     result = java.tool("DumpLogSegments", "--files", str(file))
     assert result.code == 0, result.output
     return [line for line in result.output.splitlines() if line and not line.startswith("Dumping")]
@@ -346,7 +346,7 @@ def test_a_librdkafka_share_consumer(kafkas: Kafkas, broker: BrokerUnderTest, un
 def test_a_java_share_consumer(
     kafkas: Kafkas, broker: BrokerUnderTest, java: JavaDriver, unique: Unique, level: str, mode: str
 ) -> None:
-    """(c) Markers and aborted batches in the bytes are skipped and told as gaps; nothing is left unacknowledged."""
+    """(c) Markers and aborted batches in the bytes are skipped and acknowledged as gaps; nothing is left open."""
     expected = expected_of(kafkas, level)
     group = group_at(broker, unique(f"java-{mode}"), level)
     consumer = java.consumer(broker.bootstrap, group, TOPIC, share_acquire_mode=mode, max_poll_records=50)

@@ -1,7 +1,7 @@
 """An administrator of share groups: describes, alters and deletes offsets, deletes groups; also while they are in use.
 
 An operation that was answered has happened, one that was refused has not. Of one that a crash or a failed write cut off
-each partition has the state from before or the one that was asked for; the broker is looked into to tell which.
+each partition has the state from before or the one that was asked for; the broker's state shows which.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class Administrator:
             self._happened(operation, by_slot)
         elif error in (ErrorCode.NON_EMPTY_GROUP, ErrorCode.GROUP_ID_NOT_FOUND):
             world.seen["operations on groups that were refused"] += 1
-            # A group that somebody joined while it was being deleted has lost its offsets all the same.
+            # A group that a member joined while it was being deleted has lost its offsets all the same.
             if error is ErrorCode.GROUP_ID_NOT_FOUND or operation.had_members or not operation.deletes_group:
                 self._close(operation)
         elif self._may_fail(operation, error):
@@ -207,8 +207,8 @@ class Administrator:
             self._close(operation)
 
     def look(self) -> None:
-        """Nothing is under way: tell by the broker's state what became of the operations that are open, if it can be
-        told before the next start.
+        """Nothing is under way: the broker's state shows what became of the operations that are open, if it can be
+        known before the next start.
         """
         sound = self._world.knows_what_is_durable()
         if sound:
@@ -253,7 +253,7 @@ class Administrator:
             if state == (offset, RESET if offset == RESET else 0, ()):
                 self._begun_again(group, index, offset)
             elif operation.before.get(index) is None:
-                if state == (RESET, RESET, ()):  # somebody joined, and initialised it
+                if state == (RESET, RESET, ()):  # a member joined, and initialised it
                     self._begun_again(group, index, RESET)
             elif operation.before[index] != state:
                 raise InvariantBroken(

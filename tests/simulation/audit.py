@@ -47,7 +47,7 @@ def audit(world: World, replayed: Sequence[ReplayedGroups]) -> None:
 
 def _check_log(world: World, slot: Slot) -> None:
     log = world.log(slot)
-    if log.refusal is ErrorCode.NONE:  # else offline after a failed sync; the next start tells
+    if log.refusal is ErrorCode.NONE:  # else offline after a failed sync; the next start shows it
         reported: list[tuple[int, int]] = []
 
         def skip(offset: int, error: ErrorCode) -> int:
@@ -94,7 +94,7 @@ def check_locks(ranges: list[RangeView], now_ms: int, index: int) -> None:
 def _check_counts(core: SharePartition, ranges: list[RangeView], index: int) -> None:
     for view in ranges:
         if view.pending:
-            raise InvariantBroken(f"slot {index}: the outcome of a state write was never told to {view}")
+            raise InvariantBroken(f"slot {index}: the outcome of a state write was never reported to {view}")
     terminal = sum(view.last_offset - view.first_offset + 1 for view in ranges if view.state in TERMINAL)
     if core.delivery_complete_count != terminal:
         raise InvariantBroken(
@@ -114,7 +114,7 @@ def _check_acknowledged(core: SharePartition, ranges: list[RangeView], durable: 
 
 def _check_passed(ledger: GroupLedger, durable: Mapping[int, int], passed: range, index: int) -> None:
     """The start offset in memory is ahead of the persisted one only over what is terminal on disk, where a client was
-    told so: else the next crash brings it back.
+    logged so: else the next crash brings it back.
     """
     for offset in passed:
         if (index, offset) in ledger.finished and durable.get(offset) not in TERMINAL:

@@ -36,7 +36,7 @@ def converge(world: World, group: Group) -> None:
 
 
 def check_stable(world: World, group: Group, clients: Mapping[str, Heartbeats]) -> None:
-    """The assignment as the members were told it."""
+    """The assignment as the members received it."""
     live = world.live_group(group.id)
     joined = {member_id: client for member_id, client in clients.items() if client.epoch != JOIN}
     if live is None or not joined:
@@ -66,7 +66,7 @@ def _check_reported(world: World, live: ShareGroup, member_id: str, client: Hear
             f"the assignment at {live.assignment_epoch}, the group at {live.group_epoch}"
         )
     assigned = {world.topics.slot(*each).index for each in partitions_of(current.assigned)}
-    # An answer that takes back a deleted topic may have been lost; metadata tells the client all the same.
+    # An answer that takes back a deleted topic may have been lost; metadata informs the client all the same.
     if assigned != {index for index in client.assigned if world.topics.is_live(index)}:
         raise InvariantBroken(f"{member_id} believes in slots {sorted(client.assigned)}, it has {sorted(assigned)}")
     if any(world.topics.slots[index].topic not in client.names for index in assigned):

@@ -1,4 +1,4 @@
-"""What administrators are told of a share group must agree with what its clients were told."""
+"""What administrators get of a share group must agree with what its clients received."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _check_offsets(world: World, group: Group, slot: Slot, row: DescribeShareGro
 
 
 def describe_group(world: World, group: Group) -> None:
-    """ShareGroupDescribe while nothing else is under way: the members, and what each was told."""
+    """ShareGroupDescribe while nothing else is under way: the members, and what each received."""
     world.settle()
     pending = world.call("share_group_describe", ShareGroupDescribeRequest([group.id]), 1, world.connect())
     world.settle()
@@ -108,4 +108,4 @@ def describe_group(world: World, group: Group) -> None:
         epoch, assigned = found[member_id]
         existing = frozenset(each for each in known.assigned if each[0] in live)
         if epoch < known.epoch or (known.certain and epoch == known.epoch and assigned != existing):
-            raise InvariantBroken(f"{member_id} is described with {(epoch, assigned)}, it was told {known}")
+            raise InvariantBroken(f"{member_id} is described with {(epoch, assigned)}, it was answered {known}")

@@ -32,11 +32,11 @@ class Group:
         self.membership = MembershipLedger(group_id)
         self.members: list[Member] = []
         self.cores: dict[int, object] = {}  # the leaders that were seen last, by slot
-        self.assigned: set[int] = set()  # slots that a member was ever told to consume
+        self.assigned: set[int] = set()  # slots that a member was ever assigned
         self.administered = 0  # operations of administrators under way: members do not fetch meanwhile
 
     def configure(self) -> None:
-        """Tell the broker the group's settings."""
+        """Configure the group's settings at the broker."""
         self._set("share.auto.offset.reset", "earliest" if self.ledger.earliest else "latest")
         self._set("share.delivery.count.limit", str(self.ledger.limit))
         self._set("share.isolation.level", "read_committed" if self.ledger.committed else "read_uncommitted")

@@ -67,7 +67,7 @@ class RecordLedger:
         reported: Sequence[tuple[int, int]],
     ) -> None:
         """All that the slot's log holds, from `log_start` to `end` (exclusive). What damage has hit may be missing
-        where it is told to be: `told` are the ranges (the second offset exclusive) that a read was refused for.
+        where it has to be: `reported` are the ranges (the second offset exclusive) that a read was refused for.
         """
         hit = self.hit.get(slot, set())
         due = log_start
@@ -77,7 +77,7 @@ class RecordLedger:
             due = max(due, after)
         if due != end:
             raise InvariantBroken(
-                f"slot {slot} has offsets {sorted(found)}, not {log_start} to {end}; told: {reported}"
+                f"slot {slot} has offsets {sorted(found)}, not {log_start} to {end}; reported: {reported}"
             )
         for offset, value in found.items():
             if value is not CONTROL and (value is None or self.sent.get(value) != slot):
@@ -237,7 +237,7 @@ class GroupLedger:
 
     def on_sent(self, place: Place, finishes: bool, renews: bool) -> int:
         """An acknowledgement is on its way: it may take effect from now on, answered or not. Returns what its outcome
-        is to be told with."""
+        is reported with."""
         if not renews:
             self.holds.pop(place, None)
         if finishes:

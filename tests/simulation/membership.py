@@ -59,7 +59,7 @@ class Known:
     assigned: Partitions
     certain: bool = True
     leaving: bool = False  # it said so, and the outcome is not known
-    joining: bool = False  # the same, or an answer was lost; what it is assigned since it has not been told
+    joining: bool = False  # the same, or an answer was lost; what it is assigned since it has not received
 
 
 @dataclass
@@ -121,7 +121,7 @@ class MembershipLedger:
         if response.member_id != member_id:
             raise InvariantBroken(f"{member_id} was answered as {response.member_id}")
         if epoch == JOIN and response.assignment is None:
-            raise InvariantBroken(f"{member_id} joined and was not told its assignment")
+            raise InvariantBroken(f"{member_id} joined and did not get its assignment")
         known = self.members.get(member_id)
         self.group_epoch = max(self.group_epoch, response.member_epoch)
         if known is not None and response.member_epoch < known.epoch:
@@ -151,7 +151,7 @@ class MembershipLedger:
             raise InvariantBroken(f"{member_id} was answered at epoch {epoch}, and sent nothing")
 
     def on_gone(self, member_id: str) -> None:
-        """The member was told that it is not in the group."""
+        """The member got the answer that it is not in the group."""
         self.members.pop(member_id, None)
 
     def on_broker_start(self, now_ms: int, timeout_ms: int) -> None:
@@ -207,7 +207,7 @@ class MembershipLedger:
         if known.certain and known.epoch == current.member_epoch:
             assigned = partitions_of(current.assigned)
             if assigned != known.assigned:
-                raise InvariantBroken(f"{member_id} was told {sorted(known.assigned)}, it has {sorted(assigned)}")
+                raise InvariantBroken(f"{member_id} was answered {sorted(known.assigned)}, it has {sorted(assigned)}")
 
     def _check_gone(self, member_id: str, now_ms: int) -> None:
         known = self.members.pop(member_id)

@@ -283,7 +283,7 @@ FAULTS: Final[dict[Fault, tuple[str, ...]]] = {
     ack_answered_before_its_write: (DELIVERED_AFTER_ANSWER, "is finished and passed"),
     failed_write_not_rolled_back: (DELIVERED_AFTER_ANSWER, NOT_PERSISTED),
     owner_not_checked: ("held by", "which another member holds"),
-    refused_request_half_applied: ("the outcome of a state write was never told",),
+    refused_request_half_applied: ("the outcome of a state write was never reported",),
     session_end_releases_everybody: ("held by",),
     delivery_limit_ignored: ("has delivery count",),
     delivery_not_counted: ("has delivery count",),

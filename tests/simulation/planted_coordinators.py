@@ -51,6 +51,6 @@ def a_refused_operation_fails_those_beside_it() -> AbstractContextManager[object
 
 FAULTS: Final[dict[Fault, Sequence[str]]] = {
     large_operations_are_taken: (WRONG_ANSWER,),
-    a_refused_operation_is_replayed: (WRONG_ANSWER, "replayed", "was told"),
+    a_refused_operation_is_replayed: (WRONG_ANSWER, "replayed", "was answered"),
     a_refused_operation_fails_those_beside_it: (WRONG_ANSWER,),
 }

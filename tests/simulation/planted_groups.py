@@ -291,7 +291,7 @@ FAULTS: Final[dict[Fault, Sequence[str]]] = {
     nobody_expires_after_a_restart: ("was silent, and is a member still",),
     heartbeats_do_not_prolong_the_session: ("it did not leave, and had time", "due was NONE"),
     previous_epoch_is_fenced: ("FENCED_MEMBER_EPOCH",),
-    assignment_is_answered_and_not_recorded: ("was told",),
+    assignment_is_answered_and_not_recorded: ("was answered",),
     group_takes_too_many_members: ("due was GROUP_MAX_SIZE_REACHED",),
     initialized_before_it_is_durable: ("counts as initialised and has no durable state",),
     deleted_topic_keeps_its_states: ("has state, its topic was deleted",),

@@ -173,7 +173,7 @@ def the_member_epoch_is_not_checked_on_committing() -> AbstractContextManager[ob
 
 
 def offsets_of_transactions_have_topics_without_ids() -> AbstractContextManager[object]:
-    """Once found: what a member has had since an earlier epoch cannot be told then."""
+    """Once found: what a member has had since an earlier epoch cannot be known then."""
     original = consumer_offset_rules.commit_error
 
     def commit_error(group: Any, request: OffsetCommitRequest, version: Any) -> ErrorCode:

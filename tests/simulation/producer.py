@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 
-# What a producer is told whose last batches are gone, as Apache Kafka's is: it would start over in another epoch.
+# The error for a producer whose last batches are missing, as Apache Kafka's is: it would start over in another epoch.
 FORGOTTEN: Final = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
 
 

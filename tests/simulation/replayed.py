@@ -40,7 +40,7 @@ def replayed(
 
 
 def replayed_groups(world: World) -> list[ReplayedGroups]:
-    """The same of the group coordinator, for whoever audits a part of it: all groups are in one log."""
+    """The same of the group coordinator, for an audit of a part of it: all groups are in one log."""
     broker = world.broker
     settings = group_coordinator_settings(broker.services.started_with)
 

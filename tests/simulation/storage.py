@@ -1,7 +1,7 @@
 """Seeds about storage: slow syncs, disks that damage what they have, and what must still be there after it.
 
 Damage hits the synced part of data logs: bits flip, pages are zeroed or cannot be read any more, files are cut or gone.
-Whatever was answered and not hit stays, and what was hit is told as CORRUPT_MESSAGE or is what it was. Nothing else
+Whatever was answered and not hit stays, and what was hit is returned as CORRUPT_MESSAGE or is what it was. Nothing else
 takes the place of it, and offsets that were answered are not used again.
 """
 
@@ -69,7 +69,7 @@ class Storage:
             world.model = CrashModel.POWER_LOSS
         if self.promise is Promise.NOTHING:
             world.fs.sync_lies = lambda _path: world.rng.random() < 0.7
-        self._struck: set[str] = set()  # a file is damaged once: its batches can be told before that
+        self._struck: set[str] = set()  # a file is damaged once: its batches can be read before that
 
     # -- before a sync
 
@@ -138,7 +138,7 @@ class Storage:
 
     def _is_promised(self, slot: Slot) -> bool:
         """Whether a start will know that everything answered was synced. The manifest is synced within a second: what
-        is damaged before that and meets a loss of power cannot be told from a write that was cut off.
+        is damaged before that and meets a loss of power cannot be distinguished from a write that was cut off.
         """
         inode = self._world.fs.inodes().get(f"data/{MANIFEST_FILE}")
         loses_power = self._world.model is CrashModel.POWER_LOSS
@@ -206,8 +206,8 @@ class Storage:
         return self._world.topics.records.hit.get(slot, set())
 
     def skip(self, slot: Slot, log: PartitionLog, offset: int, error: ErrorCode) -> int:
-        """A read at `offset` was refused: the next offset to read at. Raises unless it was hit, or nobody was told of
-        it: which offsets an unreadable batch had, only its header could tell.
+        """A read at `offset` was refused: the next offset to read at. Raises unless it was hit, or was not reported at
+        it: which offsets an unreadable batch had, only its header could show.
         """
         hit = self.may_be_unreadable(slot.index)
         answered = self._world.topics.records.values.get(slot.index, {})
@@ -220,7 +220,7 @@ class Storage:
         wrong = [each for each in answered if max(first, log.log_start_offset) <= each < after and each not in hit]
         if wrong:
             raise InvariantBroken(f"slot {slot.index}: {wrong} cannot be read, and only {sorted(hit)} were hit")
-        self._world.seen["damaged ranges that were told"] += 1
+        self._world.seen["damaged ranges that were reported"] += 1
         return after
 
     def end_after_power_loss(self) -> None:

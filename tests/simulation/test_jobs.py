@@ -61,7 +61,7 @@ AT_LEAST: Final = {
     "groups that went": 80,
     "deletions of records": 100,
     "positions that were out of range": 40,
-    "copies that were deleted before somebody read on": 6,
+    "copies that were deleted before a reader went on": 6,
     "long times": 40,
     "long times with offsets pending": 5,
     "offsets that had expired": 12,

@@ -16,7 +16,7 @@ FOUND: Final = {
     20213: "a failed lock-expiry write let the start offset pass what an ACCEPT was then answered for, as if durable",
     20071: "as 20213, and a crash delivered the accepted record again",
     21435: "as 20071, in the second group",
-    31: "after a restart nobody expired before somebody asked for the group's shard",
+    31: "after a restart nobody expired before a client asked for the group's shard",
     3587: "a half-failed initialisation left share state that DeleteGroups did not find: it fenced the next group",
     633: "a segment of which nothing survived stayed in the log: what its tombstones had deleted came back",
     52217: "offsets were deleted while a partition was being initialised, which then counted as initialised, stateless",

@@ -1,6 +1,6 @@
 """One seed's world: a whole broker but its sockets, on virtual time and a disk in memory, with clients that misbehave.
 
-Requests go to the handlers as values. Everything that happens comes from the seed; `transcript` tells it.
+Requests go to the handlers as values. Everything that happens comes from the seed; `transcript` has it.
 """
 
 from __future__ import annotations

@@ -279,7 +279,7 @@ def test_max_records_per_trigger_is_kept(stream: ShareStream) -> None:
 
 
 def test_processing_time_and_progress(stream: ShareStream) -> None:
-    """New records arrive while the query runs; its progress events tell lag, locks and acknowledgements."""
+    """New records arrive while the query runs; its progress events have lag, locks and acknowledgements."""
     stream.create()
     rows: list[Batch] = []
     query = stream.start(stream.load(), collect_into(rows), processingTime="100 milliseconds")

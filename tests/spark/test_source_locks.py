@@ -85,7 +85,7 @@ def test_what_came_back_after_its_lock_was_lost_is_swallowed_and_counted(stream:
         deadline = time.monotonic() + 60
         while (len(taken) < 2 or stream.lag()) and time.monotonic() < deadline:
             time.sleep(0.1)
-        stream.produce(1, start=40)  # one more micro-batch, with which everything is told
+        stream.produce(1, start=40)  # one more micro-batch, with which everything is reported
         until(lambda: reported_by(query)[-1]["total"]["acquired"] == 71, query)
     finally:
         query.stop()

@@ -31,7 +31,7 @@ from tests.storage.workload import Workload
 
 EACH_WRITE_SYNCED: Final = {"log.flush.interval.messages": "1"}
 UNSURE_NS: Final = 2_000
-"""Of the end of a call: strace tells how long it took in microseconds."""
+"""Of the end of a call: strace prints how long it took in microseconds."""
 _VALUE: Final = re.compile(rb"((?:plain|idempotent)\.\d+)\|")
 
 

@@ -58,7 +58,7 @@ class Looker:
         return found
 
     def offsets(self, group: str) -> bool:
-        """The committed offsets of a group; whether they could be told."""
+        """The committed offsets of a group; whether they could be fetched."""
         invoked = self._scene.recorder.now()
         topics = [OffsetFetchRequestTopics(PLAIN.name, partition_indexes=list(range(PLAIN.partitions)))]
         request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group, topics=topics)], require_stable=True)

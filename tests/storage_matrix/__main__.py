@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--only", default="", metavar="TEXT", help="rows with this in kind, path or way to end")
     parser.add_argument("--few", type=int, default=0, metavar="N", help="every Nth damage of each file, and pair")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per core)")
-    parser.add_argument("--verbose", action="store_true", help="tell of every start, not of red ones alone")
+    parser.add_argument("--verbose", action="store_true", help="print every start, not red ones alone")
     options = parser.parse_args(arguments)
     began = time.monotonic()
     results: list[Result] = []

@@ -1,4 +1,4 @@
-"""One start on a damaged folder, judged: what is gone, whether that was hit, and whether anybody was told."""
+"""One start on a damaged folder, judged: what is gone, whether that was hit, and whether that was reported."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.storage_matrix.observe import UNREADABLE, Facts, facts_of
 from tests.storage_matrix.world import RealWorld, ServeError
 
 REPAIR_S = 60
-LOSS: Final = re.compile("damaged|missing|cannot be read|cut off")  # what a line says that tells of a loss
+LOSS: Final = re.compile("damaged|missing|cannot be read|cut off")  # what a line says that reports a loss
 
 
 class Verdict(IntEnum):
@@ -49,7 +49,7 @@ SAID = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one damage. `told`: how the broker tells it, or what is wrong."""
+    """What came of one damage. `reported`: how the broker reports it, or what is wrong."""
 
     target: Target
     damage: Damage
@@ -146,7 +146,7 @@ def _start_and_judge(
     about = [line for line in log.lines if _is_about(line, target)]
     reported = next((line for line in about if not lost or LOSS.search(line)), "")
     if lost and not reported and Waiver.MOVED not in allowed.waived:
-        raise Red(f"nobody is told of what is lost: {lost[0]}; logged: {log.lines}")
+        raise Red(f"what is lost is not reported: {lost[0]}; logged: {log.lines}")
     if refused:
         return (Verdict.REPAIRED_WITHOUT_WHAT_WAS_HIT if lost else Verdict.REPAIRED), refused
     return (Verdict.LOST_WHAT_WAS_HIT if lost else Verdict.WHOLE), reported

@@ -1,6 +1,6 @@
 """What happens to a file: a flipped bit, an end that is gone, zeros, nothing left of it, an older copy in its place.
 
-Each also tells which bytes of the file it hit, for whoever judges what may be missing.
+Each also returns which bytes of the file it hit, for the judge of what may be missing.
 """
 
 from __future__ import annotations

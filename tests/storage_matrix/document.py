@@ -23,12 +23,12 @@ replaced by older copies from the same life. Then the broker was started, everyt
 compared with a start on the undamaged copy, every topic was written to, and the broker was stopped and started again.
 
 * **whole**: it starts, nothing is lost.
-* **told**: it starts; what is lost was hit by the damage, nothing else is, and the log says so.
+* **reported**: it starts; what is lost was hit by the damage, nothing else is, and the log says so.
 * **repair**: it refuses to start in one sentence; after `shareq verify DATA --repair` it starts, and nothing is lost.
-* **repair, told**: the same, and what is lost was hit.
+* **repair, reported**: the same, and what is lost was hit.
 
 Each cell is the worst of its variants and of the ways to end. A traceback, a loss of anything that was not hit, a loss
-that nobody is told of, or a refusal without a repair that works would be **RED**. Letters stand for what is not held
+that is not reported, or a refusal without a repair that works would be **RED**. Letters stand for what is not held
 against the broker, below. Second starts are not compared in lookups by time, which find the records written between.
 
 Files that only a broker in the midst of something leaves are from a kill at that moment: the cleaner before each of its
@@ -39,9 +39,9 @@ makes the run fail.
 
 SHORT = {
     Verdict.WHOLE: "whole",
-    Verdict.LOST_WHAT_WAS_HIT: "told",
+    Verdict.LOST_WHAT_WAS_HIT: "reported",
     Verdict.REPAIRED: "repair",
-    Verdict.REPAIRED_WITHOUT_WHAT_WAS_HIT: "repair, told",
+    Verdict.REPAIRED_WITHOUT_WHAT_WAS_HIT: "repair, reported",
     Verdict.RED: "**RED**",
 }
 
@@ -126,8 +126,8 @@ def _cell(results: Sequence[Result]) -> str:
 
 
 def _reported(results: Iterable[Result]) -> Iterable[str]:
-    """How each kind of file's damage is told: one sentence of each kind, with its numbers left out."""
-    yield "## How it is told"
+    """How each kind of file's damage is reported: one sentence of each kind, with its numbers left out."""
+    yield "## How it is reported"
     yield ""
     yield "One line of the log, or the refusal, for each; `#` stands for numbers and names that are random."
     yield ""

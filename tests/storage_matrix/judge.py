@@ -39,8 +39,8 @@ class Waiver(Enum):
         "in itself; of a cleaning that was cut short the files before it count when those after it are damaged"
     )
     MOVED = (
-        "A batch of a log that a cleaner may have thinned out is at another offset, and nobody is told. No CRC covers "
-        "a BaseOffset, and the wrong one fits between its neighbours, or behind the last one"
+        "A batch of a log that a cleaner may have thinned out is at another offset, and that is not reported. No CRC "
+        "covers a BaseOffset, and the wrong one fits between its neighbours, or behind the last one"
     )
     CLEANED = "Between two starts the cleaner did its work: a record is gone, a later one with its key is there"
 
@@ -123,7 +123,7 @@ def _offset_in(log: str, name: str) -> int:
 
 
 def _key_of(log: str, fact: str) -> str:
-    """Without the version in front, by which the cleaner does not tell a share partition's snapshots from updates."""
+    """Without the version in front, by which the cleaner does not distinguish a share partition's records."""
     found = _KEY.match(fact)
     key = found.group() if found is not None else fact
     return key.removeprefix(_UPDATE).removeprefix(_SNAPSHOT) if "__share" in log else key

@@ -30,7 +30,7 @@ SMALL: Final = {"internal.segment.bytes": "1500", "index.interval.bytes": "200"}
 
 
 class Stop(Enum):
-    """How the broker ended before somebody damaged its files."""
+    """How the broker ended before its files were damaged."""
 
     CLEAN = "clean stop"
     KILL = "kill -9"

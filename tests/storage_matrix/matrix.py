@@ -16,7 +16,7 @@ from tests.storage_matrix.kinds import Target, targets
 from tests.storage_matrix.life import Stop, Templates
 from tests.storage_matrix.observe import Facts
 
-MEMORY: Final = "/dev/shm"  # thousands of syncs, none of which has anything to tell here
+MEMORY: Final = "/dev/shm"  # thousands of syncs, none of which shows anything here
 DAMAGES: Final = ("bit flip", "cut", "zeroed", "missing", "older copy")
 
 

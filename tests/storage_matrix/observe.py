@@ -76,7 +76,7 @@ def _found(log: PartitionLog, timestamp_ms: int) -> str:
 
 
 def read_through(log: PartitionLog) -> Iterator[tuple[str, str]]:
-    """Each record by a read of its own, so that no index goes unused; what cannot be read is told so."""
+    """Each record by a read of its own, so that no index goes unused; what cannot be read is reported as such."""
     name, offset = f"log {log.topic}-{log.partition}", log.log_start_offset
     while offset < log.high_watermark:
         read = log.read(offset, 1, upto=log.high_watermark)

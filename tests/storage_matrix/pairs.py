@@ -75,7 +75,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class PairResult:
-    """`refusal` and `command` are empty when it started at once; `told`: what the repair or the log says of a loss."""
+    """`refusal` and `command` are empty when it started at once; `reported`: what the repair or log says of a loss."""
 
     pair: Pair
     verdict: Verdict
@@ -164,7 +164,7 @@ def _start_and_judge(pair: Pair, template: str, work: str, sound: Facts, course:
     lost = judge(sound, facts, _allowed(pair, template, sound))
     reported = next((line for line in course.lines if _reports_loss(line, is_repair=course.command != "")), "")
     if lost and not reported:
-        raise Red(f"nobody is told of what is lost: {lost}; said: {course.lines}")
+        raise Red(f"what is lost is not reported: {lost}; said: {course.lines}")
     if course.command:
         return (Verdict.REPAIRED_WITHOUT_WHAT_WAS_HIT if lost else Verdict.REPAIRED), reported if lost else ""
     return (Verdict.LOST_WHAT_WAS_HIT if lost else Verdict.WHOLE), reported if lost else ""

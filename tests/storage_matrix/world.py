@@ -1,4 +1,4 @@
-"""A broker on real files and virtual time, in this process: its life, its death, and starts on what somebody damaged.
+"""A broker on real files and virtual time, in this process: its life, its death, and starts on damaged files.
 
 Everything below the sockets is what `shareq serve` runs. Syncs are real calls, made at once.
 """
@@ -40,7 +40,7 @@ SETTINGS: Final = {
 
 
 class RealFs(OsFs):
-    """Files of this machine, whose start is called `boot`. `before` is told of each rename and of each removal."""
+    """Files of this machine, whose start is called `boot`. `before` is called for each rename and of each removal."""
 
     def __init__(self, call_soon: Callable[[Callable[[], None]], None], boot: str) -> None:
         super().__init__(call_soon)

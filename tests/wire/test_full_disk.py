@@ -85,7 +85,7 @@ def fill(client: WireClient, topic: str) -> int:
 
 
 def hog_the_rest(folder: Path) -> None:
-    """Somebody else takes every byte that is left."""
+    """Another program takes every byte that is left."""
     with (folder / "lost+found" / "hog").open("wb", buffering=0) as hog:
         for size in (1 << 20, 4096, 1):
             try:

@@ -1,4 +1,4 @@
-"""`shareq check`: whether a broker answers, told by an exit code and one line."""
+"""`shareq check`: whether a broker answers, as an exit code and one line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run_check(*arguments: str) -> tuple[int, str, str]:
 
 @contextmanager
 def answering(answer: Callable[[socket.socket], None]) -> Iterator[tuple[str, int]]:
-    """Somebody who takes one connection, waits for a request and does with the connection what `answer` says."""
+    """A server that takes one connection, waits for a request and does with the connection what `answer` says."""
 
     def serve() -> None:
         connection, _ = server.accept()
@@ -60,7 +60,7 @@ def test_a_running_broker_is_healthy_and_a_stopped_one_is_one_line_and_code_1() 
 
 
 def test_a_listener_with_authentication_answers_before_it() -> None:
-    """KIP-152: ApiVersions is served to whoever has not authenticated."""
+    """KIP-152: ApiVersions is served without authentication."""
     with Broker(config=sasl_properties(), mode="thread") as broker:
         check(*broker.address, PATIENT_S)
 

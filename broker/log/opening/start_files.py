@@ -85,7 +85,7 @@ class StartFiles:
         if not self._manifest_is_whole() and not self._from_format_1:
             path = self._path(LOG_START_FILE)
             if not self._fs.exists(path):
-                text = "%s is missing, and %s does not tell where all logs begin: deleted records may be back"
+                text = "%s is missing, and %s does not say where all logs begin: deleted records may be back"
                 logger.error(text, path, self._path(MANIFEST_FILE))
 
     def _manifest_is_whole(self) -> bool:
@@ -113,7 +113,7 @@ class StartFiles:
         except ValueError as error:
             if not self._manifest_is_whole():
                 raise DamagedFolderError(
-                    f"{path}: {error}; and {self._path(MANIFEST_FILE)} does not tell where all logs begin. Not "
+                    f"{path}: {error}; and {self._path(MANIFEST_FILE)} does not say where all logs begin. Not "
                     f"starting, because deleted records would be back. {repair_command(self._data_dir)} has every log "
                     "begin with its first segment"
                 ) from error

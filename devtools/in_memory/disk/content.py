@@ -58,7 +58,7 @@ class Inode:
         self.ghost = None
 
     def sync_failed(self) -> None:
-        """What was to be written counts as written from now on, and is not: Linux tells of a failed write once."""
+        """What was to be written counts as written from now on, and is not: Linux reports a failed write once."""
         if self.durable_size < len(self.content):
             self.dropped.append((self.durable_size, len(self.content)))
 

@@ -1,4 +1,4 @@
-"""A client that tells what it was told: `client.py BOOTSTRAP TOPIC [VALUE]...`.
+"""A client that prints what it received: `client.py BOOTSTRAP TOPIC [VALUE]...`.
 
 It produces the values, reads the topic from its beginning, and prints JSON: the brokers as the metadata names them, and
 all values in their order.

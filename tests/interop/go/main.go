@@ -1,6 +1,6 @@
 // franz-go under test: one JSON command a line on standard input, one JSON answer a line on standard output.
 //
-// Which commands there are, and what they answer, is told by tests/interop/support/clients/commands.py.
+// Which commands there are, and what they answer, is written in tests/interop/support/clients/commands.py.
 package main
 
 import (

@@ -1,12 +1,12 @@
 // One JSON command a line on standard input, one JSON answer a line on standard output.
-// Which commands there are, and what they answer, is told by tests/interop/support/clients/commands.py.
+// Which commands there are, and what they answer, is written in tests/interop/support/clients/commands.py.
 import { createInterface } from 'node:readline'
 
 const DEADLINE_MS = 30_000
 
 // commands: name -> async (command) => answer
 export async function serve(name, commands) {
-  // Both clients fail outside of any promise now and then; the command's own answer tells, or its deadline.
+  // Both clients fail outside of any promise now and then; the command's own answer shows it, or its deadline.
   process.on('uncaughtException', (error) => console.error(error))
   process.on('unhandledRejection', (error) => console.error(error))
   for await (const line of createInterface({ input: process.stdin })) {

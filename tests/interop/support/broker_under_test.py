@@ -150,7 +150,7 @@ class BrokerUnderTest:
         self._process.stop()
 
     def kill(self) -> None:
-        """SIGKILL: nothing is flushed, no client is told."""
+        """SIGKILL: nothing is flushed, no client is notified."""
         self._process.kill()
 
     def pause(self) -> None:

@@ -105,7 +105,7 @@ class Librdkafka(GroupMember):
 
 
 class LibrdkafkaOfKip848(Librdkafka):
-    """confluent-kafka, with the consumer protocol; the broker tells the timeouts."""
+    """confluent-kafka, with the consumer protocol; the broker returns the timeouts."""
 
     protocol: ClassVar[dict[str, str | int]] = {"group.protocol": "consumer"}
 
@@ -174,7 +174,7 @@ class AioKafka(GroupMember):
 
 
 class Java(GroupMember):
-    """Apache Kafka's own consumer, in its tool for such tests, which tells what happens line by line in JSON."""
+    """Apache Kafka's own consumer, in its tool for such tests, which prints what happens line by line in JSON."""
 
     protocol: ClassVar[tuple[str, ...]] = ("--session-timeout", str(SESSION_MS))
 
@@ -210,7 +210,7 @@ class Java(GroupMember):
 
 
 class JavaOfKip848(Java):
-    """The same with the consumer protocol; the broker tells the timeouts."""
+    """The same with the consumer protocol; the broker returns the timeouts."""
 
     protocol: ClassVar[tuple[str, ...]] = ("--group-protocol", "consumer")
 

@@ -111,7 +111,7 @@ class Transactional:
 def written_by_kafka(bootstrap: str, topic: str) -> Iterator[Written]:
     """Transactions one after another and interleaved, across segments of 1 MiB, compressed and not; one stays open.
 
-    The producers live until the end, lest the open transaction be aborted.
+    The producers live until the end, so that the open transaction is not aborted.
     """
     names = ["one", "two", "three", "four"]
     one, two, three, four = (

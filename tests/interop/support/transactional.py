@@ -49,7 +49,7 @@ class LibrdkafkaProducer:
         self._producer.begin_transaction()
 
     def send(self, topic: str, partition: int, values: Sequence[str]) -> None:
-        # No delivery callbacks: a fatal error is raised in the middle of them. The end of the transaction tells all.
+        # No delivery callbacks: a fatal error is raised in the middle of them. The end of the transaction shows all.
         with _as_fenced(KafkaException):
             for value in values:
                 self._producer.produce(topic, value, partition=partition)

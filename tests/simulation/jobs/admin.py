@@ -1,7 +1,7 @@
 """An administrator of what jobs work with: topics that go and come back under their names, offsets and groups that are
 deleted, records that are deleted at the front of logs, and time that passes while nobody is in a group.
 
-What is due is told by the state that the group is in when the request comes; an answer that is something else is wrong.
+What is due follows from the state that the group is in when the request comes; any other answer is wrong.
 What a crash or a failed write cut off may have happened or not.
 """
 
@@ -244,7 +244,7 @@ class JobAdministrator:
         to = rng.choice((TO_HIGH_WATERMARK, end, end + 1, *(rng.randint(start, end) for _ in range(5))))
         inside = self._inside_of_transactions(slot, start, end)
         if blocked:
-            world.seen["records deleted that somebody waits for"] += 1
+            world.seen["records deleted that a reader waits for"] += 1
             to = rng.randint(position + 1, end)
         elif inside and rng.random() < 0.5:
             to = rng.choice(inside)
@@ -291,7 +291,7 @@ class JobAdministrator:
                 transaction.first_offset = None
 
     def audit(self) -> None:
-        """Logs begin where they were told to."""
+        """Logs begin where DeleteRecords had them begin."""
         for slot in self._world.topics.live:
             self.starts.check(slot, self._world.log(slot).log_start_offset)
 

@@ -88,7 +88,7 @@ def _consumers_reported(group: ConsumerGroup) -> object:
 
 
 def _check_owners(group: ConsumerGroup | None) -> None:
-    """No partition is two members' at once: whoever has to give one up has it until then."""
+    """No partition is two members' at once: the member that has to give one up has it until then."""
     owners: dict[tuple[bytes, int], str] = {}
     for member_id, current in group.current.items() if group is not None else ():
         for topic_id, partition in _of(current.assigned) | _of(current.revoking):
@@ -102,7 +102,7 @@ def _of(epochs: PartitionEpochs) -> set[tuple[bytes, int]]:
 
 
 def _classic_reported(group: ClassicGroup, live: ClassicGroup) -> object:
-    """What its record tells. While members are joining, the live group is ahead of it; but one that has just come of a
+    """What its record says. While members are joining, the live group is ahead of it; but one that has just come of a
     consumer group is written down as one generation further on, which nobody is in.
     """
     if live.state not in (ClassicState.STABLE, ClassicState.EMPTY):

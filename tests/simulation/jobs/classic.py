@@ -64,8 +64,8 @@ class ClassicMembership:
         return not frozenset(self._group.source()) <= frozenset().union(*assigned)
 
     def _leads_unknowingly(self) -> bool:
-        """A consumer group that becomes a classic one without a rebalance has a leader whom nobody tells so, in Apache
-        Kafka neither: partitions that come are not seen before the next rebalance. Here the one that leads looks.
+        """A consumer group that becomes a classic one without a rebalance has a leader that is not notified, as in
+        Apache Kafka: new partitions are not seen before the next rebalance. Here the one that leads looks.
         """
         live = self._group.live() if self._group.protocol == "mixed" else None
         return isinstance(live, ClassicGroup) and live.leader_id == self.member_id

@@ -55,7 +55,7 @@ class ConsumerMembership:
         return Identity(self.member_id, self.epoch, self.instance_id)
 
     def on_broker_lost(self) -> None:
-        """What was told last may not have been heard."""
+        """The last answer may have been lost."""
         self._connection = self._world.connect()
         self._repeats = True
 
@@ -139,7 +139,7 @@ class ConsumerMembership:
         self._reported = None
 
     def forget(self) -> None:
-        """It starts over, as somebody else."""
+        """It starts over, as another member."""
         self.give_up()
         self.member_id = self._group.new_member_id()
 

@@ -1,4 +1,4 @@
-"""A group of consumers that a seed is about: what its members were told, and its offsets."""
+"""A group of consumers that a seed is about: what its members received, and its offsets."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class JobGroup:
         self._kind: type | None = None  # of the live group, when it was last looked at
         self.member_left = False  # since it was seen with members
         self._occupied_ms = -1
-        self._epoch = 0  # generation or group epoch that somebody was told, and that stands in the log
+        self._epoch = 0  # generation or group epoch that a member received, and that stands in the log
         self._members = 0
 
     def source(self) -> list[Slot]:
@@ -54,7 +54,7 @@ class JobGroup:
         self._members += 1
         return f"{self.id}-{self._members}"
 
-    # -- what members were told
+    # -- what members received
 
     def on_generation(self, generation: int) -> None:
         """A rebalance has come to an end."""

@@ -39,7 +39,7 @@ class Jobs:
         self.groups: list[JobGroup] = []
         self.zombies: list[Zombie] = []
         self.copies = CopyLedger()
-        self.initialized: dict[str, int] = {}  # by transactional id: the process that was told last that it is its own
+        self.initialized: dict[str, int] = {}  # by transactional id: the process that initialized it last
         self.epochs: dict[int, int] = {}  # by producer id
         self.began_ms = 0  # the broker, time of day
         self.admin = JobAdministrator(world)
@@ -67,7 +67,7 @@ class Jobs:
     # -- what happens
 
     def act(self) -> None:
-        """Somebody does something, and perhaps goes on with it."""
+        """A client does something, and perhaps goes on with it."""
         world, rng = self._world, self._world.rng
         if self.zombies and rng.random() < 0.15:
             rng.choice(self.zombies).act()
@@ -123,7 +123,7 @@ class Jobs:
         return worker if worker.is_about_to_end else None
 
     def bring_one_to_its_offsets(self, workers: Sequence[Worker]) -> None:
-        """Let them work until the offsets of somebody's transaction are on their way."""
+        """Let them work until the offsets of a transaction are on their way."""
         for _ in range(40):
             for worker in workers:
                 worker.go_on()

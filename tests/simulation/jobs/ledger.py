@@ -5,7 +5,7 @@ of which nobody knows what became. A transaction's offset is sent when its produ
 long as its end is not known it may come later than whatever was sent meanwhile. To delete an offset is to commit none;
 what transactions had pending there goes with it. One that has expired may be gone.
 
-The copies that readers of committed records see are those of the records below that offset, each one once. Whoever
+The copies that readers of committed records see are those of the records below that offset, each one once. A job that
 starts over because the offset was deleted or has expired copies once more: that is another generation of copies.
 """
 
@@ -105,13 +105,13 @@ class Register:
         later = [sent for sent in self._maybe if sent.order >= order]
         if same:
             self.generation += offset == NO_OFFSET
-            since = [self.since_ms] if offset == self.base else []  # nobody can tell which of them it is
+            since = [self.since_ms] if offset == self.base else []  # which of them it is cannot be known
             self._settle(offset, order, min([*since, *(sent.at_ms for sent in same)]))
         self._maybe = coming + later
         return False
 
     def _coming(self, offset: int, before: list[_Sent]) -> list[_Sent]:
-        """Of what was sent before somebody read this: what may show later, in a read that may not be stable."""
+        """Of what was sent before a client read this: what may show later, in a read that may not be stable."""
         may_be_old = offset == self.base or (offset == NO_OFFSET and self.may_have_expired)
         if not may_be_old:  # transactions sent before the first that can be it are superseded, or deleted with it
             first = next(sent.order for sent in before if sent.offset == offset)

@@ -149,7 +149,7 @@ def _due_in_transaction(group: JobGroup, who: Identity, slots: Sequence[Slot]) -
 def fetch(
     group: JobGroup, connection: SimConnection, slots: Sequence[Slot], who: Identity | None, *, stable: bool
 ) -> Script[dict[Slot, int] | ErrorCode]:
-    """OffsetFetch: the offsets of all `slots` that exist, or an error. `who` None: somebody who is no member."""
+    """OffsetFetch: the offsets of all `slots` that exist, or an error. `who` None: a client that is no member."""
     world, ledger = group.world, group.ledger
     gone = [slot for slot in slots if not world.topics.is_live(slot.index)]
     version = BY_ID_FROM if gone else world.rng.choice(FETCH_VERSIONS)

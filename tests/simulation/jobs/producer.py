@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 NONE = ErrorCode.NONE
 VERSIONS: Final = (LIBRDKAFKA, JAVA_TV1, JAVA_TV2, JAVA_TV2)
 
-# Somebody else goes on under the transactional id, the transaction was aborted for its age, or the id is forgotten.
+# Another process goes on under the transactional id, the transaction was aborted for its age, or the id is forgotten.
 FENCED: Final = frozenset(
     (
         ErrorCode.INVALID_PRODUCER_EPOCH,
@@ -88,7 +88,7 @@ class JobProducer:
 
     @property
     def is_fenced(self) -> bool:
-        """A later process was told that the id is its own."""
+        """A later process has initialized the id."""
         return self._world.jobs.initialized.get(self.transactional_id, 0) > self.life
 
     def on_broker_lost(self) -> None:
@@ -172,7 +172,7 @@ class JobProducer:
 
     def commit_offsets(self, group_id: str, offsets: Mapping[Slot, int], who: Identity) -> Script[ErrorCode]:
         """Offsets as part of the transaction; older producers say first that there will be some. What they are of is
-        told by names: a careful process asks first whether these are still the topics that it has read.
+        distinguished by names: a careful process asks first whether these are still the topics that it has read.
         """
         if not self.bumps:
             sound = self._is_sound()
@@ -215,7 +215,7 @@ class JobProducer:
         )
 
     def end(self, *, commit: bool) -> Script[ErrorCode]:
-        """EndTxn once; in transaction version 2 the answer tells the next epoch."""
+        """EndTxn once; in transaction version 2 the answer has the next epoch."""
         sound = self._world.jobs.is_ongoing(self.transactional_id, self.producer_id, self.epoch)
         request = EndTxnRequest(self.transactional_id, self.producer_id, self.epoch, commit)
         response = yield self._world.call("end_txn", request, self.versions.end, self._connection)

@@ -42,7 +42,7 @@ def row_of(response: FetchResponse) -> PartitionData:
 
 
 def records_of(row: PartitionData, position: int) -> Found:
-    """As a consumer reads them. Transactions are told as aborted to readers of committed records alone."""
+    """As a consumer reads them. Transactions are returned as aborted to readers of committed records alone."""
     aborted = sorted((each.first_offset, each.producer_id) for each in row.aborted_transactions or ())
     data, skipped, found = bytes(row.records or b""), set[int](), list[tuple[int, bytes]]()
     for at, header in batch_headers(data):

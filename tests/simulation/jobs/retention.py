@@ -1,4 +1,4 @@
-"""When committed offsets may expire, and when they must have, as far as it can be told from outside.
+"""When committed offsets may expire, and when they must have, as far as it can be seen from outside.
 
 They stay while their group has members that read the topic, and while a transaction has others pending.
 """

@@ -1,5 +1,5 @@
 """What a client does, request by request, written down as a generator: it yields an answer that it waits for, or None
-where it leaves off until it is let go on. Nothing of it survives the broker: whoever runs it remembers what matters.
+where it leaves off until it is let go on. Nothing of it survives the broker: its caller remembers what matters.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class View:
         assert isinstance(answer, FetchResponse)
         row = row_of(answer)
         if position < start and row.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
-            world.seen["copies that were deleted before somebody read on"] += 1
+            world.seen["copies that were deleted before a reader went on"] += 1
             self._positions[slot] = start
             return True
         if row.error_code or position < start:

@@ -1,5 +1,5 @@
 """A process whose place another one has taken, and that does not know it yet. Nothing that it does in transactions may
-count, as soon as the other was told that the transactional id is its own. A member of its group it is until the group
+count, as soon as the other has initialized the transactional id. A member of its group it is until the group
 says no.
 """
 
@@ -91,7 +91,7 @@ class Zombie:
         elif what == "write at once":
             error = yield from producer.produce(target, [value])
         elif what == "commit offsets":
-            anybody = world.rng.random() < 0.5  # then nothing but its epoch can tell
+            anybody = world.rng.random() < 0.5  # then nothing but its epoch can show it
             who = Identity("", -1, None) if anybody else self._who
             error = yield from producer.commit_offsets(self._group.id, sources, who)
         else:

@@ -168,7 +168,7 @@ def test_offsets_of_batches_ascend() -> None:
 
 
 def test_a_last_offset_that_is_too_low_hides_no_records() -> None:
-    """It would be outside of the range; only its CRC tells that it is not."""
+    """It would be outside of the range; only its CRC shows that it is not."""
     changed = bytes(encode_batch(read_header(ONE)._replace(last_offset_delta=0), ONE[HEADER_SIZE:]))
     changed = changed[:17] + ONE[17:21] + changed[21:]
     following = bytes(build_batch([RecordData(None, None)], timestamp_ms=0, base_offset=200))

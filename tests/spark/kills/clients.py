@@ -1,4 +1,4 @@
-"""Whoever else is at the topic: the producer, and the other member of the share group. Both are librdkafka's."""
+"""The other clients of the topic: the producer, and the other member of the share group. Both are librdkafka's."""
 
 from __future__ import annotations
 

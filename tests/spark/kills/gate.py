@@ -1,6 +1,6 @@
-"""How processes of a job tell the harness where they are, and wait there until they may go on.
+"""How processes of a job report to the harness where they are, and wait there until they may go on.
 
-One connection for each telling: a line of JSON there, one byte back. A process that is killed while it waits takes its
+One connection for each report: a line of JSON there, one byte back. A process that is killed while it waits takes its
 connection with it.
 """
 
@@ -18,7 +18,7 @@ PATIENCE_S = 180.0
 
 
 def show(gate: str, step: str, **reported: object) -> None:
-    """Tell the harness at `gate`, "host:port", of a step, and wait. OSError when nobody is there any more."""
+    """Report a step to the harness at `gate`, "host:port", and wait. OSError when the harness has ended."""
     host, _, port = gate.rpartition(":")
     with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
         connection.sendall(json.dumps({"step": step, "pid": os.getpid(), **reported}).encode() + b"\n")
@@ -27,7 +27,7 @@ def show(gate: str, step: str, **reported: object) -> None:
 
 
 class Gate:
-    """The harness's side: calls `heard` with each telling, one at a time, and lets the process go when it returns."""
+    """The harness's side: calls `heard` with each report, one at a time, and lets the process go when it returns."""
 
     def __init__(self, heard: Callable[[Mapping[str, Any]], None]) -> None:
         self._heard = heard
@@ -43,7 +43,7 @@ class Gate:
         return f"{host}:{port}"
 
     def close(self) -> None:
-        """Whoever tells something from now on fails."""
+        """Reports from now on fail."""
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes `accept`
         self._listener.close()

@@ -94,7 +94,7 @@ def _summary(outcomes: Sequence[Outcome], facts: Facts) -> list[str]:
 
 
 def _fates(outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
-    """What became of the queries, by victim: a figure that tells whether one notices a kill at all."""
+    """What became of the queries, by victim: a figure that shows whether one notices a kill at all."""
     rows = []
     for victim in Victim:
         fates = Counter(one.query for one in outcomes if one.cell.victim is victim and one.verdict is not None)

@@ -35,7 +35,7 @@ class Unfinished(Exception):
 
 
 class Scene:
-    """Plays one cell. `query` tells afterwards what became of the query, `ended_by` what it first ended with."""
+    """Plays one cell. `query` says afterwards what became of the query, `ended_by` what it first ended with."""
 
     def __init__(
         self, cell: Cell, broker: BrokerUnderTest, drivers: Drivers, folder: Path, seed: int, plant: str = ""
@@ -98,7 +98,7 @@ class Scene:
             unknown=competitor.unknown if competitor is not None else {},
         )
 
-    # -- what the source's processes tell, in threads of the gate, one at a time
+    # -- what the source's processes report, in threads of the gate, one at a time
 
     def _heard(self, reported: Mapping[str, Any]) -> None:
         step, pid = reported["step"], reported["pid"]
@@ -236,7 +236,7 @@ class Scene:
         return self._lag() == 0 and not read_checkpoint(self._checkpoint).open
 
     def _lag(self) -> int | None:
-        """None while the broker cannot tell."""
+        """None while the broker cannot say."""
         try:
             with WireClient(("127.0.0.1", self._broker.port)) as client:
                 lags = [described_lag(client, self._group, self._topic, each) for each in range(self._partitions)]

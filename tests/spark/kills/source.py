@@ -1,4 +1,4 @@
-"""The product's source, with one thing more: it tells the harness each step, and waits there until it may go on.
+"""The product's source, with one thing more: it reports each step to the harness, and waits there until it may go on.
 
 Option `killGate` is where the harness listens. Everything else is the product's, but for the name, and for what option
 `plant` names, a fault that the harness must find:
@@ -53,7 +53,7 @@ class KillReader(ShareGroupStreamReader):
         super().__init__(options, columns)
         self._gate, self._plant = gate, plant
         self._handed_out = 0
-        self._committed = 0  # the last micro-batch that was told as committed
+        self._committed = 0  # the last micro-batch that was reported as committed
         self._sessions: dict[Any, int] = {}
 
     def __getstate__(self) -> dict[str, Any]:

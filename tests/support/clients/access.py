@@ -36,7 +36,7 @@ def acl(right: Right, name: str | None = None, *, principal: str = ALICE) -> Acl
 
 
 class Access(Protocol):
-    """What the cases need of a broker: a topic, and somebody who may do everything."""
+    """What the cases need of a broker: a topic, and a client that may do everything."""
 
     topic_id: bytes
 
@@ -74,7 +74,7 @@ class AccessWorld(BrokerWorld):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A request, and the rights it needs, all of them. `hides`: without a right nothing is told, and there is
+    """A request, and the rights it needs, all of them. `hides`: without a right nothing is returned, and there is
     no error. `error`: the one that is answered, if it is not the right's own.
     """
 

@@ -18,7 +18,7 @@ INITIAL_DELAY_MS = 3_000
 class ClassicClient:
     """A member with a connection of its own. `member_id`, `generation` and `leader` are what JoinGroup last gave.
 
-    Each RPC is sent in the highest version if it is not told otherwise: `join` 9, `sync` 5, `heartbeat` 4, `leave` 5.
+    Each RPC is sent in the highest version unless another is given: `join` 9, `sync` 5, `heartbeat` 4, `leave` 5.
     """
 
     def __init__(

@@ -45,7 +45,7 @@ class SaslWorld(BrokerWorld):
         )
 
     def stranger(self) -> SaslClient:
-        """Somebody who has just connected."""
+        """A client that has just connected."""
         return SaslClient(self)
 
 

@@ -93,7 +93,7 @@ class ShareClient:
         return self.heartbeat(epoch=-1)
 
     def assigned(self, answer: ShareGroupHeartbeatResponse) -> dict[str, list[int]] | None:
-        """The partitions that an answer tells, by topic name; None when it tells none."""
+        """The partitions of an answer, by topic name; None when it has none."""
         if answer.assignment is None:
             return None
         names = {topic.topic_id: topic.name for topic in self.world.services.metadata.topics()}

@@ -1,4 +1,4 @@
-"""A broker that says what it is told to: the far end of a client's connection, in a thread of its own.
+"""A broker that answers as scripted: the far end of a client's connection, in a thread of its own.
 
 It answers ApiVersions by itself, with everything the protocol has, and every other request by the script that is named
 for it; a script may say nothing, raw bytes, or hang up. Nothing sleeps.
@@ -24,7 +24,7 @@ from shareq.protocol.primitives import Message
 
 _SIZE = Struct(">i")
 MAX_REQUEST_BYTES = 104_857_600
-"""Apache Kafka's; whoever sends more is hung up on, TLS on a listener without it among them."""
+"""Apache Kafka's; a connection that sends more is closed, TLS on a listener without it among them."""
 
 
 class HangUp(Exception):

@@ -83,7 +83,7 @@ class ShareCluster:
         return ClientConfig.from_properties({"bootstrap.servers": servers, "retry.backoff.ms": "10", **given})
 
     def move(self, partition: int, node: int) -> None:
-        """Give the partition another leader, as Metadata tells at once and the old leader from now on."""
+        """Give the partition another leader, as Metadata returns at once and the old leader from now on."""
         self.nodes[self.leaders[partition]].fetch_errors[partition] = ErrorCode.NOT_LEADER_OR_FOLLOWER
         self.leaders[partition] = node
         self.epoch += 1
@@ -125,7 +125,7 @@ class ShareCluster:
         if self.nodes[self.coordinator] is not node:
             return ShareGroupHeartbeatResponse(error_code=ErrorCode.NOT_COORDINATOR)
         if self.heartbeat_errors:
-            return ShareGroupHeartbeatResponse(error_code=self.heartbeat_errors.popleft(), error_message="as told")
+            return ShareGroupHeartbeatResponse(error_code=self.heartbeat_errors.popleft(), error_message="as scripted")
         assignment = Assignment([TopicPartitions(TOPIC_ID, self.assigned)])
         epoch = -1 if request.member_epoch < 0 else self.member_epoch
         return ShareGroupHeartbeatResponse(

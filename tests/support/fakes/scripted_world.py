@@ -1,4 +1,4 @@
-"""A cluster of brokers that are told what to say, and a client among them, on a clock that stands still."""
+"""A cluster of scripted brokers, and a client among them, on a clock that stands still."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ class RandomMessages:
         return self._rng.choice(ends) if self._rng.random() < 0.5 else self._rng.randint(lowest, highest)
 
 
-# What answers tell, by the requests' names of it.
+# What answers return, by the requests' names of it.
 _LEARNT: Final = {
     "member_id": ("MemberId",),
     "member_epoch": ("MemberEpoch", "GenerationIdOrMemberEpoch"),

@@ -1,4 +1,4 @@
-"""A share partition told offset by offset, as slowly and plainly as the rules read: the judge of the real one.
+"""A share partition written offset by offset, as slowly and plainly as the rules read: the judge of the real one.
 
 Written from the rules (KIP-932 and Apache Kafka 4.3.1's behaviour), not from the code under test: one mutable cell per
 offset, every question answered by walking over all cells.
@@ -215,7 +215,7 @@ class ShareModel:
         for first, last in aborted:
             for offset, cell in self.cells().items():
                 if first <= offset <= last and cell.state == ACQUIRED:
-                    if offset not in taken:  # somebody has had it since before the group read committed records only
+                    if offset not in taken:  # a member has had it since before the group read committed records only
                         self.undurable = max(self.undurable, offset + 1)
                     self._explode_partly(offset, first, last)
                     cell.archive()

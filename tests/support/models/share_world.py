@@ -1,6 +1,6 @@
 """A random life of one share partition: the real core and `ShareModel` go through the same, step by step.
 
-Everything comes from one seed. `transcript` tells what was done; a failure prints its end.
+Everything comes from one seed. `transcript` says what was done; a failure prints its end.
 """
 
 from __future__ import annotations

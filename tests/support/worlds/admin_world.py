@@ -70,7 +70,7 @@ class World:
         self.internal_topics = InternalTopics(self.metadata, lambda: self.configs.broker)
 
     def endpoint_for(self, listener: str) -> Endpoint:
-        """Where clients of a listener are told to connect."""
+        """The address that clients of a listener get."""
         return Endpoint(self.started_with.node_id, f"{listener.lower()}.test", 9092)
 
     def context(self, version: int, listener: str = "BROKER") -> RequestContext:

@@ -39,7 +39,7 @@ def after(seconds: float) -> float:
 
 
 class Clock:
-    """Runs, can be put forward, and can stand for a signal that comes while somebody waits."""
+    """Runs, can be put forward, and can stand for a signal that comes while a caller waits."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
@@ -244,7 +244,7 @@ def test_a_login_that_is_refused_ends_the_connection(connect: Open) -> None:
 
 
 def test_an_answer_that_came_in_time_is_taken_after_the_deadline_too(connect: Open) -> None:
-    """Whoever waits for several brokers may come to it late."""
+    """A caller that waits for several brokers may come to it late."""
     clock = Clock()
     connection, _ = connect({ApiKey.METADATA: numbered()}, clock=clock)
     exchange = connection.submit(MetadataRequest([]), clock() + LATER)

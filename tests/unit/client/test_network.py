@@ -1,4 +1,4 @@
-"""A client among several brokers, which are told what to say: failover, moves, what is tried again and what is not."""
+"""A client among several scripted brokers: failover, moves, what is tried again and what is not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fetches of ranges from brokers that are told what to say."""
+"""Fetches of ranges from scripted brokers."""
 
 from __future__ import annotations
 

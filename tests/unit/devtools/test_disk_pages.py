@@ -104,7 +104,7 @@ def test_synced_names_and_bytes_survive() -> None:
 
 
 def test_what_a_failed_sync_should_have_written_is_not_made_up_for_by_the_next() -> None:
-    """Linux tells of a failed write once, and takes the page for clean."""
+    """Linux reports a failed write once, and takes the page for clean."""
     fs = disk()
     file = fs.open("d/f", create=True)
     fs.sync_dir("d")

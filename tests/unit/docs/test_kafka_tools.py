@@ -1,4 +1,4 @@
-"""docs/kafka-tools.md: what it shows was printed, and every known difference is told."""
+"""docs/kafka-tools.md: what it shows was printed, and every known difference is named."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def makes_an_environment(checkout: Path, target: str, *arguments: str) -> bool:
 @pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
 @pytest.mark.parametrize("target", ["lint", "demo-spark"])
 def test_another_python_makes_the_environment_again(checkout: Path, target: str) -> None:
-    """It was left as it was, and `make PYTHON=... test` told of a Python that had not been tried."""
+    """It was left as it was, and `make PYTHON=... test` reported on a Python that had not been tried."""
     same, other = python(checkout / "same", "3.11.7"), python(checkout / "other", "3.12.1")
     assert not makes_an_environment(checkout, target)
     assert not makes_an_environment(checkout, target, f"PYTHON={same}")

@@ -11,7 +11,7 @@ import pytest
 
 from shareq.spark.java_home import MODULE, JavaNotFound, java_home
 
-# Tells its modules, and otherwise the arguments it was given, one a line.
+# Prints its modules, and otherwise the arguments it was given, one a line.
 FAKE = """\
 #!/bin/sh
 if [ "$1" = --list-modules ]; then printf '{modules}'; else printf '%s\\n' "$@"; fi
@@ -104,7 +104,7 @@ def test_a_home_that_cannot_be_written_is_no_hindrance(tmp_path: Path, environme
 
 
 def test_help_teaches_and_an_argument_is_refused() -> None:
-    """Whoever asks for help is told, and not given a folder."""
+    """A call for help prints help, and no folder."""
     command = [sys.executable, "-m", "shareq.spark.java_home"]
     reported = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True, timeout=60)
     assert "export JAVA_HOME=$(python -m shareq.spark.java_home)" in reported.stdout

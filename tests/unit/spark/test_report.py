@@ -146,7 +146,7 @@ def test_the_page_is_whole_and_asks_nothing_of_the_network() -> None:
     assert "url(" not in text
     assert "@import" not in text
     assert "script" not in tags.names
-    assert tags.names.count("svg") == 6 + 2  # the second query tells nothing of a share group
+    assert tags.names.count("svg") == 6 + 2  # the second query reports no share group
     assert "a & b" in tags.text
     assert "q-2" in tags.text
     assert "<killed>" not in text
@@ -155,7 +155,7 @@ def test_the_page_is_whole_and_asks_nothing_of_the_network() -> None:
 
 
 def test_the_words_are_the_counters() -> None:
-    """Whoever adds a counter has to say what it means."""
+    """A new counter needs a line that says what it means."""
     (query,), _ = read_events([event(0, 0, reported=reported())])
     tags = Tags(page([query], title="t"))
     for name in COUNTERS:

@@ -37,7 +37,7 @@ Answer = Callable[[], ShareFetchResponse]
 
 @dataclass(slots=True)
 class ScriptedLink:
-    """A broker that answers share fetches as it is told, the last answer again and again."""
+    """A broker that answers share fetches as scripted, the last answer again and again."""
 
     answers: Sequence[Answer]
     fetches: list[ShareFetchRequest] = field(default_factory=list)

@@ -35,7 +35,7 @@ import org.apache.kafka.common.serialization.StringSerializer;
 /**
  * The Java clients under test: one JSON command a line on standard input, one JSON answer a line on standard output.
  *
- * Which commands there are, and what they answer, is told by tests/interop/support/clients/commands.py.
+ * Which commands there are, and what they answer, is written in tests/interop/support/clients/commands.py.
  * An exception is answered as {"error": class name, "message": text}.
  */
 public final class Clients {

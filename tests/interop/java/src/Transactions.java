@@ -103,7 +103,7 @@ public final class Transactions {
         }
     }
 
-    /** As the documentation of sendOffsetsToTransaction has it; whatever goes wrong, both clients are made anew. */
+    /** As the documentation of sendOffsetsToTransaction has it; whatever goes wrong, both clients are made again. */
     private static void copy(JsonNode command, ObjectNode answer) {
         TopicPartition source = new TopicPartition(command.get("from").asText(), 0);
         long count = command.get("count").asLong();

@@ -1,7 +1,7 @@
 """Coordinators' logs with records that are missing, changed or damaged: every one loads, and everybody can work on.
 
 The log of a busy life of groups of each kind, share state and transactions is written once more, with what chance does
-to its records. Nothing may raise; what cannot be read is told.
+to its records. Nothing may raise; what cannot be read is logged.
 """
 
 from __future__ import annotations
@@ -243,7 +243,7 @@ def no_tracebacks() -> Iterator[None]:
 
 
 def work_on(world: BrokerWorld) -> None:
-    """Whoever was there before, and new ones: they are refused at most for reasons that are their own."""
+    """Members of before, and new ones, are refused at most for reasons that are their own."""
     for epoch in (0, 3):
         for group in GROUPS:
             share = ShareClient(world, f"s{epoch}", group=group)
@@ -251,7 +251,7 @@ def work_on(world: BrokerWorld) -> None:
             for member in ("a", "new"):
                 assert consumer(world, group, member, epoch) not in BROKEN
             old = ClassicClient(world, group, instance="i0")
-            old.member_id, old.generation = "somebody", epoch
+            old.member_id, old.generation = "a member", epoch
             assert old.heartbeat() not in BROKEN
             assert ErrorCode(old.leave().error_code) not in BROKEN
     offsets = OffsetsClient(world.connect(), ids_of(world))

@@ -304,7 +304,7 @@ def test_a_newer_format_is_refused_in_a_sentence(tmp_path: Path) -> None:
         lambda base: (base / "notes.txt").write_text("x"),
         lambda base: (base / "old-delete").mkdir(),
         lambda base: (base / "backup-7").symlink_to(base.parent),
-        lambda base: (base / "meta.db").write_text("SQLite format 3\0 of somebody else"),
+        lambda base: (base / "meta.db").write_text("SQLite format 3\0 of another program"),
         lambda base: (base / ".lock").symlink_to(base.parent / "elsewhere"),
         lambda base: (base / "shareq.data").mkdir(),
         lambda base: (base / "meta.properties").write_text("version=1"),

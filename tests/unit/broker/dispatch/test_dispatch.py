@@ -156,7 +156,7 @@ def test_the_collector_is_at_work_again_after_a_large_request_that_cannot_be_rea
 
 
 def test_a_collector_that_is_off_stays_off() -> None:
-    """Whoever runs the broker in a process of theirs may want it so."""
+    """A program that runs the broker in its own process may want it so."""
     client = BrokerWorld().connect()
     data = client.requests.frame_of(many_small_things(), 2)
     gc.disable()

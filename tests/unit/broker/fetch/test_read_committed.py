@@ -198,7 +198,7 @@ def test_a_share_group_reads_uncommitted_unless_configured_otherwise() -> None:
 
 
 def test_a_committed_group_gets_committed_records_only() -> None:
-    """M-067, M-068, M-070, M-074, M-078: the group's property decides; markers are acquired, to be told as gaps."""
+    """M-067, M-068, M-070, M-074, M-078: the group's property decides; markers are acquired as gaps to acknowledge."""
     topic = Topic()
     interleaved(topic)
     member = topic.member()
@@ -247,7 +247,7 @@ def test_a_plain_record_is_there_at_once_while_no_transaction_is_open() -> None:
 
 
 def unreadable(producer: int) -> bytes:
-    """A transactional batch that says it is zstd, and is not: whoever decompresses it fails."""
+    """A transactional batch that says it is zstd, and is not: a reader that decompresses it fails."""
     batch = build_batch(
         [Data(None, b"x" * 50)], timestamp_ms=TIMESTAMP_MS, producer_id=producer, producer_epoch=0, base_sequence=0,
         compression=Compression.ZSTD, transactional=True,
@@ -258,7 +258,7 @@ def unreadable(producer: int) -> bytes:
 
 
 def test_batches_are_judged_without_being_decompressed() -> None:
-    """M-073: the header tells producer and transaction."""
+    """M-073: the header has producer and transaction."""
     topic = Topic()
     for producer, commit in ((1, False), (2, True)):
         topic.log().append(unreadable(producer), origin=Origin.COORDINATOR, now_wall_ms=TIMESTAMP_MS)
@@ -407,7 +407,7 @@ def test_aborted_records_do_not_count_against_max_records() -> None:
 
 
 def persisted(topic: Topic) -> tuple[int, int]:
-    """Start offset and lag as DescribeShareGroupOffsets tells them."""
+    """Start offset and lag as DescribeShareGroupOffsets returns them."""
     wanted = DescribeShareGroupOffsetsRequestTopic("t", [0])
     request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup("g", [wanted])])
     answer = topic.world.connect().call(request, 1, DescribeShareGroupOffsetsResponse)
@@ -418,7 +418,7 @@ def persisted(topic: Topic) -> tuple[int, int]:
 
 @pytest.mark.parametrize("crash", [BrokerWorld.crash, BrokerWorld.restart], ids=["crash", "restart"])
 def test_aborted_records_stay_out_after_a_start(crash: Callable[[BrokerWorld], None]) -> None:
-    """They are archived in memory alone; whoever loads the share partition finds them out again."""
+    """They are archived in memory alone; the leader that loads the share partition finds them again."""
     topic = Topic()
     interleaved(topic)
     member = topic.member()
@@ -537,7 +537,7 @@ def test_by_duration_is_the_first_record_of_that_age() -> None:
 
 
 def test_by_duration_without_such_a_record_is_looked_up_again() -> None:
-    """OFFSET_NOT_AVAILABLE, told when the time is up; the next fetch tries again."""
+    """OFFSET_NOT_AVAILABLE, returned when the time is up; the next fetch tries again."""
     topic = Topic()
     topic.add(b"old")
     topic.world.clock.advance(60_000)
@@ -551,7 +551,7 @@ def test_by_duration_without_such_a_record_is_looked_up_again() -> None:
 
 
 def test_the_start_offset_is_resolved_when_the_share_partition_is_first_fetched() -> None:
-    """A change after that, and before anything was acquired, is too late; not for whoever loads it again."""
+    """A change after that, and before anything was acquired, is too late; a leader that loads it again uses it."""
     topic = Topic()
     topic.add(b"a")
     member = begin(topic, "latest")

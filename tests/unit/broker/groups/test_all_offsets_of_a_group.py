@@ -199,7 +199,7 @@ def test_a_group_without_members_is_found_described_and_has_its_offsets() -> Non
 
 
 def test_offsets_of_topics_that_no_member_reads() -> None:
-    """They are told beside those of the topics that members are assigned."""
+    """They are returned beside those of the topics that members are assigned."""
     world = World()
     world.offsets.committed({T0: 5, U0: 7})
     member = ClassicClient(world.broker_world)
@@ -211,7 +211,7 @@ def test_offsets_of_topics_that_no_member_reads() -> None:
 
 
 def subscription(*topics: str) -> bytes:
-    """What a consumer tells of itself as it joins, version 0: topics, no user data."""
+    """What a consumer sends of itself as it joins, version 0: topics, no user data."""
     names = b"".join(len(name).to_bytes(2, "big") + name.encode() for name in topics)
     return b"\0\0" + len(topics).to_bytes(4, "big") + names + b"\xff\xff\xff\xff"
 

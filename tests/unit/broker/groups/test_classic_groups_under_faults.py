@@ -28,7 +28,7 @@ START_AGAIN: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
 
 
 class Runner:
-    """One client's life: join, sync, heartbeats; again from the start when it is told so."""
+    """One client's life: join, sync, heartbeats; again from the start when the answer demands it."""
 
     def __init__(self, world: BrokerWorld, number: int) -> None:
         self.world = world

@@ -279,7 +279,7 @@ def test_share_groups_switched_off() -> None:
 
 
 def test_the_next_fetch_reads_the_new_offset() -> None:
-    """Whoever is no member may fetch too, so that nobody's leaving raised the state epoch."""
+    """A client that is no member may fetch, too, so that nobody's leaving raised the state epoch."""
     admin = Admin()
     admin.altered({"t": {0: 5}})
     assert admin.fetch(3) == [(5, 7)]

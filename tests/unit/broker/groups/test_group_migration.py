@@ -170,7 +170,7 @@ def test_a_crash_in_any_phase_loses_nobody(phase: str) -> None:
 
 
 def test_a_conversion_that_cannot_be_written_has_not_been_made() -> None:
-    """Who waited is told, once, that the coordinator is another by now."""
+    """Waiting members get one answer: the coordinator is another by now."""
     world = BrokerWorld({"log.flush.interval.messages": "1"})
     world.create_topic(TOPIC, 4)
     one, two = ClassicClient(world), ClassicClient(world)

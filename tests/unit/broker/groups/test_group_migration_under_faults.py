@@ -33,7 +33,7 @@ LOST: Final = (*START_AGAIN, ErrorCode.ILLEGAL_GENERATION)
 
 
 class Old:
-    """A client of the classic protocol: join, sync, heartbeats; again from the start when it is told so."""
+    """A client of the classic protocol: join, sync, heartbeats; again from the start when the answer demands it."""
 
     def __init__(self, world: BrokerWorld, name: str, instance: str | None) -> None:
         self.world = world

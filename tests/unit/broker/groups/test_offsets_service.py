@@ -210,7 +210,7 @@ def test_a_topic_that_was_made_again_has_none_of_the_old_ones_offsets() -> None:
     rig = Rig()
     rig.commit({("t", 0): 5, ("u", 0): 7})
     rig.ports.topics.delete("t")
-    assert rig.offsets(None, 10) == {(rig.id_of("u"), 0): 7}, "without a name there is no way to tell of it"
+    assert rig.offsets(None, 10) == {(rig.id_of("u"), 0): 7}, "without a name it cannot be returned"
     rig.ports.topics.add("t", 1)
     assert rig.offsets([("t", [0])]) == {("t", 0): -1}
 

@@ -244,7 +244,7 @@ def test_which_files_a_broker_writes(name: str, ours: bool) -> None:
 
 
 class RealFolder:
-    """A data folder on disk, beside a folder with somebody's file in it."""
+    """A data folder on disk, beside a folder with a foreign file in it."""
 
     def __init__(self, base: Path) -> None:
         self.path = base / "data"
@@ -252,7 +252,7 @@ class RealFolder:
         self.outside = base / "outside"
         self.outside.mkdir()
         (self.outside / "precious").write_text("precious")
-        (self.outside / "00000000000000000000.log").write_text("somebody's")
+        (self.outside / "00000000000000000000.log").write_text("foreign")
         self.clock = VirtualClock()
         self.env = Environment(self.clock, Random(1), OsFs(lambda call: call()))
 

@@ -245,7 +245,7 @@ def test_watermarks_move_before_appends_are_reported_and_listeners_come_last() -
     world.logs.add_listener(lambda log: events.append(f"listener {log.partition}"))
 
     def reported(log: PartitionLog) -> None:
-        events.append(f"told {log.partition}: {first.high_watermark} {second.high_watermark}")
+        events.append(f"notified {log.partition}: {first.high_watermark} {second.high_watermark}")
 
     for log in (first, second):
         log.append(
@@ -255,7 +255,7 @@ def test_watermarks_move_before_appends_are_reported_and_listeners_come_last() -
             on_durable=lambda _error, log=log: reported(log),  # type: ignore[misc]
         )
     world.tick()
-    assert events == ["told 0: 1 1", "told 1: 1 1", "listener 0", "listener 1"]
+    assert events == ["notified 0: 1 1", "notified 1: 1 1", "listener 0", "listener 1"]
 
 
 def test_before_flush_runs_once_and_its_appends_go_with_the_same_flush() -> None:

@@ -308,7 +308,7 @@ def steps_of(seed: int, count: int, *, flush_every_message: bool) -> range:
 @pytest.mark.parametrize("model", list(CrashModel))
 @pytest.mark.parametrize("seed", range(2))
 def test_dying_at_every_disk_operation(seed: int, model: CrashModel) -> None:
-    """What was answered is there, and what is there is told rightly: an aborted record never looks committed."""
+    """What was answered exists, and its transactions are reported rightly: an aborted record never looks committed."""
     steps = steps_of(seed, 40, flush_every_message=True)
     assert len(steps) > 60
     for step in steps:
@@ -329,7 +329,7 @@ def test_dying_at_every_disk_operation(seed: int, model: CrashModel) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_power_lost_after_a_segment_is_known_to_be_durable(seed: int) -> None:
-    """Whoever does not look at a segment again relies on its index, also when appends are not flushed one by one."""
+    """A start that does not read a segment again relies on its index, also when appends are not flushed one by one."""
     traffic = Traffic(seed)
     traffic.some(50)
     world, expected = traffic.world, checked(traffic.world.log)

@@ -75,7 +75,7 @@ def test_plain_logs_that_never_rest_are_not_waited_for() -> None:
 
 
 def test_there_may_be_no_such_moment() -> None:
-    """Transactions without a pause: the caller is told that none was found, after its patience."""
+    """Transactions without a pause: the caller gets an error that none was found, after its patience."""
     world = World(1, 0, [[0]] * 100_000)
     clock = iter(range(100_000))
     pauses: list[int] = []

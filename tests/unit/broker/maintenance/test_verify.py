@@ -79,7 +79,7 @@ def test_a_flipped_bit_in_records_costs_their_batch_alone() -> None:
 
 @pytest.mark.parametrize("position", [0, 3, 7, 8, 11, 16])
 def test_what_no_crc_covers_is_healed_when_it_is_certain(position: int) -> None:
-    """BaseOffset, Length, Magic: the batches on both sides tell what they must be."""
+    """BaseOffset, Length, Magic: the batches on both sides show what they must be."""
     folder = FolderOnDisk()
     before = bytes(folder.content(FIRST))
     folder.content(FIRST)[len(plain(0)) + position] ^= 0x40

@@ -1,4 +1,4 @@
-"""What a scrape tells of classic and consumer groups, and of committed offsets, after things that clients did."""
+"""What a scrape returns of classic and consumer groups, and of committed offsets, after things that clients did."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scrape tells of share groups, after things that clients did over frames."""
+"""What a scrape returns of share groups, after things that clients did over frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scrape tells of transactions, after things that producers did, and did not do, over frames."""
+"""What a scrape returns of transactions, after things that producers did, and did not do, over frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lines of the log: one for each thing told, whatever clients call their groups."""
+"""The lines of the log: one for each event, whatever clients call their groups."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def test_no_rpc_asks_for_more_than_its_row_names(case: Case) -> None:
     listening = world.services.authorizer = Listening()
     send(world, world.alice, case)
     named = {(right.operation, right.kind) for right in RIGHTS[case.key]}
-    if case.hides is None:  # operations that are told on request are all asked for
+    if case.hides is None:  # operations that are returned on request are all asked for
         assert listening.heard <= named
     assert listening.heard & named
 

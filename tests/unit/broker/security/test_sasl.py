@@ -194,7 +194,7 @@ def test_nobody_learns_which_users_of_plain_there_are() -> None:
 
 @pytest.mark.parametrize(("user", "password"), [("carol", "hunter2"), ("nobody", "hunter2")])
 def test_scram_fails_with_the_last_token_for_every_user(user: str, password: str) -> None:
-    """Apache Kafka 4.3.1 fails at once for a user who does not exist, and so tells who does."""
+    """Apache Kafka 4.3.1 fails at once for a user who does not exist, and so shows which users exist."""
     client = SaslWorld().stranger()
     client.handshake("SCRAM-SHA-256")
     scram = ScramClient(["SCRAM-SHA-256"], user, password)

@@ -71,7 +71,7 @@ def test_a_group_that_may_not_be_read_any_more_is_refused_as_a_whole() -> None:
 
 
 def test_nothing_is_acquired_for_who_may_not_have_it() -> None:
-    """Somebody else gets the record at once, as its first delivery."""
+    """Another member gets the record at once, as its first delivery."""
     readers = Readers()
     readers.wait(readers.first)
     readers.take_away(r.READ_TOPIC)

@@ -144,7 +144,7 @@ def test_a_known_record_in_an_unknown_version_is_skipped_and_logged(
     assert member.acquire(place) == [(5, 9, 1)]
 
 
-# -- internal topics that somebody removed
+# -- internal topics that were removed
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])

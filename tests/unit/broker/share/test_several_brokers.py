@@ -48,7 +48,7 @@ class Work:
         self.place = self.cluster.place
 
     def described_start(self) -> int:
-        """The start offset that the group coordinator tells."""
+        """The start offset that the group coordinator returns."""
         request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup("g", None)])
         answer = self.member.connection.call(request, 1, DescribeShareGroupOffsetsResponse)
         (start,) = (one.start_offset for topic in answer.groups[0].topics for one in topic.partitions)
@@ -184,11 +184,11 @@ def test_without_the_leader_membership_and_offsets_are_looked_after() -> None:
     assert work.member.describe().group_state == "Empty"
 
 
-# -- when somebody else takes over
+# -- when another broker takes over
 
 
 def test_a_leader_that_is_deposed_sends_its_members_on() -> None:
-    """Who waits is told at once. The new leader reads a state without locks; the old one's writes are fenced."""
+    """Waiting fetches end at once. The new leader reads a state without locks; the old one's writes are fenced."""
     work = Work()
     work.member.join("t")
     assert work.consumer.acquire(work.place) == [(0, 9, 1)]
@@ -215,7 +215,7 @@ def test_a_state_that_was_fenced_means_another_leader_to_the_member() -> None:
     assert work.consumer.acknowledge(work.place, (0, 4, ACCEPT)) is NOT_LEADER
     assert work.cluster.leader.broker.services.share.partitions.get(SharePartitionKey("g", *work.place)) is None
     work.consumer.send_fetch(max_wait_ms=10)
-    work.cluster.clock.advance(10)  # loading it again has failed, which is told when the time is up
+    work.cluster.clock.advance(10)  # loading it again has failed, which is returned when the time is up
     assert fetch_errors(work.consumer.fetch_answer()) == {work.place: NOT_LEADER}
 
 
@@ -233,7 +233,7 @@ def test_a_coordinator_that_is_deposed_refuses_what_is_under_way() -> None:
     assert [row.member_id for row in work.member.describe().members] == ["m"]
 
 
-# -- what a member is told for what its leader was told
+# -- what a member gets for what its leader got
 
 
 @pytest.mark.parametrize(

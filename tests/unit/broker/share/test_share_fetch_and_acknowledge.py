@@ -112,7 +112,7 @@ def test_a_fetch_of_no_records_only_acknowledges() -> None:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_the_lock_duration_is_the_groups_and_is_reported(version: int) -> None:
-    """Nobody asks for one in the request. Version 1 of ShareAcknowledge does not tell it."""
+    """Nobody asks for one in the request. Version 1 of ShareAcknowledge does not return it."""
     queue = Queue(group_share_record_lock_duration_ms="20000")
     client = queue.member.connection
     assert client.call(queue.fetch_request(0), version, ShareFetchResponse).acquisition_lock_timeout_ms == 20_000
@@ -223,7 +223,7 @@ def test_a_damaged_batch_is_reported_and_never_given_out() -> None:
 
 
 def test_a_share_partition_that_nobody_initialised() -> None:
-    """Who fetches before any member was assigned is told when the time is up, and may try again."""
+    """A fetch before any member was assigned gets its error when the time is up, and may be sent again."""
     world = BrokerWorld()
     place = (world.create_topic("t").topic_id, 0)
     from_the_start(world)

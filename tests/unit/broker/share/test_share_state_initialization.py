@@ -125,7 +125,7 @@ def test_what_was_done_before_an_initialisation_was_recorded_stays() -> None:
 
 
 def test_what_was_done_before_an_initialisation_was_recorded_outlives_a_new_epoch() -> None:
-    """Somebody else joins meanwhile, and it is initialised again, at an epoch that the state does not have."""
+    """Another member joins meanwhile, and it is initialised again, at an epoch that the state does not have."""
     world = a_world(partitions=1)
     member, outsider, newcomer = ShareClient(world), ShareClient(world, "outsider"), ShareClient(world, "newcomer")
     world.fs.fail = failing_from(2, "__consumer_offsets")

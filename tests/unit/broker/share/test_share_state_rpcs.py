@@ -31,7 +31,7 @@ ALL = ("read", "write", "summary", "delete", "initialize")
 
 
 class Outside:
-    """Whoever has found the share coordinator of a group's partitions of a topic of two."""
+    """A caller that has found the share coordinator of a group's partitions of a topic of two."""
 
     def __init__(self, **properties: str) -> None:
         self.world = BrokerWorld({name.replace("_", "."): value for name, value in properties.items()})

@@ -187,7 +187,7 @@ def test_a_batch_after_the_end_of_its_transaction() -> None:
 
 
 def test_a_late_batch_of_the_transaction_before() -> None:
-    """With version 2 the epoch tells it from those of the next one."""
+    """With version 2 the epoch distinguishes it from those of the next one."""
     world = World()
     producer = world.producer(JAVA_TV2)
     producer.write("a", b"x")

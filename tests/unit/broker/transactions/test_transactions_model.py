@@ -296,7 +296,7 @@ class Model:
             if attempt.offset and committed:
                 offset = attempt.number
             elif attempt.offset and committed is None:
-                return  # it wrote nothing else, so that nobody can tell what became of it
+                return  # it wrote nothing else, so that its end cannot be known
         offsets = OffsetsClient(self.world.connect(), self.ids)
         rows = offsets.fetch([("a", 0)], group=name, stable=True)[1]
         assert rows == {("a", 0): Row(offset)}, f"the offsets of {name} have another outcome than its records"

@@ -1,4 +1,4 @@
-"""The client's side of PLAIN and SCRAM, against the RFC's own example and somebody else's server."""
+"""The client's side of PLAIN and SCRAM, against the RFC's own example and another implementation's server."""
 
 from __future__ import annotations
 

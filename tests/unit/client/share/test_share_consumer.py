@@ -1,4 +1,4 @@
-"""A member of a share group among brokers that are told what to say: several leaders, moves, losses, refusals."""
+"""A member of a share group among scripted brokers: several leaders, moves, losses, refusals."""
 
 from __future__ import annotations
 
@@ -308,7 +308,7 @@ def test_heartbeats_are_sent_only_when_they_are_due(two: ShareCluster, join: Mem
 
 def test_a_full_group_is_a_clear_error(two: ShareCluster, join: Member) -> None:
     two.heartbeat_errors.append(ErrorCode.GROUP_MAX_SIZE_REACHED)
-    with pytest.raises(BrokerError, match="share group g: GROUP_MAX_SIZE_REACHED: as told") as refused:
+    with pytest.raises(BrokerError, match="share group g: GROUP_MAX_SIZE_REACHED: as scripted") as refused:
         join(two).poll(max_records=1, max_wait_ms=10_000)
     assert refused.value.code == ErrorCode.GROUP_MAX_SIZE_REACHED
 

@@ -1,4 +1,4 @@
-"""Time: transactions that last too long, ids that nobody uses. And what is told of them."""
+"""Time: transactions that last too long, ids that are not used. And how they are described."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b",
 
 
 class Coordinator:
-    """`version` is the finalized level of transaction.version, and that of the client unless told otherwise."""
+    """`version` is the finalized level of transaction.version, and that of the client unless another is given."""
 
     def __init__(self, version: int = 2) -> None:
         self.version = version

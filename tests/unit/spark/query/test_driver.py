@@ -167,7 +167,7 @@ def test_locks_are_renewed_in_the_background(world: World) -> None:
 
 
 def test_a_background_that_broke_off_fails_the_query(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without it locks would end one by one, and only other members would tell."""
+    """Without it locks would end one by one, and only other members would show it."""
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
     driver = world.driver()
     monkeypatch.setattr(driver, "_keep_alive", lambda: 1 // 0)

@@ -134,7 +134,7 @@ def test_moving_replicas_to_where_they_are(client: MockConnection, version: int)
 
 @pytest.mark.parametrize("path", ["/elsewhere", os.path.abspath(DATA) + "/", "data", ""])
 def test_moving_replicas_to_another_folder(client: MockConnection, path: str) -> None:
-    """A folder that is none is told before a partition that is none."""
+    """The error of a wrong folder comes before that of a wrong partition."""
     request = alter_replica_log_dirs_request(path, "t", [0, 7])
     assert set(moved(client, request).values()) == {ErrorCode.LOG_DIR_NOT_FOUND}
 
@@ -305,7 +305,7 @@ def test_refused_properties_change_nothing(world: BrokerWorld, client: MockConne
 
 @pytest.mark.parametrize("key", sorted({case[0] for case in RIGHT_CASES}), ids=lambda key: key.name)
 def test_a_refusal_can_be_said_in_every_version(key: ApiKey) -> None:
-    """Where an early version has no place for it, nothing is told at all."""
+    """Where an early version has no place for it, no error is returned."""
     world = AccessWorld()
     served = HANDLERS[key].served
     for _, _, request, right in (case for case in RIGHT_CASES if case[0] is key):

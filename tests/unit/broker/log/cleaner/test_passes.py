@@ -41,7 +41,7 @@ def committed(log: PartitionLog) -> list[Record]:
 
 
 class History:
-    """A random log, and what was told of it. `committed` are its records but those of aborted transactions."""
+    """A random log, and what is known of it. `committed` are its records but those of aborted transactions."""
 
     def __init__(self, seed: int, rule: Rule, *, transactions: bool) -> None:
         self.rng = Random(seed)

@@ -88,7 +88,7 @@ def test_many_segments_are_synced_with_one_call_and_nothing_else_is_written() ->
 
 
 def test_where_that_call_fails_the_stop_is_not_clean(caplog: pytest.LogCaptureFixture) -> None:
-    """Whose bytes are lost by it is not known: Linux tells of it once, and not by files that were not open then."""
+    """Whose bytes are lost by it is not known: Linux reports it once, and not through files that were not open then."""
     world = many_logs(MANY_FILES)
     synced = {log.partition: log.stable.synced_offset for log in world.logs.logs()}
     world.fs.fail = lambda kind, _path: OSError(errno.EIO, "broken") if kind == "sync_all" else None

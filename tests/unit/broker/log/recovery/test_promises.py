@@ -198,7 +198,7 @@ def test_a_log_that_the_manifest_does_not_know_yet_has_promised_nothing(caplog: 
 
 
 def test_what_is_sealed_and_synced_is_promised_though_the_manifest_is_behind() -> None:
-    """The recovery point tells of whole segments, and is on stable storage before the manifest is."""
+    """The recovery point stands for whole segments, and is on stable storage before the manifest is."""
     world = killed(world_of(10))
     behind = parse_manifest(bytes(world.fs.content(MANIFEST)))
     assert behind is not None
@@ -259,6 +259,6 @@ def test_what_is_behind_damage_at_the_end_is_reported_as_one_range() -> None:
     log = world.log
     assert log.read(2, 1 << 20, upto=3) is ErrorCode.CORRUPT_MESSAGE
     assert log.unreadable_range(2) == (2, 3)
-    log.high_watermark = log.log_end_offset = 1 << 30  # as a damaged header may have told an earlier start
+    log.high_watermark = log.log_end_offset = 1 << 30  # as a damaged header may have said to an earlier start
     assert log.read(3, 1 << 20, upto=1 << 30) is ErrorCode.CORRUPT_MESSAGE
     assert log.unreadable_range(3) == (3, 1 << 30)

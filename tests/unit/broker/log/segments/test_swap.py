@@ -177,7 +177,7 @@ def failing(step: int) -> Callable[[str, str], OSError | None]:
 
 
 def test_an_io_error_at_every_disk_operation(case: tuple[Rule, Outcome], caplog: pytest.LogCaptureFixture) -> None:
-    """The log stays as it is or is cleaned, goes on, and is tried again; one line tells of it."""
+    """The log stays as it is or is cleaned, goes on, and is tried again; one line reports it."""
     rule, good = case
     left_alone = 0
     for step in range(1, good.last_step - good.steps + 1):

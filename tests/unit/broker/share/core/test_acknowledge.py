@@ -242,7 +242,7 @@ def test_a_range_that_begins_in_a_hole_behind_an_own_batch_leaves_that_kept_by_o
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_types_per_offset_make_a_batch_kept_by_offset_even_if_all_are_equal(whole: bool) -> None:
-    """Told apart by the quirk of ranges that begin in a hole."""
+    """Distinguished by the quirk of ranges that begin in a hole."""
     partition = share_partition()
     fetch(partition, spans((0, 9)), "m2")
     fetch(partition, spans((20, 29)), at=10)

@@ -151,7 +151,7 @@ def test_after_the_window_holes_are_natural() -> None:
 
 
 def test_a_hole_that_compaction_left_is_not_waited_for() -> None:
-    """The read at the hole begins behind it, and what is there belongs to somebody."""
+    """The read at the hole begins behind it, and what it finds belongs to a member."""
     partition = share_partition(start=0, persisted=[(10, 14, 2, 1), (20, 24, 0, 1), (30, 34, 2, 1)])
     assert fetch(partition, spans((10, 14)), at=0) == []
     assert partition.next_fetch_offset() == 15

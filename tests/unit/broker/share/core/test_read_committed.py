@@ -251,7 +251,7 @@ def random_log(rng: Random) -> tuple[list[Batch], list[Transaction], int]:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_a_batch_is_aborted_when_the_next_marker_of_its_producer_aborts(seed: int) -> None:
-    """M-073, M-078: told from headers and the log's list alone, whatever part of the log a read brings."""
+    """M-073, M-078: recognised from headers and the log's list alone, whatever part of the log a read brings."""
     rng = Random(seed)
     log, aborted, stable = random_log(rng)
     expected = []

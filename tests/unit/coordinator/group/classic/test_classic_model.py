@@ -1,4 +1,4 @@
-"""What must hold of any classic group, whoever comes, goes, sleeps and repeats itself, over restarts."""
+"""What must hold of any classic group, whichever members come, leave, sleep and repeat themselves, over restarts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ClassicGroups(RuleBasedStateMachine):
         self.joins: list[tuple[Client, Asked[JoinGroupResponse]]] = []
         self.syncs: list[tuple[str, int, Asked[SyncGroupResponse]]] = []
         self.reported: dict[int, tuple[str, str | None]] = {}
-        """Generation to leader and protocol, as JoinGroup answers tell it; a restart forgets what was not written."""
+        """Generation to leader and protocol, as JoinGroup returns it; a restart forgets what was not written."""
         self.generation = 0
 
     @property
@@ -68,7 +68,7 @@ class ClassicGroups(RuleBasedStateMachine):
 
     @rule(number=clients)
     def start_again(self, number: int) -> None:
-        """The client has forgotten what it was told."""
+        """The client has forgotten what it received."""
         self.clients[number] = Client(INSTANCES[number])
 
     @rule(number=clients, late=st.booleans())
@@ -136,7 +136,7 @@ class ClassicGroups(RuleBasedStateMachine):
     @precondition(lambda self: self.group is not None)
     @rule()
     def restart(self) -> None:
-        """What was written counts, and whoever waits has lost its connection."""
+        """What was written counts, and waiting clients have lost their connections."""
         assert self.group is not None
         written = self.group.generation if self.is_written(self.group) else None
         self.world.log.reload()
@@ -150,7 +150,7 @@ class ClassicGroups(RuleBasedStateMachine):
     def is_written(group: ClassicGroup) -> bool:
         return group.state in (ClassicState.STABLE, ClassicState.EMPTY)
 
-    # -- what they are told
+    # -- what they receive
 
     def receive(self) -> None:
         arrived = [each for each in self.joins if not each[1].waits]

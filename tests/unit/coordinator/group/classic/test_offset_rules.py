@@ -64,7 +64,7 @@ def test_what_consumers_subscribe_to() -> None:
     world.first_join(protocols={"range": subscription("a", "b")})
     world.first_join(protocols={"range": subscription("b", "c", version=3)})
     assert world.group.subscribed_topics is None
-    assert is_subscribed(world.group, "x"), "nobody can tell yet"
+    assert is_subscribed(world.group, "x"), "not known yet"
     world.log.advance(2 * DELAY_MS)
     assert world.group.subscribed_topics == {"a", "b", "c"}
     assert (is_subscribed(world.group, "c"), is_subscribed(world.group, "x")) == (True, False)
@@ -72,7 +72,7 @@ def test_what_consumers_subscribe_to() -> None:
 
 @pytest.mark.parametrize("metadata", [b"", b"\x00", b"\x00\x00", b"\x00\x00\x00\x00\x00\x09\x00\x01a", b"\x00\x00\xff"])
 def test_metadata_that_is_no_subscription(metadata: bytes) -> None:
-    """Any bytes may come; they only tell nothing."""
+    """Any bytes may come; they only mean nothing."""
     world = ClassicWorld()
     world.stable(protocols={"range": metadata})
     assert world.group.subscribed_topics is None

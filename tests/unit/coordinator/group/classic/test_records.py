@@ -54,7 +54,7 @@ def test_the_tombstone() -> None:
     assert GROUP_SERDE.encode(group_tombstone("g")) == (KEY, None)
 
 
-def test_the_group_as_its_record_tells() -> None:
+def test_the_group_as_its_record_has_it() -> None:
     decoded = GROUP_SERDE.decode(KEY, VALUE)
     assert decoded is not None
     assert isinstance(decoded.value, GroupMetadataValue)

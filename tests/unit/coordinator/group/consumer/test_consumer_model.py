@@ -1,7 +1,7 @@
 """Whatever members do: no partition with two of them, epochs that only grow, and in the end everything assigned.
 
 The members here are as careless as clients may be: they heartbeat late, lose answers (and then say everything again),
-and give up what they are told to in their own time, but only own what they were told.
+and give up what they have to in their own time, but only own what they were assigned.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Owned = set[tuple[str, int]]
 
 
 class Client:
-    """What a client knows: its epoch, what it owns, and what it was told to own. `lost`: an answer did not come."""
+    """What a client knows: its epoch, what it owns, and what it was assigned. `lost`: an answer did not come."""
 
     def __init__(self, instance: str | None, topics: tuple[str, ...] = ()) -> None:
         self.instance = instance
@@ -114,7 +114,7 @@ class Groups(RuleBasedStateMachine):
 
     @rule()
     def settle(self) -> None:
-        """Members that do as they are told come to rest, each partition of a subscribed topic with one of them."""
+        """Members that follow their answers come to rest, each partition of a subscribed topic with one of them."""
         for _ in range(12):
             self.world.log.advance(INTERVAL_MS)
             self.forget_fenced()
@@ -127,7 +127,7 @@ class Groups(RuleBasedStateMachine):
             return
         active = [name for name in group.members if name in self.clients and self.clients[name].epoch > 0]
         if set(active) != set(group.members):
-            return  # somebody is away, with what it had
+            return  # a member is away, with what it had
         assert group.state_name == "Stable"
         wanted = {
             (topic.name, partition)

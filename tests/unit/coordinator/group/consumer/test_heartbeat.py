@@ -86,7 +86,7 @@ def test_without_an_assignment_interval_every_epoch_gets_its_target_at_once() ->
 
 
 def test_a_member_that_does_not_give_up_in_time_is_fenced() -> None:
-    """Its rebalance timeout counts from when it was told; heartbeats do not help."""
+    """Its rebalance timeout counts from the answer that demanded it; heartbeats do not help."""
     world = ConsumerWorld()
     world.join("m1")
     world.log.advance(INTERVAL_MS)
@@ -170,7 +170,7 @@ def test_member_epochs(epoch: int, owned: dict[str, set[int]], error: ErrorCode)
 def test_the_epoch_before_is_accepted_of_a_member_that_owns_nothing_else(
     owned: dict[str, set[int]] | None, error: ErrorCode
 ) -> None:
-    """The answer that told the new epoch may have been lost."""
+    """The answer with the new epoch may have been lost."""
     world = ConsumerWorld()
     world.join("m1")
     world.log.advance(INTERVAL_MS)

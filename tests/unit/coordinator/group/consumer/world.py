@@ -132,11 +132,11 @@ class ConsumerWorld:
         return "?" if topic is None else topic.name
 
     def has(self, member_id: str) -> dict[str, set[int]]:
-        """What the member was told it has."""
+        """What the member was assigned."""
         return {self.name(t): set(partitions) for t, partitions in self.group.current_of(member_id).assigned.items()}
 
     def settle(self, *member_ids: str, rounds: int = 6) -> None:
-        """Heartbeats of members that do at once what they are told."""
+        """Heartbeats of members that do at once what their answers demand."""
         for _ in range(rounds):
             self.log.advance(INTERVAL_MS)
             for member_id in member_ids:

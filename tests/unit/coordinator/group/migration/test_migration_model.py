@@ -1,7 +1,7 @@
 """Consumers that come with one protocol, go, and come again with the other: in the end everything is assigned once.
 
 Clients here are cooperative ones: they hold on to what they have while they join again, and give up what they are not
-told to have. A leader of a classic group lets everybody keep what it holds, and deals out the rest.
+assigned. A leader of a classic group lets everybody keep what it holds, and deals out the rest.
 """
 
 from __future__ import annotations

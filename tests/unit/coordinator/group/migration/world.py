@@ -206,7 +206,7 @@ class MixedWorld(ConsumerWorld):
         return [join.member_id for join in joins]
 
     def rest(self, classic: Mapping[str, dict[str, set[int]]], *modern: str, rounds: int = 8) -> dict[str, Parts]:
-        """Members of a consumer group do at once what they are told; what each of the classic ones has in the end.
+        """Members of a consumer group follow their answers at once; what each of the classic ones has in the end.
 
         `classic`: what these own, by member id. They are cooperative ones.
         """

@@ -108,7 +108,7 @@ def test_a_batch_of_several_runs_is_in_offset_form() -> None:
 
 
 def test_offset_form_is_for_good_though_equal_runs_merge() -> None:
-    """Apache Kafka never goes back to a state per batch; some rules can tell."""
+    """Apache Kafka never goes back to a state per batch; some rules depend on that."""
     batch = InFlightBatch(0, 9, NEW)
     batch.overwrite(0, 4, [0], [COLOURS[1]])
     batch.overwrite(5, 9, [5], [COLOURS[1]])

@@ -1,4 +1,4 @@
-"""SyncGroup and Heartbeat: the assignment, and who is told of a rebalance."""
+"""SyncGroup and Heartbeat: the assignment, and which members learn of a rebalance."""
 
 from __future__ import annotations
 
