@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 STAGES: Final = ROOT / "build" / "mutation"
-PACKAGES: Final = ("broker", "client", "coordinator", "protocol", "schemas")
+PACKAGES: Final = ("broker", "client", "coordinator", "protocol", "schemas", "spark")
 UNIT: Final = "tests/unit/broker"
 DEAD: Final = ("killed", "timeout")
 
@@ -31,6 +31,10 @@ class Area(NamedTuple):
 
     files: tuple[str, ...]
     tests: tuple[str, ...]
+
+
+def _tests(folder: str, names: str) -> tuple[str, ...]:
+    return tuple(f"{folder}/test_{name}.py" for name in names.split())
 
 
 AREAS: Final[Mapping[str, Area]] = {
@@ -65,11 +69,70 @@ AREAS: Final[Mapping[str, Area]] = {
         (f"{UNIT}/transactions/test_coordinator_service.py", f"{UNIT}/transactions/test_admission.py"),
     ),
     "security": Area(("broker/security/*.py", "broker/network/sasl_gate.py"), (f"{UNIT}/security", f"{UNIT}/network")),
-    "topics": Area(("broker/topics/*.py", "broker/fetch/read.py"), (f"{UNIT}/topics", f"{UNIT}/fetch")),
-    "handlers-share": Area(("broker/handlers/share/*.py",), (f"{UNIT}/share", f"{UNIT}/groups")),
-    "handlers-transactions": Area(("broker/handlers/transactions/*.py",), (f"{UNIT}/transactions",)),
-    "handlers-access": Area(("broker/handlers/access/*.py",), (f"{UNIT}/handlers/access", f"{UNIT}/security")),
-    "handlers-records": Area(("broker/handlers/records/*.py",), (f"{UNIT}/handlers/records", f"{UNIT}/fetch")),
+    "topics": Area(("broker/topics/*.py", "broker/fetch/read.py"), (f"{UNIT}/topics", f"{UNIT}/fetch/test_read.py")),
+    "handlers-share": Area(
+        ("broker/handlers/share/*.py",),
+        (
+            *_tests(
+                f"{UNIT}/share",
+                "share_state_rpcs share_fetch_and_acknowledge share_fetch_rows share_fetch_modes share_sessions"
+                " fetches_and_rights share_state_initialization several_brokers",
+            ),
+            *_tests(f"{UNIT}/groups", "group_administration share_group_membership"),
+        ),
+    ),
+    "handlers-transactions": Area(
+        ("broker/handlers/transactions/*.py",),
+        _tests(f"{UNIT}/transactions", "transactions transaction_administration"),
+    ),
+    "handlers-access": Area(
+        ("broker/handlers/access/*.py",), (f"{UNIT}/handlers/access", f"{UNIT}/security/test_sasl.py")
+    ),
+    "handlers-records": Area(
+        ("broker/handlers/records/*.py", "broker/handlers/shared/produce_append.py"),
+        (f"{UNIT}/handlers/records", *_tests(f"{UNIT}/fetch", "fetch read_committed")),
+    ),
+    "handlers-groups": Area(
+        ("broker/handlers/groups/*.py",),
+        _tests(
+            f"{UNIT}/groups",
+            "classic_groups consumer_groups committed_offsets group_administration all_offsets_of_a_group"
+            " offsets_and_rights",
+        ),
+    ),
+    "handlers-topics": Area(
+        ("broker/handlers/topics/*.py",),
+        (f"{UNIT}/handlers/topics", f"{UNIT}/handlers/cluster/test_cluster_metadata.py"),
+    ),
+    "handlers-configs": Area(
+        ("broker/handlers/configs/*.py", "broker/handlers/shared/alter_resource.py"), (f"{UNIT}/handlers/configs",)
+    ),
+    "handlers-cluster": Area(("broker/handlers/cluster/*.py",), (f"{UNIT}/handlers/cluster",)),
+    "log-admission": Area(
+        ("broker/log/admission.py", "broker/log/append.py", "broker/log/markers.py"),
+        _tests(f"{UNIT}/log", "admission admission_of_records partition_log"),
+    ),
+    "log-recovery": Area(("broker/log/recovery/*.py", "broker/log/opening/*.py"), (f"{UNIT}/log/recovery",)),
+    "log-promises": Area(("broker/log/promises/*.py",), (f"{UNIT}/log/promises",)),
+    "log-shells": Area(
+        ("broker/log/manager.py", "broker/log/flush.py", "broker/log/folders.py", "broker/log/log_starts.py"),
+        _tests(f"{UNIT}/log", "manager flush folders log_starts"),
+    ),
+    "log-cleaner": Area(("broker/log/cleaner/*.py",), (f"{UNIT}/log/cleaner",)),
+    "client": Area(
+        ("client/*.py",),
+        _tests(
+            "tests/unit/client", "admin client_config cluster connection network offsets protocol range_fetcher sasl"
+        ),
+    ),
+    "client-share": Area(("client/share/*.py",), ("tests/unit/client/share",)),
+    "spark-query": Area(
+        ("spark/query/*.py", "spark/offsets.py", "spark/options.py", "spark/planning.py"),
+        (
+            *_tests("tests/unit/spark/query", "acquisition available_now driver"),
+            *_tests("tests/unit/spark", "offsets options planning"),
+        ),
+    ),
 }
 
 
@@ -78,11 +141,11 @@ def stage(folder: Path, area: Area, only: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     package = folder / "src" / "shareq"
     ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
-    shutil.copytree(ROOT / "src" / "shareq", package, ignore=lambda *_: {*PACKAGES, "spark", "__pycache__"})
+    shutil.copytree(ROOT / "src" / "shareq", package, ignore=lambda *_: {*PACKAGES, "__pycache__"})
     for name in PACKAGES:
         shutil.copytree(ROOT / name, package / name, ignore=ignored)
     shutil.copytree(ROOT / "tests", folder / "tests", ignore=ignored)
-    for name in ("schemas", "bench", "examples", "docs", "scripts"):
+    for name in ("devtools", "schemas", "bench", "examples", "docs", "scripts"):
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     files = sorted(
         str(path.relative_to(folder)) for each in area.files for path in package.glob(each) if only in str(path)
@@ -90,7 +153,7 @@ def stage(folder: Path, area: Area, only: str) -> None:
     config = {
         "source_paths": ["src"],
         "only_mutate": files,  # its own patterns would reach into folders below
-        "also_copy": ["tests", "schemas", "pyproject.toml"],
+        "also_copy": ["tests", "devtools", "schemas", "pyproject.toml"],
         "pytest_add_cli_args": ["-p", "no:cacheprovider"],
         "pytest_add_cli_args_test_selection": list(area.tests),
     }
@@ -105,6 +168,8 @@ def mutmut(folder: Path, *arguments: str, capture: bool = False) -> str:
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     stdout = subprocess.PIPE if capture else subprocess.DEVNULL
     done = subprocess.run(command, cwd=folder, env=env, check=False, text=True, stdout=stdout)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} in {folder} has failed with {done.returncode}: run it there, and see why")
     return done.stdout or ""
 
 

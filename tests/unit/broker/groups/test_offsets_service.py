@@ -9,6 +9,8 @@ import pytest
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import offset_commit, offset_delete, offset_fetch
 from shareq.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from shareq.protocol.generated.sync_group import SyncGroupRequest
 from shareq.protocol.primitives import ZERO_UUID
 from tests.support.fakes.group_rig import CLIENT, OFFSETS, GroupRig
 from tests.support.fakes.transaction_rig import TransactionRig
@@ -104,6 +106,44 @@ def commit_rows(answer: offset_commit.OffsetCommitResponse, version: int) -> Row
 
 
 # -- commit
+
+
+def static_member(rig: Rig) -> str:
+    """The member of group g, with instance id `i` and a session of 30 seconds; its generation is 1."""
+    joining = JoinGroupRequest("g", 30_000, 60_000, "", "i", "consumer", [JoinGroupRequestProtocol("range", b"r")])
+    pending = rig.service.classic.join(joining, 5, CLIENT)
+    rig.ports.clock.advance(3_000)
+    rig.ports.logs.flush()
+    member = pending.value.member_id
+    synced = rig.service.classic.sync(SyncGroupRequest("g", 1, member, "i", assignments=[]))
+    assert rig.ports.answer(synced).error_code == NONE
+    return member
+
+
+def test_a_commit_counts_as_a_heartbeat_of_a_classic_member() -> None:
+    """Apache Kafka: the offset commits of a classic member keep up its session."""
+    rig = Rig()
+    member = static_member(rig)
+    sent = {"generation_id_or_member_epoch": 1, "member_id": member, "group_instance_id": "i"}
+    for _ in range(3):
+        rig.ports.clock.advance(29_999)
+        assert rig.commit({("t", 0): 5}, **sent) == {("t", 0): NONE}
+    rig.ports.clock.advance(30_000)
+    rig.ports.logs.flush()
+    assert rig.commit({("t", 0): 5}, **sent) == {("t", 0): ErrorCode.UNKNOWN_MEMBER_ID}
+
+
+@pytest.mark.parametrize(
+    ("instance", "error"), [("i", ErrorCode.FENCED_INSTANCE_ID), (None, ErrorCode.UNKNOWN_MEMBER_ID)]
+)
+def test_a_commit_in_the_name_of_an_instance_that_another_member_has_is_fenced(
+    instance: str | None, error: ErrorCode
+) -> None:
+    """KIP-345."""
+    rig = Rig()
+    static_member(rig)
+    sent = {"generation_id_or_member_epoch": 1, "member_id": "other", "group_instance_id": instance}
+    assert rig.commit({("t", 0): 5}, **sent) == {("t", 0): error}
 
 
 def test_a_commit_is_answered_when_it_is_durable_and_makes_the_topic() -> None:

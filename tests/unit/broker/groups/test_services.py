@@ -163,6 +163,27 @@ def test_members_are_heard_of_and_leave() -> None:
     assert classic.heartbeat(HeartbeatRequest("g", 1, member)).value.error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
+def test_those_a_member_leaves_behind_have_their_rebalance_time_from_then_on() -> None:
+    """Apache Kafka: the rebalance that a departure begins ends after the largest rebalance timeout, 60 seconds here."""
+    rig = GroupRig(OFFSETS)
+    pendings = [join(rig), join(rig), join(rig)]
+    rig.ports.clock.advance(6_000)
+    rig.ports.logs.flush()
+    stays, leaves, silent = (each.value.member_id for each in pendings)
+    rig.ports.clock.advance(10_000)
+    rig.service.classic.leave(LeaveGroupRequest("g", members=[MemberIdentity(leaves)]))
+    rig.ports.logs.flush()
+    rejoined = join(rig, stays)
+    for _ in range(3):  # it lives, but does not join again
+        rig.ports.clock.advance(19_999)
+        rig.service.classic.heartbeat(HeartbeatRequest("g", 1, silent))
+        rig.ports.logs.flush()
+    assert not rejoined.done
+    rig.ports.clock.advance(3)
+    rig.ports.logs.flush()
+    assert (rejoined.value.error_code, rejoined.value.generation_id) == (NONE, 2)
+
+
 def test_classic_requests_that_see_what_is_lost_are_refused() -> None:
     rig = GroupRig(OFFSETS)
     member = formed(rig)

@@ -215,6 +215,24 @@ def test_rebalances_are_counted_but_for_departures() -> None:
     assert rig.service.share.rebalances == 2
 
 
+def test_a_rebalance_of_the_second_phase_is_counted_like_the_others() -> None:
+    """States that are there only after the group has an assignment of its epoch raise that once more."""
+    rig = GroupRig(OFFSETS, STATES)
+    rig.states.holds = True
+    beat(rig, "m1", 0, "t")
+    rig.ports.logs.flush()
+    late = beat(rig, "m2", 0, "u")
+    rig.ports.logs.flush()
+    rig.states.answer(2)
+    rig.ports.logs.flush()
+    group = rig.shard().share.group("g")
+    assert group is not None
+    assert (rig.service.share.rebalances, group.group_epoch, group.assignment_epoch) == (2, 3, 3)
+    rig.states.answer()
+    rig.ports.logs.flush()
+    assert (rig.service.share.rebalances, group.group_epoch, late.value.member_epoch) == (3, 4, 4)
+
+
 def test_the_session_of_a_member_runs_on_monotonic_time() -> None:
     rig = GroupRig()
     rig.join()

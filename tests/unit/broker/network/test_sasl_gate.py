@@ -213,6 +213,15 @@ def test_a_raw_token_that_is_wrong_is_not_answered() -> None:
     assert (rig.socket.written, rig.socket.closed) == (b"", True)
 
 
+def test_what_comes_behind_a_raw_token_that_is_wrong_is_not_looked_at() -> None:
+    rig = Rig()
+    rig.gate.handshake("PLAIN", raw=True)
+    rig.connection.receive(frame(BAD) + frame(GOOD) + frame(struct.pack(">hhi", METADATA, 0, 1)))
+    rig.clock.advance(100)
+    assert (rig.handled, rig.connection.principal, rig.socket.written) == ([], "User:ANONYMOUS", b"")
+    assert rig.asked == []
+
+
 def test_tokens_in_requests_go_to_their_handler() -> None:
     rig = Rig()
     rig.gate.handshake("PLAIN", raw=False)

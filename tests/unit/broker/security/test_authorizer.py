@@ -158,6 +158,14 @@ def test_whether_there_is_a_topic_one_may_write(rules: list[Acl], may: bool) -> 
     assert authorizer.allows_any("User:x", "1.1.1.1", Operation.WRITE, TOPIC) is may
 
 
+@pytest.mark.parametrize(("host", "may"), [("1.1.1.1", True), ("1.1.1.2", False)])
+def test_any_resource_is_asked_for_from_the_clients_own_host(host: str, may: bool) -> None:
+    """READ implies DESCRIBE, as far as the name that the question begins with goes."""
+    authorizer = Authorizer()
+    authorizer.replace([rule("*", Operation.READ, host="1.1.1.1")])
+    assert authorizer.allows_any("User:x", host, Operation.DESCRIBE, TOPIC) is may
+
+
 def test_an_ipv6_address_may_be_written_in_full() -> None:
     authorizer = Authorizer()
     authorizer.replace([rule("t", Operation.READ, host="0:0:0:0:0:0:0:1")])

@@ -331,3 +331,28 @@ def test_bytes_out_are_those_that_were_sent_all_together() -> None:
         == sent
         == rig.source().available_bytes(0, 3) + len(rig.source().contents.batches[1])
     )
+
+
+def test_bytes_out_are_those_from_the_middle_of_a_read() -> None:
+    """The batch in front is aborted: it is read, and not sent."""
+    rig = ShareRig()
+    rig.settings.share = ShareGroupSettings(isolation_level=IsolationLevel.READ_COMMITTED)
+    transactional(rig.source(), 0)
+    rig.source().fill(b"1")
+    rig.source().fill(b"2")
+    rig.source().aborted = [AbortedTransaction(9, 0, 0, 1)]
+    (fetched,) = rig.start(wait_ms=100).value
+    assert offsets(fetched) == [(1, 1), (2, 2)]
+    assert len(rig.source().asked) == 1
+    assert rig.source().traffic.bytes_out == len(fetched.records)
+
+
+@pytest.mark.parametrize(("mode", "records"), [(AcquireMode.RECORD_LIMIT, 1), (AcquireMode.BATCH_OPTIMIZED, 3)])
+def test_how_far_is_read_goes_by_the_mode(mode: AcquireMode, records: int) -> None:
+    """What is in flight together is acquired together, unless the records of the answer are counted exactly."""
+    rig = ShareRig()
+    rig.source().fill(b"0", b"1", b"2")
+    assert rig.acquire() == [(0, 2, 1)]
+    rig.acknowledge(0, 2, AcknowledgeType.RELEASE)
+    rig.fetch(max_records=1, mode=mode).start()
+    assert rig.source().asked[-1][3] == records
