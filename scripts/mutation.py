@@ -23,6 +23,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 STAGES: Final = ROOT / "build" / "mutation"
 PACKAGES: Final = ("broker", "client", "coordinator", "protocol", "schemas", "spark")
 UNIT: Final = "tests/unit/broker"
+RIGHTS: Final = f"{UNIT}/security/test_rights.py::test_with_all_rights_nothing_is_refused_and_without_one_it_is"
 DEAD: Final = ("killed", "timeout")
 
 
@@ -73,6 +74,7 @@ AREAS: Final[Mapping[str, Area]] = {
     "handlers-share": Area(
         ("broker/handlers/share/*.py",),
         (
+            RIGHTS,
             *_tests(
                 f"{UNIT}/share",
                 "share_state_rpcs share_fetch_and_acknowledge share_fetch_rows share_fetch_modes share_sessions"
@@ -83,31 +85,35 @@ AREAS: Final[Mapping[str, Area]] = {
     ),
     "handlers-transactions": Area(
         ("broker/handlers/transactions/*.py",),
-        _tests(f"{UNIT}/transactions", "transactions transaction_administration"),
+        (RIGHTS, *_tests(f"{UNIT}/transactions", "transactions transaction_administration")),
     ),
     "handlers-access": Area(
-        ("broker/handlers/access/*.py",), (f"{UNIT}/handlers/access", f"{UNIT}/security/test_sasl.py")
+        ("broker/handlers/access/*.py",), (RIGHTS, f"{UNIT}/handlers/access", f"{UNIT}/security/test_sasl.py")
     ),
     "handlers-records": Area(
         ("broker/handlers/records/*.py", "broker/handlers/shared/produce_append.py"),
-        (f"{UNIT}/handlers/records", *_tests(f"{UNIT}/fetch", "fetch read_committed")),
+        (RIGHTS, f"{UNIT}/handlers/records", *_tests(f"{UNIT}/fetch", "fetch read_committed")),
     ),
     "handlers-groups": Area(
         ("broker/handlers/groups/*.py",),
-        _tests(
-            f"{UNIT}/groups",
-            "classic_groups consumer_groups committed_offsets group_administration all_offsets_of_a_group"
-            " offsets_and_rights",
+        (
+            RIGHTS,
+            *_tests(
+                f"{UNIT}/groups",
+                "classic_groups consumer_groups committed_offsets group_administration all_offsets_of_a_group"
+                " offsets_and_rights",
+            ),
         ),
     ),
     "handlers-topics": Area(
         ("broker/handlers/topics/*.py",),
-        (f"{UNIT}/handlers/topics", f"{UNIT}/handlers/cluster/test_cluster_metadata.py"),
+        (RIGHTS, f"{UNIT}/handlers/topics", f"{UNIT}/handlers/cluster/test_cluster_metadata.py"),
     ),
     "handlers-configs": Area(
-        ("broker/handlers/configs/*.py", "broker/handlers/shared/alter_resource.py"), (f"{UNIT}/handlers/configs",)
+        ("broker/handlers/configs/*.py", "broker/handlers/shared/alter_resource.py"),
+        (RIGHTS, f"{UNIT}/handlers/configs"),
     ),
-    "handlers-cluster": Area(("broker/handlers/cluster/*.py",), (f"{UNIT}/handlers/cluster",)),
+    "handlers-cluster": Area(("broker/handlers/cluster/*.py",), (RIGHTS, f"{UNIT}/handlers/cluster")),
     "log-admission": Area(
         ("broker/log/admission.py", "broker/log/append.py", "broker/log/markers.py"),
         _tests(f"{UNIT}/log", "admission admission_of_records partition_log"),

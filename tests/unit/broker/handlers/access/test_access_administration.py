@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -19,8 +20,14 @@ from shareq.protocol.generated.alter_user_scram_credentials import (
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
-from shareq.protocol.generated.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
-from shareq.protocol.generated.delete_acls import DeleteAclsFilter, DeleteAclsRequest, DeleteAclsResponse
+from shareq.protocol.generated.create_acls import AclCreation, AclCreationResult, CreateAclsRequest, CreateAclsResponse
+from shareq.protocol.generated.delete_acls import (
+    DeleteAclsFilter,
+    DeleteAclsFilterResult,
+    DeleteAclsMatchingAcl,
+    DeleteAclsRequest,
+    DeleteAclsResponse,
+)
 from shareq.protocol.generated.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from shareq.protocol.generated.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
@@ -86,13 +93,47 @@ def test_each_stands_alone() -> None:
     assert refused.error_code == ErrorCode.INVALID_REQUEST
 
 
+def test_each_row_has_its_reason() -> None:
+    world = AccessWorld()
+    wrong = AclCreation(2, "", 3, "User:x", "*", 3, 3)
+    created = world.admin.call(CreateAclsRequest([wrong, AclCreation(*READ_T)]), 3, CreateAclsResponse).results
+    assert [bool(row.error_message) for row in created] == [True, False]
+    meaningless = "The filter has a number that means nothing."
+    filters = [DeleteAclsFilter(99, None, 1, None, None, 1, 1), DeleteAclsFilter(*EVERYTHING)]
+    deleted = world.admin.call(DeleteAclsRequest(filters), 3, DeleteAclsResponse).filter_results
+    assert [row.error_message for row in deleted] == [meaningless, None]
+    assert deleted[1].matching_acls == [DeleteAclsMatchingAcl(ErrorCode.NONE, None, *READ_T)]
+    described = world.admin.call(DescribeAclsRequest(99, None, 1, None, None, 1, 1), 3, DescribeAclsResponse)
+    assert (described.error_code, described.error_message) == (ErrorCode.INVALID_REQUEST, meaningless)
+
+
+@pytest.mark.parametrize("field", range(7))
+def test_each_field_of_a_filter_counts(field: int) -> None:
+    """Of two rules that differ in this field alone, a filter for one finds and deletes that one."""
+    one: Row = (2, "t", 3, "User:x", "1.1.1.1", 3, 3)
+    others: Row = (3, "u", 4, "User:y", "2.2.2.2", 4, 2)
+    world = AccessWorld()
+    two = cast(Row, (*one[:field], others[field], *one[field + 1 :]))
+    assert create(world, one, two) == [ErrorCode.NONE] * 2
+    wanted = (*EVERYTHING[:field], two[field], *EVERYTHING[field + 1 :])
+    assert described(world, *wanted) == {two}
+    request = DeleteAclsRequest([DeleteAclsFilter(*wanted)])  # type: ignore[arg-type]
+    (row,) = world.admin.call(request, 3, DeleteAclsResponse).filter_results
+    assert row.matching_acls == [DeleteAclsMatchingAcl(ErrorCode.NONE, None, *two)]
+    assert described(world) == {one}
+
+
 def test_without_an_authorizer_acls_are_disabled() -> None:
+    """With the texts of Apache Kafka's AclApis."""
     client = BrokerWorld().connect()
+    text = "No Authorizer is configured."
     created = client.call(CreateAclsRequest([AclCreation(*READ_T)] * 2), 3, CreateAclsResponse)
-    assert [row.error_code for row in created.results] == [ErrorCode.SECURITY_DISABLED] * 2
+    assert created.results == [AclCreationResult(ErrorCode.SECURITY_DISABLED, text)] * 2
     deleted = client.call(DeleteAclsRequest([DeleteAclsFilter(*EVERYTHING)]), 3, DeleteAclsResponse)
-    assert [row.error_code for row in deleted.filter_results] == [ErrorCode.SECURITY_DISABLED]
-    assert client.call(DescribeAclsRequest(*EVERYTHING), 3, DescribeAclsResponse).error_code == 54
+    assert deleted.filter_results == [DeleteAclsFilterResult(ErrorCode.SECURITY_DISABLED, text)]
+    described = client.call(DescribeAclsRequest(*EVERYTHING), 3, DescribeAclsResponse)
+    assert described.error_code == ErrorCode.SECURITY_DISABLED
+    assert described.error_message == "No Authorizer is configured on the broker"
 
 
 def test_what_cannot_be_stored_is_not_in_force() -> None:
@@ -106,7 +147,11 @@ def test_what_cannot_be_stored_is_not_in_force() -> None:
     assert create(world, WRITE_T) == [ErrorCode.KAFKA_STORAGE_ERROR]
     answer = world.admin.call(DeleteAclsRequest([DeleteAclsFilter(*EVERYTHING)]), 3, DeleteAclsResponse)
     assert answer.filter_results[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    text = answer.filter_results[0].error_message
+    assert text is not None
+    assert "No space left on device" in text
     assert alter(world, upserts=[upsert("u")]) == {"u": ErrorCode.KAFKA_STORAGE_ERROR}
+    assert reasons(world, upsert("u")) == {"u": text}
     world.db.before_commit = None
     assert described(world) == {READ_T}
     assert not world.services.metadata.credentials
@@ -124,6 +169,12 @@ def alter(
     request = AlterUserScramCredentialsRequest(deletions or [], upserts or [])
     answer = world.admin.call(request, 0, AlterUserScramCredentialsResponse)
     return {row.user: row.error_code for row in answer.results}
+
+
+def reasons(world: AccessWorld, *upserts: ScramCredentialUpsertion) -> dict[str, str | None]:
+    request = AlterUserScramCredentialsRequest([], list(upserts))
+    answer = world.admin.call(request, 0, AlterUserScramCredentialsResponse)
+    return {row.user: row.error_message for row in answer.results}
 
 
 def users(world: AccessWorld, *names: str) -> dict[str, tuple[int, list[tuple[int, int]]]]:
@@ -156,19 +207,39 @@ def test_credentials_are_set_described_and_removed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "error"),
+    ("change", "error", "text"),
     [
-        (upsert(""), ErrorCode.UNACCEPTABLE_CREDENTIAL),
-        (upsert("u", 0), ErrorCode.UNSUPPORTED_SASL_MECHANISM),
-        (upsert("u", 3), ErrorCode.UNSUPPORTED_SASL_MECHANISM),
-        (upsert("u", iterations=4095), ErrorCode.UNACCEPTABLE_CREDENTIAL),
-        (upsert("u", iterations=16385), ErrorCode.UNACCEPTABLE_CREDENTIAL),
-        (ScramCredentialUpsertion("u", 1, 4096, SALT, b""), ErrorCode.UNACCEPTABLE_CREDENTIAL),
+        (upsert(""), ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty"),
+        (upsert("u", 0), ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism"),
+        (upsert("u", 3), ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism"),
+        (upsert("u", iterations=4095), ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations"),
+        (upsert("u", iterations=16385), ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations"),
+        (
+            ScramCredentialUpsertion("u", 1, 4096, SALT, b""),
+            ErrorCode.UNACCEPTABLE_CREDENTIAL,
+            "The salted password is empty",
+        ),
     ],
 )
-def test_a_credential_that_is_not_taken(change: ScramCredentialUpsertion, error: ErrorCode) -> None:
+def test_a_credential_that_is_not_taken(change: ScramCredentialUpsertion, error: ErrorCode, text: str) -> None:
+    """The texts are those of Apache Kafka's ScramControlManager, but for the last."""
     world = AccessWorld()
     assert alter(world, [change, upsert("other")]) == {change.name: error, "other": 0}
+    assert reasons(world, change, upsert("other")) == {change.name: text, "other": None}
+
+
+def test_what_cannot_be_described_is_explained() -> None:
+    """The texts are those of Apache Kafka's ScramImage."""
+    world = AccessWorld()
+    alter(world, [upsert("a")])
+    asked = [UserName("a"), UserName("b"), UserName("c"), UserName("c")]
+    answer = world.admin.call(DescribeUserScramCredentialsRequest(asked), 0, DescribeUserScramCredentialsResponse)
+    assert (answer.error_code, answer.error_message) == (ErrorCode.NONE, None)
+    assert {row.user: row.error_message for row in answer.results} == {
+        "a": None,
+        "b": "Attempt to describe a user credential that does not exist: b",
+        "c": "Cannot describe SCRAM credentials for the same user twice in a single request: c",
+    }
 
 
 @pytest.mark.parametrize("salt", [b"", b"short"])
