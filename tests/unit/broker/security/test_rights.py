@@ -5,6 +5,7 @@ KIP-932, access control; for what is older, Apache Kafka 4.3.1.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import pytest
@@ -17,7 +18,7 @@ from shareq.broker.security.acls import Acl, Operation, PatternType, Permission,
 from shareq.broker.security.authorizer import Authorizer
 from shareq.broker.security.rights import RIGHTS, Right
 from shareq.protocol.api_keys import ApiKey
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
@@ -54,6 +55,32 @@ APART: Final[dict[ApiKey, set[Right]]] = {  # what one of the tests below is abo
 }
 
 
+TOPICS_OF_OTHERS: Final = "The group has described topic(s) that the client is not authorized to describe."
+REASONS: Final[dict[tuple[ApiKey, ErrorCode], str | None]] = {  # where a refusal is not explained by its error's text
+    (ApiKey.DELETE_TOPICS, ErrorCode.TOPIC_AUTHORIZATION_FAILED): None,
+    (ApiKey.CREATE_PARTITIONS, ErrorCode.TOPIC_AUTHORIZATION_FAILED): None,
+    (ApiKey.DESCRIBE_PRODUCERS, ErrorCode.TOPIC_AUTHORIZATION_FAILED): None,
+    (ApiKey.DESCRIBE_GROUPS, ErrorCode.GROUP_AUTHORIZATION_FAILED): None,
+    (ApiKey.CONSUMER_GROUP_HEARTBEAT, ErrorCode.GROUP_AUTHORIZATION_FAILED): None,
+    (ApiKey.CONSUMER_GROUP_HEARTBEAT, ErrorCode.TOPIC_AUTHORIZATION_FAILED): None,
+    (ApiKey.CONSUMER_GROUP_DESCRIBE, ErrorCode.GROUP_AUTHORIZATION_FAILED): None,
+    (ApiKey.CONSUMER_GROUP_DESCRIBE, ErrorCode.TOPIC_AUTHORIZATION_FAILED): TOPICS_OF_OTHERS,
+    (ApiKey.SHARE_GROUP_HEARTBEAT, ErrorCode.GROUP_AUTHORIZATION_FAILED): None,
+    (ApiKey.SHARE_GROUP_HEARTBEAT, ErrorCode.TOPIC_AUTHORIZATION_FAILED): None,
+    (ApiKey.SHARE_GROUP_DESCRIBE, ErrorCode.GROUP_AUTHORIZATION_FAILED): None,
+    (ApiKey.SHARE_GROUP_DESCRIBE, ErrorCode.TOPIC_AUTHORIZATION_FAILED): TOPICS_OF_OTHERS,
+    (ApiKey.SHARE_FETCH, ErrorCode.GROUP_AUTHORIZATION_FAILED): None,
+    (ApiKey.SHARE_FETCH, ErrorCode.TOPIC_AUTHORIZATION_FAILED): None,
+    (ApiKey.SHARE_ACKNOWLEDGE, ErrorCode.GROUP_AUTHORIZATION_FAILED): None,
+    (ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, ErrorCode.GROUP_AUTHORIZATION_FAILED): None,
+    **{
+        (key, right.error): None
+        for key in (ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS)
+        for right in (r.ALTER_TOPIC_CONFIGS, r.ALTER_GROUP_CONFIGS, r.ALTER_CLUSTER_CONFIGS)
+    },
+}
+
+
 class Listening(Authorizer):
     """Hears what is asked of it."""
 
@@ -69,6 +96,18 @@ class Listening(Authorizer):
 
 def refusals(response: Message) -> set[int]:
     return {code for code in error_reader(type(response))(response) if code in REFUSALS}
+
+
+def reasons(part: object) -> Iterator[tuple[ErrorCode, str | None]]:
+    """Each refusal in a response with the text beside it, wherever there is a field for one."""
+    if isinstance(part, list):
+        for each in part:
+            yield from reasons(each)
+    elif hasattr(part, "__slots__"):
+        if hasattr(part, "error_message") and getattr(part, "error_code", 0) in REFUSALS:
+            yield ErrorCode(part.error_code), part.error_message  # type: ignore[attr-defined]
+        for name in part.__slots__:
+            yield from reasons(getattr(part, name))
 
 
 def test_every_rpc_that_is_served_has_its_row() -> None:
@@ -94,6 +133,8 @@ def test_with_all_rights_nothing_is_refused_and_without_one_it_is(case: Case) ->
             assert case.hides(response), response
         else:
             assert refusals(response) == {case.refused_without(missing)}, response
+        for error, text in reasons(response):
+            assert text == REASONS.get((case.key, error), text_of(error)), response
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.key in HANDLERS], ids=str)
