@@ -116,7 +116,7 @@ AREAS: Final[Mapping[str, Area]] = {
     "handlers-cluster": Area(("broker/handlers/cluster/*.py",), (RIGHTS, f"{UNIT}/handlers/cluster")),
     "log-admission": Area(
         ("broker/log/admission.py", "broker/log/append.py", "broker/log/markers.py"),
-        _tests(f"{UNIT}/log", "admission admission_of_records partition_log"),
+        _tests(f"{UNIT}/log", "append markers admission admission_of_records partition_log"),
     ),
     "log-recovery": Area(("broker/log/recovery/*.py", "broker/log/opening/*.py"), (f"{UNIT}/log/recovery",)),
     "log-promises": Area(("broker/log/promises/*.py",), (f"{UNIT}/log/promises",)),
@@ -128,7 +128,7 @@ AREAS: Final[Mapping[str, Area]] = {
     "client": Area(
         ("client/*.py",),
         _tests(
-            "tests/unit/client", "admin client_config cluster connection network offsets protocol range_fetcher sasl"
+            "tests/unit/client", "admin client_config cluster connection network protocol range_fetcher sasl offsets"
         ),
     ),
     "client-share": Area(("client/share/*.py",), ("tests/unit/client/share",)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shareq.broker.log.admission import Admission
+from shareq.broker.log.admission import Admission, own_header
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import (
@@ -117,3 +117,11 @@ def test_a_bomb_is_not_recompressed() -> None:
     admission = Admission(LogSettings(compression_type=Compression.GZIP))
     bomb = build_batch([RecordData(b"k", bytes(70_000_000))], timestamp_ms=1, compression=Compression.ZSTD)
     assert admission.rewritten(bomb, read_header(bomb), NOW) is ErrorCode.INVALID_RECORD
+
+
+def test_the_brokers_own_batch_is_one_and_whole() -> None:
+    batch = batch_of(b"v")
+    assert own_header(batch) == validate_batch(batch)
+    for wrong in (bytes(batch) * 2, bytes(batch)[:-1]):
+        with pytest.raises(ValueError, match=f"not one record batch: {len(wrong)} bytes, its length says {len(batch)}"):
+            own_header(wrong)

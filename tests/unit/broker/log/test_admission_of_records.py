@@ -8,10 +8,18 @@ from collections.abc import Iterator
 import pytest
 
 from shareq.broker.log import admission
-from shareq.broker.log.admission import LEAST_OPENED_BYTES, MOST_RECORD_ERRORS, MOST_RECORDS, Admission
+from shareq.broker.log.admission import LEAST_OPENED_BYTES, MOST_RECORD_ERRORS, MOST_RECORDS, Admission, RecordError
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.records.batch import Compression, RecordData, build_batch, validate_batch
+from shareq.protocol.records.batch import (
+    CONTROL,
+    DELETE_HORIZON,
+    LOG_APPEND_TIME,
+    Compression,
+    RecordData,
+    build_batch,
+    validate_batch,
+)
 from tests.support.kafka.odd_batches import Answer, odd_batches
 from tests.support.kafka.raw_batches import raw_batch, raw_record
 from tests.support.kafka.walk_forms import FORMS, RecordWalk
@@ -70,6 +78,36 @@ def test_a_reason_reports_the_timestamp() -> None:
     assert str(NOW + 5) in error.reason
 
 
+def test_a_reason_tells_what_was_allowed() -> None:
+    batch = raw_batch(raw_record(time_delta=5), timestamp_ms=NOW)
+    (error,) = rules(message_timestamp_after_max_ms=1, message_timestamp_before_max_ms=2).record_errors(batch, NOW)
+    assert error.reason == f"Timestamp {NOW + 5} is out of range: it should be from {NOW - 2} to {NOW + 1}."
+    (error,) = rules(compact=True).record_errors(raw_batch(raw_record(), timestamp_ms=NOW), NOW)
+    assert error.reason == "A compacted topic takes no record without a key."
+    stamped = raw_batch(raw_record(), raw_record(1), attributes=LOG_APPEND_TIME)
+    reason = "A producer cannot set the timestamp type LogAppendTime."
+    assert rules().record_errors(stamped, NOW) == [RecordError(0, reason), RecordError(1, reason)]
+
+
+@pytest.mark.parametrize("fields", [{"base_offset": 1}, {"attributes": CONTROL}, {"attributes": DELETE_HORIZON}])
+def test_no_record_is_named_when_the_batch_is_refused_as_a_whole(fields: dict[str, int]) -> None:
+    compacted = rules(compact=True)
+    batch = raw_batch(raw_record(), timestamp_ms=NOW, **fields)  # type: ignore[arg-type]
+    assert compacted.check(batch, NOW) is ErrorCode.INVALID_RECORD
+    assert compacted.record_errors(batch, NOW) == []
+    assert len(compacted.record_errors(raw_batch(raw_record(), timestamp_ms=NOW), NOW)) == 1
+
+
+@pytest.mark.parametrize("second", [raw_record(7), raw_record(1, longer=50)])
+def test_a_batch_that_is_broken_is_that_before_its_times_are_wrong(second: bytes) -> None:
+    """What is out of order or ends early is no matter of the producer's clock."""
+    late = raw_batch(raw_record(time_delta=9_000_000), second, timestamp_ms=NOW)
+    assert rules().check(late, NOW) is ErrorCode.INVALID_RECORD
+    assert rules().record_errors(late, NOW) == []
+    sound = raw_batch(raw_record(time_delta=9_000_000), raw_record(1), timestamp_ms=NOW)
+    assert rules().check(sound, NOW) is ErrorCode.INVALID_TIMESTAMP
+
+
 @pytest.mark.parametrize("codec", REAL_CODECS)
 def test_a_bomb_is_too_large_and_takes_bounded_memory(codec: Compression) -> None:
     """Java's producer divides what is MESSAGE_TOO_LARGE and sends it again."""
@@ -106,3 +144,16 @@ def test_a_batch_that_grows_when_it_is_stored_otherwise() -> None:
     found = plain.check(packed, NOW)
     assert not isinstance(found, ErrorCode)
     assert plain.rewritten(*found, NOW) is ErrorCode.MESSAGE_TOO_LARGE
+    stored = rules(compression_type=Compression.NONE).rewritten(*found, NOW)
+    assert not isinstance(stored, ErrorCode)
+    for less, outcome in ((0, stored), (1, ErrorCode.MESSAGE_TOO_LARGE)):
+        exact = rules(compression_type=Compression.NONE, max_message_bytes=len(stored) - less)
+        assert exact.rewritten(*found, NOW) == outcome, "it may have max.message.bytes, and no byte more"
+
+
+def test_what_is_stored_otherwise_is_opened_as_far_as_it_was_when_it_was_checked() -> None:
+    batch = raw_batch(raw_record(value=bytes(2 * LEAST_OPENED_BYTES)), codec=Compression.ZSTD)
+    gzip = rules(compression_type=Compression.GZIP)
+    header = validate_batch(batch)
+    assert not isinstance(header, ErrorCode)
+    assert gzip.rewritten(batch, header, NOW) is ErrorCode.INVALID_RECORD
