@@ -25,6 +25,7 @@ from tests.support.kafka.raw_batches import raw_batch, raw_record
 from tests.support.kafka.walk_forms import FORMS, RecordWalk
 
 NOW = 1_700_000_000_000
+MOST = 2**63 - 1
 REAL_CODECS = list(Compression)[1:]
 SETTINGS: dict[str, dict[str, object]] = {  # what the cases' properties make of a log's settings
     "message.timestamp.before.max.ms": {"message_timestamp_before_max_ms": 3_600_000},
@@ -76,6 +77,23 @@ def test_a_reason_reports_the_timestamp() -> None:
     (error,) = rules(message_timestamp_after_max_ms=1).record_errors(batch, NOW)
     assert error.record == 0
     assert str(NOW + 5) in error.reason
+
+
+@pytest.mark.parametrize(
+    ("base", "delta", "sound"),
+    [
+        (MOST - 10, 10, True),
+        (MOST - 10, 11, False),  # beyond what a time can be, whatever is allowed
+        (MOST - 1, -MOST, True),  # no time
+        (MOST - 1, -MOST + 1, False),  # time 0
+        (MOST, -MOST, True),  # time 0 as well, which stands for no time there
+        (MOST, -MOST + 1, False),
+    ],
+)
+def test_times_at_the_end_of_64_bits(base: int, delta: int, sound: bool) -> None:
+    batch = raw_batch(raw_record(time_delta=delta), timestamp_ms=base)
+    found = rules(message_timestamp_after_max_ms=MOST, message_timestamp_before_max_ms=10).check(batch, NOW)
+    assert not isinstance(found, ErrorCode) if sound else found is ErrorCode.INVALID_TIMESTAMP
 
 
 def test_a_reason_tells_what_was_allowed() -> None:
