@@ -68,6 +68,56 @@ def test_java_client_names_for_everything() -> None:
     assert (given.fetch_max_bytes, given.max_partition_fetch_bytes, given.send_buffer_bytes) == (9, 10, 11)
 
 
+MOST = 2**31 - 1
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "default", "least"),
+    [
+        ("request.timeout.ms", "request_timeout_ms", 30_000, 1),
+        ("default.api.timeout.ms", "default_api_timeout_ms", 60_000, 1),
+        ("socket.connection.setup.timeout.ms", "connection_setup_timeout_ms", 10_000, 1),
+        ("retry.backoff.ms", "retry_backoff_ms", 100, 0),
+        ("retry.backoff.max.ms", "retry_backoff_max_ms", 1_000, 0),
+        ("reconnect.backoff.ms", "reconnect_backoff_ms", 50, 0),
+        ("reconnect.backoff.max.ms", "reconnect_backoff_max_ms", 1_000, 0),
+        ("metadata.max.age.ms", "metadata_max_age_ms", 300_000, 0),
+        ("fetch.max.bytes", "fetch_max_bytes", 52_428_800, 1),
+        ("max.partition.fetch.bytes", "max_partition_fetch_bytes", 52_428_800, 1),
+        ("receive.message.max.bytes", "receive_message_max_bytes", 268_435_456, 1000),
+        ("receive.buffer.bytes", "receive_buffer_bytes", -1, -1),
+        ("send.buffer.bytes", "send_buffer_bytes", -1, -1),
+    ],
+)
+def test_numbers_have_the_defaults_and_bounds_of_the_clients_they_come_from(
+    name: str, field: str, default: int, least: int
+) -> None:
+    """ProducerConfig and CommonClientConfigs of Apache Kafka 4.3.1, and librdkafka's CONFIGURATION.md."""
+    room = {"fetch.max.bytes": "1"} if name == "receive.message.max.bytes" else {}
+    most = MOST - 512 if name == "fetch.max.bytes" else MOST
+    if name == "fetch.max.bytes":
+        room = {"receive.message.max.bytes": str(MOST)}
+    assert getattr(config(), field) == default
+    for value in (least, most):
+        given = ClientConfig.from_properties(SERVERS | room | {name: str(value)})
+        assert getattr(given, field) == value
+    for value in (least - 1, MOST + 1):
+        assert refused({name: str(value), **room}).endswith(f"must be a whole number from {least} to {MOST}")
+
+
+def test_an_answer_has_512_bytes_around_what_it_fetches() -> None:
+    given = config(receive_message_max_bytes="2012", fetch_max_bytes="1500")
+    assert (given.receive_message_max_bytes, given.fetch_max_bytes) == (2012, 1500)
+    message = refused({"receive.message.max.bytes": "2011", "fetch.max.bytes": "1500"})
+    assert message == "receive.message.max.bytes: must be at least 512 more than fetch.max.bytes"
+
+
+@pytest.mark.parametrize("text", ["a:1", "a:65535"])
+def test_ports_at_their_bounds(text: str) -> None:
+    (address,) = ClientConfig.from_properties({"bootstrap.servers": text}).bootstrap_servers
+    assert str(address) == text
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import socket
 from collections.abc import Callable, Iterator
@@ -9,7 +10,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from devtools.kafka.apache_kafka import free_port
+from shareq.client.config import ClientConfig
 from shareq.client.errors import BrokerError, ClientError, Disconnected, Unreachable, UnsupportedApi
+from shareq.client.network import Tries
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import FetchRequest, FetchResponse
@@ -20,7 +23,7 @@ from shareq.protocol.generated.metadata import (
 )
 from shareq.protocol.primitives import ZERO_UUID, Message
 from tests.support.fakes.scripted_peer import HangUp, ScriptedBroker
-from tests.support.fakes.scripted_world import ID, World, fetched, topic
+from tests.support.fakes.scripted_world import ID, Clock, World, fetched, topic
 
 
 @pytest.fixture
@@ -351,3 +354,143 @@ def test_a_group_that_may_not_be_used(world: World) -> None:
     broker.scripts[ApiKey.FIND_COORDINATOR] = coordinator_says(refusal)
     with pytest.raises(BrokerError, match=r"^coordinator of group g: GROUP_AUTHORIZATION_FAILED: not yours$"):
         world.network(broker).coordinator("g")
+
+
+def test_any_broker_is_the_one_that_has_least_to_answer(world: World) -> None:
+    busy, idle = world.broker(1), world.broker(2)
+    busy.scripts[ApiKey.FETCH] = lambda _: None
+    network = world.network(busy)
+    network.connect(1)
+    network.connect(2)
+    network.submit(1, FetchRequest())
+    assert network.request(None, FetchRequest()) == FetchResponse(session_id=7)
+    assert fetches(idle) == 1
+
+
+@pytest.mark.parametrize("error", [ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION])
+def test_a_topic_that_may_come_is_left_out_until_it_does(world: World, error: ErrorCode) -> None:
+    world.topics = [MetadataResponseTopic(error, "t", ZERO_UUID), topic(1, name="u", topic_id=b"u" * 16)]
+    network = world.network(world.broker(1))
+    assert network.topic_ids(["t", "u"]) == {"u": b"u" * 16}
+    world.topics = [topic(1)]
+    assert network.topic_ids(["t", "u"]) == {"t": ID, "u": b"u" * 16}
+
+
+def test_partitions_of_a_topic_that_has_an_error(world: World) -> None:
+    """With partitions beside its error they count; without, the error is raised, with the name if it is known."""
+    world.topics = [topic(1, 1)]
+    world.topics[0].error_code = ErrorCode.LEADER_NOT_AVAILABLE
+    network = world.network(world.broker(1))
+    assert network.partitions(ID) == 2
+    world.topics = [MetadataResponseTopic(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "t", ID)]
+    network.refresh([ID])
+    with pytest.raises(BrokerError, match=r"^topic t: TOPIC_AUTHORIZATION_FAILED"):
+        network.partitions(ID)
+    with pytest.raises(BrokerError, match=rf"^topic {(b'x' * 16).hex()}: UNKNOWN_TOPIC_ID"):
+        network.partitions(b"x" * 16)
+
+
+def test_refreshing_nothing_asks_for_the_brokers(world: World) -> None:
+    broker = world.broker(1)
+    network = world.network(broker)
+    network.connect(1)
+    other = world.broker(2)
+    asked = len(broker.requests)
+    network.refresh([])
+    assert len(broker.requests) == asked + 1
+    network.connect(2)
+    assert other.connections == 1
+    assert len(broker.requests) == asked + 1, "it is known already"
+
+
+def test_a_coordinator_that_metadata_does_not_name_is_reached_where_it_said(world: World) -> None:
+    broker, hidden = world.broker(1), world.broker()
+    broker.scripts[ApiKey.FIND_COORDINATOR] = coordinator_says(Coordinator("g", 8, hidden.host, hidden.port))
+    network = world.network(broker)
+    assert network.coordinator("g") == 8
+    assert network.request(8, FetchRequest()) == FetchResponse(session_id=7)
+    assert fetches(hidden) == 1
+
+
+# -- time
+
+
+def config_of(**properties: str) -> ClientConfig:
+    return ClientConfig.from_properties(
+        {"bootstrap.servers": "a:1"} | {k.replace("_", "."): properties[k] for k in properties}
+    )
+
+
+def pauses(tries: Tries, count: int, clock: Clock) -> list[float]:
+    """In milliseconds, each without its fifth of chance."""
+    start = len(clock.slept)
+    for _ in range(count):
+        tries.wait(Unreachable("no"))
+    return [round(each * 1000, 3) for each in clock.slept[start:]]
+
+
+@pytest.fixture
+def certain(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, float]]:
+    """Chance is 1; the bounds that were asked for."""
+    asked: list[tuple[float, float]] = []
+
+    def uniform(low: float, high: float) -> float:
+        asked.append((low, high))
+        return 1.0
+
+    monkeypatch.setattr(random, "uniform", uniform)
+    return asked
+
+
+def test_pauses_double_from_the_first_to_the_most(certain: list[tuple[float, float]]) -> None:
+    clock = Clock()
+    tries = Tries(config_of(), 60_000, clock, clock.sleep)
+    assert pauses(tries, 6, clock) == [100, 200, 400, 800, 1000, 1000]
+    assert certain == [(0.8, 1.2)] * 6
+    tries = Tries(config_of(retry_backoff_ms="3000"), 60_000, clock, clock.sleep)
+    assert pauses(tries, 2, clock) == [3000, 3000], "a first pause above the most is the most"
+
+
+@pytest.mark.usefixtures("certain")
+def test_a_try_needs_more_time_than_the_pause_before_it() -> None:
+    clock = Clock()
+    tries = Tries(config_of(), 101, clock, clock.sleep)
+    assert (tries.deadline, tries.left_ms) == (1000.101, 101)
+    tries.wait(Unreachable("first"))
+    assert (clock.slept, tries.left_ms) == ([pytest.approx(0.1)], 1)
+    with pytest.raises(Unreachable, match=r"^second; given up after 101 ms$"):
+        tries.wait(Unreachable("second"))
+    assert clock.slept[1:] == [pytest.approx(0.001)]
+    with pytest.raises(Unreachable, match=r"^second; given up after 101 ms$"):
+        tries.wait(Unreachable("cut short by the deadline"))
+    assert (len(clock.slept), tries.left_ms) == (2, 1)
+
+
+def test_without_a_sleep_there_is_one_try() -> None:
+    error = Unreachable("no")
+    with pytest.raises(Unreachable) as caught:
+        Tries(config_of(), 1000, Clock(), None).wait(error)
+    assert caught.value is error
+
+
+@pytest.mark.usefixtures("certain")
+def test_a_broker_that_fails_again_is_left_alone_for_longer_until_it_was_reached(world: World) -> None:
+    network = world.network(f"127.0.0.1:{free_port()}", reconnect_backoff_ms="100", reconnect_backoff_max_ms="300")
+    (address,) = network.config.bootstrap_servers
+    now = world.clock.now
+    for pause in (0.1, 0.2, 0.3, 0.3):
+        with pytest.raises(Unreachable):
+            network.connect(1)
+        assert network._down[address].until == pytest.approx(world.clock.now + pause)
+        world.clock.now = network._down[address].until
+    assert world.clock.now == pytest.approx(now + 0.9)
+
+
+def test_what_is_submitted_has_the_request_timeout_and_what_is_tried_again_has_it_each_time(world: World) -> None:
+    broker = world.broker(1)
+    network = world.network(broker, request_timeout_ms="2000")
+    assert network.submit(1, FetchRequest()).deadline == world.clock.now + 2
+    assert network.submit(1, FetchRequest(), timeout_ms=500).deadline == world.clock.now + 0.5
+    assert network.tries().deadline == world.clock.now + 60
+    assert network._answer_by(world.clock.now + 60) == world.clock.now + 2
+    assert network._answer_by(world.clock.now + 1) == world.clock.now + 1
