@@ -457,7 +457,8 @@ def test_a_try_needs_more_time_than_the_pause_before_it() -> None:
     tries = Tries(config_of(), 101, clock, clock.sleep)
     assert (tries.deadline, tries.left_ms) == (1000.101, 101)
     tries.wait(Unreachable("first"))
-    assert (clock.slept, tries.left_ms) == ([pytest.approx(0.1)], 1)
+    assert clock.slept == [pytest.approx(0.1)]
+    assert tries.left_ms == 1
     with pytest.raises(Unreachable, match=r"^second; given up after 101 ms$"):
         tries.wait(Unreachable("second"))
     assert clock.slept[1:] == [pytest.approx(0.001)]

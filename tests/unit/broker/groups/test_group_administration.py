@@ -11,7 +11,7 @@ import pytest
 from devtools.clients.requests import batch, produce_request
 from devtools.in_memory.mem_fs import SimulatedCrash
 from devtools.in_memory.mock_transport import BrokerWorld
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsRequestPartition,
@@ -267,11 +267,14 @@ def test_the_group_needs_a_name() -> None:
 def test_share_groups_switched_off() -> None:
     admin = Admin(group_share_enable="false")
     off = ErrorCode.UNSUPPORTED_VERSION
-    assert admin.alter({"t": {0: 1}}).error_code == off
-    assert admin.delete_offsets("t").error_code == off
+    altered, deleted = admin.alter({"t": {0: 1}}), admin.delete_offsets("t")
+    assert (altered.error_code, altered.error_message) == (off, text_of(off))
+    assert (deleted.error_code, deleted.error_message) == (off, text_of(off))
     request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup("g", None)])
     answer = admin.client.call(request, 1, DescribeShareGroupOffsetsResponse)
-    assert [(group.group_id, group.error_code) for group in answer.groups] == [("g", off)]
+    assert [(group.group_id, group.error_code, group.error_message) for group in answer.groups] == [
+        ("g", off, text_of(off))
+    ]
     assert admin.listed() == []
 
 
@@ -337,6 +340,18 @@ def test_what_is_not_known_is_no_error() -> None:
     assert admin.describe("g", {}) == {}
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_described_topics_have_their_ids(named: bool) -> None:
+    """KIP-932: DescribeShareGroupOffsets has them beside the names; zero for a topic that does not exist."""
+    admin = Admin()
+    admin.altered({"t": {0: 3}})
+    topics = [DescribeShareGroupOffsetsRequestTopic(name, [0]) for name in ("t", "u")] if named else None
+    request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup("g", topics)])
+    (answer,) = admin.client.call(request, 1, DescribeShareGroupOffsetsResponse).groups
+    ids = {topic.topic_name: topic.topic_id for topic in answer.topics}
+    assert ids == {"t": admin.topic_id, **({"u": ZERO_UUID} if named else {})}
+
+
 def test_a_partition_named_twice_is_answered_once() -> None:
     admin = Admin()
     admin.altered({"t": {0: 3}})
@@ -396,7 +411,8 @@ def test_a_member_that_joins_after_the_deletion_begins_again() -> None:
 
 def test_offsets_of_an_unknown_group() -> None:
     admin = Admin()
-    assert admin.delete_offsets("t").error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    answer = admin.delete_offsets("t")
+    assert (answer.error_code, answer.error_message) == (ErrorCode.GROUP_ID_NOT_FOUND, "Group g not found.")
     admin.altered({"t": {0: 3}}, "other")
     assert admin.delete_offsets("t").error_code == ErrorCode.GROUP_ID_NOT_FOUND
 

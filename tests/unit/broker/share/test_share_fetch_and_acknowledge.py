@@ -410,6 +410,23 @@ def test_renewing_prolongs_and_stores_nothing(piggybacked: bool) -> None:
     assert member.acknowledge(queue.place, (0, 9, ACCEPT)) is NONE
 
 
+@pytest.mark.parametrize("field", ["max_wait_ms", "min_bytes", "max_bytes", "max_records"])
+def test_a_renewal_that_asks_for_records_is_refused_before_its_session_is_touched(field: str) -> None:
+    """KIP-1222: all four are zero in a ShareFetch that renews."""
+    queue = Queue()
+    member = queue.holding()
+    limits = {"max_wait_ms": 0, "min_bytes": 0, "max_bytes": 0, "max_records": 0, field: 1}
+    batches = [share_fetch.AcknowledgementBatch(0, 9, [RENEW])]
+    topics = [share_fetch.FetchTopic(queue.place[0], [share_fetch.FetchPartition(0, batches)])]
+
+    def renew(limits: dict[str, int]) -> ShareFetchResponse:
+        request = ShareFetchRequest("g", "m", member.session_epoch, is_renew_ack=True, topics=topics, **limits)  # type: ignore[arg-type]
+        return member.connection.call(request, 2, ShareFetchResponse)
+
+    assert renew(limits).error_code == ErrorCode.INVALID_REQUEST
+    assert only(renew({**limits, field: 0})).acknowledge_error_code == NONE, "with the same epoch"
+
+
 # -- the session and the connection
 
 

@@ -124,6 +124,31 @@ def test_one_session_too_many_is_refused_after_the_clients_own_wait() -> None:
     assert third.fetch_answer().error_code == ErrorCode.SHARE_SESSION_LIMIT_REACHED
 
 
+@pytest.mark.parametrize("wait_ms", [0, -1])
+def test_one_session_too_many_that_would_not_wait_is_refused_at_once(wait_ms: int) -> None:
+    work = Work(group_share_max_size="2", group_share_max_share_sessions="2")
+    work.one.fetch(work.first)
+    work.two.fetch(work.first)
+    timer = work.world.clock.next_timer_ms()
+    third = ShareClient(work.world, "three")
+    third.send_fetch(work.first, max_wait_ms=wait_ms)
+    assert third.fetch_answer().error_code == ErrorCode.SHARE_SESSION_LIMIT_REACHED
+    assert work.world.clock.next_timer_ms() == timer
+
+
+def test_a_client_that_is_gone_is_refused_no_more() -> None:
+    work = Work(group_share_max_size="2", group_share_max_share_sessions="2")
+    work.one.fetch(work.first)
+    work.two.fetch(work.first)
+    timer = work.world.clock.next_timer_ms()
+    third = ShareClient(work.world, "three")
+    third.send_fetch(work.first, max_wait_ms=1)
+    assert work.world.clock.next_timer_ms() != timer
+    third.connection.close()
+    work.world.clock.run_until_idle()
+    assert work.world.clock.next_timer_ms() == timer
+
+
 # -- the end of a session
 
 
