@@ -40,6 +40,7 @@ from shareq.protocol.generated.share_acknowledge import (
     ShareAcknowledgeResponse,
 )
 from shareq.protocol.generated.share_fetch import FetchPartition, FetchTopic, ShareFetchRequest, ShareFetchResponse
+from shareq.protocol.generated.share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.primitives import ZERO_UUID
 
@@ -276,6 +277,29 @@ def test_share_groups_switched_off() -> None:
         ("g", off, text_of(off))
     ]
     assert admin.listed() == []
+
+
+def test_describing_share_groups_switched_off() -> None:
+    admin = Admin(group_share_enable="false")
+    answer = admin.client.call(ShareGroupDescribeRequest(["g", "h"]), 1, ShareGroupDescribeResponse)
+    off = ErrorCode.UNSUPPORTED_VERSION
+    assert [(each.group_id, each.error_code, each.error_message) for each in answer.groups] == [
+        ("g", off, None),
+        ("h", off, None),
+    ]
+
+
+@pytest.mark.parametrize(("asked", "bits"), [(True, 0b110101001000), (False, -(2**31))])
+def test_what_may_be_done_to_a_share_group_is_told_when_asked_for(asked: bool, bits: int) -> None:
+    """READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS, of a group that was found."""
+    admin = Admin()
+    admin.heartbeat(0, "t")
+    request = ShareGroupDescribeRequest(["g", "h"], include_authorized_operations=asked)
+    answer = admin.client.call(request, 1, ShareGroupDescribeResponse)
+    assert [(each.error_code, each.authorized_operations) for each in answer.groups] == [
+        (NONE, bits),
+        (ErrorCode.GROUP_ID_NOT_FOUND, -(2**31)),
+    ]
 
 
 # -- the share partition in memory
