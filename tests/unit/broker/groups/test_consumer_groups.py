@@ -153,8 +153,25 @@ def test_members_live_on_over_a_restart() -> None:
 def test_switched_off() -> None:
     world = BrokerWorld()
     world.services.metadata.set_features({"group.version": 0})
-    assert heartbeat(world, topics=["t"]).error_code == ErrorCode.UNSUPPORTED_VERSION
-    assert describe(world).error_code == ErrorCode.UNSUPPORTED_VERSION
+    refused = heartbeat(world, topics=["t"])
+    assert refused.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert refused.error_message == "Consumer groups are switched off (feature group.version is 0)."
+    described = describe(world)
+    assert (described.group_id, described.error_code) == (GROUP, ErrorCode.UNSUPPORTED_VERSION)
+
+
+@pytest.mark.parametrize(("asked", "bits"), [(True, 0b110101001000), (False, -(2**31))])
+def test_what_may_be_done_to_it_is_told_when_asked_for(asked: bool, bits: int) -> None:
+    """READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS, of a group that was found."""
+    world = BrokerWorld()
+    world.create_topic("t")
+    heartbeat(world, topics=["t"])
+    request = ConsumerGroupDescribeRequest([GROUP, "h"], include_authorized_operations=asked)
+    answer = world.connect().call(request, 1, ConsumerGroupDescribeResponse)
+    assert [(each.group_id, each.error_code, each.authorized_operations) for each in answer.groups] == [
+        (GROUP, ErrorCode.NONE, bits),
+        ("h", ErrorCode.GROUP_ID_NOT_FOUND, -(2**31)),
+    ]
 
 
 def test_a_transaction_commits_what_its_member_had_in_that_epoch() -> None:
