@@ -78,7 +78,7 @@ AREAS: Final[Mapping[str, Area]] = {
             *_tests(
                 f"{UNIT}/share",
                 "share_state_rpcs share_fetch_and_acknowledge share_fetch_rows share_fetch_modes share_sessions"
-                " fetches_and_rights share_state_initialization several_brokers",
+                " share_fetch_waits fetches_and_rights share_state_initialization several_brokers",
             ),
             *_tests(f"{UNIT}/groups", "group_administration share_group_membership"),
         ),

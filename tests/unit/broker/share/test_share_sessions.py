@@ -185,6 +185,27 @@ def test_the_last_request_of_a_session_may_acknowledge(fetch: bool) -> None:
     assert work.two.acquire(work.first) == [(7, 9, 2)]
 
 
+def test_the_last_request_of_a_session_fetches_nothing() -> None:
+    """KIP-932: the final epoch acknowledges and ends the session; what it would fetch would count as delivered."""
+    work = Work()
+    assert work.one.acquire(work.first) == [(0, 9, 1)]
+    append(work.world, "t", 5)
+    answer = work.one.fetch(epoch=-1, acks={work.first: [(0, 9, ACCEPT)]})
+    assert (answer.error_code, acquired_of(answer)) == (NONE, [])
+    assert work.two.acquire(work.first) == [(10, 14, 1)]
+
+
+def test_a_fetch_that_waits_ends_with_its_connection() -> None:
+    work = Work()
+    assert work.one.acquire(work.first) == [(0, 9, 1)]
+    work.two.send_fetch(work.first, max_wait_ms=60_000, min_bytes=1)
+    manager = work.world.services.share.partitions
+    assert manager.parked == 1
+    work.two.connection.disconnect()
+    work.world.clock.run_until_idle()
+    assert manager.parked == 0
+
+
 def test_an_idle_group_is_forgotten_by_the_leader_and_its_offsets_are_known() -> None:
     """KIP-932: administrators ask the share coordinator, so nobody has to load the share partition for them."""
     work = Work()
