@@ -126,18 +126,27 @@ AREAS: Final[Mapping[str, Area]] = {
     ),
     "log-cleaner": Area(("broker/log/cleaner/*.py",), (f"{UNIT}/log/cleaner",)),
     "client": Area(
-        ("client/*.py",),
-        _tests(
-            "tests/unit/client", "admin client_config cluster connection network protocol range_fetcher sasl offsets"
+        tuple(f"client/{each}.py" for each in ("cluster", "config", "network", "offsets")),
+        _tests("tests/unit/client", "client_config cluster network offsets"),
+    ),
+    "client-wire": Area(
+        tuple(
+            f"client/{each}.py"
+            for each in ("admin", "connection", "errors", "fetch", "properties", "protocol", "sasl", "security_config")
         ),
+        _tests("tests/unit/client", "admin client_config connection protocol range_fetcher sasl"),
     ),
     "client-share": Area(("client/share/*.py",), ("tests/unit/client/share",)),
     "spark-query": Area(
-        ("spark/query/*.py", "spark/offsets.py", "spark/options.py", "spark/planning.py"),
+        ("spark/query/acquisition.py", "spark/query/available_now.py", "spark/offsets.py", "spark/options.py"),
         (
-            *_tests("tests/unit/spark/query", "acquisition available_now driver"),
-            *_tests("tests/unit/spark", "offsets options planning"),
+            *_tests("tests/unit/spark/query", "acquisition available_now"),
+            *_tests("tests/unit/spark", "offsets options"),
         ),
+    ),
+    "spark-driver": Area(
+        tuple(f"spark/query/{each}.py" for each in ("driver", "group_view", "progress")) + ("spark/planning.py",),
+        ("tests/unit/spark/query/test_driver.py", "tests/unit/spark/test_planning.py"),
     ),
 }
 
