@@ -145,7 +145,7 @@ AREAS: Final[Mapping[str, Area]] = {
         ),
     ),
     "spark-driver": Area(
-        tuple(f"spark/query/{each}.py" for each in ("driver", "group_view", "progress")) + ("spark/planning.py",),
+        ("spark/query/driver.py", "spark/query/group_view.py", "spark/query/progress.py", "spark/planning.py"),
         ("tests/unit/spark/query/test_driver.py", "tests/unit/spark/test_planning.py"),
     ),
 }
