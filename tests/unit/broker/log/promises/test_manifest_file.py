@@ -8,7 +8,16 @@ import pytest
 
 from devtools.in_memory.mem_fs import MemFs
 from devtools.in_memory.virtual_clock import VirtualClock
-from shareq.broker.log.promises.manifest import LogRow, gone_line, parse_manifest, row_line, snapshot, synced_line
+from shareq.broker.log.promises import manifest_file
+from shareq.broker.log.promises.manifest import (
+    LogRow,
+    boot_line,
+    gone_line,
+    parse_manifest,
+    row_line,
+    snapshot,
+    synced_line,
+)
 from shareq.broker.log.promises.manifest_file import ManifestFile
 
 PATH = "data/log-manifest"
@@ -138,3 +147,143 @@ def test_an_end_before_the_sync_leaves_no_timer() -> None:
     assert rig.clock.next_timer_ms() is not None
     rig.manifest.close(clean=True)
     assert rig.clock.next_timer_ms() is None
+
+
+# -- the next start
+
+
+def again(rig: Rig, rows: dict[tuple[str, int], LogRow]) -> ManifestFile:
+    """The manifest of the next start, which finds these logs; the last one has ended."""
+    rig.manifest.close(clean=True)
+    manifest = ManifestFile(rig.fs, rig.clock, "data")
+    manifest.begin(manifest.load(), rows)
+    return manifest
+
+
+def test_a_start_of_the_same_boot_says_only_what_has_changed() -> None:
+    rig = Rig()
+    again(rig, {KEY: row(0)})
+    assert rig.added() == b""
+    again(rig, {KEY: row(0), OTHER: row(2)})
+    assert rig.added() == row_line(OTHER, row(2))
+
+
+def test_a_start_after_another_boot_says_so_first() -> None:
+    rig = Rig()
+    rig.manifest.close(clean=True)
+    rig.fs.machine_starts += 1
+    manifest = ManifestFile(rig.fs, rig.clock, "data")
+    manifest.begin(manifest.load(), {KEY: row(1)})
+    assert rig.added() == boot_line(rig.fs.boot_id()) + row_line(KEY, row(1))
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "more"])
+def test_a_start_that_finds_a_damaged_file_or_logs_that_are_gone_writes_a_new_one(
+    damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig = Rig()
+    rig.manifest.note(OTHER, row(2))
+    rig.manifest.close(clean=False)
+    if damage == "cut":
+        rig.fs.cut(PATH, len(rig.content()) - 3)
+    elif damage == "flip":
+        rig.fs.flip_bit(PATH, len(rig.begun) - 30, 1)
+    manifest = ManifestFile(rig.fs, rig.clock, "data")
+    manifest.begin(manifest.load(), {KEY: row(1)})
+    assert rig.content() == rig.whole(first=1)
+    said = f"{PATH}: damaged lines are left out; less may be promised of some logs than was"
+    assert caplog.messages == ([said] if damage == "flip" else [])
+
+
+def test_a_file_that_is_none_is_told_and_replaced(caplog: pytest.LogCaptureFixture) -> None:
+    rig = Rig()
+    rig.manifest.close(clean=True)
+    rig.fs.write_atomic(PATH, b"nonsense")
+    manifest = ManifestFile(rig.fs, rig.clock, "data")
+    assert manifest.load() is None
+    assert caplog.messages == [f"{PATH}: cannot be read; what was promised of the logs is not known"]
+    manifest.begin(None, {KEY: row(1)})
+    assert rig.content() == rig.whole(first=1)
+
+
+def test_lines_that_a_loss_of_power_tore_are_no_damage_after_it(caplog: pytest.LogCaptureFixture) -> None:
+    """What was not synced may be there in part, after another boot; in the same boot it is damage."""
+    rig = Rig()
+    rig.write(1)
+    rig.write(2)
+    rig.manifest.close(clean=False)
+    rig.fs.flip_bit(PATH, len(rig.begun) + 3, 1)
+    manifest = ManifestFile(rig.fs, rig.clock, "data")
+    found = manifest.load()
+    assert found is not None
+    assert (found.is_whole, len(caplog.messages)) == (False, 1)
+    rig.fs.machine_starts += 1
+    found = manifest.load()
+    assert found is not None
+    assert (found.is_whole, found.cut_off, len(caplog.messages)) == (True, True, 1)
+
+
+# -- snapshots on the way
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> int:
+    """So many bytes behind a snapshot are enough for the next."""
+    monkeypatch.setattr(manifest_file, "LEAST_APPENDED_BYTES", 1_000)
+    return 1_000
+
+
+def fill(rig: Rig, size: int) -> None:
+    """Have so many bytes written, and not one line more than that takes."""
+    number, before = 100, rig.manifest._appended
+    while rig.manifest._appended - before <= size:
+        number += 1
+        rig.write(number)
+
+
+def test_a_file_that_has_grown_is_replaced_by_a_snapshot(small: int) -> None:
+    rig = Rig()
+    fill(rig, small - len(rig.begun))
+    assert len(rig.content()) > small
+    rig.clock.run_until_idle()
+    assert len(rig.content()) == len(rig.begun) + 2, "the same, with a number of three digits"
+    assert not rig.fs.exists(f"{PATH}.new")
+    rig.write(7)
+    assert rig.content().endswith(row_line(KEY, row(7)))
+
+
+def test_what_is_written_while_a_snapshot_is_synced_is_in_both_and_the_new_name_is_synced(small: int) -> None:
+    rig = Rig()
+    held = rig.fs.held_syncs = []
+    fill(rig, small - len(rig.begun))
+    rig.write(7)
+    assert rig.content().endswith(row_line(KEY, row(7)))
+    rig.fs.held_syncs = None
+    steps = len(rig.fs.history)
+    held.pop()()
+    rig.clock.run_until_idle()
+    assert row_line(KEY, row(7)) in rig.content()
+    after = rig.fs.history[steps:]
+    renamed = next(at for at, (kind, _) in enumerate(after) if kind == "rename")
+    assert ("sync_dir", "data") in after[renamed:]
+
+
+@pytest.mark.parametrize("kind", ["create", "write", "sync", "rename"])
+def test_a_snapshot_that_fails_leaves_the_file_and_is_tried_when_that_has_doubled(
+    small: int, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig = Rig()
+    rig.fs.fail = lambda what, path: OSError("planned") if (what, path) == (kind, f"{PATH}.new") else None
+    fill(rig, small - len(rig.begun))
+    rig.clock.run_until_idle()
+    assert rig.fs.open_files == 1
+    assert len(rig.content()) > small
+    assert [each for each in caplog.messages if each.startswith(f"{PATH}.new: ")]
+    rig.fs.fail = None
+    before = rig.content()
+    rig.write(7)
+    rig.clock.run_until_idle()
+    assert rig.content() == before + row_line(KEY, row(7))
+    fill(rig, 2 * small - len(rig.content()))
+    rig.clock.run_until_idle()
+    assert len(rig.content()) < small

@@ -11,19 +11,20 @@ from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.log.promises.checkpoints import parse_epochs, parse_partition_metadata
 from shareq.broker.log.promises.new_names import NewNames, create_folder, names_of, segment_names
 
-FOLDER = "data/orders-0"
+DATA = "srv/data"
+FOLDER = f"{DATA}/orders-0"
 TOPIC_ID = bytes(range(16))
 
 
 def test_a_folder_is_named_by_its_two_files_the_manifest_and_the_data_folder() -> None:
     """The folder's own entries before the entry that leads to it."""
     assert names_of(FOLDER) == NewNames(
-        [f"{FOLDER}/partition.metadata", f"{FOLDER}/leader-epoch-checkpoint", "data/log-manifest"], [FOLDER, "data"]
+        [f"{FOLDER}/partition.metadata", f"{FOLDER}/leader-epoch-checkpoint", f"{DATA}/log-manifest"], [FOLDER, DATA]
     )
 
 
 def test_a_segment_is_named_by_the_manifest_and_its_folder() -> None:
-    assert segment_names(FOLDER) == NewNames(["data/log-manifest"], [FOLDER])
+    assert segment_names(FOLDER) == NewNames([f"{DATA}/log-manifest"], [FOLDER])
 
 
 def test_both_have_each_path_once_in_the_order_of_the_first() -> None:
