@@ -249,6 +249,7 @@ def test_one_that_stays_out_costs_no_other_its_answer(world: World) -> None:
     network = world.impatient(mute)
     waiting, answered = network.submit(1, FetchRequest()), network.submit(2, FetchRequest())
     network.collect([waiting, answered])
+    assert (waiting.done, answered.done) == (True, True)
     assert answered.result() == FetchResponse(session_id=7)
     with pytest.raises(Disconnected, match="did not answer in time"):
         waiting.result()
@@ -289,8 +290,10 @@ def test_what_is_known_is_not_asked_for_until_it_is_old(world: World) -> None:
     world.topics = [topic(2, epoch=1)]
     asked = len(broker.requests)
     assert network.leader(ID, 0) == 1
+    world.clock.now += 0.999
+    assert network.leader(ID, 0) == 1
     assert len(broker.requests) == asked
-    world.clock.now += 1.0
+    world.clock.now += 0.001
     assert network.leader(ID, 0) == 2
 
 
@@ -410,6 +413,63 @@ def test_a_coordinator_that_metadata_does_not_name_is_reached_where_it_said(worl
     assert network.coordinator("g") == 8
     assert network.request(8, FetchRequest()) == FetchResponse(session_id=7)
     assert fetches(hidden) == 1
+
+
+def test_no_topic_is_created_and_none_is_told_that_was_not_asked_for(world: World) -> None:
+    """A Metadata request with null instead of a list asks for every topic of the cluster."""
+    broker = world.broker(1)
+    network = world.network(broker)
+    network.connect(1)
+    network.topic_ids(["t"])
+    network.refresh([ID])
+    network.refresh([])
+    asked = [request for request in broker.requests if isinstance(request, MetadataRequest)]
+    assert len(asked) >= 4
+    assert not any(request.allow_auto_topic_creation for request in asked)
+    assert all(request.topics is not None for request in asked)
+
+
+def test_a_timeout_of_the_caller_holds_for_what_it_asks(world: World) -> None:
+    network = world.network(f"127.0.0.1:{free_port()}")
+    calls: list[Callable[[], object]] = [
+        lambda: network.topic_ids(["t"], timeout_ms=500),
+        lambda: network.refresh(["t"], timeout_ms=500),
+        lambda: network.refresh([ID], timeout_ms=500),
+        lambda: network.coordinator("g", timeout_ms=500),
+    ]
+    for call in calls:
+        before = world.clock.now
+        with pytest.raises(Unreachable, match=r"given up after 500 ms$"):
+            call()
+        assert world.clock.now - before == pytest.approx(0.5)
+
+
+def test_what_is_submitted_has_its_least_version(world: World) -> None:
+    network = world.network(world.broker(1))
+    with pytest.raises(UnsupportedApi):
+        network.submit(1, FetchRequest(), min_version=90)
+
+
+def test_a_broker_that_has_just_failed_comes_last(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(random, "shuffle", lambda _: None)
+    failing, other = world.broker(1), world.broker(2)
+
+    def hang_up(_: Message) -> Message:
+        raise HangUp
+
+    failing.scripts[ApiKey.FETCH] = hang_up
+    network = world.network(failing)
+    network.connect(1)
+    assert network.request(None, FetchRequest()) == FetchResponse(session_id=7)
+    assert (fetches(failing), fetches(other)) == (1, 1)
+
+
+def test_when_the_way_is_known_and_no_broker_can_be_reached_it_says_why(world: World) -> None:
+    door, broker = world.broker(), world.broker(1)
+    network = world.network(door)
+    broker.close()
+    with pytest.raises(Unreachable, match=rf"^(broker 1 at )?127\.0\.0\.1:{broker.port} cannot be reached"):
+        network.request(None, FetchRequest(), timeout_ms=200)
 
 
 # -- time
