@@ -49,6 +49,13 @@ def test_the_next_bootstrap_server_is_tried_and_its_connection_kept(world: World
     assert world.clock.slept == []
 
 
+def test_bootstrap_servers_are_tried_in_their_order_until_one_answers(world: World) -> None:
+    broker, last = world.broker(1), world.broker()
+    network = world.network(f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}", broker, last)
+    assert network.request(None, FetchRequest()) == FetchResponse(session_id=7)
+    assert (fetches(broker), last.connections, world.clock.slept) == (1, 0, [])
+
+
 def test_a_bootstrap_server_under_another_name_is_only_asked_for_the_way(world: World) -> None:
     door, broker = world.broker(), world.broker(1)
     network = world.network(door)
