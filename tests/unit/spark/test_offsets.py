@@ -77,3 +77,9 @@ def test_topic_ids_read_as_kafkas_tools_print_them() -> None:
     assert id_of("_____________________w") == b"\xff" * 16
     with pytest.raises(ValueError, match="no topic id"):
         id_of("not one!")
+
+
+def test_what_is_no_offset_is_shown_as_far_as_one_line_goes() -> None:
+    with pytest.raises(OffsetError) as caught:
+        SourceOffset.from_json("x" * 300)
+    assert str(caught.value) == f"this is no offset of a kafka-share source: {'x' * 200}"

@@ -220,3 +220,51 @@ def test_a_topic_that_was_created_again_is_another_topic() -> None:
     assert books.begin(start) == []
     assert books.batch(start) == end
     assert books.unconfirmed == 0
+
+
+def test_renewals_end_so_long_after_the_poll_that_acquired_whenever_that_was() -> None:
+    books = Books(max_renew_ms=40_000)
+    books.now_ms = 1_000_000
+    books.acquire((0, 9))
+    for at_ms in (1_010_000, 1_020_000, 1_030_000):
+        assert books.to_renew(at_ms - 1) == []
+        assert books.to_renew(at_ms) == [ack(0, 9)]
+        books.renewed([(ack(0, 9), ErrorCode.NONE)], now_ms=at_ms)
+    assert books.to_renew(1_040_000) == []
+    assert books.counters.renewed == 30
+
+
+def test_counters_add_up() -> None:
+    books = Books()
+    books.acquire((0, 9))
+    books.acquire((10, 14), (20, 20, 2))
+    assert (books.counters.acquired, books.counters.redelivered) == (16, 1)
+    books.settle([ack(0, 3), ack(100, 200)], ErrorCode.INVALID_RECORD_STATE)
+    assert (books.counters.lost, books.held) == (4, 12), "those alone that were held"
+    books.settle([ack(4, 5)], ErrorCode.INVALID_RECORD_STATE)
+    assert (books.counters.lost, books.held) == (6, 10)
+
+
+def test_what_a_lost_session_held_is_counted_by_itself_and_asked_for_by_topic_and_partition() -> None:
+    books = Books()
+    books.acquire((0, 9))
+    books.settle([ack(0, 3)], ErrorCode.INVALID_RECORD_STATE)
+    asked: list[tuple[bytes, int]] = []
+
+    def session_of(topic_id: bytes, partition: int) -> int:
+        asked.append((topic_id, partition))
+        return 1
+
+    assert books.sessions(session_of) == 6
+    assert asked == [(ID, 0)]
+    books.acquire((0, 4))
+    assert (books.expire(LOCK_MS), books.counters.lost) == (5, 15)
+
+
+def test_late_answers_to_renewals_of_a_topic_that_is_gone_do_no_harm() -> None:
+    books = Books()
+    books.acquire((0, 9))
+    books.acquire((0, 5), topic_id=b"o" * 16)
+    results = [(ack(0, 4), ErrorCode.INVALID_RECORD_STATE), (ack(5, 9), ErrorCode.NONE)]
+    assert books.renewed(results, now_ms=10) == results[:1]
+    assert books.held == 6

@@ -110,3 +110,31 @@ def test_a_new_assignment_starts_the_count_again() -> None:
     now.polled({ONE}, 100, in_full=True)
     now.polled({ONE, TWO}, 200, in_full=True)
     assert not now.finished
+
+
+def test_an_assignment_of_just_what_is_left_is_settled_at_once() -> None:
+    now = run({ONE: 10, TWO: 10})
+    poll(now)
+    poll(now)
+    assert now.finished
+
+
+def test_after_a_loss_it_takes_as_much_emptiness_as_at_the_beginning() -> None:
+    for now in (run({ONE: 10}), run({ONE: 10})):
+        poll(now, in_full=False)
+        now.lost()
+        for _ in range(9):
+            poll(now, in_full=False)
+        assert not now.finished
+        poll(now, in_full=False)
+        assert now.finished
+
+
+def test_the_time_of_an_assignment_begins_with_its_first_poll() -> None:
+    now = AvailableNow({ONE: 10, TWO: 10}, {}, 1_000_000)
+    for at_ms in (1_000_000, 1_000_500, 1_000_000 + SETTLED_MS - 1):
+        now.polled({ONE}, at_ms, in_full=True)
+    assert not now.finished
+    for at_ms in (1_000_000 + SETTLED_MS, 1_000_000 + SETTLED_MS + 500):
+        now.polled({ONE}, at_ms, in_full=True)
+    assert now.finished
