@@ -56,6 +56,27 @@ def test_everything_set_in_lower_case_as_spark_hands_it_over() -> None:
     assert (options.client.client_id, options.client.request_timeout_ms) == ("spark", 5000)
 
 
+LONG, INT = 2**63 - 1, 2**31 - 1
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "least", "most", "bounds"),
+    [
+        ("maxRecordsPerTrigger", "max_records_per_trigger", 1, LONG, "of at least 1"),
+        ("maxOffsetsPerTrigger", "max_records_per_trigger", 1, LONG, "of at least 1"),
+        ("minPartitions", "min_partitions", 1, INT, "of at least 1"),
+        ("maxRecordsPerPartition", "max_records_per_partition", 1, LONG, "of at least 1"),
+        ("maxRenewMs", "max_renew_ms", 0, LONG, "of at least 0"),
+        ("maxDeliveryCount", "max_delivery_count", 2, 32_767, "from 2 to 32767"),
+    ],
+)
+def test_numbers_at_their_bounds(name: str, field: str, least: int, most: int, bounds: str) -> None:
+    for value in (least, most):
+        assert getattr(parse(**{name: value}), field) == value
+    for wrong in (least - 1, most + 1):
+        assert f"must be a whole number {bounds}" in problem(**{name: wrong})
+
+
 def test_sparks_own_name_of_the_limit() -> None:
     assert parse(maxOffsetsPerTrigger=10).max_records_per_trigger == 10
     assert parse(maxOffsetsPerTrigger=10, maxRecordsPerTrigger=10).max_records_per_trigger == 10

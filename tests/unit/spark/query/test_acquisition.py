@@ -95,6 +95,8 @@ def test_a_record_that_comes_back_though_its_accept_was_confirmed_is_owed_again(
     books.settle(books.begin(end))
     assert books.acquire((0, 4, 2), (10, 10)).accept == [ack(0, 4)]
     assert books.batch(end) == SourceOffset(2, {KEY: (BatchRange(10, 10, 1),)}, {KEY: OffsetRanges([(0, 4)])})
+    assert books.begin(end) == [ack(0, 4)], "begun again, it does not pass for confirmed"
+    assert books.unconfirmed == 5
 
 
 def test_a_state_that_could_not_be_written_leaves_the_lock() -> None:
@@ -257,6 +259,9 @@ def test_what_a_lost_session_held_is_counted_by_itself_and_asked_for_by_topic_an
 
     assert books.sessions(session_of) == 6
     assert asked == [(ID, 0)]
+    books.acquired([("flights", ID, 3, 0, 0, 1)], session_of=session_of, now_ms=0, lock_ms=LOCK_MS)
+    assert asked == [(ID, 0), (ID, 3)]
+    books.acknowledged([(AckRange(ID, 3, 0, 0), ErrorCode.NONE)])
     books.acquire((0, 4))
     assert (books.expire(LOCK_MS), books.counters.lost) == (5, 15)
 
