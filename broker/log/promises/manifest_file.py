@@ -54,7 +54,6 @@ class ManifestFile:
         self._appended = 0
         self._limit = LEAST_APPENDED_BYTES
         self._timer: TimerHandle | None = None
-        self._syncs = 0
         self._failed = False
 
     def load(self) -> Manifest | None:

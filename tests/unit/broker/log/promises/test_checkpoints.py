@@ -46,3 +46,9 @@ def test_what_is_no_checkpoint(data: bytes) -> None:
 def test_what_is_no_partition_metadata(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"partition.metadata|it is no text from byte 0 on"):
         parse_partition_metadata(data)
+
+
+@pytest.mark.parametrize("line", ["0  1", "0\t1", "0", "x 1", "0 1 2"])
+def test_what_is_no_leader_epoch(line: str) -> None:
+    with pytest.raises(ValueError, match=r"^its line 4 is not an epoch and an offset$"):
+        parse_epochs(f"0\n2\n0 0\n{line}\n".encode())

@@ -21,6 +21,7 @@ from shareq.broker.log.promises.manifest import (
     synced_line,
 )
 from shareq.broker.log.promises.manifest_file import MANIFEST_FILE, ManifestFile
+from shareq.protocol.records.checksum import crc32c
 from tests.support.worlds.log_world import DATA, TOPIC, LogWorld
 
 ID = bytes(range(16))
@@ -173,3 +174,33 @@ def test_what_came_while_a_snapshot_was_synced_is_synced_soon() -> None:
     found = manifest.load()
     assert found is not None
     assert found.rows["orders", 0] == late
+
+
+def test_a_last_line_that_is_none_is_an_end_that_was_cut_off_and_one_before_it_is_damage() -> None:
+    data = snapshot("one", ROWS)
+    assert parse_manifest(data + b"garbage\n") == Manifest("one", ROWS, True, cut_off=True)
+    assert parse_manifest(data + b"garbage\nhalf") == Manifest("one", ROWS, False, cut_off=True)
+    assert parse_manifest(data + b"garbage\n" + boot_line("one")) == Manifest("one", ROWS, False)
+
+
+@pytest.mark.parametrize(("synced", "whole"), [(True, False), (False, True)])
+def test_a_loss_of_power_excuses_just_what_was_not_synced(synced: bool, whole: bool) -> None:
+    """To the byte: the last line that was said to be synced, and the first that was not."""
+    rows = {("orders", number): LogRow(ID, 0, 0, 0, 0) for number in range(200)}
+    data = snapshot("one", rows)
+    first, second = (row_line(("orders", number), LogRow(ID, 1, 1, 1, 1)) for number in (0, 1))
+    torn = bytes(len(first) - 1) + b"\n"
+    lines = [torn, second] if synced else [first, torn]
+    data += b"".join([*lines, synced_line(len(data) + len(first)), boot_line("one")])
+    found = parse_manifest(data, "two")
+    assert found is not None
+    assert (found.is_whole, found.cut_off) == (whole, whole)
+    same_boot = parse_manifest(data, "one")
+    assert same_boot is not None
+    assert not same_boot.is_whole
+
+
+def test_a_list_of_segments_is_known_by_the_crc_of_their_base_offsets_in_eight_bytes() -> None:
+    """In files of earlier releases, too."""
+    assert chain_of([0, 10]) == crc32c(bytes(15) + b"\n")
+    assert chain_of([]) == crc32c(b"")
