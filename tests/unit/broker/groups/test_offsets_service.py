@@ -120,17 +120,21 @@ def static_member(rig: Rig) -> str:
     return member
 
 
+def commit_as(rig: Rig, member: str, instance: str | None) -> Rows:
+    """Of generation 1."""
+    return rig.commit({("t", 0): 5}, generation_id_or_member_epoch=1, member_id=member, group_instance_id=instance)
+
+
 def test_a_commit_counts_as_a_heartbeat_of_a_classic_member() -> None:
     """Apache Kafka: the offset commits of a classic member keep up its session."""
     rig = Rig()
     member = static_member(rig)
-    sent = {"generation_id_or_member_epoch": 1, "member_id": member, "group_instance_id": "i"}
     for _ in range(3):
         rig.ports.clock.advance(29_999)
-        assert rig.commit({("t", 0): 5}, **sent) == {("t", 0): NONE}
+        assert commit_as(rig, member, "i") == {("t", 0): NONE}
     rig.ports.clock.advance(30_000)
     rig.ports.logs.flush()
-    assert rig.commit({("t", 0): 5}, **sent) == {("t", 0): ErrorCode.UNKNOWN_MEMBER_ID}
+    assert commit_as(rig, member, "i") == {("t", 0): ErrorCode.UNKNOWN_MEMBER_ID}
 
 
 @pytest.mark.parametrize(
@@ -142,8 +146,7 @@ def test_a_commit_in_the_name_of_an_instance_that_another_member_has_is_fenced(
     """KIP-345."""
     rig = Rig()
     static_member(rig)
-    sent = {"generation_id_or_member_epoch": 1, "member_id": "other", "group_instance_id": instance}
-    assert rig.commit({("t", 0): 5}, **sent) == {("t", 0): error}
+    assert commit_as(rig, "other", instance) == {("t", 0): error}
 
 
 def test_a_commit_is_answered_when_it_is_durable_and_makes_the_topic() -> None:
