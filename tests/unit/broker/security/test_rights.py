@@ -24,6 +24,12 @@ from shareq.protocol.generated.add_partitions_to_txn import (
     AddPartitionsToTxnResponse,
     AddPartitionsToTxnTopic,
 )
+from shareq.protocol.generated.alter_share_group_offsets import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsRequestPartition,
+    AlterShareGroupOffsetsRequestTopic,
+    AlterShareGroupOffsetsResponse,
+)
 from shareq.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from shareq.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from shareq.protocol.generated.describe_share_group_offsets import (
@@ -311,3 +317,17 @@ def test_a_prefix_and_a_wildcard_grant_over_frames() -> None:
         world.grant([granted])
         response = world.alice.call(produce_request(batch(b"x"), topic=TOPIC), 9, ProduceResponse)
         assert response.responses[0].partition_responses[0].error_code == ErrorCode.NONE
+
+
+def test_a_topic_that_may_not_be_altered_holds_no_other_back() -> None:
+    """AlterShareGroupOffsets: whichever stands first in the request."""
+    world = AccessWorld()
+    world.grant([acl(r.READ_GROUP, "other"), acl(r.READ_TOPIC, TOPIC)])
+    rows = [AlterShareGroupOffsetsRequestPartition(0, 0)]
+    topics = [AlterShareGroupOffsetsRequestTopic(name, rows) for name in ("hidden", TOPIC)]
+    request = AlterShareGroupOffsetsRequest("other", topics)
+    answer = world.alice.call(request, 0, AlterShareGroupOffsetsResponse)
+    assert {each.topic_name: each.partitions[0].error_code for each in answer.responses} == {
+        "hidden": ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        TOPIC: ErrorCode.NONE,
+    }
