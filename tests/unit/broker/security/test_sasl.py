@@ -250,7 +250,13 @@ def test_nobody_authenticates_where_nobody_has_to() -> None:
     assert (handshake.error_code, handshake.mechanisms) == (ErrorCode.ILLEGAL_SASL_STATE, [])
     answer = client.call(SaslAuthenticateRequest(b""), 2, SaslAuthenticateResponse)
     assert answer.error_code == ErrorCode.ILLEGAL_SASL_STATE
+    assert answer.error_message == "SaslAuthenticate request received after successful authentication"
     assert not client.closed
+
+
+def test_a_handshake_tells_all_mechanisms() -> None:
+    answer = SaslWorld().stranger().handshake("PLAIN")
+    assert (answer.error_code, answer.mechanisms) == (ErrorCode.NONE, ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 
 
 def test_nor_a_second_time_without_an_end_of_the_session() -> None:

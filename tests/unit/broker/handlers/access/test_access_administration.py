@@ -152,6 +152,8 @@ def test_what_cannot_be_stored_is_not_in_force() -> None:
     assert "No space left on device" in text
     assert alter(world, upserts=[upsert("u")]) == {"u": ErrorCode.KAFKA_STORAGE_ERROR}
     assert reasons(world, upsert("u")) == {"u": text}
+    (row,) = world.admin.call(CreateAclsRequest([AclCreation(*WRITE_T)]), 3, CreateAclsResponse).results
+    assert row == AclCreationResult(ErrorCode.KAFKA_STORAGE_ERROR, text)
     world.db.before_commit = None
     assert described(world) == {READ_T}
     assert not world.services.metadata.credentials
