@@ -184,7 +184,8 @@ def mutmut(folder: Path, *arguments: str, capture: bool = False, may_fail: bool 
     command = [str(Path(sys.executable).parent / "mutmut"), *arguments]
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     stdout = subprocess.PIPE if capture else subprocess.DEVNULL
-    done = subprocess.run(command, cwd=folder, env=env, check=False, text=True, stdout=stdout)
+    stderr = subprocess.DEVNULL if may_fail else None
+    done = subprocess.run(command, cwd=folder, env=env, check=False, text=True, stdout=stdout, stderr=stderr)
     if done.returncode and not may_fail:
         sys.exit(f"{' '.join(command)} in {folder} has failed with {done.returncode}: run it there, and see why")
     return done.stdout or ""

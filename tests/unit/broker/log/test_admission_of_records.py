@@ -116,6 +116,16 @@ def test_no_record_is_named_when_the_batch_is_refused_as_a_whole(fields: dict[st
     assert len(compacted.record_errors(raw_batch(raw_record(), timestamp_ms=NOW), NOW)) == 1
 
 
+def test_only_records_that_are_refused_are_named() -> None:
+    """Where the log stamps its own time a record's may be any; what is too large to open is refused as a whole."""
+    stamped = rules(compact=True, append_time=True)
+    batch = raw_batch(raw_record(key=b"k", time_delta=9_000_000), raw_record(1), timestamp_ms=NOW)
+    assert [each.record for each in stamped.record_errors(batch, NOW)] == [1]
+    large = raw_batch(raw_record(value=bytes(2 * LEAST_OPENED_BYTES)), codec=Compression.ZSTD)
+    assert rules(compact=True).check(large, NOW) is ErrorCode.MESSAGE_TOO_LARGE
+    assert rules(compact=True).record_errors(large, NOW) == []
+
+
 @pytest.mark.parametrize("second", [raw_record(7), raw_record(1, longer=50)])
 def test_a_batch_that_is_broken_is_that_before_its_times_are_wrong(second: bytes) -> None:
     """What is out of order or ends early is no matter of the producer's clock."""
