@@ -422,7 +422,7 @@ def test_a_coordinator_that_metadata_does_not_name_is_reached_where_it_said(worl
     assert fetches(hidden) == 1
 
 
-def test_no_topic_is_created_and_none_is_told_that_was_not_asked_for(world: World) -> None:
+def test_no_topic_is_created_and_none_is_returned_that_was_not_asked_for(world: World) -> None:
     """A Metadata request with null instead of a list asks for every topic of the cluster."""
     broker = world.broker(1)
     network = world.network(broker)

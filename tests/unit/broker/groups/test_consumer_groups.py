@@ -161,7 +161,7 @@ def test_switched_off() -> None:
 
 
 @pytest.mark.parametrize(("asked", "bits"), [(True, 0b110101001000), (False, -(2**31))])
-def test_what_may_be_done_to_it_is_told_when_asked_for(asked: bool, bits: int) -> None:
+def test_what_may_be_done_to_it_is_returned_when_asked_for(asked: bool, bits: int) -> None:
     """READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS, of a group that was found."""
     world = BrokerWorld()
     world.create_topic("t")

@@ -290,7 +290,7 @@ def test_describing_share_groups_switched_off() -> None:
 
 
 @pytest.mark.parametrize(("asked", "bits"), [(True, 0b110101001000), (False, -(2**31))])
-def test_what_may_be_done_to_a_share_group_is_told_when_asked_for(asked: bool, bits: int) -> None:
+def test_what_may_be_done_to_a_share_group_is_returned_when_asked_for(asked: bool, bits: int) -> None:
     """READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS, of a group that was found."""
     admin = Admin()
     admin.heartbeat(0, "t")

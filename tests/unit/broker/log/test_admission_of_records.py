@@ -96,7 +96,7 @@ def test_times_at_the_end_of_64_bits(base: int, delta: int, sound: bool) -> None
     assert not isinstance(found, ErrorCode) if sound else found is ErrorCode.INVALID_TIMESTAMP
 
 
-def test_a_reason_tells_what_was_allowed() -> None:
+def test_a_reason_shows_what_was_allowed() -> None:
     batch = raw_batch(raw_record(time_delta=5), timestamp_ms=NOW)
     (error,) = rules(message_timestamp_after_max_ms=1, message_timestamp_before_max_ms=2).record_errors(batch, NOW)
     assert error.reason == f"Timestamp {NOW + 5} is out of range: it should be from {NOW - 2} to {NOW + 1}."

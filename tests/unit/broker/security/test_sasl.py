@@ -254,7 +254,7 @@ def test_nobody_authenticates_where_nobody_has_to() -> None:
     assert not client.closed
 
 
-def test_a_handshake_tells_all_mechanisms() -> None:
+def test_a_handshake_returns_all_mechanisms() -> None:
     answer = SaslWorld().stranger().handshake("PLAIN")
     assert (answer.error_code, answer.mechanisms) == (ErrorCode.NONE, ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 

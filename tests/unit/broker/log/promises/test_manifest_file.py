@@ -195,7 +195,7 @@ def test_a_start_that_finds_a_damaged_file_or_logs_that_are_gone_writes_a_new_on
     assert caplog.messages == ([said] if damage == "flip" else [])
 
 
-def test_a_file_that_is_none_is_told_and_replaced(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_file_that_is_none_is_logged_and_replaced(caplog: pytest.LogCaptureFixture) -> None:
     rig = Rig()
     rig.manifest.close(clean=True)
     rig.fs.write_atomic(PATH, b"nonsense")
