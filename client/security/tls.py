@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import ssl
 import tempfile
 from pathlib import Path
@@ -10,9 +9,8 @@ from typing import Final
 
 from shareq.client.errors import ConfigError
 from shareq.client.security.config import CONVERT_KEYSTORE, CONVERT_TRUSTSTORE, Pem, TlsConfig
+from shareq.protocol.pem import PemBlock, pem_blocks
 
-_BLOCK: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.+?)-----END \1-----", re.DOTALL)
-_LINE: Final = 64
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 
 
@@ -35,7 +33,7 @@ def tls_context(config: TlsConfig) -> ssl.SSLContext:
 
 
 def _trust(context: ssl.SSLContext, trusted: Pem) -> None:
-    blocks = [text for label, text in _blocks(trusted, CONVERT_TRUSTSTORE) if label.endswith("CERTIFICATE")]
+    blocks = [block.text for block in _blocks(trusted, CONVERT_TRUSTSTORE) if block.is_certificate]
     try:
         context.load_verify_locations(cadata="".join(blocks))
     except (ssl.SSLError, ValueError) as error:
@@ -48,7 +46,7 @@ def _show(context: ssl.SSLContext, config: TlsConfig, certificate: Pem) -> None:
         blocks += _blocks(config.key, CONVERT_KEYSTORE)
     # OpenSSL takes certificate and key by file alone; no other user can read this one, and it is removed at once.
     with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
-        file.write("".join(text for _, text in blocks))
+        file.write("".join(block.text for block in blocks))
         file.flush()
         try:
             # Without a password of its own, OpenSSL would ask at the terminal for one.
@@ -59,8 +57,8 @@ def _show(context: ssl.SSLContext, config: TlsConfig, certificate: Pem) -> None:
             raise ConfigError(f"{name}: {text}") from None
 
 
-def _blocks(pem: Pem, convert: str) -> list[tuple[str, str]]:
-    """(label, text) of each block. Any white space may stand for a line's end, as in Java, and a written `\\n` too."""
+def _blocks(pem: Pem, convert: str) -> list[PemBlock]:
+    """The blocks of a file, or of a text, in which a written `\\n` may stand for a line's end, too."""
     text = pem.text
     if text is None:
         assert pem.location is not None
@@ -70,18 +68,11 @@ def _blocks(pem: Pem, convert: str) -> list[tuple[str, str]]:
             raise ConfigError(f"{pem.name}: {pem.location}: {error.strerror}") from None
     else:
         text = text.replace("\\n", "\n")
-    found = [(match[1], _wrapped(match[1], match[2])) for match in _BLOCK.finditer(text)]
+    found = pem_blocks(text)
     if not found:
         where = pem.location or "the text"
         raise ConfigError(f"{pem.name}: {where} is not PEM; a Java key store has to be converted: {convert}")
     return found
-
-
-def _wrapped(label: str, body: str) -> str:
-    if ":" not in body:  # the headers of an old encrypted key need their lines
-        packed = "".join(body.split())
-        body = "\n" + "".join(f"{packed[at : at + _LINE]}\n" for at in range(0, len(packed), _LINE))
-    return f"-----BEGIN {label}-----{body}-----END {label}-----\n"
 
 
 def _reason(error: Exception) -> str:
