@@ -9,12 +9,12 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from shareq.broker.config import describe, group_config, topic_config
-from shareq.broker.config.broker_config import dynamic_key
+from shareq.broker.config.broker_config import broker_key, dynamic_key
 from shareq.broker.config.changes import Alteration, ConfigOp, apply_alterations
 from shareq.broker.config.describe import ConfigEntry
 from shareq.broker.config.group_config import GROUP_KEYS
-from shareq.broker.config.keys.broker import BROKER_KEYS
 from shareq.broker.config.keys.definition import ConfigError, UpdateMode
+from shareq.broker.config.listener_properties import is_listener_property, listener_of, per_listener
 from shareq.broker.config.service import BROKER, GROUP, TOPIC, ConfigService
 from shareq.broker.config.topic_config import TOPIC_KEYS
 from shareq.broker.metadata.changes import PutConfig, ResourceName
@@ -94,23 +94,33 @@ class ConfigAdmin:
         if refused:
             return refused
         current = self._metadata.configs(BROKER, name)
-        after = apply_alterations(current, alterations, BROKER_KEYS.keys.get, self._configs.broker.values.get)
+        after = apply_alterations(current, alterations, broker_key, self._configs.broker.values.get)
         if isinstance(after, ApiError):
             return after
         own, cluster = self._configs.dynamic_layers()
         shown = {**cluster, **after} if name else {**after, **own}
         try:
             for alteration in alterations:  # a value that another one hides must be right too
-                if alteration.key in after:
-                    BROKER_KEYS[alteration.key].parse(after[alteration.key])
-            self._configs.static.with_dynamic(shown)
+                key = broker_key(alteration.key)
+                if key is not None and alteration.key in after:
+                    key.parse(after[alteration.key])
+            config = self._configs.static.with_dynamic(shown)
+            # Also where no text changes: a file of the same name may have other certificates.
+            listeners = {listener_of(one.key) for one in alterations if is_listener_property(one.key)}
+            use = self._configs.prepare_listeners(config, listeners) if listeners else None
         except ConfigError as error:
             return ApiError(ErrorCode.INVALID_REQUEST, str(error))
-        return self._store(ResourceName(BROKER, name), current, after, validate_only)
+        stored = self._store(ResourceName(BROKER, name), current, after, validate_only)
+        if use is not None and not stored and not validate_only:
+            use()
+        return stored
 
     def _layers(self) -> describe.BrokerLayers:
         own, cluster = self._configs.dynamic_layers()
-        return describe.BrokerLayers(self._configs.broker, own, cluster, self._configs.static.originals)
+        static = self._configs.static
+        return describe.BrokerLayers(
+            self._configs.broker, own, cluster, {**static.originals, **static.listener_properties}
+        )
 
     def _store(
         self, resource: ResourceName, current: Mapping[str, str], after: Mapping[str, str], validate_only: bool
@@ -131,10 +141,14 @@ class ConfigAdmin:
 
 def _refused_for_broker(alterations: Sequence[Alteration], *, cluster: bool) -> ApiError:
     set_keys = [alteration.key for alteration in alterations if alteration.op != ConfigOp.DELETE]
+    bare = sorted(key for key in set_keys if per_listener(key))
+    if bare:
+        message = f"These configs can be updated only behind listener.name.NAME., of one listener: {', '.join(bare)}"
+        return ApiError(ErrorCode.INVALID_REQUEST, message)
     fixed = sorted(key for key in set_keys if dynamic_key(key) is None)
     if fixed:
         return ApiError(ErrorCode.INVALID_REQUEST, f"These configs cannot be updated dynamically: {', '.join(fixed)}")
-    own = [key for key in set_keys if BROKER_KEYS[key].mode is UpdateMode.PER_BROKER]
+    own = [key for key in set_keys if (found := broker_key(key)) and found.mode is UpdateMode.PER_BROKER]
     if cluster and own:
         message = f"These configs can be updated only with a broker id: {', '.join(sorted(own))}"
         return ApiError(ErrorCode.INVALID_REQUEST, message)

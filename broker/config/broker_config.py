@@ -12,7 +12,12 @@ from typing import Final
 
 from shareq.broker.config.keys.broker import BROKER_KEYS
 from shareq.broker.config.keys.definition import ConfigError, ConfigKey, ConfigValue, format_value, int_value
-from shareq.broker.config.listener_properties import is_listener_property, listener_security
+from shareq.broker.config.listener_properties import (
+    is_listener_property,
+    listener_key,
+    listener_security,
+    per_listener,
+)
 from shareq.broker.config.listeners import Listener, parse_listeners
 from shareq.broker.disk.policy import DiskSettings
 from shareq.broker.security.names import parse_principal
@@ -45,8 +50,9 @@ class BrokerConfig:
     """Every broker property as a typed attribute: `group.share.max.size` is `group_share_max_size`.
 
     `originals` are the texts that were set, by canonical name; what is not in it has its default. `super_principals`
-    are `super.users` one by one, as TYPE:NAME; `security` says how each listener is protected, by its name. `warnings`
-    are sentences for the user, in order. Instances do not change: `with_dynamic` makes another.
+    are `super.users` one by one, as TYPE:NAME; `security` says how each listener is protected, by its name;
+    `listener_properties` are the texts behind `listener.name.`, by their whole names. `warnings` are sentences for the
+    user, in order. Instances do not change: `with_dynamic` makes another.
     """
 
     # One annotation for each key of BROKER_KEYS, in its order; a test compares the two.
@@ -76,6 +82,22 @@ class BrokerConfig:
     fetch_max_bytes: int
     max_incremental_fetch_session_cache_slots: int
     max_request_partition_size_limit: int
+    ssl_keystore_type: str
+    ssl_keystore_location: str | None
+    ssl_keystore_password: str | None
+    ssl_key_password: str | None
+    ssl_keystore_certificate_chain: str | None
+    ssl_keystore_key: str | None
+    ssl_truststore_type: str
+    ssl_truststore_location: str | None
+    ssl_truststore_password: str | None
+    ssl_truststore_certificates: str | None
+    ssl_client_auth: str
+    ssl_principal_mapping_rules: str
+    ssl_enabled_protocols: tuple[str, ...]
+    ssl_cipher_suites: tuple[str, ...]
+    ssl_allow_dn_changes: bool
+    ssl_allow_san_changes: bool
     num_partitions: int
     default_replication_factor: int
     auto_create_topics_enable: bool
@@ -205,7 +227,7 @@ class BrokerConfig:
         warnings: tuple[str, ...] = (),
         listener_properties: Mapping[str, str] = NOTHING,
     ) -> None:
-        self._listener_properties = listener_properties
+        self.listener_properties = listener_properties
         self.originals = dict(originals)
         self.warnings = warnings
         self.values: dict[str, ConfigValue] = BROKER_KEYS.defaults()
@@ -237,7 +259,9 @@ class BrokerConfig:
 
     def with_dynamic(self, dynamic: Mapping[str, str]) -> BrokerConfig:
         """This configuration with other texts on top. ConfigError when the whole is not right any more."""
-        return BrokerConfig({**self.originals, **dynamic}, self.warnings, self._listener_properties)
+        own = {name: text for name, text in dynamic.items() if is_listener_property(name)}
+        plain = {name: text for name, text in dynamic.items() if name not in own}
+        return BrokerConfig({**self.originals, **plain}, self.warnings, {**self.listener_properties, **own})
 
     @property
     def data_dir(self) -> str:
@@ -455,7 +479,12 @@ _BOUNDED: Final = (
 )
 
 
+def broker_key(name: str) -> ConfigKey | None:
+    """The key of a broker's property, or of one listener's that may change while it runs; None for every other name."""
+    return BROKER_KEYS.keys.get(name) or listener_key(name)
+
+
 def dynamic_key(name: str) -> ConfigKey | None:
     """The key of a property that may change while the broker runs; None for every other name."""
-    key = BROKER_KEYS.keys.get(name)
-    return key if key is not None and key.mode else None
+    key = broker_key(name)
+    return key if key is not None and key.mode and not per_listener(name) else None

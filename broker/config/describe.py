@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import dropwhile
 from typing import Final, NamedTuple
 
-from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.config.broker_config import BrokerConfig, broker_key
 from shareq.broker.config.group_config import GROUP_KEYS, broker_synonym
 from shareq.broker.config.keys.broker import BROKER_KEYS
 from shareq.broker.config.keys.definition import ConfigKey, ConfigSource, ConfigValue, format_value
+from shareq.broker.config.listener_properties import listener_key
 from shareq.broker.config.topic_config import SYNONYMS, TOPIC_KEYS
 
 # One time under several names, that which wins first.
@@ -51,11 +52,12 @@ class BrokerLayers(NamedTuple):
         )
         for texts, source in layers:
             for name in names:
-                if name in texts:
-                    yield ConfigSynonym(name, _shown(BROKER_KEYS[name], texts[name]), source)
+                key = broker_key(name)
+                if key is not None and name in texts:
+                    yield ConfigSynonym(name, _shown(key, texts[name]), source)
         for name in names:
-            key = BROKER_KEYS[name]
-            if key.default is not None:
+            key = broker_key(name)
+            if key is not None and key.default is not None:
                 yield ConfigSynonym(name, _shown(key, format_value(key.default)), ConfigSource.DEFAULT)
 
 
@@ -97,7 +99,16 @@ def describe_broker(layers: BrokerLayers) -> list[ConfigEntry]:
         value = layers.config.values[key.name]
         shown = None if value is None else _shown(key, format_value(value))
         entries.append(ConfigEntry(key, shown, source, not key.mode, synonyms))
-    return entries
+    return [*entries, *_of_listeners(layers)]
+
+
+def _of_listeners(layers: BrokerLayers) -> Iterator[ConfigEntry]:
+    """Properties of single listeners, those that may change while the broker runs."""
+    for name in sorted({**layers.static, **layers.cluster, **layers.own}):
+        key = listener_key(name)
+        if key is not None:
+            synonyms = tuple(layers.synonyms((name,)))
+            yield ConfigEntry(key, synonyms[0].value, synonyms[0].source, not key.mode, synonyms)
 
 
 def _of_broker(name: str, layers: BrokerLayers) -> tuple[ConfigSynonym, ...]:
@@ -111,7 +122,9 @@ def describe_cluster(layers: BrokerLayers) -> list[ConfigEntry]:
     source = ConfigSource.DYNAMIC_DEFAULT_BROKER
     entries: list[ConfigEntry] = []
     for name in sorted(layers.cluster):
-        key = BROKER_KEYS[name]
+        key = broker_key(name)
+        if key is None:
+            continue
         shown = _shown(key, layers.cluster[name])
         entries.append(ConfigEntry(key, shown, source, not key.mode, (ConfigSynonym(name, shown, source),)))
     return entries

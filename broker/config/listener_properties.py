@@ -1,4 +1,5 @@
-"""How listeners are protected: `listener.security.protocol.map`, `sasl.*`, and what `listener.name.NAME.` puts over it.
+"""How listeners are protected: `listener.security.protocol.map`, `sasl.*`, `ssl.*`, and what `listener.name.NAME.` puts
+over it.
 
 A property of one listener wins over the broker's, and one of a mechanism over the listener's. A value that cannot be
 used is reported by its property's name; what it is may be a secret.
@@ -9,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from shareq.broker.config.keys.definition import ConfigError, ConfigValue, int_value
-from shareq.broker.security.listener_security import PLAINTEXT, ListenerSecurity
+from shareq.broker.config.keys.definition import ConfigError, ConfigKey, ConfigValue, UpdateMode, int_value
+from shareq.broker.config.keys.tls import TLS_KEYS
+from shareq.broker.security.listener_security import PLAINTEXT, SASL_SSL, SSL, ListenerSecurity
 
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
@@ -18,11 +20,33 @@ _PREFIX: Final = "listener.name."
 _PLAIN_MODULE: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _SCRAM_MODULE: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _HIDDEN: Final = "[hidden]"
+_STORES: Final = {key.name: key for key in TLS_KEYS if key.mode}
 
 
 def is_listener_property(name: str) -> bool:
     """Whether a name is about one listener."""
     return name.startswith(_PREFIX)
+
+
+def listener_of(name: str) -> str:
+    """The listener's name, in small letters, that a property of one listener is about."""
+    return name[len(_PREFIX) :].partition(".")[0]
+
+
+def per_listener(name: str) -> bool:
+    """Whether a property may change while the broker runs, but only behind `listener.name.NAME.`."""
+    return name in _STORES
+
+
+def listener_key(name: str) -> ConfigKey | None:
+    """The key of a property of one listener that may change while the broker runs; None for every other name."""
+    if not is_listener_property(name):
+        return None
+    listener, _, base = name[len(_PREFIX) :].partition(".")
+    store = _STORES.get(base)
+    if store is None or not listener or listener != listener.lower():
+        return None
+    return ConfigKey(name, store.type, None, None, store.doc, mode=UpdateMode.PER_BROKER)
 
 
 def listener_security(
@@ -38,6 +62,14 @@ def listener_security(
             continue
         prefix = f"{_PREFIX}{name.lower()}."
         own = {key[len(prefix) :]: text for key, text in properties.items() if key.startswith(prefix)}
+        tls = None
+        if protocol in (SSL, SASL_SSL):
+            from shareq.broker.config.tls_properties import tls_settings  # only listeners with TLS pay for it
+
+            tls = tls_settings(values, prefix, own, sasl=protocol == SASL_SSL)
+        if protocol == SSL:
+            result[name] = ListenerSecurity(protocol, tls=tls)
+            continue
         mechanisms = _mechanisms(values, prefix, own)
         result[name] = ListenerSecurity(
             protocol,
@@ -46,6 +78,7 @@ def listener_security(
             _reauth(values, prefix, own, mechanisms),
             int_value(values, "sasl.server.max.receive.size"),
             int_value(values, "connection.failed.authentication.delay.ms"),
+            tls,
         )
     return result
 

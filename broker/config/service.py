@@ -6,7 +6,7 @@ Values are looked up on every use. Only what has properties of its own is cached
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from shareq.broker.config import group_config, topic_config
 from shareq.broker.config.broker_config import BrokerConfig, dynamic_key
@@ -28,11 +28,14 @@ class ConfigService:
     """Effective configuration. `ShareGroupSettingsSource` of the coordinators.
 
     `static` is what the broker was started with; `broker` has the dynamic changes on top and is replaced by each.
+    `prepare_listeners` is asked before properties of these listeners, by name, change: it raises ConfigError when what
+    they name cannot be used, or returns what makes the listeners use it.
     """
 
     def __init__(self, config: BrokerConfig, metadata: MetadataStore) -> None:
         self.static = config
         self.broker = config
+        self.prepare_listeners: Callable[[BrokerConfig, Collection[str]], Callable[[], None]] = _no_listeners
         self._metadata = metadata
         self._topics: dict[str, dict[str, ConfigValue]] = {}
         self._logs: dict[str, LogSettings] = {}
@@ -143,3 +146,7 @@ class ConfigService:
 
 def _known(texts: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in texts.items() if dynamic_key(name) is not None}
+
+
+def _no_listeners(_config: BrokerConfig, _names: Collection[str]) -> Callable[[], None]:
+    return lambda: None

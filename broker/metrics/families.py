@@ -92,6 +92,24 @@ _BROKER: Final = (
         ),
         (COUNTER, f"{_LISTENER}_incoming_byte_total", "Bytes read from clients.", attrgetter("bytes_in")),
         (COUNTER, f"{_LISTENER}_outgoing_byte_total", "Bytes written to clients.", attrgetter("bytes_out")),
+        (
+            COUNTER,
+            f"{_LISTENER}_successful_authentication_total",
+            "Clients that logged in with SASL, or shook hands on a listener of SSL.",
+            attrgetter("authenticated"),
+        ),
+        (
+            COUNTER,
+            f"{_LISTENER}_failed_authentication_total",
+            "Logins with SASL and handshakes of TLS that failed.",
+            attrgetter("unauthenticated"),
+        ),
+        (
+            GAUGE,
+            "shareq_certificate_end_timestamp_seconds",
+            "When the listener's certificate ends, since the epoch.",
+            attrgetter("certificate_ends_s"),
+        ),
     ),
     *for_each(
         "requests",

@@ -29,7 +29,7 @@ NO_TIMINGS: Final = Timings.of(Durations())
 
 
 class ListenerRow(NamedTuple):
-    """One listener."""
+    """One listener. `certificate_ends_s` is since the epoch, None without TLS."""
 
     name: str
     connections: int
@@ -37,6 +37,9 @@ class ListenerRow(NamedTuple):
     refused: int
     bytes_in: int
     bytes_out: int
+    authenticated: int = 0
+    unauthenticated: int = 0
+    certificate_ends_s: int | None = None
 
 
 class RequestRow(NamedTuple):

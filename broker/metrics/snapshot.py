@@ -56,7 +56,17 @@ def take(
         into.disk_total_bytes, into.disk_usable_bytes = space
     into.disk_state, into.disk_reserve_bytes = services.disk.state, services.disk.reserve.size
     into.listeners = [
-        ListenerRow(each.name, len(each), each.accepted, each.refused, each.bytes_in, each.bytes_out)
+        ListenerRow(
+            each.name,
+            len(each),
+            each.accepted,
+            each.refused,
+            each.bytes_in,
+            each.bytes_out,
+            each.authentications.succeeded,
+            each.authentications.failed,
+            None if each.certificate_ends_s is None else each.certificate_ends_s(),
+        )
         for each in listeners
     ]
     into.requests = [

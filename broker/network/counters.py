@@ -21,3 +21,13 @@ class Requests:
     def failed(self, error_code: int) -> None:
         """An answer has this error in it."""
         self.errors[error_code] = self.errors.get(error_code, 0) + 1
+
+
+class Authentications:
+    """Of the clients of one listener: those that showed who they are, and attempts that failed, by SASL or by TLS."""
+
+    __slots__ = ("failed", "succeeded")
+
+    def __init__(self) -> None:
+        self.succeeded = 0
+        self.failed = 0

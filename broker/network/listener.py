@@ -16,6 +16,7 @@ from shareq.broker.foundation.environment import Clock
 from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.network.connection import Buffer, Connection, FrameHandler
 from shareq.broker.network.connection_limits import ConnectionLimits
+from shareq.broker.network.counters import Authentications
 
 logger = logging.getLogger(__name__)
 
@@ -126,8 +127,10 @@ class SocketConnection(asyncio.Protocol):
 class Listener:
     """The connections of one listening address. Owned by the server, on the loop's thread.
 
-    `guard`, if given, is what a new connection has to pass before its requests are handled.
-    `accepted` and `refused` count connections, `bytes_in` and `bytes_out` what was read and what was given to sockets.
+    `guard`, if given, is what a new connection has to pass before its requests are handled; `encrypted`, if given, puts
+    TLS between a socket and its connection.
+    `accepted` and `refused` count connections, `bytes_in` and `bytes_out` what was read and what was given to sockets,
+    before it is encrypted.
     """
 
     def __init__(
@@ -140,6 +143,8 @@ class Listener:
         room: AnswerBudget,
         next_id: Callable[[], int],
         guard: Callable[[Connection], None] | None = None,
+        encrypted: Callable[[SocketConnection], asyncio.Protocol] | None = None,
+        authentications: Authentications | None = None,
     ) -> None:
         self.name = name
         self.clock = clock
@@ -148,6 +153,9 @@ class Listener:
         self._limits = limits
         self._next_id = next_id
         self._guard = guard
+        self._encrypted = encrypted
+        self.authentications = authentications or Authentications()
+        self.certificate_ends_s: Callable[[], int] | None = None
         self._sockets: set[SocketConnection] = set()
         self._per_ip: Counter[str] = Counter()
         self.on_forget: Callable[[], None] | None = None  # called after a connection is gone
@@ -159,9 +167,10 @@ class Listener:
     def __len__(self) -> int:
         return len(self._sockets)
 
-    def protocol(self) -> SocketConnection:
+    def protocol(self) -> asyncio.Protocol:
         """The protocol factory for asyncio."""
-        return SocketConnection(self)
+        socket = SocketConnection(self)
+        return socket if self._encrypted is None else self._encrypted(socket)
 
     def admit(self, socket: SocketConnection, host: str) -> Connection | None:
         """The connection of a new socket, or None (logged) when a limit is reached."""

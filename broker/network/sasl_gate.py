@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.network.connection import AnswerSlot, CloseConnection, Connection, FrameHandler, Reply
+from shareq.broker.network.counters import Authentications
 from shareq.broker.security.credentials import ScramCredential
 from shareq.broker.security.listener_security import ListenerSecurity
 from shareq.broker.security.sasl_mechanisms import AuthenticationFailed, Exchange, PlainExchange, ScramExchange
@@ -27,7 +28,7 @@ class SaslGates:
     """Makes the gates of one listener's connections.
 
     `credential` gives the SCRAM credential of a mechanism and user, also of users who do not exist, in equal time.
-    `secret_bytes` gives so many bytes that cannot be guessed.
+    `secret_bytes` gives so many bytes that cannot be guessed; `authentications` counts what came of attempts.
     """
 
     def __init__(
@@ -36,8 +37,10 @@ class SaslGates:
         clock: Clock,
         credential: Callable[[str, str], ScramCredential],
         secret_bytes: Callable[[int], bytes],
+        authentications: Authentications | None = None,
     ) -> None:
         self.security = security
+        self.authentications = authentications or Authentications()
         self.clock = clock
         self.credential = credential
         self._secret_bytes = secret_bytes
@@ -111,10 +114,12 @@ class SaslGate:
         """Answer a token. Raises AuthenticationFailed, and closes the connection behind what `after_failure` gives."""
         try:
             answer = self.session.token(token, self._clock.now_ms())
-        except AuthenticationFailed:
-            self._connection.close("authentication failed")
+        except AuthenticationFailed as error:
+            self._gates.authentications.failed += 1
+            self._connection.close(f"authentication failed: {str(error).removeprefix('Authentication failed: ')}")
             raise
         if self.session.state is SaslState.DONE and self.session.principal is not None:
+            self._gates.authentications.succeeded += 1
             self._connection.principal = self.session.principal
             self._connection.admitted(self._handle if self.session.for_ever else None)
         return answer

@@ -60,8 +60,10 @@ async def _serve(server: Server, ready: Callable[[Iterable[str], str, str | None
             logger.info("%s: stopping", signal.Signals(number).name)
             stopping.set()
 
-    for number in _stop_signals():
+    for number in _stop_signals(hangup=not server.uses_tls):
         loop.add_signal_handler(number, on_signal, number)
+    if server.uses_tls and hasattr(signal, "SIGHUP"):
+        loop.add_signal_handler(signal.SIGHUP, server.renew_certificates)
     loop.set_exception_handler(_on_loop_error)
     await server.start()
     gc.freeze()  # the objects of now stay: the collector need not look at them again
@@ -72,11 +74,13 @@ async def _serve(server: Server, ready: Callable[[Iterable[str], str, str | None
     await server.stop()
 
 
-def _stop_signals() -> Iterator[int]:
-    """As in Apache Kafka, a terminal that goes away is a clean stop, too, unless nohup says that it is nothing."""
+def _stop_signals(*, hangup: bool) -> Iterator[int]:
+    """As in Apache Kafka, a terminal that goes away is a clean stop, too, unless nohup says that it is nothing, or
+    SIGHUP (`hangup` False) means something else.
+    """
     yield signal.SIGTERM
     yield signal.SIGINT
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+    if hangup and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         yield signal.SIGHUP
 
 

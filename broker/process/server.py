@@ -12,6 +12,7 @@ import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from importlib import import_module
 from itertools import count
 from random import Random, SystemRandom
@@ -31,6 +32,7 @@ from shareq.broker.log.manager import DamagedFolderError, DataFolderInUseError
 from shareq.broker.metadata.features import FeatureError
 from shareq.broker.network.connection import Connection
 from shareq.broker.network.connection_limits import ConnectionLimits
+from shareq.broker.network.counters import Authentications
 from shareq.broker.network.listener import Listener, ListenerLimits
 from shareq.broker.process.open_files import connections_with_files, file_limit
 from shareq.broker.process.sockets import Address, ServeError, address_text, begin_to_listen, bind, set_buffers
@@ -40,6 +42,7 @@ from shareq.protocol.primitives import uuid_to_text
 if TYPE_CHECKING:
     from shareq.broker.metrics.endpoint import MetricsEndpoint
     from shareq.broker.process.scram_option import NewScramUser
+    from shareq.broker.process.tls.listeners import TlsListeners
     from shareq.broker.security.listener_security import ListenerSecurity
     from shareq.broker.services import Services
 
@@ -81,6 +84,7 @@ class Server:
         self._finished = asyncio.Event()
         self._broker: Broker | None = None
         self._fs: OsFs | None = None
+        self._tls: TlsListeners | None = None
 
     @property
     def addresses(self) -> list[str]:
@@ -101,6 +105,16 @@ class Server:
     def uses_scram(self) -> bool:
         """Whether clients may authenticate with SCRAM."""
         return any(each.startswith("SCRAM-") for one in self._config.security.values() for each in one.mechanisms)
+
+    @property
+    def uses_tls(self) -> bool:
+        """Whether a listener has TLS."""
+        return any(one.tls is not None for one in self._config.security.values())
+
+    def renew_certificates(self) -> None:
+        """Read key stores and trust stores again. Those that cannot be used are logged, and change nothing."""
+        if self._tls is not None and self._broker is not None:
+            self._tls.renew(self._broker.services.configs.broker)
 
     @property
     def broker(self) -> Broker:
@@ -199,6 +213,8 @@ class Server:
                 )
                 undo.pop_all()
                 undo.callback(broker.close, clean=False)
+                if self.uses_tls:
+                    self._tls = _tls_listeners(broker.services)
                 broker.start()
                 _add_users(broker.services, self._new_users)
             except (ConfigError, FeatureError) as error:
@@ -215,6 +231,8 @@ class Server:
         loop = asyncio.get_running_loop()
         limits = _listener_limits(self._config, max_connections)
         for name, bound in self._sockets.items():
+            port = self._tls.port(name) if self._tls is not None and self._config.security[name].tls else None
+            authentications = Authentications() if port is None else port.authentications
             listener = Listener(
                 name,
                 clock=broker.services.env.clock,
@@ -222,8 +240,12 @@ class Server:
                 limits=limits,
                 room=broker.services.answer_budget,
                 next_id=lambda: next(self._ids),
-                guard=_guard(broker.services, self._config.security[name]),
+                guard=_guard(broker.services, self._config.security[name], authentications),
+                encrypted=None if port is None else port.protocol,
+                authentications=authentications,
             )
+            if port is not None and self._tls is not None:
+                listener.certificate_ends_s = partial(self._tls.certificate_ends_s, name)
             self._listeners.append(listener)
             backlog = self._config.socket_listen_backlog_size
             begin_to_listen(bound, backlog, "listen")
@@ -302,7 +324,18 @@ def _add_users(services: Services, users: Sequence[NewScramUser]) -> None:
     )
 
 
-def _guard(services: Services, security: ListenerSecurity) -> Callable[[Connection], None] | None:
+def _tls_listeners(services: Services) -> TlsListeners:
+    """With what was configured while an earlier broker ran, too. Raises ConfigError."""
+    from shareq.broker.process.tls.listeners import TlsListeners  # OpenSSL, which a start without TLS need not load
+
+    tls = TlsListeners(services.configs.broker, services.env.clock)
+    services.configs.prepare_listeners = tls.prepare
+    return tls
+
+
+def _guard(
+    services: Services, security: ListenerSecurity, authentications: Authentications
+) -> Callable[[Connection], None] | None:
     """What puts a gate before each connection of a listener where clients have to authenticate."""
     if not security.sasl:
         return None
@@ -312,4 +345,4 @@ def _guard(services: Services, security: ListenerSecurity) -> Callable[[Connecti
     if not set(SCRAM_MECHANISMS).isdisjoint(security.mechanisms):
         _ = services.invented_credentials  # before the first client: its secret may have to be written down
     env = services.env
-    return SaslGates(security, env.clock, services.scram_credential, env.secret_bytes).guard
+    return SaslGates(security, env.clock, services.scram_credential, env.secret_bytes, authentications).guard

@@ -4,23 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from shareq.broker.security.tls.settings import TlsSettings
 
 PLAINTEXT: Final = "PLAINTEXT"
 SSL: Final = "SSL"
 SASL_PLAINTEXT: Final = "SASL_PLAINTEXT"
 SASL_SSL: Final = "SASL_SSL"
-SERVED_PROTOCOLS: Final = (PLAINTEXT, SASL_PLAINTEXT)
+SERVED_PROTOCOLS: Final = (PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL)
 
 
 class ListenerSecurity:
     """`mechanisms` are SASL's, none where clients need not authenticate; `plain_users` are passwords by user name.
 
     `max_reauth_ms` is `connections.max.reauth.ms` by mechanism, 0 for never; `max_receive_bytes` is the largest request
-    before authentication; `failed_delay_ms` is how long a failed attempt takes.
+    before authentication; `failed_delay_ms` is how long a failed attempt takes. `tls` is None where connections are not
+    encrypted.
     """
 
-    __slots__ = ("failed_delay_ms", "max_reauth_ms", "max_receive_bytes", "mechanisms", "plain_users", "protocol")
+    __slots__ = (
+        "failed_delay_ms",
+        "max_reauth_ms",
+        "max_receive_bytes",
+        "mechanisms",
+        "plain_users",
+        "protocol",
+        "tls",
+    )
 
     def __init__(
         self,
@@ -30,6 +42,7 @@ class ListenerSecurity:
         max_reauth_ms: Mapping[str, int] = MappingProxyType({}),
         max_receive_bytes: int = 524_288,
         failed_delay_ms: int = 100,
+        tls: TlsSettings | None = None,
     ) -> None:
         self.protocol: Final = protocol
         self.mechanisms: Final = mechanisms
@@ -37,13 +50,9 @@ class ListenerSecurity:
         self.max_reauth_ms: Final = max_reauth_ms
         self.max_receive_bytes: Final = max_receive_bytes
         self.failed_delay_ms: Final = failed_delay_ms
+        self.tls: Final = tls
 
     @property
     def sasl(self) -> bool:
         """Whether clients have to authenticate with SASL."""
         return self.protocol in (SASL_PLAINTEXT, SASL_SSL)
-
-    @property
-    def tls(self) -> bool:
-        """Whether connections are encrypted."""
-        return self.protocol in (SSL, SASL_SSL)

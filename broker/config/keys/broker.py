@@ -21,6 +21,7 @@ from shareq.broker.config.keys.definition import (
 )
 from shareq.broker.config.keys.definition import ConfigType as Type
 from shareq.broker.config.keys.share import SHARE_KEYS
+from shareq.broker.config.keys.tls import TLS_KEYS
 
 _DYNAMIC: Final = UpdateMode.CLUSTER_WIDE
 _HOUR_MS: Final = 3_600_000
@@ -473,6 +474,7 @@ _DISK_KEYS: Final = (
 BROKER_KEYS: Final = ConfigDef(
     (
         *_SERVER_KEYS,
+        *TLS_KEYS,
         *_TOPIC_KEYS,
         *_LOG_KEYS,
         *_OFFSETS_KEYS,

@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final
 
-_NO_TLS: Final = "is not acted on: connections are not encrypted"
-
 _NAMES: Final = """
 add.partitions.to.txn.retry.backoff.max.ms add.partitions.to.txn.retry.backoff.ms
 alter.config.policy.class.name alter.log.dirs.replication.quota.window.num
@@ -75,12 +73,9 @@ sasl.oauthbearer.jwks.endpoint.retry.backoff.ms sasl.oauthbearer.jwks.endpoint.u
 sasl.oauthbearer.jwt.retriever.class sasl.oauthbearer.jwt.validator.class sasl.oauthbearer.scope
 sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name sasl.oauthbearer.token.endpoint.url
 sasl.server.callback.handler.class security.inter.broker.protocol security.providers
-socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms ssl.allow.dn.changes ssl.allow.san.changes
-ssl.cipher.suites ssl.client.auth ssl.enabled.protocols ssl.endpoint.identification.algorithm
-ssl.engine.factory.class ssl.key.password ssl.keymanager.algorithm ssl.keystore.certificate.chain ssl.keystore.key
-ssl.keystore.location ssl.keystore.password ssl.keystore.type ssl.principal.mapping.rules ssl.protocol ssl.provider
-ssl.secure.random.implementation ssl.trustmanager.algorithm ssl.truststore.certificates ssl.truststore.location
-ssl.truststore.password ssl.truststore.type telemetry.max.bytes transaction.state.log.load.buffer.size
+socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms ssl.endpoint.identification.algorithm
+ssl.engine.factory.class ssl.keymanager.algorithm ssl.protocol ssl.provider ssl.secure.random.implementation
+ssl.trustmanager.algorithm telemetry.max.bytes transaction.state.log.load.buffer.size
 transaction.two.phase.commit.enable unstable.api.versions.enable unstable.feature.versions.enable
 """
 
@@ -91,7 +86,6 @@ KNOWN_PREFIXES: Final = ("listener.name.", "rlmm.config.", "rsm.config.", "confi
 _ALIKE: Final = 0.85  # difflib's ratio; names of different properties are often alike
 
 _NOTES: Final = {
-    "ssl.client.auth": _NO_TLS,
     "create.topic.policy.class.name": "is not acted on: Java policies cannot run here",
     "alter.config.policy.class.name": "is not acted on: Java policies cannot run here",
 }

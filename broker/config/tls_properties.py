@@ -1,0 +1,157 @@
+"""`ssl.*` of one listener: its own (`listener.name.NAME.ssl.*`) over the broker's, checked as far as no file is needed.
+
+Loaded only where a listener has TLS. Which of them may stand together is as in Apache Kafka's DefaultSslEngineFactory;
+what it takes and cannot work here (no key store, clients' certificates without a trust store) stops the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from shareq.broker.config.keys.broker import BROKER_KEYS
+from shareq.broker.config.keys.definition import ConfigError, ConfigValue
+from shareq.broker.security.tls.cipher_suites import Chosen, choose
+from shareq.broker.security.tls.mapping_rules import MappingRules
+from shareq.broker.security.tls.settings import (
+    JKS,
+    NO_CLIENT_AUTH,
+    PEM,
+    PKCS12,
+    KeyStore,
+    Setting,
+    TlsSettings,
+    TrustStore,
+)
+
+_KINDS: Final = (PEM, PKCS12, JKS)
+_HIDDEN: Final = "[hidden]"
+_NONE: Final = "(none)"
+
+
+def tls_settings(values: Mapping[str, ConfigValue], prefix: str, own: Mapping[str, str], *, sasl: bool) -> TlsSettings:
+    """Of the listener with this prefix and these properties of its own, their names without the prefix. ConfigError.
+
+    With `sasl`, clients need show no certificate unless the listener's own properties say so, and SASL gives the user.
+    """
+    given = _Given(values, prefix, own)
+    keys, trusted = _key_store(given), _trust_store(given)
+    client_auth = NO_CLIENT_AUTH
+    if not sasl or "ssl.client.auth" in own:
+        client_auth = str(given.value("ssl.client.auth"))
+    if client_auth != NO_CLIENT_AUTH and trusted is None:
+        allowed = "needs ssl.truststore.location or ssl.truststore.certificates: whose clients are let in"
+        raise ConfigError(given.name("ssl.client.auth"), client_auth, allowed)
+    chosen = _suites(given)
+    return TlsSettings(
+        keys,
+        trusted,
+        client_auth,
+        chosen.versions,
+        chosen.ciphers,
+        None if sasl else _rules(given),
+        given.value("ssl.allow.dn.changes") is True,
+        given.value("ssl.allow.san.changes") is True,
+    )
+
+
+class _Given:
+    """What is given for one listener, each under the name that gives it."""
+
+    def __init__(self, values: Mapping[str, ConfigValue], prefix: str, own: Mapping[str, str]) -> None:
+        self._values = values
+        self._prefix = prefix
+        self._own = own
+
+    def name(self, key: str) -> str:
+        return self._prefix + key if key in self._own else key
+
+    def value(self, key: str) -> ConfigValue:
+        """In the type of the property. ConfigError names the listener's property if the value is its own."""
+        if key not in self._own:
+            return self._values[key]
+        try:
+            return BROKER_KEYS[key].parse(self._own[key])
+        except ConfigError as error:
+            raise ConfigError(self.name(key), error.value, error.allowed) from None
+
+    def setting(self, key: str) -> Setting | None:
+        """None where nothing is given, or nothing but white space."""
+        value = self.value(key)
+        return Setting(self.name(key), value) if isinstance(value, str) and value else None
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self.value(key)
+        return tuple(filter(None, value)) if isinstance(value, tuple) else ()
+
+
+def _key_store(given: _Given) -> KeyStore:
+    kind = _kind(given, "ssl.keystore.type")
+    location, password = given.setting("ssl.keystore.location"), given.setting("ssl.keystore.password")
+    chain, key = given.setting("ssl.keystore.certificate.chain"), given.setting("ssl.keystore.key")
+    if key is None and location is None:
+        if chain is not None:
+            raise ConfigError(chain.name, _HIDDEN, "needs its private key, ssl.keystore.key")
+        allowed = "must be given for a listener with TLS, or ssl.keystore.certificate.chain and ssl.keystore.key"
+        raise ConfigError(given.name("ssl.keystore.location"), _NONE, allowed)
+    if key is not None:
+        _check_text(key, kind, location, password)
+        if chain is None:
+            raise ConfigError(key.name, _HIDDEN, "needs its certificate, ssl.keystore.certificate.chain")
+    elif chain is not None:
+        raise ConfigError(chain.name, _HIDDEN, "may not stand beside ssl.keystore.location")
+    _check_file(kind, location, password)
+    return KeyStore(kind, location, password, chain, key, given.setting("ssl.key.password"))
+
+
+def _trust_store(given: _Given) -> TrustStore | None:
+    kind = _kind(given, "ssl.truststore.type")
+    location, password = given.setting("ssl.truststore.location"), given.setting("ssl.truststore.password")
+    certificates = given.setting("ssl.truststore.certificates")
+    if certificates is not None:
+        _check_text(certificates, kind, location, password)
+    _check_file(kind, location, password)
+    return TrustStore(kind, location, password, certificates) if location or certificates else None
+
+
+def _kind(given: _Given, key: str) -> Setting:
+    text = str(given.value(key)).strip()
+    if text.upper() not in _KINDS:
+        raise ConfigError(given.name(key), text, f"must be {PEM} or {PKCS12}")
+    return Setting(given.name(key), text.upper())
+
+
+def _check_text(text: Setting, kind: Setting, location: Setting | None, password: Setting | None) -> None:
+    if kind.text != PEM:
+        raise ConfigError(text.name, _HIDDEN, f"is PEM, which {kind.name}=PEM must say")
+    if location is not None:
+        raise ConfigError(text.name, _HIDDEN, f"may not stand beside {location.name}")
+    if password is not None:
+        raise ConfigError(password.name, _HIDDEN, "must be left out with PEM, where ssl.key.password is the key's")
+
+
+def _check_file(kind: Setting, location: Setting | None, password: Setting | None) -> None:
+    if password is not None and location is None:
+        raise ConfigError(password.name, _HIDDEN, "needs a file that it is the password of")
+    if password is not None and kind.text == PEM:
+        raise ConfigError(password.name, _HIDDEN, "must be left out with PEM, where ssl.key.password is the key's")
+
+
+def _suites(given: _Given) -> Chosen:
+    versions, suites = given.texts("ssl.enabled.protocols"), given.texts("ssl.cipher.suites")
+    try:
+        choose(versions, ())
+    except ValueError as error:
+        raise ConfigError(given.name("ssl.enabled.protocols"), ",".join(versions), str(error)) from None
+    try:
+        return choose(versions, suites)
+    except ValueError as error:
+        raise ConfigError(given.name("ssl.cipher.suites"), ",".join(suites), str(error)) from None
+
+
+def _rules(given: _Given) -> MappingRules:
+    text = str(given.value("ssl.principal.mapping.rules"))
+    try:
+        return MappingRules(text)
+    except ValueError as error:
+        raise ConfigError(given.name("ssl.principal.mapping.rules"), text, str(error)) from None
