@@ -6,6 +6,7 @@ It checks nothing and repeats nothing, so that a test sees exactly what the brok
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 from collections import deque
 from types import TracebackType
@@ -71,12 +72,21 @@ class RequestsInFlight:
 
 
 class WireClient:
-    """One connection; `requests` are those that it has no answer to."""
+    """One connection, with TLS if given; `requests` are those that it has no answer to."""
 
-    def __init__(self, address: tuple[str, int], *, client_id: str | None = "wire-test", timeout_s: float = 10) -> None:
+    def __init__(
+        self,
+        address: tuple[str, int],
+        *,
+        client_id: str | None = "wire-test",
+        timeout_s: float = 10,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self.requests = RequestsInFlight(client_id)
         self._socket = socket.create_connection(address, timeout=timeout_s)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls is not None:
+            self._socket = tls.wrap_socket(self._socket, server_hostname="localhost")
 
     def call(self, request: Message, version: int, response_class: type[R]) -> R:
         """Send a request and wait for its answer."""

@@ -226,7 +226,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
             ended = True
         except ssl.SSLError as error:
             self._flush()
-            self._broken(_reason(error))
+            self._broken(f"TLS: {_reason(error)}")
             return
         self._flush()  # what the protocol itself has to answer
         if pieces:

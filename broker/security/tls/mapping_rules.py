@@ -123,9 +123,7 @@ def _pieces(text: str, groups: int) -> Iterator[str | int]:
         elif text[at] == "$":
             digits = re.compile(r"[0-9]+").match(text, at + 1)
             if digits is None:
-                raise ValueError(
-                    f"the replacement {text!r} has a $ without the number of a group; \\$ is the character"
-                )
+                raise ValueError(f"the replacement {text!r} has a $ without a group's number; \\$ is the character")
             number, size = _group(digits[0], groups)
             if number is None and not groups:
                 raise ValueError(f"the replacement {text!r} has a {text[at : at + 2]}, and its pattern has no group")

@@ -16,6 +16,7 @@ def test_every_key_is_a_typed_attribute() -> None:
     python_types = {
         ConfigType.BOOLEAN: "bool",
         ConfigType.STRING: "str",
+        ConfigType.PASSWORD: "str",
         ConfigType.DOUBLE: "float",
         ConfigType.LIST: "tuple[str, ...]",
     }
@@ -218,7 +219,8 @@ def test_listeners(properties: dict[str, str], expected: list[tuple[str, str, in
         ({"listeners": "PLAINTEXT://a:1,SASL_PLAINTEXT://[::1]:1"}, "a port of its own"),
         ({"listeners": "PLAINTEXT://127.0.0.1:1,SASL_PLAINTEXT://127.0.0.2:1"}, "a port of its own"),
         ({"listeners": "PLAINTEXT://:1,C://:1", "controller.listener.names": "C"}, "a port of its own"),
-        ({"listeners": "SSL://a:1"}, "and SSL uses SSL"),
+        ({"listeners": "X://a:1", "listener.security.protocol.map": "X:QUIC"}, "and X uses QUIC"),
+        ({"listeners": "SSL://a:1"}, r"ssl\.keystore\.location: must be given"),
         ({"listeners": "MINE://a:1"}, "does not have the listener MINE"),
         ({"listener.security.protocol.map": "PLAINTEXT"}, "NAME:PROTOCOL"),
         ({"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,,SSL:SSL"}, "NAME:PROTOCOL"),

@@ -18,7 +18,17 @@ slow = [f"{each.__module__}.{each.__name__}" for module in ours for each in made
         if "__dataclass_fields__" in vars(each)]
 print(json.dumps({"modules": sorted(sys.modules), "slow": slow}))
 """
-_LATER = ("cramjam", "shareq.broker.groups", "shareq.broker.handlers.groups", "shareq.broker.log.recovery")
+_LATER = (
+    "cramjam",
+    "cryptography",
+    "shareq.broker.config.tls_properties",
+    "shareq.broker.groups",
+    "shareq.broker.handlers.groups",
+    "shareq.broker.log.recovery",
+    "shareq.broker.network.tls",
+    "shareq.broker.process.tls",
+    "shareq.broker.security.tls",
+)
 
 
 def test_a_start_imports_neither_what_can_wait_nor_dataclasses() -> None:
