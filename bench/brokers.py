@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from devtools.kafka.apache_kafka import ApacheKafka, answers, free_port
+from devtools.kafka.certificates import Authority
 
 Kind = Literal["shareq", "apache"]
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,6 +37,40 @@ class RunningBroker(Protocol):
         """Start; seconds from exec to the first answered request."""
 
     def stop(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Secure:
+    """A second listener of a broker, with TLS: its port, and the certificates of both sides in PEM."""
+
+    port: int
+    authority: Path
+    key_store: Path
+
+    @property
+    def address(self) -> str:
+        return f"localhost:{self.port}"
+
+    def client(self) -> dict[str, str]:
+        """What librdkafka needs to connect there."""
+        return {"security.protocol": "SSL", "ssl.ca.location": str(self.authority)}
+
+    def properties(self, plain_port: int) -> dict[str, str]:
+        """What a broker needs to listen there, and at the other port without TLS."""
+        listeners = f"PLAINTEXT://127.0.0.1:{plain_port},SECURE://localhost:{self.port}"
+        return {
+            "listeners": listeners,
+            "advertised.listeners": listeners,
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SECURE:SSL,CONTROLLER:PLAINTEXT",
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.location": str(self.key_store),
+        }
+
+
+def secured(folder: Path) -> Secure:
+    """With certificates made for it, in a folder that exists."""
+    authority = Authority(folder)
+    return Secure(free_port(), authority.certificate, authority.sign("broker", "DNS:localhost").both)
 
 
 @dataclass(slots=True)
@@ -58,8 +93,9 @@ class Shareq:
 
     def start(self, timeout_s: float = 20) -> float:
         compile_modules()
-        command = [sys.executable, "-m", "shareq.broker", "serve", "--listen", self.address]
-        command += ["--data-dir", str(self.folder / "data")]
+        command = [sys.executable, "-m", "shareq.broker", "serve", "--data-dir", str(self.folder / "data")]
+        if not any(text.startswith("listeners=") for text in self.properties):
+            command += ["--listen", self.address]
         command += [argument for text in self.properties for argument in ("--set", text)]
         with (self.folder / "broker.log").open("ab") as log:
             started = time.perf_counter()
@@ -96,13 +132,25 @@ def compile_modules() -> None:
 
 
 @contextmanager
-def fresh(kind: Kind) -> Iterator[RunningBroker]:
-    """A broker that is not started yet; stopped and its folder removed at the end."""
+def fresh(kind: Kind, secure: Secure | None = None) -> Iterator[RunningBroker]:
+    """A broker that is not started yet; stopped and its folder removed at the end. With `secure`, it listens there, too."""
     SCRATCH.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{kind}-", dir=SCRATCH))
-    broker: RunningBroker = Shareq(folder) if kind == "shareq" else ApacheKafka(folder)
+    broker = _made(kind, folder, secure)
     try:
         yield broker
     finally:
         broker.stop()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _made(kind: Kind, folder: Path, secure: Secure | None) -> RunningBroker:
+    port = free_port()
+    settings = secure.properties(port) if secure is not None else {}
+    if kind == "shareq":
+        return Shareq(folder, tuple(f"{name}={value}" for name, value in settings.items()), port)
+    if settings:
+        controller = free_port()
+        settings["listeners"] += f",CONTROLLER://127.0.0.1:{controller}"
+        settings |= {"controller.quorum.voters": f"1@127.0.0.1:{controller}", "inter.broker.listener.name": "PLAINTEXT"}
+    return ApacheKafka(folder, settings, port=port)

@@ -5,31 +5,46 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from bench.brokers import Kind, RunningBroker, fresh
+from bench.brokers import Kind, RunningBroker, Secure, fresh, secured
 from bench.figure import Sample
 from bench.setup import create_topic, read_from_start
 
 
 @dataclass(slots=True)
 class Stage:
-    """One broker under measurement, started on first use and kept; topic and group names never come twice."""
+    """One broker under measurement, started on first use and kept; topic and group names never come twice.
+
+    With `secure`, it has a second listener there, which client programs use.
+    """
 
     kind: Kind
     stack: ExitStack
+    secure: Secure | None = None
     _broker: RunningBroker | None = None
     _names: int = field(default=0)
+    _behind_tls: Stage | None = None
 
     @property
     def broker(self) -> RunningBroker:
         if self._broker is None:
-            self._broker = self.stack.enter_context(fresh(self.kind))
+            self._broker = self.stack.enter_context(fresh(self.kind, self.secure))
             self._broker.start()
         return self._broker
+
+    @property
+    def behind_tls(self) -> Stage:
+        """A broker of the same kind whose clients come by TLS; started on first use and kept."""
+        if self._behind_tls is None:
+            folder = Path(self.stack.enter_context(tempfile.TemporaryDirectory(prefix="shareq-bench-tls-")))
+            self._behind_tls = Stage(self.kind, self.stack, secured(folder))
+        return self._behind_tls
 
     def topic(self, partitions: int) -> str:
         """A new topic."""
@@ -47,6 +62,8 @@ class Stage:
 
     def client(self, program: str, **arguments: Any) -> Sample:
         """Run `bench.client.<program>` against the broker, in a process of its own."""
+        if self.secure is not None:
+            arguments |= {"address": self.secure.address, "security": self.secure.client()}
         return run_client(self.broker, program, arguments)
 
 

@@ -44,6 +44,7 @@ Then point any Kafka client at the address, for example:
 
 \b
 Signals: SIGTERM, SIGINT and SIGHUP stop it; a second one does not wait for clients. Under nohup SIGHUP does nothing.
+With a listener of TLS, SIGHUP has its certificates read again instead.
 
 \b
 Exit codes: 0 stopped by a signal, 1 failed, 2 wrong options or configuration.
@@ -167,7 +168,7 @@ def serve(
     metrics: str | None,
     scram_users: tuple[str, ...],
 ) -> None:
-    """Run the broker until SIGTERM, SIGINT or SIGHUP.
+    """Run the broker until SIGTERM, SIGINT or, without TLS, SIGHUP.
 
     Prints one line with its addresses and the data folder once it listens; that is when every log has been recovered.
     On a signal it stops accepting, answers what is in flight, writes everything out and exits with 0.

@@ -1,4 +1,4 @@
-"""A broker with a listener of TLS as a process: starts that are refused, certificates that are renewed, who is let in."""
+"""A broker with a listener of TLS as a process: refused starts, certificates that are renewed, who is let in."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import signal
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -146,8 +146,10 @@ def test_a_renewed_file_is_read_on_sighup(pki: Pki, broker: Broker) -> None:
         asks(after)
 
 
-def alter(client: WireClient, broker: str = "1", operation: int = SET, **values: str) -> AlterConfigsResourceResponse:
-    configs = [AlterableConfig(name.replace("_", "."), operation, text) for name, text in values.items()]
+def alter(
+    client: WireClient, values: Mapping[str, str], broker: str = "1", operation: int = SET
+) -> AlterConfigsResourceResponse:
+    configs = [AlterableConfig(name, operation, text) for name, text in values.items()]
     request = IncrementalAlterConfigsRequest([AlterConfigsResource(BROKER, broker, configs)])
     (answer,) = client.call(request, 1, IncrementalAlterConfigsResponse).responses
     return answer
@@ -161,9 +163,9 @@ def described(client: WireClient) -> dict[str, DescribeConfigsResourceResult]:
 
 def test_certificates_are_renewed_by_alter_configs(pki: Pki, broker: Broker) -> None:
     """Kafka's dynamic configuration of one listener; the answer comes when new connections get the new one."""
-    key = {"listener_name_ssl_ssl_keystore_location": str(pki.again.both)}
+    key = {LOCATION: str(pki.again.both)}
     with WireClient(broker.address, tls=pki.trusting()) as admin:
-        assert alter(admin, **key).error_code == ErrorCode.NONE
+        assert alter(admin, key).error_code == ErrorCode.NONE
         with WireClient(broker.address, tls=pki.trusting(pki.again_authority)) as after:
             asks(after)
         shown = described(admin)
@@ -175,18 +177,18 @@ def test_certificates_are_renewed_by_alter_configs(pki: Pki, broker: Broker) -> 
         )
     broker.restart()
     with WireClient(broker.address, tls=pki.trusting(pki.again_authority)) as admin:
-        assert alter(admin, operation=DELETE, **key).error_code == ErrorCode.NONE
+        assert alter(admin, key, operation=DELETE).error_code == ErrorCode.NONE
         with WireClient(broker.address, tls=pki.trusting()) as after:
             asks(after)
         assert LOCATION not in described(admin)
 
 
 def test_the_same_file_given_again_is_read_again(pki: Pki, broker: Broker) -> None:
-    key = {"listener_name_ssl_ssl_keystore_location": str(pki.path)}
+    key = {LOCATION: str(pki.path)}
     with WireClient(broker.address, tls=pki.trusting()) as admin:
-        assert alter(admin, **key).error_code == ErrorCode.NONE
+        assert alter(admin, key).error_code == ErrorCode.NONE
         shutil.copy(pki.again.both, pki.path)
-        assert alter(admin, **key).error_code == ErrorCode.NONE
+        assert alter(admin, key).error_code == ErrorCode.NONE
         with WireClient(broker.address, tls=pki.trusting(pki.again_authority)) as after:
             asks(after)
 
@@ -202,10 +204,10 @@ def test_keys_as_texts_are_never_shown(pki: Pki) -> None:
     with broker_of(pki, **static) as broker:
         with WireClient(broker.address, tls=pki.trusting()) as admin:
             renewed = {
-                "listener_name_ssl_ssl_keystore_certificate_chain": pki.again.certificate.read_text(),
-                "listener_name_ssl_ssl_keystore_key": pki.again.locked_key.read_text(),
+                "listener.name.ssl.ssl.keystore.certificate.chain": pki.again.certificate.read_text(),
+                "listener.name.ssl.ssl.keystore.key": pki.again.locked_key.read_text(),
             }
-            assert alter(admin, **renewed).error_code == ErrorCode.NONE
+            assert alter(admin, renewed).error_code == ErrorCode.NONE
             for name, config in described(admin).items():
                 texts = [config.value, *(synonym.value for synonym in config.synonyms)]
                 if name.endswith((".password", ".key", ".chain")) and "ssl" in name:
@@ -248,7 +250,7 @@ def test_what_cannot_be_used_changes_nothing(
     pki: Pki, broker: Broker, name: str, value: str, broker_name: str, message: str
 ) -> None:
     with WireClient(broker.address, tls=pki.trusting()) as admin:
-        answer = alter(admin, broker_name, **{name: value})
+        answer = alter(admin, {name: value}, broker_name)
         assert answer.error_code == ErrorCode.INVALID_REQUEST
         assert message in (answer.error_message or "")
         assert name not in described(admin) or described(admin)[name].value != value

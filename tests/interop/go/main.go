@@ -6,6 +6,8 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -21,11 +23,17 @@ type Login struct {
 	Mechanism, Username, Password string
 }
 
+// TLS has paths of PEM files; a client without a certificate of its own leaves the last two out.
+type TLS struct {
+	CA, Certificate, Key string
+}
+
 // Command is what a line asks for; what a command does not need is left out.
 type Command struct {
 	Do          string
 	Bootstrap   string
 	Login       *Login
+	TLS         *TLS
 	Topic       string
 	Group       string
 	Values      []string
@@ -102,5 +110,29 @@ func connect(command Command, more ...kgo.Opt) (*kgo.Client, error) {
 			options = append(options, kgo.SASL(user.AsSha512Mechanism()))
 		}
 	}
+	if command.TLS != nil {
+		config, err := command.TLS.config()
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, kgo.DialTLSConfig(config))
+	}
 	return kgo.NewClient(append(options, more...)...)
+}
+
+func (t *TLS) config() (*tls.Config, error) {
+	authority, err := os.ReadFile(t.CA)
+	if err != nil {
+		return nil, err
+	}
+	config := &tls.Config{RootCAs: x509.NewCertPool()}
+	config.RootCAs.AppendCertsFromPEM(authority)
+	if t.Certificate != "" {
+		own, err := tls.LoadX509KeyPair(t.Certificate, t.Key)
+		if err != nil {
+			return nil, err
+		}
+		config.Certificates = []tls.Certificate{own}
+	}
+	return config, nil
 }

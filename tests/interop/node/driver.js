@@ -1,5 +1,6 @@
 // One JSON command a line on standard input, one JSON answer a line on standard output.
 // Which commands there are, and what they answer, is written in tests/interop/support/clients/commands.py.
+import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
 const DEADLINE_MS = 30_000
@@ -22,6 +23,13 @@ export async function serve(name, commands) {
     process.stdout.write(text + '\n')
   }
   process.exit(0)
+}
+
+// What node:tls takes: authority, and the client's own certificate if it has one.
+export function tlsOptions(tls) {
+  if (!tls) return undefined
+  const own = tls.certificate && { cert: readFileSync(tls.certificate, 'utf8'), key: readFileSync(tls.key, 'utf8') }
+  return { ca: [readFileSync(tls.ca, 'utf8')], ...own }
 }
 
 export function within(ms, promise) {

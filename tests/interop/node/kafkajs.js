@@ -1,14 +1,14 @@
 // kafkajs under test.
 import { randomUUID } from 'node:crypto'
 import kafkajs from 'kafkajs'
-import { serve } from './driver.js'
+import { serve, tlsOptions } from './driver.js'
 
 const { CompressionTypes, ConfigResourceTypes, Kafka, logLevel } = kafkajs
 const codecs = { none: CompressionTypes.None, gzip: CompressionTypes.GZIP }
 
-function connect({ bootstrap, login }) {
+function connect({ bootstrap, login, tls }) {
   const sasl = login && { mechanism: login.mechanism.toLowerCase(), username: login.username, password: login.password }
-  return new Kafka({ brokers: [bootstrap], sasl: sasl ?? undefined, logLevel: logLevel.NOTHING })
+  return new Kafka({ brokers: [bootstrap], sasl: sasl ?? undefined, ssl: tlsOptions(tls), logLevel: logLevel.NOTHING })
 }
 
 // Runs work with a producer, consumer or admin client, which is disconnected at the end.

@@ -1,10 +1,11 @@
 // @platformatic/kafka under test.
 import { randomUUID } from 'node:crypto'
 import { Admin, ConfigResourceTypes, Consumer, MessagesStreamModes, Producer, stringSerializers, stringDeserializers } from '@platformatic/kafka'
-import { serve } from './driver.js'
+import { serve, tlsOptions } from './driver.js'
 
-function settings({ bootstrap, login }) {
-  return { clientId: 'platformatic', bootstrapBrokers: [bootstrap], sasl: login ?? undefined, timeout: 10_000 }
+function settings({ bootstrap, login, tls }) {
+  const sasl = login ?? undefined
+  return { clientId: 'platformatic', bootstrapBrokers: [bootstrap], sasl, tls: tlsOptions(tls), timeout: 10_000 }
 }
 
 // Runs work with a client, which is closed at the end.

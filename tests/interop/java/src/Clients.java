@@ -94,16 +94,35 @@ public final class Clients {
         Properties settings = new Properties();
         settings.put("bootstrap.servers", text("bootstrap"));
         JsonNode login = command.path("login");
+        JsonNode tls = command.path("tls");
+        String transport = tls.isObject() ? "SSL" : "PLAINTEXT";
+        settings.put("security.protocol", login.isObject() ? "SASL_" + transport : transport);
         if (login.isObject()) {
             String mechanism = login.get("mechanism").asText();
             String module = mechanism.equals("PLAIN") ? "plain.PlainLoginModule" : "scram.ScramLoginModule";
-            settings.put("security.protocol", "SASL_PLAINTEXT");
             settings.put("sasl.mechanism", mechanism);
             settings.put("sasl.jaas.config", String.format(
                     "org.apache.kafka.common.security.%s required username=\"%s\" password=\"%s\";",
                     module, login.get("username").asText(), login.get("password").asText()));
         }
+        if (tls.isObject()) {
+            settings.put("ssl.truststore.type", "PEM");
+            settings.put("ssl.truststore.location", tls.get("ca").asText());
+            if (tls.has("certificate")) {
+                settings.put("ssl.keystore.type", "PEM");
+                settings.put("ssl.keystore.certificate.chain", textOf(tls.get("certificate").asText()));
+                settings.put("ssl.keystore.key", textOf(tls.get("key").asText()));
+            }
+        }
         return settings;
+    }
+
+    private static String textOf(String path) {
+        try {
+            return java.nio.file.Files.readString(java.nio.file.Path.of(path));
+        } catch (java.io.IOException e) {
+            throw new java.io.UncheckedIOException(e);
+        }
     }
 
     private void produce() throws Exception {

@@ -11,7 +11,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic, RecordsToDelete
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
-from tests.interop.support.clients.commands import python_login
+from tests.interop.support.clients.commands import python_security
 
 TIMEOUT_S = 30
 
@@ -21,7 +21,10 @@ class AioKafka:
 
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
         """Raises KafkaError or TimeoutError."""
-        settings = {"bootstrap_servers": arguments["bootstrap"], **python_login(arguments.get("login"))}
+        settings = {
+            "bootstrap_servers": arguments["bootstrap"],
+            **python_security(arguments.get("login"), arguments.get("tls")),
+        }
 
         async def answer() -> dict[str, Any]:
             async with asyncio.timeout(TIMEOUT_S):

@@ -1,7 +1,8 @@
 """The commands that every client program of the suite understands, in whatever language it is written.
 
-`call(do, bootstrap=..., login=..., **arguments)` returns a dictionary; a failure raises. `login` is None or has
-`mechanism`, `username`, `password`. What a program is not given it leaves at the client's own default. Topics have one
+`call(do, bootstrap=..., login=..., tls=..., **arguments)` returns a dictionary; a failure raises. `login` is None or
+has `mechanism`, `username`, `password`; `tls` is missing or has the paths `ca`, and perhaps `certificate` and `key`, of
+PEM files. What a program is not given it leaves at the client's own default. Topics have one
 partition, but where `partitions` says so.
 
 | do | arguments | answer |
@@ -22,6 +23,7 @@ partition, but where `partitions` says so.
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -42,12 +44,43 @@ class Unavailable(Exception):
     """What is missing on this machine to run the client."""
 
 
-def python_login(login: Mapping[str, str] | None) -> dict[str, str]:
-    """`login` as the settings of kafka-python, which are aiokafka's, too."""
+def protocol_of(login: Mapping[str, str] | None, tls: Mapping[str, str] | None) -> str:
+    """The security protocol that the two make."""
+    return ("PLAINTEXT" if tls is None else "SSL") if login is None else f"SASL_{'PLAINTEXT' if tls is None else 'SSL'}"
+
+
+def librdkafka_security(login: Mapping[str, str] | None, tls: Mapping[str, str] | None) -> dict[str, str]:
+    """`login` and `tls` as settings of librdkafka."""
+    settings = {"security.protocol": protocol_of(login, tls)}
+    if login is not None:
+        settings |= {
+            "sasl.mechanism": login["mechanism"],
+            "sasl.username": login["username"],
+            "sasl.password": login["password"],
+        }
+    if tls is not None:
+        settings["ssl.ca.location"] = tls["ca"]
+        if "certificate" in tls:
+            settings |= {"ssl.certificate.location": tls["certificate"], "ssl.key.location": tls["key"]}
+    return settings
+
+
+def tls_context(tls: Mapping[str, str]) -> ssl.SSLContext:
+    """`tls` for clients that take a context of Python's."""
+    context = ssl.create_default_context(cafile=tls["ca"])
+    if "certificate" in tls:
+        context.load_cert_chain(tls["certificate"], tls["key"])
+    return context
+
+
+def python_security(login: Mapping[str, str] | None, tls: Mapping[str, str] | None) -> dict[str, Any]:
+    """`login` and `tls` as the settings of kafka-python, which are aiokafka's, too."""
+    settings: dict[str, Any] = {"security_protocol": protocol_of(login, tls)}
+    if tls is not None:
+        settings["ssl_context"] = tls_context(tls)
     if login is None:
-        return {}
-    return {
-        "security_protocol": "SASL_PLAINTEXT",
+        return settings
+    return settings | {
         "sasl_mechanism": login["mechanism"],
         "sasl_plain_username": login["username"],
         "sasl_plain_password": login["password"],

@@ -9,7 +9,7 @@ from typing import Any
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient, NewTopic
 
-from tests.interop.support.clients.commands import python_login
+from tests.interop.support.clients.commands import python_security
 
 TIMEOUT_S = 30
 
@@ -19,7 +19,10 @@ class KafkaPython:
 
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
         """Raises KafkaError or TimeoutError."""
-        settings = {"bootstrap_servers": arguments["bootstrap"], **python_login(arguments.get("login"))}
+        settings = {
+            "bootstrap_servers": arguments["bootstrap"],
+            **python_security(arguments.get("login"), arguments.get("tls")),
+        }
         answer: dict[str, Any] = getattr(self, f"_{do}")(settings, arguments)
         return answer
 

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from tests.interop.support.clients.commands import Unavailable
+from tests.interop.support.clients.commands import Unavailable, librdkafka_security
 from tests.interop.support.json_process import ProgramError
 
 TIMEOUT_S: Final = 40
@@ -24,24 +24,14 @@ class Kcat:
 
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
         """Raises ProgramError with what kcat printed."""
-        settings = {"broker.address.family": "v4", **_login(arguments.get("login"))}
+        security = librdkafka_security(arguments.get("login"), arguments.get("tls"))
+        settings = {"broker.address.family": "v4", **security}
         command: dict[str, Any] = {"bootstrap": arguments["bootstrap"], **arguments, "settings": settings}
         actions = {"produce": _produce, "fetch": _fetch, "offsets": _offsets, "group": _group}
         return actions[do](command)
 
     def close(self) -> None:
         """Nothing is running."""
-
-
-def _login(login: Mapping[str, str] | None) -> dict[str, str]:
-    if login is None:
-        return {}
-    return {
-        "security.protocol": "SASL_PLAINTEXT",
-        "sasl.mechanisms": login["mechanism"],
-        "sasl.username": login["username"],
-        "sasl.password": login["password"],
-    }
 
 
 def _command_line(command: Mapping[str, Any], *options: str) -> list[str]:

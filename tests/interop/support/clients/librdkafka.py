@@ -12,6 +12,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # t
 from confluent_kafka.cimpl import NewTopic
 
 from devtools.clients.admin import QUIET
+from tests.interop.support.clients.commands import librdkafka_security
 
 TIMEOUT_S = 30
 
@@ -21,7 +22,8 @@ class Librdkafka:
 
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
         """Raises KafkaException or TimeoutError."""
-        settings = {"bootstrap.servers": arguments["bootstrap"], **_login(arguments.get("login")), **QUIET}
+        security = librdkafka_security(arguments.get("login"), arguments.get("tls"))
+        settings = {"bootstrap.servers": arguments["bootstrap"], **security, **QUIET}
         answer: dict[str, Any] = getattr(self, f"_{do}")(settings, arguments)
         return answer
 
@@ -119,17 +121,6 @@ class Librdkafka:
     def _delete_records(self, settings: dict[str, Any], command: Mapping[str, Any]) -> dict[str, Any]:
         admin = AdminClient(settings)
         return _done(admin.delete_records([TopicPartition(command["topic"], 0, command["before"])]))
-
-
-def _login(login: Mapping[str, str] | None) -> dict[str, str]:
-    if login is None:
-        return {}
-    return {
-        "security.protocol": "SASL_PLAINTEXT",
-        "sasl.mechanism": login["mechanism"],
-        "sasl.username": login["username"],
-        "sasl.password": login["password"],
-    }
 
 
 @contextmanager

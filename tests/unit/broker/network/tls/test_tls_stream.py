@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from devtools.kafka.certificates import Authority, Signed, why_unavailable
 from shareq.broker.network.connection import CloseConnection, Reply
 from shareq.broker.network.listener import ListenerLimits
-from shareq.broker.network.tls.stream import HANDSHAKE_TIMEOUT_MS, SLICE_BYTES, TURN_BYTES
+from shareq.broker.network.tls.stream import HANDSHAKE_TIMEOUT_MS, SLICE_BYTES, TURN_BYTES, TlsStream
 from tests.support.fakes.tls_peer import TlsHost, TlsPeer, trusting_everybody
 
 pytestmark = pytest.mark.skipif(why_unavailable() is not None, reason=str(why_unavailable()))
@@ -112,8 +112,8 @@ def test_a_client_without_tls_is_one_line_in_the_log(
     peer.stream.data_received(data)
     assert peer.socket.closed
     assert one_line(caplog) == (
-        "connection 1 from 10.0.0.1 on SECURE: closing: TLS handshake failed: it does not speak TLS; is it a client with "
-        "security.protocol=PLAINTEXT or SASL_PLAINTEXT?"
+        "connection 1 from 10.0.0.1 on SECURE: closing: TLS handshake failed: it does not speak TLS; is it a client "
+        "with security.protocol=PLAINTEXT or SASL_PLAINTEXT?"
     )
     assert (host.authentications.failed, host.authentications.succeeded) == (1, 0)
     peer.stream.data_received(data)  # what was under way
@@ -162,7 +162,8 @@ def test_a_client_that_does_not_go_on_is_let_go(host: TlsHost, caplog: pytest.Lo
     slow.stream.data_received(hello[:20])
     host.clock.advance(HANDSHAKE_TIMEOUT_MS - 1)
     slow.stream.data_received(hello[20:21])
-    assert not (silent.socket.closed or slow.socket.closed)
+    assert not silent.socket.closed
+    assert not slow.socket.closed
     host.clock.advance(2)
     assert silent.socket.closed
     assert slow.socket.closed
@@ -359,6 +360,7 @@ def test_a_new_context_is_for_new_connections(pki: Pki, host: TlsHost) -> None:
 
 def test_reading_stops_below_when_it_stops_above(host: TlsHost) -> None:
     peer = connected(host)
+    assert isinstance(peer.stream, TlsStream)
     peer.stream.pause_reading()
     assert not peer.socket.reading
     peer.stream.resume_reading()

@@ -222,9 +222,8 @@ def ended(folder: Path) -> Signed:
     """A certificate of the server that has ended."""
     folder.mkdir(exist_ok=True)
     signed = Authority(folder).sign("server", "DNS:localhost", "DNS:broker.example")
-    command = ["openssl", "x509", "-req", "-in", folder / "server.csr", "-CA", folder / "ca.pem", "-CAkey"]
-    command += [folder / "ca.key", "-days", "-1", "-extfile", folder / "server.ext", "-out", signed.certificate]
-    subprocess.run(command, check=True, capture_output=True)
+    command = "openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -days -1 -extfile server.ext -out server.pem"
+    subprocess.run(command.split(), check=True, capture_output=True, cwd=folder)
     signed.both.write_text(signed.key.read_text() + signed.certificate.read_text())
     return signed
 
@@ -242,7 +241,7 @@ def test_what_does_not_fit_is_refused_and_the_old_one_stays(
     ):
         shutil.copy(signed.both, path)
         with pytest.raises(
-            ConfigError, match="Invalid value .*server.pem for configuration ssl.keystore.location"
+            ConfigError, match=r"Invalid value .*server\.pem for configuration ssl\.keystore\.location"
         ) as no:
             listeners.prepare(config, ["ssl"])
         assert message in str(no.value)
@@ -292,5 +291,5 @@ def test_principals_of_certificates(pki: Pki) -> None:
     assert principal_of_certificate(MappingRules("DEFAULT"), der(pki.client)) == "User:CN=client"
     assert principal_of_certificate(MappingRules("RULE:^CN=(.*)$/$1/U"), der(pki.client)) == "User:CLIENT"
     assert principal_of_certificate(MappingRules("RULE:^O=.*$/x/"), None) == "User:ANONYMOUS"
-    with pytest.raises(ValueError, match="no rule of ssl.principal.mapping.rules is for 'CN=client'"):
+    with pytest.raises(ValueError, match=r"no rule of ssl\.principal\.mapping\.rules is for 'CN=client'"):
         principal_of_certificate(MappingRules("RULE:^O=.*$/x/"), der(pki.client))

@@ -1,5 +1,6 @@
-"""ssl.principal.mapping.rules: the documented grammar, against a model; and what cannot be used. Apache Kafka's own class
-judges in `tests/interop/test_tls_names.py`.
+"""ssl.principal.mapping.rules: the documented grammar, against a model; and what cannot be used.
+
+Apache Kafka's own class judges in `tests/interop/test_tls_names.py`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,116 @@
+"""A broker of either kind behind TLS: a listener for each way to let clients in, certificates made for it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from devtools.kafka.apache_kafka import free_port
+from devtools.kafka.certificates import Authority, Signed
+from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
+from tests.interop.support.clients.features import MECHANISMS
+from tests.interop.support.guarded_broker import PASSWORD, SCRAM_MODULE
+from tests.support.clients.access import STANDARD
+from tests.support.clients.sasl import PLAIN_MODULE
+
+LISTENERS: Final = ("OPEN", "MUTUAL", "LOGIN")
+"""SSL; SSL with certificates of clients; SASL_SSL. Beside them is PLAINTEXT, for the tests themselves."""
+
+USER: Final = "alice"
+"""Of SASL, and of the certificate `Pki.client` by `RULES`. May do all, as anonymous clients may."""
+
+RULES: Final = "RULE:^CN=([^,]*)-client,OU=Orders.*$/$1/L,DEFAULT"
+_SCRAM: Final = MECHANISMS[1:]
+
+
+class Pki:
+    """`store` is the key store of the broker. `client` has rights and `guest` has none; `stranger` is of another
+    authority.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.authority, self.other = Authority(folder), Authority(folder, "other")
+        names = ("DNS:localhost", "IP:127.0.0.1")
+        self.server, self.again = self.authority.sign("server", *names), self.authority.sign("again", *names)
+        self.client = self.authority.sign("ALICE-client", subject="/O=Example/OU=Orders/CN=ALICE-client")
+        self.guest, self.stranger = self.authority.sign("guest"), self.other.sign("stranger")
+        self.store = folder / "store.pem"
+        shutil.copy(self.server.both, self.store)
+
+    def tls(self, client: Signed | None = None, authority: Authority | None = None) -> dict[str, str]:
+        """For the `call` of a client."""
+        found = {"ca": str((authority or self.authority).certificate)}
+        if client is not None:
+            found |= {"certificate": str(client.certificate), "key": str(client.key)}
+        return found
+
+
+class TlsBroker:
+    """A running broker, with the addresses of its listeners."""
+
+    def __init__(self, broker: BrokerUnderTest, pki: Pki, ports: Mapping[str, int]) -> None:
+        self.broker = broker
+        self.pki = pki
+        self._ports = ports
+
+    def bootstrap(self, listener: str) -> str:
+        """HOST:PORT of a listener."""
+        return f"localhost:{self._ports[listener]}"
+
+    @property
+    def plain(self) -> str:
+        """HOST:PORT without TLS."""
+        return self.broker.bootstrap
+
+
+@contextmanager
+def tls_broker(kind: Kind, folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[TlsBroker]:
+    """Started, and removed at the end; neither password nor key is in its log then."""
+    pki = Pki(folder)
+    ports = {name: free_port() for name in (*LISTENERS, "PLAINTEXT")}
+    given = {**_common(pki), **_listeners(kind, ports), **(settings or {})}
+    added = [f"{mechanism}=[name={USER},password={PASSWORD}]" for mechanism in _SCRAM]
+    broker = BrokerUnderTest(kind, given, port=ports["PLAINTEXT"], scram_users=added)
+    try:
+        broker.start()
+        yield TlsBroker(broker, pki, ports)
+        assert PASSWORD not in broker.log
+        assert "PRIVATE KEY" not in broker.log
+    finally:
+        broker.remove()
+
+
+def _common(pki: Pki) -> dict[str, str]:
+    return {
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(pki.store),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(pki.authority.certificate),
+        "listener.name.mutual.ssl.client.auth": "required",
+        "ssl.principal.mapping.rules": RULES,
+        "sasl.enabled.mechanisms": ",".join(MECHANISMS),
+        "listener.name.login.plain.sasl.jaas.config": f'{PLAIN_MODULE} required user_{USER}="{PASSWORD}";',
+        **{f"listener.name.login.{name.lower()}.sasl.jaas.config": f"{SCRAM_MODULE} required;" for name in _SCRAM},
+        "authorizer.class.name": STANDARD,
+        "super.users": f"User:{USER};User:ANONYMOUS",
+        "group.initial.rebalance.delay.ms": "0",
+    }
+
+
+def _listeners(kind: Kind, ports: Mapping[str, int]) -> dict[str, str]:
+    addresses = ",".join(f"{name}://localhost:{port}" for name, port in ports.items())
+    protocols = "PLAINTEXT:PLAINTEXT,OPEN:SSL,MUTUAL:SSL,LOGIN:SASL_SSL,CONTROLLER:PLAINTEXT"
+    given = {"listeners": addresses, "listener.security.protocol.map": protocols}
+    if kind == "apache":
+        controller = free_port()
+        given |= {
+            "listeners": f"{addresses},CONTROLLER://127.0.0.1:{controller}",
+            "advertised.listeners": addresses,
+            "controller.quorum.voters": f"1@127.0.0.1:{controller}",
+            "inter.broker.listener.name": "PLAINTEXT",
+        }
+    return given
