@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from confluent_kafka import Consumer, TopicPartition
 
-from bench.client.meter import Meter
+from bench.client.meter import NO_SECURITY, Meter
 
 
-def run(address: str, broker_pid: int, topic: str, partitions: int, records: int) -> dict[str, float]:
+def run(
+    address: str,
+    broker_pid: int,
+    topic: str,
+    partitions: int,
+    records: int,
+    security: Mapping[str, str] = NO_SECURITY,
+) -> dict[str, float]:
     """Time from the assignment until the last record is with the application."""
     consumer = Consumer(
         {
             "bootstrap.servers": address,
+            **security,
             "group.id": "unused",
             "enable.auto.commit": False,
             "queued.min.messages": 1_000_000,

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
 
 from bench.proc import cpu_seconds
 
+NO_SECURITY: Final[Mapping[str, str]] = MappingProxyType({})  # settings of librdkafka for a listener without any
 SETTLE_S = 0.1  # lets the broker end what it does behind an answer; counted as CPU, not as time
 
 

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from confluent_kafka import Producer
 
-from bench.client.meter import Meter
+from bench.client.meter import NO_SECURITY, Meter
 
 CHUNK = 10_000
 
 
-def run(address: str, broker_pid: int, topic: str, partitions: int, records: int) -> dict[str, float]:
+def run(
+    address: str,
+    broker_pid: int,
+    topic: str,
+    partitions: int,
+    records: int,
+    security: Mapping[str, str] = NO_SECURITY,
+) -> dict[str, float]:
     """Time from the first produce call until the last record is confirmed."""
     producer = Producer(
         {
             "bootstrap.servers": address,
+            **security,
             "queue.buffering.max.messages": 2_000_000,
             "queue.buffering.max.kbytes": 1_000_000,
         }

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from confluent_kafka import ShareConsumer
 
-from bench.client.meter import Meter
+from bench.client.meter import NO_SECURITY, Meter
 
 
-def run(address: str, broker_pid: int, topic: str, group: str, records: int) -> dict[str, float]:
+def run(
+    address: str,
+    broker_pid: int,
+    topic: str,
+    group: str,
+    records: int,
+    security: Mapping[str, str] = NO_SECURITY,
+) -> dict[str, float]:
     """Time from the first delivery until the last ack is confirmed; joining the group is not in it."""
-    consumer = ShareConsumer({"bootstrap.servers": address, "group.id": group, "log_level": 2})
+    consumer = ShareConsumer({"bootstrap.servers": address, **security, "group.id": group, "log_level": 2})
     consumer.subscribe([topic])
     first = len(consumer.poll(30.0))
     assert first, "no first record within 30 s"
