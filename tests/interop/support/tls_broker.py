@@ -27,15 +27,16 @@ _SCRAM: Final = MECHANISMS[1:]
 
 
 class Pki:
-    """`store` is the key store of the broker. `client` has rights and `guest` has none; `stranger` is of another
-    authority.
+    """`store` is the key store of the broker: `server`, which `again` has the names of. `client` has rights and `guest`
+    has none; `stranger` is of another authority.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.authority, self.other = Authority(folder), Authority(folder, "other")
         names = ("DNS:localhost", "IP:127.0.0.1")
-        self.server, self.again = self.authority.sign("server", *names), self.authority.sign("again", *names)
+        self.server = self.authority.sign("server", *names)
+        self.again = self.authority.sign("again", *names, subject="/CN=server")
         self.client = self.authority.sign("ALICE-client", subject="/O=Example/OU=Orders/CN=ALICE-client")
         self.guest, self.stranger = self.authority.sign("guest"), self.other.sign("stranger")
         self.store = folder / "store.pem"
