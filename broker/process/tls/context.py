@@ -68,8 +68,9 @@ def _load_keys(context: ssl.SSLContext, material: KeyMaterial, settings: TlsSett
 def _load_trusted(context: ssl.SSLContext, store: TrustStore) -> None:
     given = store.location or store.certificates
     assert given is not None
+    certificates = read_trust_store(store)
     try:
-        context.load_verify_locations(cadata=read_trust_store(store))
+        context.load_verify_locations(cadata=certificates)
     except (ssl.SSLError, ValueError) as error:
         value = HIDDEN if store.location is None else given.text
         raise ConfigError(given.name, value, f"has certificates that cannot be used: {_reason(error)}") from None

@@ -9,6 +9,7 @@ from shareq.broker.config.changes import ConfigOp
 from shareq.broker.config.group_config import GROUP_KEYS
 from shareq.broker.config.keys.broker import BROKER_KEYS
 from shareq.broker.config.keys.definition import ConfigError, ConfigKey, ConfigSource, ConfigType, OneOf, format_value
+from shareq.broker.config.listener_properties import per_listener
 from shareq.broker.config.topic_config import TOPIC_KEYS
 from shareq.broker.handlers.shared.config_resources import ResourceType
 from shareq.broker.metadata.store import NewTopic
@@ -137,15 +138,15 @@ def test_describe_this_broker(world: World) -> None:
 
 @pytest.mark.parametrize("key", [key for key in BROKER_KEYS if not key.internal], ids=lambda key: key.name)
 def test_every_property_reports_who_has_set_it(key: ConfigKey) -> None:
-    """The file, or a change at work, of this broker or of all."""
+    """The file, or a change at work, of this broker or of all. Of secrets the value is left out."""
     text = another_value(key)
     world = World({key.name: text})
     reported = describe(world, BROKER, str(world.started_with.node_id), [key.name])[1][key.name]
-    assert (reported.value, reported.config_source) == (text, ConfigSource.STATIC_BROKER)
+    assert (reported.value, reported.config_source) == (None if key.sensitive else text, ConfigSource.STATIC_BROKER)
     for name, source in (("1", ConfigSource.DYNAMIC_BROKER), ("", ConfigSource.DYNAMIC_DEFAULT_BROKER)):
         world = World()
         altered = alter(world, BROKER, name, (key.name, SET, text))
-        if not key.mode:
+        if not key.mode or per_listener(key.name):
             assert altered.error_code == ErrorCode.INVALID_REQUEST
             assert key.name in str(altered.error_message)
             continue

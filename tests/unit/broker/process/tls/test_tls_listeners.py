@@ -188,6 +188,26 @@ def test_what_cannot_be_read_is_one_line(
     assert "\n" not in str(failure.value)
 
 
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda folder, _: folder / "none", "cannot be read: No such file or directory"),
+        (_text("text"), "is not PEM: it has no -----BEGIN ...----- line"),
+        (_jks, "is a Java key store (JKS), which is not read here; convert it with `keytool -importkeystore "),
+        (lambda _, pki: pki.server.key, "has no certificate"),
+        (_text(BROKEN), "has certificates that cannot be used: "),
+    ],
+)
+def test_what_cannot_be_trusted_is_one_line(
+    pki: Pki, tmp_path: Path, make: Callable[[Path, Pki], Path], message: str
+) -> None:
+    path = make(tmp_path, pki)
+    trusted = {"ssl_truststore_type": "PEM", "ssl_truststore_location": path, "ssl_client_auth": "required"}
+    with pytest.raises(ConfigError) as failure:
+        listeners_of(ssl_keystore_location=pki.server.both, **trusted)
+    assert str(failure.value).startswith(f"Invalid value {path} for configuration ssl.truststore.location: {message}")
+
+
 def test_texts_that_cannot_be_read_are_not_shown(pki: Pki) -> None:
     chain = {"ssl_keystore_certificate_chain": pki.server.certificate.read_text()}
     for key, message in (("hunter2", "is not PEM"), (BROKEN, "has no private key")):
