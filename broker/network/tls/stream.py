@@ -237,7 +237,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
     def _encrypt(self) -> None:
         """Hand on plain text, as much as the socket takes for now."""
         waiting, below = self._waiting, self._below
-        if below is None or self._scheduled:
+        if below is None or self._scheduled or self._state is _State.CLOSED:
             return
         write, outgoing, left = self._tls.write, self._outgoing, TURN_BYTES
         while waiting and not self._below_full and left > 0:
