@@ -136,7 +136,7 @@ class TlsPeer:
             self.stream.data_received(encrypted[start : start + (at_a_time or len(encrypted))])
 
     def read(self) -> bytes:
-        """All that the broker has sent, decrypted. b"" at the end too, which `ended` tells apart."""
+        """All that the broker has sent, decrypted. b"" at the end too: `ended` knows."""
         self._incoming.write(self.socket.take())
         found: list[bytes] = []
         try:

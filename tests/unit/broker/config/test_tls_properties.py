@@ -1,4 +1,4 @@
-"""ssl.* of listeners: whose properties count, and what stops the start, in one line that tells no secret."""
+"""ssl.* of listeners: whose properties count, and what stops the start, in one line that shows no secret."""
 
 from __future__ import annotations
 
