@@ -7,14 +7,13 @@ answered with UNKNOWN_SERVER_ERROR where the response has a place for it.
 
 from __future__ import annotations
 
-import gc
 import logging
 import struct
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.parts import Parts
 from shareq.broker.dispatch.route import SIZE_AND_CORRELATION, BoundRoute, Route
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.pending import Pending
@@ -25,6 +24,7 @@ from shareq.broker.network.connection import (
     Connection,
     FrameHandler,
     Reply,
+    close_behind,
 )
 from shareq.broker.network.counters import Requests
 from shareq.protocol.api_keys import ApiKey
@@ -41,7 +41,8 @@ logger = logging.getLogger(__name__)
 _FIXED: Final = struct.Struct(">Ii")
 _API: Final = struct.Struct(">hh")
 
-LARGE_FRAME: Final = 65_536  # bytes: from here on a request may bring thousands of objects
+COUNTED_FRAME: Final = 8_192
+"""From so many bytes on the elements of a request are counted before they are read: there may be thousands of them."""
 
 
 class Dispatcher:
@@ -104,13 +105,104 @@ class _ConnectionDispatch:
                 requests.durations.add(connection.now_ns() - connection.since_ns)
                 return _unsupported_api_versions(correlation_id)
             bound = self._routes[api] = self._dispatcher.bind(connection, frame, api, api_key, version)
-        if len(frame) < LARGE_FRAME:
-            return _decoded_and_answered(connection, bound, frame, correlation_id)
+        if len(frame) < COUNTED_FRAME:
+            return self._decoded_and_answered(bound, frame, correlation_id)
         refuse = bound.route.refusal_by_size
         if refuse is not None and (refused := refuse(bound.context, len(frame))) is not None:
             return bound.route.frame(refused, correlation_id)
-        with _without_collector():
-            return _decoded_and_answered(connection, bound, frame, correlation_id)
+        try:
+            request = bound.route.read_few(frame, bound.body)
+        except MalformedMessage as error:
+            raise CloseConnection(f"{bound.route} request cannot be read: {error}") from error
+        if request is not None:
+            return self._answer(bound, frame, request, correlation_id)
+        return self._read_in_turns(bound, frame, correlation_id)
+
+    def _decoded_and_answered(self, bound: BoundRoute, frame: bytes, correlation_id: int) -> Reply:
+        try:
+            request, _ = bound.route.decode(frame, bound.route.version, bound.body)
+        except MalformedMessage as error:
+            raise CloseConnection(f"{bound.route} request cannot be read: {error}") from error
+        return self._answer(bound, frame, request, correlation_id)
+
+    def _answer(self, bound: BoundRoute, frame: bytes, request: Message, correlation_id: int) -> Reply:
+        """Hand the request to its handler; the answer's frame, or the slot it will be in."""
+        connection, route = self._connection, bound.route
+        try:
+            answer = route.handle(bound.context, request)
+            if bound.fast_path is not None:
+                bound.fast_path.learn(frame, request)
+            if answer is None:
+                route.requests.unanswered += 1
+                return None
+            if isinstance(answer, Pending) and answer.done:
+                answer = answer.value  # no slot, and no tick more, for an answer that has come already
+            if not isinstance(answer, (Pending, Parts)):
+                reply = route.frame(answer, correlation_id)
+                route.requests.durations.add(connection.now_ns() - connection.since_ns)
+                return reply
+        except CloseConnection:
+            raise
+        except Exception as error:
+            return _failure(route, bound.context, request, correlation_id, error)
+        slot = AnswerSlot(connection, parks=answer.parks, requests=route.requests)
+        if isinstance(answer, Parts):
+            from shareq.broker.dispatch.long_requests import write_parts
+
+            bound.context.services.turns.run(write_parts(connection, route, answer, slot, correlation_id))
+        else:
+            answer.on_complete(lambda response: _fill(slot, bound, response, correlation_id))
+        return slot
+
+    def _read_in_turns(self, bound: BoundRoute, frame: bytes, correlation_id: int) -> AnswerSlot:
+        """Have a long request read and answered in turns."""
+        from shareq.broker.dispatch.long_requests import read_and_answer
+
+        connection, route = self._connection, bound.route
+        slot = AnswerSlot(connection, parks=True, requests=route.requests)
+        steps = read_and_answer(
+            connection,
+            route,
+            frame,
+            bound.body,
+            slot,
+            lambda request: self._answer_into(slot, bound, request, correlation_id),
+        )
+        bound.context.services.turns.run(steps)
+        return slot
+
+    def _answer_into(
+        self, slot: AnswerSlot, bound: BoundRoute, request: Message, correlation_id: int
+    ) -> Iterator[None]:
+        """Hand a request to its handler; its slot waits for the answer already."""
+        connection, route = self._connection, bound.route
+        try:
+            answer = route.handle(bound.context, request)
+            if answer is None:
+                route.requests.unanswered += 1
+                slot.requests = None
+                slot.fill(None)
+            elif not isinstance(answer, (Pending, Parts)):
+                slot.fill(route.frame(answer, correlation_id))
+        except CloseConnection as error:
+            close_behind(connection, slot, str(error))
+            return
+        except Exception as error:
+            try:
+                frame = _failure(route, bound.context, request, correlation_id, error)
+            except CloseConnection as closing:
+                close_behind(connection, slot, str(closing))
+            else:
+                slot.requests = None  # it has been counted
+                slot.fill(frame)
+            return
+        if isinstance(answer, Parts):
+            from shareq.broker.dispatch.long_requests import write_parts
+
+            yield
+            yield from write_parts(connection, route, answer, slot, correlation_id)
+        elif isinstance(answer, Pending):
+            answer.on_complete(lambda response: _fill(slot, bound, response, correlation_id))
 
 
 def _served(api_key: int, version: int) -> ApiKey:
@@ -127,54 +219,6 @@ def _served(api_key: int, version: int) -> ApiKey:
             f"{known.name} version {version} is not served, only {row.served.first} to {row.served.last}"
         )
     return known
-
-
-def _decoded_and_answered(connection: Connection, bound: BoundRoute, frame: bytes, correlation_id: int) -> Reply:
-    try:
-        request, _ = bound.route.decode(frame, bound.route.version, bound.body)
-    except MalformedMessage as error:
-        raise CloseConnection(f"{bound.route} request cannot be read: {error}") from error
-    return _answer(connection, bound, frame, request, correlation_id)
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """A request of a million small things makes nothing that only a collector could free, but keeps it busy: it would
-    look at all of them again and again, for longer than it takes to read them.
-    """
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
-def _answer(connection: Connection, bound: BoundRoute, frame: bytes, request: Message, correlation_id: int) -> Reply:
-    """Hand the request to its handler; the answer's frame, or the slot it will be in."""
-    route = bound.route
-    try:
-        answer = route.handle(bound.context, request)
-        if bound.fast_path is not None:
-            bound.fast_path.learn(frame, request)
-        if answer is None:
-            route.requests.unanswered += 1
-            return None
-        if isinstance(answer, Pending) and answer.done:
-            answer = answer.value  # no slot, and no tick more, for an answer that has come already
-        if not isinstance(answer, Pending):
-            reply = route.frame(answer, correlation_id)
-            route.requests.durations.add(connection.now_ns() - connection.since_ns)
-            return reply
-    except CloseConnection:
-        raise
-    except Exception as error:
-        return _failure(route, bound.context, request, correlation_id, error)
-    slot = AnswerSlot(connection, parks=answer.parks, requests=route.requests)
-    answer.on_complete(lambda response: _fill(slot, bound, response, correlation_id))
-    return slot
 
 
 def _unsupported_api_versions(correlation_id: int) -> Reply:
@@ -203,8 +247,7 @@ def _fill(slot: AnswerSlot, bound: BoundRoute, response: Message | None, correla
     except Exception:
         connection = bound.context.connection
         logger.exception("%s: the %s response cannot be written", connection, bound.route)
-        slot.fill(None)
-        connection.close(f"internal error in {bound.route}")
+        close_behind(connection, slot, f"internal error in {bound.route}")
         return
     slot.fill(frame)
 

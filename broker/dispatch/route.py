@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import struct
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.parts import Parts
 from shareq.broker.dispatch.response_errors import error_reader
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.pending import Pending
@@ -18,7 +19,13 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.headers import response_header
 from shareq.protocol.primitives import Gathered, Message
 
+if TYPE_CHECKING:
+    from shareq.protocol.bounded_reading import BoundedReader
+
 SIZE_AND_CORRELATION: Final = struct.Struct(">ii")
+
+FEW_ELEMENTS: Final = 1_000
+"""A request of so many elements is read at once: in a millisecond or two."""
 
 Failed = Callable[[Message, ErrorCode], Message]
 
@@ -40,6 +47,7 @@ class Route:
     """One RPC in one version: how to read, handle and answer it. `requests` counts those of all its versions."""
 
     __slots__ = (
+        "_reader",
         "api_key",
         "decode",
         "errors_in",
@@ -48,6 +56,7 @@ class Route:
         "handle",
         "prefix",
         "refusal_by_size",
+        "request_class",
         "requests",
         "version",
     )
@@ -60,13 +69,15 @@ class Route:
         self.version = version
         self.requests = requests
         self.errors_in = error_reader(messages.response_class)
+        self.request_class: type[Message] = messages.request_class
         self.decode: Callable[[bytes, int, int], tuple[Message, int]] = messages.request_class.decode
-        # A response, a pending one, or None where the request gets no answer (Produce with acks=0).
-        self.handle: Callable[[RequestContext, Message], Message | Pending[Any] | None] = module.handle
+        # A response, parts of one, a pending one, or None where the request gets no answer (Produce with acks=0).
+        self.handle: Callable[[RequestContext, Message], Message | Parts | Pending[Any] | None] = module.handle
         self.failed: Failed | None = getattr(module, "failed", None) or _top_level_failure(messages.response_class)
         self.refusal_by_size: RefusalBySize | None = getattr(module, "refusal_by_size", None)
         self.fast_path: Callable[[BoundRoute], FastPath] | None = getattr(module, "ProduceFastPath", None)
         self.prefix = bytes(4) + response_header(api_key, version, 0)
+        self._reader: BoundedReader[Message] | None = None
 
     def __str__(self) -> str:
         return f"{self.api_key.name} v{self.version}"
@@ -80,6 +91,23 @@ class Route:
         size = out.size if out.left else len(out)
         SIZE_AND_CORRELATION.pack_into(out, 0, size - 4, correlation_id)
         return out
+
+    def count_errors(self, response: Message) -> None:
+        """Count the errors in a response, or in a part of one."""
+        for error_code in self.errors_in(response):
+            self.requests.failed(error_code)
+
+    def finish(self, frame: Gathered, correlation_id: int) -> None:
+        """Write size and correlation id into a frame that begins with `prefix`."""
+        SIZE_AND_CORRELATION.pack_into(frame, 0, frame.size - 4, correlation_id)
+
+    def read_few(self, frame: bytes, body: int) -> Message | None:
+        """The request, if it has few elements; None: it has to be read in steps. Raises MalformedMessage."""
+        if self._reader is None:
+            from shareq.protocol.bounded_reading import BoundedReader
+
+            self._reader = BoundedReader(self.request_class, self.version)
+        return self._reader.read_at_once(frame, body, FEW_ELEMENTS)
 
 
 class BoundRoute:

@@ -447,6 +447,12 @@ class Connection:
             self._outlet.resume_reading()
 
 
+def close_behind(connection: Connection, slot: AnswerSlot, reason: str) -> None:
+    """Close a connection behind a request that gets no answer after all; what came before it is answered."""
+    slot.fill(None)
+    connection.close(reason)
+
+
 def _handle_nothing(_frame: bytes) -> Reply:
     return None
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from shareq.broker.config.admin import ConfigAdmin
 from shareq.broker.config.service import ConfigService
 from shareq.broker.metadata.store import MetadataStore, NewTopic
-from shareq.broker.metadata.topic_names import INTERNAL_TOPICS, name_error
+from shareq.broker.metadata.topic_names import INTERNAL_TOPICS, collision_key, name_error
 from shareq.broker.topics.internal import new_internal_topic
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure
@@ -20,6 +20,9 @@ DEFAULT: Final = -1
 """A partition count or replication factor that the broker's configuration decides."""
 
 MAX_PARTITIONS_PER_REQUEST: Final = 10_000
+
+MOST_AUTO_CREATED: Final = 50
+"""Topics that one Metadata request creates. Clients ask again for the others, as they do where creation takes time."""
 
 
 class TopicSpec(NamedTuple):
@@ -66,15 +69,25 @@ def check_partition_total(specs: Sequence[TopicSpec], default_partitions: int) -
     return NO_ERROR
 
 
-def auto_create(metadata: MetadataStore, configs: ConfigService, name: str) -> TopicImage | ApiError:
-    """Create a topic with the broker's defaults because a client asked for its metadata."""
-    planned = plan_topic(metadata, configs, TopicSpec(name))
-    if isinstance(planned, ApiError):
-        return planned
+def auto_create(
+    metadata: MetadataStore, configs: ConfigService, names: Sequence[str]
+) -> dict[str, TopicImage | ApiError]:
+    """Create topics with the broker's defaults, in one commit, because a client asked for their metadata: the topic, or
+    why there is none, by name. `names` are at most `MOST_AUTO_CREATED`, each once; none of them exists.
+    """
+    plans: dict[str, NewTopic | ApiError] = {}
+    taken: dict[str, str] = {}
+    for name in names:
+        other = taken.setdefault(collision_key(name), name)
+        plans[name] = plan_topic(metadata, configs, TopicSpec(name)) if other == name else _collision(name, other)
+    topics = [plan for plan in plans.values() if isinstance(plan, NewTopic)]
+    made: dict[str, TopicImage | ApiError] = {}
     try:
-        return metadata.create_topic(planned)
+        made.update((topic.name, topic) for topic in (metadata.create_topics(topics) if topics else ()))
     except OSError as error:
-        return storage_failure(error)
+        made.update((topic.name, storage_failure(error)) for topic in topics)
+    made.update((name, plan) for name, plan in plans.items() if isinstance(plan, ApiError))
+    return made
 
 
 def check_assignment(
@@ -104,9 +117,12 @@ def _check_name(metadata: MetadataStore, name: str) -> ApiError:
         return ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
     other = metadata.colliding_topic(name)
     if other is not None:
-        message = f"Topic '{name}' collides with existing topic: {other}"
-        return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
+        return _collision(name, other)
     return NO_ERROR
+
+
+def _collision(name: str, other: str) -> ApiError:
+    return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
 
 
 def _base(configs: ConfigService, name: str) -> NewTopic | ApiError:

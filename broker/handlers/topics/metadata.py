@@ -1,22 +1,23 @@
 """Metadata: v0-13.
 
 Behaviour: null topics (v0: an empty list) means all, an empty list none. A topic that does not exist is created if the
-request and `auto.create.topics.enable` allow it, and is in the same answer; otherwise its row says
-UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID if it was asked for by id. A name that no topic can have gets
-INVALID_TOPIC_EXCEPTION. This broker is the controller and leads everything.
+request and `auto.create.topics.enable` allow it, and is in the same answer; a request creates 50 topics at most, in one
+commit. Otherwise its row says UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID if it was asked for by id. A name that no
+topic can have gets INVALID_TOPIC_EXCEPTION. This broker is the controller and leads everything.
 v4: the request says whether topics may be created. v8-10: authorized operations of the cluster; v8: of topics.
 v10: topic ids in answers; v12: in requests, which v10 and v11 refuse with INVALID_REQUEST although they can carry them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
+from shareq.broker.dispatch.parts import Parts, in_parts
 from shareq.broker.handlers.shared import authorized_operations
 from shareq.broker.metadata.topic_names import CLUSTER_METADATA, INTERNAL_TOPICS, name_error
 from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC
-from shareq.broker.topics.creation import auto_create
+from shareq.broker.topics.creation import MOST_AUTO_CREATED, auto_create
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.metadata import (
@@ -33,10 +34,14 @@ if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
 
+PART_PARTITIONS: Final = 1_000
+"""Partitions whose rows are made in one turn, topics counted as several."""
+
+_COUNTS_AT_LEAST: Final = 4
 _LEADER_EPOCH: Final = 0  # leadership never moves
 
 
-def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse:
+def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | Parts:
     if ctx.api_version in (10, 11) and _asks_by_id(request.topics):
         return failed(request, ErrorCode.INVALID_REQUEST)
     services = ctx.services
@@ -46,15 +51,10 @@ def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse:
         brokers=[MetadataResponseBroker(endpoint.node_id, endpoint.host, endpoint.port, config.broker_rack)],
         cluster_id=services.metadata.cluster_id,
         controller_id=endpoint.node_id,
-        topics=_topics(ctx, request),
     )
     if request.include_cluster_authorized_operations:
         response.cluster_authorized_operations = authorized_operations.on_cluster(ctx)
-    if request.include_topic_authorized_operations:
-        for topic in response.topics:
-            if topic.error_code == ErrorCode.NONE:
-                topic.topic_authorized_operations = authorized_operations.on_topic(ctx, topic.name or "")
-    return response
+    return in_parts(response, "topics", _parts(ctx, request))
 
 
 def failed(request: MetadataRequest, error: ErrorCode) -> MetadataResponse:
@@ -66,17 +66,68 @@ def _asks_by_id(topics: Iterable[MetadataRequestTopic] | None) -> bool:
     return any(topic.name is None or topic.topic_id != ZERO_UUID for topic in topics or ())
 
 
-def _topics(ctx: RequestContext, request: MetadataRequest) -> list[MetadataResponseTopic]:
+def _parts(ctx: RequestContext, request: MetadataRequest) -> Iterator[list[MetadataResponseTopic]]:
+    """The rows, so many at a time that their topics and partitions are few. Some parts are empty."""
+    rows: list[MetadataResponseTopic] = []
+    size = 0
+    for row in _rows(ctx, request):
+        if row is None:
+            yield []
+            continue
+        if request.include_topic_authorized_operations and row.error_code == ErrorCode.NONE:
+            row.topic_authorized_operations = authorized_operations.on_topic(ctx, row.name or "")
+        rows.append(row)
+        size += _COUNTS_AT_LEAST + len(row.partitions)
+        if size >= PART_PARTITIONS:
+            yield rows
+            rows, size = [], 0
+    if rows:
+        yield rows
+
+
+def _rows(ctx: RequestContext, request: MetadataRequest) -> Iterator[MetadataResponseTopic | None]:
+    """The rows; None where others may have their turn."""
     asked = request.topics
     if asked is None or (not asked and ctx.api_version == 0):
         topics = ctx.services.metadata.topics()
-        return [_row(ctx, topic) for topic in topics if ctx.may(DESCRIBE_TOPIC, topic.name)]
-    by_id = dict.fromkeys(topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID or topic.name is None)
-    by_name = dict.fromkeys(topic.name for topic in asked if topic.name is not None and topic.topic_id == ZERO_UUID)
+        yield from (_row(ctx, topic) for topic in topics if ctx.may(DESCRIBE_TOPIC, topic.name))
+        return
     may_create = request.allow_auto_topic_creation and ctx.services.configs.broker.auto_create_topics_enable
-    rows = [_row_by_name(ctx, name, may_create) for name in by_name]
-    rows.extend(_row_by_id(ctx, topic_id) for topic_id in by_id)
-    return rows
+    refused: dict[str, ApiError] = {}
+    if may_create:
+        refused = yield from _create(ctx, asked)
+    names: set[str] = set()
+    for topic in asked:
+        if topic.name is not None and topic.topic_id == ZERO_UUID and topic.name not in names:
+            names.add(topic.name)
+            yield _row_by_name(ctx, topic.name, may_create, refused)
+    ids: set[bytes] = set()
+    for topic in asked:
+        if (topic.name is None or topic.topic_id != ZERO_UUID) and topic.topic_id not in ids:
+            ids.add(topic.topic_id)
+            yield _row_by_id(ctx, topic.topic_id)
+
+
+def _create(ctx: RequestContext, asked: list[MetadataRequestTopic]) -> Generator[None, None, dict[str, ApiError]]:
+    """Create the first topics that do not exist and may be created; why some of them could not be, by name."""
+    metadata = ctx.services.metadata
+    new: dict[str, None] = {}
+    for index, topic in enumerate(asked, 1):
+        name = topic.name
+        if name is not None and topic.topic_id == ZERO_UUID and metadata.topic(name) is None:
+            known = name_error(name) is None and name != CLUSTER_METADATA
+            if known and ctx.may(DESCRIBE_TOPIC, name) and _may_create(ctx, name):
+                new[name] = None
+                if len(new) == MOST_AUTO_CREATED:
+                    break
+        if not index % PART_PARTITIONS:
+            yield
+    made = auto_create(metadata, ctx.services.configs, list(new))
+    return {name: outcome for name, outcome in made.items() if isinstance(outcome, ApiError)}
+
+
+def _may_create(ctx: RequestContext, name: str) -> bool:
+    return ctx.may(CREATE_CLUSTER) or ctx.may(CREATE_TOPIC, name)
 
 
 def _row_by_id(ctx: RequestContext, topic_id: bytes) -> MetadataResponseTopic:
@@ -88,21 +139,20 @@ def _row_by_id(ctx: RequestContext, topic_id: bytes) -> MetadataResponseTopic:
     return _row(ctx, topic)
 
 
-def _row_by_name(ctx: RequestContext, name: str, may_create: bool) -> MetadataResponseTopic:
+def _row_by_name(
+    ctx: RequestContext, name: str, may_create: bool, refused: Mapping[str, ApiError]
+) -> MetadataResponseTopic:
     if not ctx.may(DESCRIBE_TOPIC, name):  # says nothing of whether it exists
         return MetadataResponseTopic(DESCRIBE_TOPIC.error, name)
-    topic: TopicImage | ApiError | None = ctx.services.metadata.topic(name)
-    if topic is None and may_create and not (ctx.may(CREATE_CLUSTER) or ctx.may(CREATE_TOPIC, name)):
+    topic = ctx.services.metadata.topic(name)
+    if topic is not None:
+        return _row(ctx, topic)
+    if may_create and not _may_create(ctx, name):
         return MetadataResponseTopic(CREATE_TOPIC.error, name, is_internal=name in INTERNAL_TOPICS)
-    if topic is None and name_error(name) is not None:
+    if name_error(name) is not None:
         return MetadataResponseTopic(ErrorCode.INVALID_TOPIC_EXCEPTION, name)
-    if topic is None and may_create and name != CLUSTER_METADATA:
-        topic = auto_create(ctx.services.metadata, ctx.services.configs, name)
-    if topic is None:
-        return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name)
-    if isinstance(topic, ApiError):
-        return MetadataResponseTopic(topic.code, name)
-    return _row(ctx, topic)
+    error = refused.get(name)
+    return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if error is None else error.code, name)
 
 
 def _row(ctx: RequestContext, topic: TopicImage) -> MetadataResponseTopic:

@@ -138,30 +138,33 @@ def collections() -> Iterator[list[str]]:
 def test_the_collector_does_not_look_at_a_large_request_while_it_is_handled(collections: list[str]) -> None:
     """It would, once for each of some hundred objects, for longer than reading them takes."""
     client = BrokerWorld().connect()
-    client.call(ShareAcknowledgeRequest("g", "m", 1), 2, ShareAcknowledgeResponse)  # imports what handles it
-    data = client.requests.frame_of(many_small_things(), 2)
+    client.call(many_small_things(), 2, ShareAcknowledgeResponse)  # imports what handles it
+    client.send(many_small_things(), 2)
     collections.clear()
-    client.send_raw(data)
-    assert len(collections) <= 2
     assert client.receive(ShareAcknowledgeResponse).error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
+    assert len(collections) <= 2
     assert gc.isenabled()
 
 
 def test_the_collector_is_at_work_again_after_a_large_request_that_cannot_be_read() -> None:
-    client = BrokerWorld().connect()
+    world = BrokerWorld()
+    client = world.connect()
     data = client.requests.frame_of(many_small_things(), 2)[:-100_000]
     client.send_raw(struct.pack(">i", len(data) - 4) + data[4:])
+    world.clock.run_until_idle()
     assert client.closed
     assert gc.isenabled()
 
 
 def test_a_collector_that_is_off_stays_off() -> None:
     """A program that runs the broker in its own process may want it so."""
-    client = BrokerWorld().connect()
+    world = BrokerWorld()
+    client = world.connect()
     data = client.requests.frame_of(many_small_things(), 2)
     gc.disable()
     try:
         client.send_raw(data)
+        world.clock.run_until_idle()
         assert not gc.isenabled()
     finally:
         gc.enable()

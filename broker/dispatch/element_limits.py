@@ -1,0 +1,71 @@
+"""How many elements a request may have, all its arrays together, before memory is taken for them.
+
+Apache Kafka takes what fits into `socket.request.max.bytes`, which at two bytes an element is 50 million of them. The
+limits lie far above what clients send, so that what is beyond them is no client's request: the connection is closed,
+as for any other bytes that are not a request.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shareq.protocol.api_keys import ApiKey
+
+NAMES: Final = 1_000
+"""Names that exist once or a few times: mechanisms, states, protocols of a member, features, keys of a quota."""
+RESOURCES: Final = 50_000
+"""What an administrator's client names at once: all topics, all groups, their properties."""
+PARTITIONS: Final = 200_000
+"""All partitions that one client may have to do with, with their topics: twice what a broker of this kind leads."""
+
+MOST_ELEMENTS: Final[dict[ApiKey, int]] = {
+    # all partitions of a consumer or producer, or all of a topic's
+    ApiKey.PRODUCE: PARTITIONS,
+    ApiKey.FETCH: PARTITIONS,  # what is fetched, and what is not any more
+    ApiKey.LIST_OFFSETS: PARTITIONS,
+    ApiKey.OFFSET_COMMIT: PARTITIONS,
+    ApiKey.OFFSET_FETCH: PARTITIONS,
+    ApiKey.OFFSET_DELETE: PARTITIONS,
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: PARTITIONS,
+    ApiKey.DELETE_RECORDS: PARTITIONS,
+    ApiKey.ADD_PARTITIONS_TO_TXN: PARTITIONS,
+    ApiKey.TXN_OFFSET_COMMIT: PARTITIONS,
+    ApiKey.WRITE_TXN_MARKERS: PARTITIONS,
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: PARTITIONS,  # what the member has
+    ApiKey.ELECT_LEADERS: PARTITIONS,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: PARTITIONS,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: PARTITIONS,
+    ApiKey.DESCRIBE_LOG_DIRS: PARTITIONS,
+    ApiKey.ALTER_REPLICA_LOG_DIRS: PARTITIONS,
+    ApiKey.DESCRIBE_PRODUCERS: PARTITIONS,
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: PARTITIONS,
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: PARTITIONS,
+    # acknowledgement batches: as many as a member can have locked records on all its partitions, within reason
+    ApiKey.SHARE_FETCH: PARTITIONS,
+    ApiKey.SHARE_ACKNOWLEDGE: PARTITIONS,
+    # all topics, groups or resources
+    ApiKey.METADATA: 100_000,  # a client that follows every topic
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: 100_000,
+    ApiKey.CREATE_TOPICS: 100_000,  # at most 10,000 partitions, their replicas and properties
+    # what a member names: it fits into a record, and so into max.message.bytes
+    ApiKey.SHARE_GROUP_HEARTBEAT: 10_000,
+    ApiKey.JOIN_GROUP: NAMES,
+    # of which there are a few
+    ApiKey.LIST_GROUPS: NAMES,
+    ApiKey.LIST_CONFIG_RESOURCES: NAMES,
+    ApiKey.API_VERSIONS: NAMES,
+    ApiKey.SASL_HANDSHAKE: NAMES,
+    ApiKey.SASL_AUTHENTICATE: NAMES,
+    ApiKey.INIT_PRODUCER_ID: NAMES,
+    ApiKey.END_TXN: NAMES,
+    ApiKey.ADD_OFFSETS_TO_TXN: NAMES,
+    ApiKey.HEARTBEAT: NAMES,
+    ApiKey.DESCRIBE_CLUSTER: NAMES,
+    ApiKey.DESCRIBE_QUORUM: NAMES,
+    ApiKey.UPDATE_FEATURES: NAMES,
+}
+
+
+def most_elements(api_key: ApiKey) -> int:
+    """How many elements a request of this RPC may have; numbers in arrays count an eighth."""
+    return MOST_ELEMENTS.get(api_key, RESOURCES)

@@ -1,0 +1,57 @@
+"""Long work in short turns: one in each tick of the loop, so that whatever else is ready goes in between."""
+
+from __future__ import annotations
+
+import gc
+from collections import deque
+from collections.abc import Callable, Iterator
+
+
+class Turns:
+    """Does work one after the other, in the order in which it came, each to its end before the next begins.
+
+    So what at most one of them needs is in memory. Work is an iterator: each `next` is a turn, which should do a
+    counted, small amount. Owned by the broker, on the loop's thread.
+
+    The collector rests from the first turn of a work to its last: a hundred thousand small things have nothing that
+    only a collector could free, but it would look at all of them again and again, for longer than a turn.
+    """
+
+    __slots__ = ("_call_soon", "_collected", "_waiting")
+
+    def __init__(self, call_soon: Callable[[Callable[[], None]], None]) -> None:
+        self._call_soon = call_soon
+        self._waiting: deque[Iterator[None]] = deque()  # the first one is under way
+        self._collected: bool | None = None  # whether the collector was at work when that one began
+
+    def __len__(self) -> int:
+        """How much work is not done."""
+        return len(self._waiting)
+
+    def run(self, work: Iterator[None]) -> None:
+        """Begin with the next tick, or when all that came before is done."""
+        self._waiting.append(work)
+        if len(self._waiting) == 1:
+            self._call_soon(self._turn)
+
+    def _turn(self) -> None:
+        if self._collected is None:
+            self._collected = gc.isenabled()
+            gc.disable()
+        done = True
+        try:
+            next(self._waiting[0])
+            done = False
+        except StopIteration:
+            pass
+        finally:
+            if done:
+                self._end()
+            if self._waiting:
+                self._call_soon(self._turn)
+
+    def _end(self) -> None:
+        self._waiting.popleft()
+        if self._collected:
+            gc.enable()
+        self._collected = None

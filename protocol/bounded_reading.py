@@ -1,0 +1,198 @@
+"""Reading requests of unknown length within bounds: their elements are counted before they are read. Pure.
+
+An element of an array may be two bytes on the wire and a hundred times as much in memory, so a frame's size bounds
+neither memory nor time. Here the generated readers run with other readers of arrays in their places, which count:
+
+    at once    as long as it is a few elements; of most requests that is all
+    in steps   an array that is longer is read piece by piece, with a pause when enough was read; then what it is part
+               of is read again from its start, and takes the array that is there now
+
+Numbers count an eighth of what strings, ids and structs do: they are read by one call.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Generator
+from types import FunctionType
+from typing import Any, Final, Generic, TypeVar, cast
+
+from shareq.protocol.primitives import MalformedMessage, Message, read_uvarint
+
+__all__ = ["STEP_ELEMENTS", "BoundedReader", "TooManyElements"]
+
+STEP_ELEMENTS: Final = 1_000
+"""Elements between two pauses: a millisecond or two."""
+
+_LONG: Final = 250  # elements that are read together, if they have no arrays
+_PIECE: Final = 50  # of an array whose elements have no arrays
+_NUMBERS: Final = 8  # that count as one element
+
+M = TypeVar("M", bound=Message)
+_Read = Callable[..., tuple[Any, int]]  # Any: what a generated reader returns, and the lists of its arrays
+_ARRAYS: Final = frozenset(
+    {"read_compact_strings", "read_strings", "read_compact_byte_strings", "read_byte_strings", "read_uuids"}
+)
+_UNREADABLE: Final = (IndexError, struct.error, UnicodeDecodeError)
+
+
+class TooManyElements(MalformedMessage):
+    """A message of more elements than its reader takes. Nothing of the array that was too much has been read."""
+
+
+class _LongArray(Exception):
+    """An array that has to be read first, in pieces."""
+
+    def __init__(self, read: _Read, position: int, count: int, piece: int) -> None:
+        super().__init__()
+        self.read = read
+        self.position = position
+        self.count = count
+        self.piece = piece
+
+
+class BoundedReader(Generic[M]):
+    """Reads one kind of message in one version. One message at a time may be under way in steps."""
+
+    def __init__(self, message_class: type[M], version: int) -> None:
+        self._name = f"{message_class.__name__} version {version}"
+        self._most = 0  # elements the message may have
+        self._total = 0  # that were counted
+        self._step = 0  # since the last pause
+        self._in_steps = False
+        self._ready: dict[int, tuple[Any, int]] = {}  # by position: arrays that were read in pieces, and their ends
+        decoder = cast(FunctionType, message_class.DECODERS[version])
+        # The functions of the generated module once more, so that they find our readers of arrays in place of theirs.
+        own: dict[str, Any] = dict(decoder.__globals__)
+        for name, value in decoder.__globals__.items():
+            if name.startswith("_read_") and isinstance(value, FunctionType):
+                copy = FunctionType(value.__code__, own, name)
+                own[name] = self._counting(copy, _piece_of(value)) if value.__code__.co_argcount == 3 else copy
+            elif name in _ARRAYS:
+                own[name] = self._counting(value, _PIECE)
+        own["read_numbers"] = self._counting_numbers(own.get("read_numbers"))
+        own["read_compact_int8s"] = self._counting_compact(own.get("read_compact_int8s"), _NUMBERS)
+        own["read_tags"] = self._counting_compact(own.get("read_tags"), 1)
+        self._decode: _Read = FunctionType(decoder.__code__, own, decoder.__name__)
+
+    def read_at_once(self, data: bytes, offset: int, few: int) -> M | None:
+        """The message at `offset`, if it has at most `few` elements. Raises `MalformedMessage`."""
+        self._begin(few, in_steps=False)
+        try:
+            return self._read(data, offset)
+        except TooManyElements:
+            return None
+
+    def read_in_steps(self, data: bytes, offset: int, most: int) -> Generator[None, None, M]:
+        """The message at `offset`, with a pause after every `STEP_ELEMENTS` or so.
+
+        Raises `TooManyElements` as soon as it is known to have more than `most`, and `MalformedMessage`.
+        """
+        self._begin(most, in_steps=True)
+        while True:
+            try:
+                return self._read(data, offset)
+            except _LongArray as array:
+                yield from self._read_first(data, array)
+
+    def _begin(self, most: int, *, in_steps: bool) -> None:
+        self._most, self._total, self._step, self._in_steps = most, 0, 0, in_steps
+        self._ready.clear()
+
+    def _read(self, data: bytes, offset: int) -> M:
+        before = self._total
+        try:
+            message, end = self._decode(data, offset)
+        except _LongArray:
+            self._total = before  # what is read again is counted again
+            raise
+        except _UNREADABLE as error:
+            raise MalformedMessage(f"{self._name}: {error}") from error
+        if end > len(data):
+            raise MalformedMessage(f"{self._name}: ends {end - len(data)} bytes too early")
+        self._ready.clear()
+        return cast(M, message)
+
+    def _read_first(self, data: bytes, array: _LongArray) -> Generator[None, None, None]:
+        """Read an array in pieces and keep it ready for what it is part of."""
+        self._count(array.count)
+        items: list[Any] = []
+        position, left = array.position, array.count
+        while left:
+            count = min(array.piece, left)
+            some, position = yield from self._piece(data, array.read, position, count)
+            items += some
+            left -= count
+            self._step += count
+            if self._step >= STEP_ELEMENTS:
+                self._step = 0
+                yield
+        self._ready[array.position] = items, position
+
+    def _piece(self, data: bytes, read: _Read, position: int, count: int) -> Generator[None, None, tuple[Any, int]]:
+        """Elements of a long array, in which there may be long arrays."""
+        inside: list[int] = []
+        while True:
+            before = self._total
+            try:
+                piece = read(data, position, count)
+            except _LongArray as array:
+                self._total = before
+                inside.append(array.position)
+                yield from self._read_first(data, array)
+            except _UNREADABLE as error:
+                raise MalformedMessage(f"{self._name}: {error}") from error
+            else:
+                for each in inside:
+                    del self._ready[each]
+                return piece
+
+    # -- what stands in the place of the readers of arrays
+
+    def _count(self, count: int) -> None:
+        self._total += max(count, 0)
+        if self._total > self._most:
+            raise TooManyElements(f"{self._name}: more than {self._most} elements")
+
+    def _counting(self, read: _Read, piece: int) -> _Read:
+        at_once = _LONG if piece > 1 else 1
+
+        def reader(data: bytes, pos: int, count: int) -> tuple[Any, int]:
+            if count > at_once and self._in_steps:
+                ready = self._ready.get(pos)
+                if ready is not None:
+                    return ready
+                raise _LongArray(read, pos, count, piece)
+            self._count(count)
+            self._step += max(count, 0)
+            return read(data, pos, count)
+
+        return reader
+
+    def _counting_numbers(self, read: _Read | None) -> _Read | None:
+        if read is None:
+            return None
+
+        def reader(data: bytes, pos: int, count: int, code: str) -> tuple[Any, int]:
+            self._count(count // _NUMBERS)
+            return read(data, pos, count, code)
+
+        return reader
+
+    def _counting_compact(self, read: _Read | None, weight: int) -> _Read | None:
+        """For readers that are given the first byte of a compact length."""
+        if read is None:
+            return None
+
+        def reader(data: bytes, pos: int, first: int) -> tuple[Any, int]:
+            count = first if first < 0x80 else read_uvarint(data, pos - 1)[0]
+            self._count(count // weight)
+            return read(data, pos, first)
+
+        return reader
+
+
+def _piece_of(reader: FunctionType) -> int:
+    """How many elements of an array of structs are read at a time: one, if there may be arrays in it."""
+    nested = any(name in _ARRAYS or name.startswith("_read_") for name in reader.__code__.co_names)
+    return 1 if nested else _PIECE

@@ -1,0 +1,251 @@
+"""What one stranger asks holds nobody up: elements are bounded, and handled so many in a turn of the loop."""
+
+from __future__ import annotations
+
+import logging
+import struct
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
+from shareq.broker.config.admin import ConfigAdmin
+from shareq.broker.dispatch import long_requests
+from shareq.broker.dispatch.element_limits import MOST_ELEMENTS, RESOURCES, most_elements
+from shareq.broker.dispatch.table import HANDLERS
+from shareq.broker.metadata.store import MetadataStore
+from shareq.protocol.api_keys import ApiKey
+from shareq.protocol.bounded_reading import STEP_ELEMENTS
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.framing import frame
+from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from shareq.protocol.generated.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+)
+from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
+from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from shareq.protocol.generated.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
+from shareq.protocol.primitives import uvarint
+
+GROUP = 32
+
+_HEADER = struct.Struct(">hhih")
+
+
+def raw_request(api_key: ApiKey, version: int, count: int, element: bytes, rest: bytes) -> bytes:
+    """The frame of a request whose first field is an array of equal elements."""
+    header = _HEADER.pack(api_key, version, 7, 1) + b"x\0"
+    return frame(header + uvarint(count + 1) + element * count + rest)
+
+
+ATTACKS = {
+    "DescribeConfigs of 10.4 M groups": (ApiKey.DESCRIBE_CONFIGS, 4, 10_400_000, b"\x20\x06aaaaa\0\0", b"\0\0\0"),
+    "Metadata by 5.2 M ids": (ApiKey.METADATA, 12, 5_200_000, b"i" * 16 + b"\0\0", b"\1\0\0"),
+    "ListGroups with 47 M filters": (ApiKey.LIST_GROUPS, 5, 47_000_000, b"\2a", b"\1\0"),
+    "ListGroups with 5,000 filters": (ApiKey.LIST_GROUPS, 5, 5_000, b"\2a", b"\1\0"),
+}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_a_request_of_too_many_elements_is_refused_before_memory_is_taken(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = BrokerWorld()
+    stranger = world.connect()
+    stranger.send_raw(raw_request(ApiKey.METADATA, 12, 20_000, bytes(16) + b"\0\0", b"\0\0\0"))  # imports
+    world.clock.run_until_idle()
+    data = raw_request(*ATTACKS[name])
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+        with caplog.at_level(logging.WARNING):
+            stranger.send_raw(data)
+            world.clock.run_until_idle()
+        peak = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+    assert peak < 1.2 * len(data) + 100_000  # the frame itself, without its size, and what handles it
+    assert stranger.closed
+    (line,) = (each.getMessage() for each in caplog.records)
+    assert f"more than {most_elements(ATTACKS[name][0])} elements" in line
+
+
+class Work:
+    """What was done in each tick of the loop, as far as it is counted."""
+
+    def __init__(self) -> None:
+        self.ticks: list[int] = []
+        self._now = 0
+
+    def count(self, function: Callable[..., Any], each: Callable[..., int] = lambda *_: 1) -> Callable[..., Any]:
+        """The function, counted; `each` gives from its arguments for how much a call counts."""
+
+        def counted(*args: Any, **named: Any) -> Any:
+            self._now += each(*args)
+            return function(*args, **named)
+
+        return counted
+
+    def run(self, world: BrokerWorld, neighbour: MockConnection) -> None:
+        """Let the broker work, tick by tick; the neighbour asks in each of them, and is answered at once."""
+        while True:
+            neighbour.send(ApiVersionsRequest(), 0)
+            assert len(neighbour.frames) == 1, "answered in the same tick"
+            neighbour.frames.clear()
+            neighbour.forget_last()
+            ready = world.clock.run_tick()
+            self.ticks.append(self._now)
+            self._now = 0
+            if not ready:
+                return
+
+
+def describe_groups(count: int) -> DescribeConfigsRequest:
+    return DescribeConfigsRequest([DescribeConfigsResource(GROUP, f"group-{i}") for i in range(count)], True, True)
+
+
+def test_groups_are_described_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """5,000 of 60 µs each: a third of a second, if it were done at once."""
+    world, work = BrokerWorld(), Work()
+    stranger, neighbour = world.connect(), world.connect()
+    monkeypatch.setattr(ConfigAdmin, "describe_group", work.count(ConfigAdmin.describe_group))
+    stranger.send(describe_groups(5_000), 4)
+    work.run(world, neighbour)
+    answer = stranger.receive(DescribeConfigsResponse)
+    assert sum(work.ticks) == 5_000
+    assert max(work.ticks) <= 40
+    assert [row.resource_name for row in answer.results] == [f"group-{i}" for i in range(5_000)]
+    one = world.connect().call(describe_groups(1), 4, DescribeConfigsResponse)
+    assert all(row.configs == one.results[0].configs for row in answer.results)
+
+
+def test_unknown_topics_are_looked_up_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, work = BrokerWorld(), Work()
+    stranger, neighbour = world.connect(), world.connect()
+    monkeypatch.setattr(MetadataStore, "topic_by_id", work.count(MetadataStore.topic_by_id))
+    ids = [i.to_bytes(16, "big") for i in range(1, 50_001)]
+    stranger.send(MetadataRequest([MetadataRequestTopic(each, None) for each in ids]), 12)
+    work.run(world, neighbour)
+    answer = stranger.receive(MetadataResponse)
+    assert sum(work.ticks) == 50_000
+    assert max(work.ticks) <= 500
+    assert [topic.topic_id for topic in answer.topics] == ids
+    assert {topic.error_code for topic in answer.topics} == {ErrorCode.UNKNOWN_TOPIC_ID}
+    assert [broker.port for broker in answer.brokers] == [9092]
+
+
+def test_topics_of_many_partitions_are_answered_in_turns() -> None:
+    world = BrokerWorld()
+    for i in range(40):
+        world.create_topic(f"t{i}", 500)
+    client = world.connect()
+    client.send(MetadataRequest(None), 12)
+    ticks = 0
+    while not client.frames:
+        world.clock.run_tick()
+        ticks += 1
+    assert ticks >= 20
+    answer = client.receive(MetadataResponse)
+    assert [(topic.name, len(topic.partitions)) for topic in answer.topics] == sorted((f"t{i}", 500) for i in range(40))
+
+
+def test_errors_in_parts_are_counted() -> None:
+    world = BrokerWorld()
+    client = world.connect()
+    client.call(MetadataRequest([MetadataRequestTopic(bytes(15) + b"x", None)]), 12, MetadataResponse)
+    ids = [i.to_bytes(16, "big") for i in range(1, 2_001)]
+    client.call(MetadataRequest([MetadataRequestTopic(each, None) for each in ids]), 12, MetadataResponse)
+    requests = world.broker.dispatcher.requests[ApiKey.METADATA]
+    assert requests.errors[ErrorCode.UNKNOWN_TOPIC_ID] == 2_001
+    assert requests.durations.count == 2
+
+
+def test_a_long_request_of_an_ordinary_client_is_answered() -> None:
+    """A commit of 100,000 offsets, as by one consumer of everything: read in steps, then handled as any other."""
+    world = BrokerWorld()
+    topics = [
+        OffsetCommitRequestTopic(f"t{i}", partitions=[OffsetCommitRequestPartition(j, j) for j in range(100)])
+        for i in range(1_000)
+    ]
+    client = world.connect()
+    answer = client.call(OffsetCommitRequest("g", topics=topics), 9, OffsetCommitResponse)
+    assert [len(topic.partitions) for topic in answer.topics] == [100] * 1_000
+
+
+def test_requests_behind_a_long_one_wait_for_it() -> None:
+    """Answers come in the order of requests, and nothing else of the connection is handled meanwhile."""
+    world = BrokerWorld()
+    client = world.connect()
+    client.send(describe_groups(2_000), 4)
+    client.send(ApiVersionsRequest(), 0)
+    assert not client.frames
+    assert len(client.receive(DescribeConfigsResponse).results) == 2_000
+    assert client.receive(ApiVersionsResponse).api_keys
+
+
+def test_a_client_that_goes_away_is_not_worked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, work = BrokerWorld(), Work()
+    stranger, neighbour = world.connect(), world.connect()
+    monkeypatch.setattr(ConfigAdmin, "describe_group", work.count(ConfigAdmin.describe_group))
+    stranger.send(describe_groups(5_000), 4)
+    for _ in range(10):
+        world.clock.run_tick()
+    stranger.disconnect()
+    work.run(world, neighbour)
+    assert sum(work.ticks) < 1_000
+    assert not world.services.turns
+
+
+def test_an_answer_of_too_many_bytes_closes_the_connection(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(long_requests, "MOST_ANSWER_BYTES", 1_000_000)
+    world = BrokerWorld()
+    client = world.connect()
+    client.send(describe_groups(5_000), 4)
+    with caplog.at_level(logging.WARNING):
+        world.clock.run_until_idle()
+    assert client.closed
+    assert "DESCRIBE_CONFIGS v4 takes more than 1000000 bytes" in caplog.text
+
+
+def test_a_defect_in_a_part_is_logged_and_closes_the_connection(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = BrokerWorld()
+    client = world.connect()
+    calls = iter(range(2_000))
+
+    def defect(*_: object) -> None:
+        if next(calls) == 1_500:
+            raise RuntimeError("a defect")
+
+    monkeypatch.setattr(MetadataStore, "topic_by_id", defect)
+    ids = [i.to_bytes(16, "big") for i in range(1, 2_001)]
+    client.send(MetadataRequest([MetadataRequestTopic(each, None) for each in ids]), 12)
+    world.clock.run_until_idle()
+    assert client.closed
+    assert not client.frames
+    assert "METADATA v12 failed" in caplog.text
+    assert not world.services.turns
+
+
+def test_every_limit_is_that_of_an_rpc_that_is_served() -> None:
+    assert set(MOST_ELEMENTS) <= set(HANDLERS)
+    assert most_elements(ApiKey.DESCRIBE_CONFIGS) == RESOURCES
+    assert min(MOST_ELEMENTS.values()) + 1 > STEP_ELEMENTS
+
+
+def test_a_list_of_groups_takes_the_filters_there_are() -> None:
+    answer = BrokerWorld().connect().call(ListGroupsRequest(["Stable"] * 500, []), 5, ListGroupsResponse)
+    assert answer.error_code == ErrorCode.NONE

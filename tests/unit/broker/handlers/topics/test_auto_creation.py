@@ -1,0 +1,74 @@
+"""Topics that come into being because a client asked for their metadata: a few with each request, in one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from devtools.in_memory.mock_transport import BrokerWorld
+from shareq.broker.metadata.changes import MetaChange
+from shareq.broker.topics.creation import MOST_AUTO_CREATED
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+
+
+class Commits:
+    """The commits of a broker from now on, by the number of their changes."""
+
+    def __init__(self, world: BrokerWorld) -> None:
+        self.sizes: list[int] = []
+        world.db.before_commit = self._note
+
+    def _note(self, changes: Sequence[MetaChange]) -> None:
+        self.sizes.append(len(changes))
+
+
+def ask(world: BrokerWorld, names: Sequence[str], version: int = 12) -> dict[str | None, int]:
+    """The error code of each topic, in the order of the answer."""
+    request = MetadataRequest([MetadataRequestTopic(bytes(16), name) for name in names])
+    answer = world.connect().call(request, version, MetadataResponse)
+    return {topic.name: topic.error_code for topic in answer.topics}
+
+
+@pytest.mark.parametrize("version", [1, 12])
+def test_as_many_as_allowed_are_created_in_one_commit(version: int) -> None:
+    world = BrokerWorld()
+    commits = Commits(world)
+    names = [f"t{i:05}" for i in range(20_000)]
+    codes = ask(world, names, version)
+    assert commits.sizes == [MOST_AUTO_CREATED]
+    created = [name for name, code in codes.items() if code == ErrorCode.NONE]
+    assert created == names[:MOST_AUTO_CREATED]
+    assert set(codes.values()) == {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert list(codes) == names
+
+
+def test_the_others_are_created_when_the_client_asks_again() -> None:
+    world = BrokerWorld()
+    names = [f"t{i}" for i in range(4 * MOST_AUTO_CREATED)]
+    rounds = 0
+    while any(ask(world, names).values()):
+        rounds += 1
+    assert rounds == 3
+    assert len(world.services.metadata.topics()) == len(names)
+
+
+def test_names_that_collide_with_each_other_are_not_both_created() -> None:
+    world = BrokerWorld()
+    assert ask(world, ["a.b", "c", "a_b"]) == {"a.b": 0, "c": 0, "a_b": ErrorCode.INVALID_TOPIC_EXCEPTION}
+
+
+def test_a_commit_that_fails_is_answered_for_all_of_them() -> None:
+    world = BrokerWorld()
+
+    def full(_changes: object) -> None:
+        raise OSError("no space")
+
+    world.create_topic("old")
+    world.db.before_commit = full
+    assert ask(world, ["a", "old", "b"]) == {
+        "a": ErrorCode.KAFKA_STORAGE_ERROR,
+        "old": 0,
+        "b": ErrorCode.KAFKA_STORAGE_ERROR,
+    }
