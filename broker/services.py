@@ -18,6 +18,7 @@ from shareq.broker.disk.watch import DiskWatch
 from shareq.broker.fetch.sessions import FetchSessions
 from shareq.broker.fetch.wait import FetchWaits
 from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.stall_meter import Stalls
 from shareq.broker.foundation.turns import Turns
 from shareq.broker.log.manager import LogManager
 from shareq.broker.metadata.changes import MetaDb
@@ -135,6 +136,7 @@ class Services:
         self.leaders = LeaderMap()
         self.answer_budget = AnswerBudget(env.clock.call_soon)
         self.turns = Turns(env.clock.call_soon)
+        self.stalls = Stalls()
         self.internal_topics = InternalTopics(self.metadata, lambda: self.configs.broker)
         self.lookup = PartitionLookup(self.metadata, self.logs)
         self.made = Made()

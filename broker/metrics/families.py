@@ -50,6 +50,24 @@ _BROKER: Final = (
         lambda snapshot: snapshot.uptime_ns / NS_PER_S,
     ),
     single(
+        HISTOGRAM,
+        "shareq_event_loop_stall_seconds",
+        "How long the event loop was held, looked at a hundred times a second.",
+        lambda snapshot: distribution(snapshot.stalls),
+    ),
+    single(
+        GAUGE,
+        "shareq_event_loop_longest_stall_seconds",
+        "The longest of the last 30 to 60 seconds.",
+        lambda snapshot: snapshot.longest_stall_ns / NS_PER_S,
+    ),
+    single(
+        GAUGE,
+        "shareq_long_requests",
+        "Long requests that are under way or wait for their turn.",
+        attrgetter("waiting_turns"),
+    ),
+    single(
         GAUGE,
         "shareq_held_reply_bytes",
         "Bytes of answers in memory that clients do not take.",

@@ -174,6 +174,9 @@ class Snapshot:
 
     version: str = __version__
     uptime_ns: int = 0
+    stalls: Timings = NO_TIMINGS
+    longest_stall_ns: int = 0
+    waiting_turns: int = 0
     held_bytes: int = 0
     disk_total_bytes: int | None = None
     disk_usable_bytes: int | None = None

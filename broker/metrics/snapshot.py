@@ -51,6 +51,9 @@ def take(
     """Fill the snapshot. Other things may be done on the loop at each pause. `started_ns`: of the clock's `now_ns`."""
     into.uptime_ns = services.env.clock.now_ns() - started_ns
     into.held_bytes = services.answer_budget.held
+    into.stalls = Timings.of(services.stalls.durations)
+    into.longest_stall_ns = services.stalls.longest.of(services.env.clock.now_ns())
+    into.waiting_turns = len(services.turns)
     space = services.disk.space()
     if space is not None:
         into.disk_total_bytes, into.disk_usable_bytes = space

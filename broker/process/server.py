@@ -28,6 +28,7 @@ from shareq.broker.disk.watch import DiskWatch
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.os_clock import LoopClock
 from shareq.broker.foundation.os_fs import OsFs
+from shareq.broker.foundation.stall_meter import StallMeter
 from shareq.broker.log.manager import DamagedFolderError, DataFolderInUseError
 from shareq.broker.metadata.features import FeatureError
 from shareq.broker.network.connection import Connection
@@ -76,6 +77,7 @@ class Server:
         self._metrics_wanted = metrics
         self._metrics_socket: socket.socket | None = None
         self._metrics: MetricsEndpoint | None = None
+        self._stall_meter: StallMeter | None = None
         self._sockets: dict[str, socket.socket] = {}
         self._asyncio_servers: list[asyncio.Server] = []
         self._listeners: list[Listener] = []
@@ -149,6 +151,9 @@ class Server:
 
         `clean` False leaves everything on disk as a crash would: the next start recovers.
         """
+        if self._stall_meter is not None:
+            self._stall_meter.stop()
+            self._stall_meter = None
         if self._metrics is not None:
             await self._metrics.close()
             self._metrics = None
@@ -262,6 +267,8 @@ class Server:
         self._metrics = MetricsEndpoint(lambda: scrape(services, requests, self._listeners, started_ns), CONTENT_TYPE)
         begin_to_listen(bound, BACKLOG, "serve metrics")
         await self._metrics.start(bound)
+        self._stall_meter = StallMeter(services.env.clock, services.stalls)  # nobody else asks for what it measures
+        self._stall_meter.start()
 
     def _sweep(self, listener: Listener) -> None:
         interval_ms = listener.sweep_interval_ms()

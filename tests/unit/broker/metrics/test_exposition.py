@@ -46,6 +46,19 @@ def test_a_scrape_makes_nothing_that_nobody_has_used() -> None:
     assert list(world.services.made) == []
 
 
+def test_stalls_of_the_loop() -> None:
+    world = BrokerWorld()
+    stalls = world.services.stalls
+    stalls.durations.add(40_000_000)
+    stalls.longest.add(40_000_000, world.clock.now_ns())
+    text = scraped(world)
+    assert text.value("shareq_event_loop_stall_seconds_sum") == 0.04
+    assert text.value("shareq_event_loop_stall_seconds_bucket", le="0.03") == 0
+    assert text.value("shareq_event_loop_stall_seconds_bucket", le="0.1") == 1
+    assert text.value("shareq_event_loop_longest_stall_seconds") == 0.04
+    assert text.value("shareq_long_requests") == 0
+
+
 def test_uptime() -> None:
     world = BrokerWorld()
     started_ms = world.clock.now_ms()
