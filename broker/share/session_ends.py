@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+
 from shareq.broker.network.connection import Connection
 from shareq.broker.share.core.sessions import ClosedSession, ShareSession, ShareSessions
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.coordinator.share.keys import SharePartitionKey
+
+logger = logging.getLogger(__name__)
 
 
 class ShareSessionService:
@@ -32,6 +36,13 @@ class ShareSessionService:
         closed = self.sessions.close(session.group_id, session.member_id)
         if closed is not None:
             self._release(closed)
+
+    def give_back(self, closed: ClosedSession) -> None:
+        """A session has ended to make room for another one: give its member's records back. Logged: the member's client
+        opens a session again, and is refused, or has somebody else's ended.
+        """
+        logger.info("share group %s: the session of member %s gave way", closed.group_id, closed.member_id)
+        self._release(closed)
 
     def stop(self) -> None:
         """The broker closes the connections itself: what members hold is given out again after the start, and a

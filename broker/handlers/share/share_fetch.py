@@ -14,6 +14,7 @@ from shareq.broker.foundation.pending import Pending, completed, join
 from shareq.broker.handlers.shared.share_fetch_response import share_fetch_response
 from shareq.broker.handlers.shared.share_fetch_rights import Refusal, refusal, wanted_partitions, without_refused
 from shareq.broker.handlers.shared.share_requests import acknowledge, requested_acks, share_request_error
+from shareq.broker.security.names import ANONYMOUS
 from shareq.broker.security.rights import READ_GROUP
 from shareq.broker.share.acknowledgements import AckResults, PartitionAcks
 from shareq.broker.share.core.sessions import ListedPartition, ShareFetchContext
@@ -63,10 +64,19 @@ def _session(
         forgotten,
         has_acks=has_acks,
         connection_id=ctx.connection.id,
+        owner=_owner(ctx),
     )
     if not isinstance(context, ErrorCode) and request.share_session_epoch == 0:
         ctx.services.share.sessions.watch(ctx.connection)
+        if context.gave_way is not None:
+            ctx.services.share.sessions.give_back(context.gave_way)
     return context
+
+
+def _owner(ctx: RequestContext) -> str:
+    """Whose session it is: the user's; of those who did not authenticate, the machine's."""
+    connection = ctx.connection
+    return connection.client_host if connection.principal == ANONYMOUS else connection.principal
 
 
 def _later(ctx: RequestContext, delay_ms: int, response: ShareFetchResponse) -> ShareFetchAnswer:

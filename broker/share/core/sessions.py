@@ -4,18 +4,24 @@
                    -1      ends it after the request's acknowledgements
                     n > 0  must be the session's next epoch; ShareFetch and ShareAcknowledge share one count
 
-A session belongs to a member of a group; no id travels on the wire. It ends with epoch -1, with epoch 0, or with its
-connection, never by age or by being crowded out. Locks of records are kept elsewhere: replacing a session or forgetting
-a partition releases nothing.
+A session belongs to a member of a group; no id travels on the wire. It ends with epoch -1, with epoch 0, or with the
+connection that opened it, never by age. When there is room for no more, one of the greediest makes room for one of
+somebody with less (`_giving_way`). Locks of records are kept elsewhere: replacing a session or forgetting a partition
+releases nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from shareq.protocol.errors import ErrorCode
+
+MOST_OF_A_CONNECTION: Final = 100
+"""Sessions that one connection may open. A client's has one."""
 
 INITIAL_EPOCH: Final = 0
 FINAL_EPOCH: Final = -1
@@ -53,7 +59,7 @@ class SessionPartition:
 
 @dataclass(slots=True)
 class ShareSession:
-    """One member's session. Owned by `ShareSessions`.
+    """One member's session. Owned by `ShareSessions`. `owner` is the user, or the machine, that it was opened for.
 
     `partitions` are in the order in which they are fetched, `next_epoch` is the one epoch that will be accepted.
     """
@@ -61,6 +67,7 @@ class ShareSession:
     group_id: str
     member_id: str
     connection_id: Hashable
+    owner: Hashable = None
     next_epoch: int = 1
     partitions: dict[PartitionId, SessionPartition] = field(default_factory=dict)
 
@@ -100,11 +107,15 @@ T = TypeVar("T", bound=FetchResult)
 
 @dataclass(frozen=True, slots=True)
 class ShareFetchContext:
-    """One ShareFetch within its session. `epoch` is the request's; `partitions` is what to fetch, in session order."""
+    """One ShareFetch within its session. `epoch` is the request's; `partitions` is what to fetch, in session order.
+
+    `gave_way` is a session that was ended to make room for this one, if one was.
+    """
 
     session: ShareSession
     epoch: int
     partitions: tuple[SessionPartition, ...]
+    gave_way: ClosedSession | None = None
 
     @property
     def is_final(self) -> bool:
@@ -141,16 +152,19 @@ class ShareFetchContext:
 
 @dataclass(slots=True)
 class _Connection:
-    """Which session a connection opened last. `stale`: that session has ended since, or been replaced."""
+    """The sessions of a connection: those it has opened that have not ended, nor been replaced.
 
-    key: _SessionKey
-    stale: bool = False
+    `last_group`: of the session it opened last.
+    """
+
+    last_group: str
+    keys: dict[_SessionKey, None] = field(default_factory=dict)
 
 
 class ShareSessions:
     """All share sessions of a broker. `limit` is `group.share.max.share.sessions`; it may be replaced at any time.
 
-    A connection stands for the session it opened last.
+    A connection stands for the sessions it opened.
     """
 
     def __init__(self, limit: int) -> None:
@@ -158,7 +172,7 @@ class ShareSessions:
         self._sessions: dict[_SessionKey, ShareSession] = {}
         self._connections: dict[Hashable, _Connection] = {}
         self._members: dict[str, int] = {}  # sessions by group
-        self.evicted = 0  # sessions that ended with their connection
+        self.evicted = 0  # sessions that ended with their connection, or gave way
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -184,17 +198,19 @@ class ShareSessions:
         *,
         has_acks: bool,
         connection_id: Hashable,
+        owner: Hashable = None,
     ) -> ShareFetchContext | ErrorCode:
         """Begin a ShareFetch. Errors leave the sessions as they are; without one the epoch has advanced.
 
         INVALID_REQUEST: acknowledgements (`has_acks`) while opening. SHARE_SESSION_LIMIT_REACHED: no room for a new
-        session; the caller delays that answer by MaxWaitMs, so that clients do not try again at once.
+        session, and nobody with more; or too many of one connection. The caller delays that answer by MaxWaitMs, so
+        that clients do not try again at once.
         SHARE_SESSION_NOT_FOUND and INVALID_SHARE_SESSION_EPOCH as for `update`.
         """
         if epoch == INITIAL_EPOCH:
             if has_acks:
                 return ErrorCode.INVALID_REQUEST
-            return self._open(group_id, member_id, listed, connection_id)
+            return self._open(ShareSession(group_id, member_id, connection_id, owner), listed)
         session = self.update(group_id, member_id, epoch)
         if isinstance(session, ErrorCode):
             return session
@@ -225,20 +241,28 @@ class ShareSessions:
         session.next_epoch = next_epoch(epoch)
         return session
 
-    def _open(
-        self, group_id: str, member_id: str, listed: Sequence[ListedPartition], connection_id: Hashable
-    ) -> ShareFetchContext | ErrorCode:
-        key = (group_id, member_id)
-        if key not in self._sessions and len(self._sessions) >= self.limit:
+    def _open(self, session: ShareSession, listed: Sequence[ListedPartition]) -> ShareFetchContext | ErrorCode:
+        group_id = session.group_id
+        key = (group_id, session.member_id)
+        connection = self._connections.get(session.connection_id) or _Connection(group_id)
+        gave_way: ClosedSession | None = None
+        if key not in connection.keys and len(connection.keys) >= MOST_OF_A_CONNECTION:
             return ErrorCode.SHARE_SESSION_LIMIT_REACHED
+        if key not in self._sessions and len(self._sessions) >= self.limit:
+            greedy = _giving_way(self._sessions.values(), session)
+            if greedy is None:
+                return ErrorCode.SHARE_SESSION_LIMIT_REACHED
+            gave_way = self._remove((greedy.group_id, greedy.member_id))
+            self.evicted += 1
         self._remove(key)
-        session = ShareSession(group_id, member_id, connection_id)
         for partition in listed:
             session.partitions[partition[:2]] = SessionPartition(*partition, must_answer=False)
         self._sessions[key] = session
         self._members[group_id] = self._members.get(group_id, 0) + 1
-        self._connections[connection_id] = _Connection(key)
-        return ShareFetchContext(session, INITIAL_EPOCH, tuple(session.partitions.values()))
+        connection.last_group = group_id
+        connection.keys[key] = None
+        self._connections[session.connection_id] = connection
+        return ShareFetchContext(session, INITIAL_EPOCH, tuple(session.partitions.values()), gave_way)
 
     # -- ends
 
@@ -250,17 +274,14 @@ class ShareSessions:
         return self._remove((group_id, member_id))
 
     def on_disconnect(self, connection_id: Hashable) -> Disconnected:
-        """End the session that the connection opened, unless the member has a newer one elsewhere."""
+        """End the sessions that the connection opened, but for those whose members have newer ones elsewhere."""
         connection = self._connections.pop(connection_id, None)
         if connection is None:
             return Disconnected()
-        closed = None if connection.stale else self._remove(connection.key)
-        self.evicted += closed is not None
-        group_id = connection.key[0]
-        return Disconnected(
-            closed=() if closed is None else (closed,),
-            empty_groups=() if group_id in self._members else (group_id,),
-        )
+        closed = [ended for key in connection.keys if (ended := self._remove(key)) is not None]
+        self.evicted += len(closed)
+        groups = dict.fromkeys([*(each.group_id for each in closed), connection.last_group])
+        return Disconnected(tuple(closed), tuple(group_id for group_id in groups if group_id not in self._members))
 
     def clear(self) -> None:
         """Forget every session: share groups have been switched off."""
@@ -278,6 +299,37 @@ class ShareSessions:
         else:
             del self._members[key[0]]
         connection = self._connections.get(session.connection_id)
-        if connection is not None and connection.key == key:
-            connection.stale = True
+        if connection is not None:
+            connection.keys.pop(key, None)
         return ClosedSession(session.group_id, session.member_id, tuple(session.partitions))
+
+
+_LEVELS: Final[tuple[Callable[[ShareSession], Hashable], ...]] = (
+    attrgetter("owner"),
+    attrgetter("group_id"),
+    attrgetter("connection_id"),
+)
+
+
+def _giving_way(sessions: Iterable[ShareSession], newcomer: ShareSession) -> ShareSession | None:
+    """The session to end for the newcomer, the newest of the greediest holder; None: the newcomer is refused.
+
+    Holders are looked at from the outside in: users (without authentication, machines), a user's groups, a group's
+    connections. A newcomer whose user has fewer sessions than another one takes a session of that one; one whose user
+    has most of all can only take what this user has, of a greedier group; and so on. Where all have equally many,
+    nobody's is taken. So greed harms the greedy. `sessions` are all there are, oldest first.
+    """
+    left = list(sessions)
+    taken = False
+    for holder_of in _LEVELS:
+        counts = Counter(map(holder_of, left))
+        if not counts:
+            return None
+        holder, most = counts.most_common(1)[0]
+        own = holder_of(newcomer)
+        if not taken and counts[own] + 1 >= most:
+            holder = own
+        else:
+            taken = True
+        left = [session for session in left if holder_of(session) == holder]
+    return left[-1] if taken else None

@@ -6,7 +6,13 @@ from typing import cast
 
 from shareq.broker.network.connection import Connection, Outlet
 from shareq.broker.network.connection_limits import ConnectionLimits
-from shareq.broker.share.core.sessions import FINAL_EPOCH, INITIAL_EPOCH, ListedPartition, ShareSession
+from shareq.broker.share.core.sessions import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    ClosedSession,
+    ListedPartition,
+    ShareSession,
+)
 from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.session_ends import ShareSessionService
 from shareq.protocol.errors import ErrorCode
@@ -69,6 +75,21 @@ def test_a_session_that_is_closed_gives_back_what_its_member_holds_on_its_partit
     assert (rig.state(0), rig.state(1)) == (RecordState.AVAILABLE, RecordState.ACQUIRED)
     assert rig.service.sessions.get("g", "m") is None
     rig.service.close(session)
+
+
+def test_a_session_that_gave_way_gives_back_what_its_member_holds() -> None:
+    rig = Rig()
+    rig.open("m", rig.connection(1), 0)
+    rig.service.sessions.limit = 2
+    rig.open("n", rig.connection(1))
+    answer = rig.service.sessions.open_or_update("h", "late", INITIAL_EPOCH, (), (), has_acks=False, connection_id=2)
+    assert not isinstance(answer, ErrorCode)
+    assert answer.gave_way is not None
+    assert answer.gave_way.member_id == "n"  # the newest
+    rig.service.give_back(answer.gave_way)
+    assert rig.state(0) is RecordState.ACQUIRED
+    rig.service.give_back(ClosedSession("g", "m", ((rig.topic_id, 0),)))
+    assert rig.state(0) is RecordState.AVAILABLE
 
 
 def test_a_session_that_was_replaced_meanwhile_gives_nothing_back() -> None:

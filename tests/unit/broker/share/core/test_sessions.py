@@ -14,6 +14,7 @@ from shareq.broker.share.core.sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
     MAX_EPOCH,
+    MOST_OF_A_CONNECTION,
     ClosedSession,
     Disconnected,
     ListedPartition,
@@ -391,3 +392,86 @@ def test_switching_share_groups_off_forgets_everything() -> None:
     assert len(sessions) == 0
     assert sessions.on_disconnect(1) == Disconnected()
     opened(sessions, 0)
+
+
+# -- who gives way
+
+
+def filled(sessions: ShareSessions, owner: str, group: str, connection: int, count: int) -> None:
+    for member in range(count):
+        answer = sessions.open_or_update(
+            group, f"{owner}-{connection}-{member}", 0, (), (), has_acks=False, connection_id=connection, owner=owner
+        )
+        accepted(answer)
+
+
+def came(sessions: ShareSessions, owner: str, group: str, connection: int) -> ShareFetchContext | ErrorCode:
+    member = f"{owner}-{connection}-new-{len(sessions)}"
+    return sessions.open_or_update(group, member, 0, (), (), has_acks=False, connection_id=connection, owner=owner)
+
+
+def test_a_connection_has_so_many_sessions_and_no_more() -> None:
+    sessions = ShareSessions(2_000)
+    filled(sessions, "greedy", "evil", 1, MOST_OF_A_CONNECTION)
+    assert came(sessions, "greedy", "evil", 1) is ErrorCode.SHARE_SESSION_LIMIT_REACHED
+    assert came(sessions, "greedy", "another", 1) is ErrorCode.SHARE_SESSION_LIMIT_REACHED
+    accepted(request(sessions, 0, member="greedy-1-0", group="evil", connection=1))  # one that it has, again
+    accepted(came(sessions, "good", "g", 2))
+
+
+def test_all_sessions_of_a_connection_end_with_it() -> None:
+    sessions = ShareSessions(2_000)
+    filled(sessions, "greedy", "evil", 1, 3)
+    filled(sessions, "greedy", "worse", 1, 2)  # the same members
+    ended = sessions.on_disconnect(1)
+    assert sorted((each.group_id, each.member_id) for each in ended.closed) == [
+        *(("evil", f"greedy-1-{member}") for member in range(3)),
+        *(("worse", f"greedy-1-{member}") for member in range(2)),
+    ]
+    assert sorted(ended.empty_groups) == ["evil", "worse"]
+    assert len(sessions) == 0
+    assert sessions.evicted == 5
+
+
+@pytest.mark.parametrize(
+    ("owner", "group"), [("good", "g"), ("good", "evil"), ("greedy", "g")], ids=["user", "its group", "group"]
+)
+def test_the_greediest_gives_way_to_others(owner: str, group: str) -> None:
+    """Another user, also in the same group; another group of the same user, or on the same machine."""
+    sessions = ShareSessions(200)
+    for connection in (1, 2):
+        filled(sessions, "greedy", "evil", connection, 100)
+    for connection in range(10, 60):
+        context = accepted(came(sessions, owner, group, connection))
+        assert context.gave_way is not None
+        assert context.gave_way.member_id.startswith("greedy-")
+    assert len(sessions) == 200
+
+
+def test_the_greediest_is_refused_and_takes_nothing_from_others() -> None:
+    sessions = ShareSessions(100)
+    filled(sessions, "good", "g", 1, 20)
+    filled(sessions, "greedy", "evil", 2, 80)
+    for group in ("evil", "another", "g"):
+        answer = came(sessions, "greedy", group, 3)
+        assert isinstance(answer, ErrorCode) or (
+            answer.gave_way is not None and answer.gave_way.member_id.startswith("greedy-")
+        )
+    assert sum(sessions.get("g", f"good-1-{member}") is not None for member in range(20)) == 20
+
+
+def test_where_all_have_equally_many_the_newcomer_is_refused() -> None:
+    sessions = ShareSessions(4)
+    for connection in range(4):
+        filled(sessions, f"user{connection}", f"g{connection}", connection, 1)
+    assert came(sessions, "late", "late", 9) is ErrorCode.SHARE_SESSION_LIMIT_REACHED
+
+
+def test_the_session_that_gives_way_is_the_newest_of_the_greediest_connection() -> None:
+    sessions = ShareSessions(6)
+    filled(sessions, "greedy", "small", 1, 1)
+    filled(sessions, "greedy", "evil", 2, 3)
+    filled(sessions, "greedy", "evil", 3, 2)
+    gave_way = accepted(came(sessions, "good", "g", 9)).gave_way
+    assert gave_way is not None
+    assert (gave_way.group_id, gave_way.member_id) == ("evil", "greedy-2-2")
