@@ -222,6 +222,7 @@ class Services:
             self.metadata,
             self.answer_budget,
             self.started_with.group_share_max_share_sessions,
+            self.turns,
         )
         self.logs.add_listener(made.partitions.on_high_watermark)
         return made

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from shareq.broker.foundation.pending import Pending, completed, gather
+from shareq.broker.foundation.turns import Turns
 from shareq.broker.share.core.fetch_plan import validate_ack_batches
 from shareq.broker.share.core.partition import Acknowledged
 from shareq.broker.share.partitions import SharePartitionManager
@@ -23,6 +25,12 @@ class PartitionAcks:
     batches: Sequence[Acknowledged]
 
 
+MOST_BATCHES: Final = 20_000
+"""Of one partition in one request: what is looked at in one turn of the loop. A fetch brings 500 records, or some more."""
+
+FEW_BATCHES: Final = 2_000
+"""So many are looked at at once; partitions that have more together take several turns."""
+
 AckResults = dict[tuple[bytes, int], ErrorCode]
 """The code of each topic id and partition."""
 
@@ -30,9 +38,10 @@ AckResults = dict[tuple[bytes, int], ErrorCode]
 class ShareAcknowledgements:
     """Applies the acknowledgements of requests to the share partitions this broker leads."""
 
-    def __init__(self, partitions: SharePartitionManager, metadata: MetadataImage) -> None:
+    def __init__(self, partitions: SharePartitionManager, metadata: MetadataImage, turns: Turns) -> None:
         self._partitions = partitions
         self._metadata = metadata
+        self._turns = turns
 
     def apply(
         self,
@@ -48,28 +57,55 @@ class ShareAcknowledgements:
 
         `refuse` returns why the member may not acknowledge on a topic, or NONE. `renew_request` is the request's
         IsRenewAck, `renew_version` whether its version knows acknowledge type 4. One partition's error never touches
-        another partition. A partition named twice has its batches taken together. One that is merely named is answered
-        too if there is anything to acknowledge, as by Apache Kafka 4.3.1.
+        another partition. A partition named twice has its batches taken together; more than `MOST_BATCHES` are
+        INVALID_REQUEST. One that is merely named is answered too if there is anything to acknowledge, as by Apache
+        Kafka 4.3.1. Many batches are looked at in turns.
         """
         merged: dict[tuple[bytes, int], list[Acknowledged]] = {}
         for ack in acks:
             merged.setdefault((ack.topic_id, ack.partition), []).extend(ack.batches)
+        result: Pending[AckResults] = Pending()
+
+        def error_of(key: tuple[bytes, int], batches: Sequence[Acknowledged]) -> ErrorCode:
+            if len(batches) > MOST_BATCHES:
+                return ErrorCode.INVALID_REQUEST
+            error = validate_ack_batches(batches, renew_request=renew_request, renew_version=renew_version)
+            return error or self._unreachable(*key, refuse)
+
+        steps = self._steps(group_id, member_id, merged, error_of, result)
+        if sum(map(len, merged.values())) + len(merged) <= FEW_BATCHES:
+            for _ in steps:
+                pass
+        else:
+            self._turns.run(_together(steps))
+        return result
+
+    def _steps(
+        self,
+        group_id: str,
+        member_id: str,
+        merged: Mapping[tuple[bytes, int], Sequence[Acknowledged]],
+        error_of: Callable[[tuple[bytes, int], Sequence[Acknowledged]], ErrorCode],
+        result: Pending[AckResults],
+    ) -> Iterator[int]:
+        """Check, then acknowledge, partition by partition; after each, how many batches of it were looked at."""
         refused: AckResults = {}
         for key, batches in merged.items():
-            error = validate_ack_batches(batches, renew_request=renew_request, renew_version=renew_version)
-            error = error or self._unreachable(*key, refuse)
+            error = error_of(key, batches)
             if error is not ErrorCode.NONE:
                 refused[key] = error
+            yield len(batches)
         if not any(batches and key not in refused for key, batches in merged.items()):
             merged = {key: merged[key] for key in refused}
         keys = list(merged)
-        answers = [
-            completed(refused[key])
-            if key in refused
-            else self._acknowledge(SharePartitionKey(group_id, *key), member_id, merged[key])
-            for key in keys
-        ]
-        return gather(answers).then(lambda codes: self._results(keys, codes))
+        answers: list[Pending[ErrorCode]] = []
+        for key in keys:
+            if key in refused:
+                answers.append(completed(refused[key]))
+            else:
+                answers.append(self._acknowledge(SharePartitionKey(group_id, *key), member_id, merged[key]))
+                yield len(merged[key])
+        gather(answers).then(lambda codes: self._results(keys, codes)).on_complete(result.complete)
 
     def _results(self, keys: Sequence[tuple[bytes, int]], codes: list[ErrorCode]) -> AckResults:
         by_key = dict(zip(keys, codes, strict=True))
@@ -97,3 +133,13 @@ class ShareAcknowledgements:
         if leader is None:  # also after a restart, until the next fetch loads it
             return completed(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return self._partitions.acknowledge(leader, member_id, batches)
+
+
+def _together(steps: Iterator[int]) -> Iterator[None]:
+    """Steps of few batches in one turn, as many as `FEW_BATCHES` are."""
+    looked_at = 0
+    for batches in steps:
+        looked_at += 1 + batches
+        if looked_at >= FEW_BATCHES:
+            looked_at = 0
+            yield

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.service import Service
+from shareq.broker.foundation.turns import Turns
 from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.share.acknowledgements import ShareAcknowledgements
 from shareq.broker.share.fetch import ShareFetch, ShareFetchHost, ShareFetchParams, WantedPartition
@@ -33,11 +34,12 @@ class ShareService(Service):
         metadata: MetadataImage,
         answer_budget: AnswerBudget,
         max_sessions: int,
+        turns: Turns,
     ) -> None:
         self._settings = settings
         self.partitions = SharePartitionManager(env, sources, settings, other_leaders, persister)
         self.sessions = ShareSessionService(self.partitions, max_sessions)
-        self.acknowledgements = ShareAcknowledgements(self.partitions, metadata)
+        self.acknowledgements = ShareAcknowledgements(self.partitions, metadata, turns)
         self._fetch_host = ShareFetchHost(env, self.partitions, metadata, answer_budget)
 
     def fetch(

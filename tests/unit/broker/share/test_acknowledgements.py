@@ -7,7 +7,14 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.share.acknowledgements import AckResults, PartitionAcks, ShareAcknowledgements
+from shareq.broker.foundation.turns import Turns
+from shareq.broker.share.acknowledgements import (
+    FEW_BATCHES,
+    MOST_BATCHES,
+    AckResults,
+    PartitionAcks,
+    ShareAcknowledgements,
+)
 from shareq.broker.share.core.effects import StateBatch
 from shareq.broker.share.core.partition import AckBatch
 from shareq.broker.share.core.window.record_state import AcknowledgeType
@@ -30,7 +37,7 @@ class Rig(ShareRig):
         for partition in (0, 1):
             self.source(partition).fill(b"0", b"1", b"2")
         self.acquire(0, 1)
-        self.service = ShareAcknowledgements(self.manager, self.topics)
+        self.service = ShareAcknowledgements(self.manager, self.topics, Turns(self.clock.call_soon))
 
     def apply(
         self,
@@ -90,6 +97,37 @@ def test_a_topic_that_does_not_exist_is_not_counted() -> None:
     assert rig.apply((0, [ack(0, 0)]), topic_id=unknown).value == {(unknown, 0): ErrorCode.UNKNOWN_TOPIC_ID}
     assert set(rig.manager.counters.topics) == {rig.topic_id}
     assert rig.counted == (0, 0)
+
+
+def test_a_partition_with_more_batches_than_one_turn_takes_is_refused() -> None:
+    rig = Rig()
+    answer = rig.apply((0, [ack(0, 0)] * (MOST_BATCHES + 1)), (1, [ack(0, 2)]))
+    rig.clock.run_until_idle()
+    assert rig.codes(answer.value) == {0: ErrorCode.INVALID_REQUEST, 1: NONE}
+
+
+def test_many_batches_are_looked_at_in_turns() -> None:
+    """190 partitions of 1,000 batches each, of which two exist."""
+    rig = Rig()
+    looked_at: list[int] = []
+    in_this_tick = 0
+
+    def refuse(_topic: str) -> ErrorCode:
+        nonlocal in_this_tick
+        in_this_tick += 1
+        return NONE
+
+    batches = [ack(offset, offset) for offset in range(1_000)]
+    answer = rig.apply(*((partition, batches) for partition in range(190)), refuse=refuse)
+    assert not in_this_tick
+    while rig.clock.run_tick():
+        looked_at.append(in_this_tick)
+        in_this_tick = 0
+    assert sum(looked_at) == 190
+    assert max(looked_at) * len(batches) <= FEW_BATCHES
+    codes = rig.codes(answer.value)
+    assert set(codes.values()) == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INVALID_REQUEST}
+    assert list(codes) == list(range(190))
 
 
 def test_who_may_not_is_refused_before_the_partition_is_looked_at() -> None:

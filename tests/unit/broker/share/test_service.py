@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shareq.broker.foundation.turns import Turns
 from shareq.broker.share.acknowledgements import PartitionAcks
 from shareq.broker.share.core.partition import AckBatch
 from shareq.broker.share.core.sessions import INITIAL_EPOCH, ListedPartition
@@ -21,7 +22,15 @@ class Rig(ShareRig):
         super().__init__()
         self.source().fill(b"0")
         self.service = ShareService(
-            self.env, self.sources, self.settings, self.leader_map, self.states, self.topics, self.budget, 1
+            self.env,
+            self.sources,
+            self.settings,
+            self.leader_map,
+            self.states,
+            self.topics,
+            self.budget,
+            1,
+            Turns(self.clock.call_soon),
         )
 
     def fetching(self, *, wait_ms: int = 0, refuse: ErrorCode = ErrorCode.NONE) -> list[tuple[int, int, int]] | None:
