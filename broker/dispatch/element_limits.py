@@ -48,7 +48,7 @@ MOST_ELEMENTS: Final[dict[ApiKey, int]] = {
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: 100_000,
     ApiKey.CREATE_TOPICS: 100_000,  # at most 10,000 partitions, their replicas and properties
     # what a member names: it fits into a record, and so into max.message.bytes
-    ApiKey.SHARE_GROUP_HEARTBEAT: 10_000,
+    ApiKey.SHARE_GROUP_HEARTBEAT: 5_000,  # 4 µs each, in one turn
     ApiKey.JOIN_GROUP: NAMES,
     # of which there are a few
     ApiKey.LIST_GROUPS: NAMES,

@@ -11,8 +11,10 @@ find nothing.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.parts import Parts, in_parts
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.security.rights import DESCRIBE_TOPIC
 from shareq.protocol.errors import ErrorCode
@@ -42,26 +44,41 @@ _FIRST_VERSION = {
 }
 _NEVER = 2**15  # beyond every version
 
+PART_PARTITIONS = 1_000
+"""Partitions that are looked at in one turn. One where records have to be read ends it: its batch may be a large one."""
 
-def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+
+def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse | Parts:
     """Look every partition's offset up."""
+    return in_parts(ListOffsetsResponse(), "topics", _parts(ctx, request))
+
+
+def _parts(ctx: RequestContext, request: ListOffsetsRequest) -> Iterator[list[ListOffsetsTopicResponse]]:
+    """The topics, those that the client may see first. Some parts are empty: others may have their turn."""
     times = Counter((topic.name, part.partition_index) for topic in request.topics for part in topic.partitions)
     committed = request.isolation_level == _READ_COMMITTED
-    topics: list[ListOffsetsTopicResponse] = []
+    rows: list[ListOffsetsTopicResponse] = []
     hidden: list[ListOffsetsTopicResponse] = []
+    looked_at = 0
     for topic in request.topics:
         if not ctx.may(DESCRIBE_TOPIC, topic.name):
             refused = [_error(part.partition_index, DESCRIBE_TOPIC.error) for part in topic.partitions]
             hidden.append(ListOffsetsTopicResponse(topic.name, refused))
             continue
-        parts = [
-            _error(part.partition_index, ErrorCode.INVALID_REQUEST)
-            if times[topic.name, part.partition_index] > 1
-            else _offset(ctx, topic.name, part, committed)
-            for part in topic.partitions
-        ]
-        topics.append(ListOffsetsTopicResponse(topic.name, parts))
-    return ListOffsetsResponse(topics=topics + hidden)
+        parts: list[ListOffsetsPartitionResponse] = []
+        for part in topic.partitions:
+            if looked_at >= PART_PARTITIONS:
+                yield rows
+                rows, looked_at = [], 0
+            if times[topic.name, part.partition_index] > 1:
+                parts.append(_error(part.partition_index, ErrorCode.INVALID_REQUEST))
+            else:
+                parts.append(_offset(ctx, topic.name, part, committed))
+            reads = part.timestamp >= 0 or part.timestamp == MAX_TIMESTAMP
+            looked_at += PART_PARTITIONS if reads else 1
+        rows.append(ListOffsetsTopicResponse(topic.name, parts))
+    if rows or hidden:
+        yield rows + hidden
 
 
 def failed(request: ListOffsetsRequest, error: ErrorCode) -> ListOffsetsResponse:

@@ -15,6 +15,8 @@ from shareq.broker.config.admin import ConfigAdmin
 from shareq.broker.dispatch import long_requests
 from shareq.broker.dispatch.element_limits import MOST_ELEMENTS, RESOURCES, most_elements
 from shareq.broker.dispatch.table import HANDLERS
+from shareq.broker.groups.share import ShareGroupService
+from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.store import MetadataStore
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.bounded_reading import STEP_ELEMENTS
@@ -27,6 +29,12 @@ from shareq.protocol.generated.describe_configs import (
     DescribeConfigsResponse,
 )
 from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
+from shareq.protocol.generated.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequest,
@@ -34,6 +42,7 @@ from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
+from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.primitives import uvarint
 
 GROUP = 32
@@ -85,13 +94,13 @@ class Work:
 
     def __init__(self) -> None:
         self.ticks: list[int] = []
-        self._now = 0
+        self.now = 0
 
     def count(self, function: Callable[..., Any], each: Callable[..., int] = lambda *_: 1) -> Callable[..., Any]:
         """The function, counted; `each` gives from its arguments for how much a call counts."""
 
         def counted(*args: Any, **named: Any) -> Any:
-            self._now += each(*args)
+            self.now += each(*args)
             return function(*args, **named)
 
         return counted
@@ -104,8 +113,8 @@ class Work:
             neighbour.frames.clear()
             neighbour.forget_last()
             ready = world.clock.run_tick()
-            self.ticks.append(self._now)
-            self._now = 0
+            self.ticks.append(self.now)
+            self.now = 0
             if not ready:
                 return
 
@@ -249,3 +258,41 @@ def test_every_limit_is_that_of_an_rpc_that_is_served() -> None:
 def test_a_list_of_groups_takes_the_filters_there_are() -> None:
     answer = BrokerWorld().connect().call(ListGroupsRequest(["Stable"] * 500, []), 5, ListGroupsResponse)
     assert answer.error_code == ErrorCode.NONE
+
+
+def test_a_million_topic_names_in_a_heartbeat_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What could be no record is refused by its size, what has more names than a turn takes by their number."""
+    world, work = BrokerWorld(), Work()
+    monkeypatch.setattr(ShareGroupService, "heartbeat", work.count(ShareGroupService.heartbeat))
+    for count in (5_000, 5_001, 100_000, 1_000_000):
+        client = world.connect()
+        names = [f"{i % 1000:03}" for i in range(count)]
+        client.send(ShareGroupHeartbeatRequest("g", f"m{count}", 0, None, names), 1)
+        world.clock.run_until_idle()
+        if client.frames:
+            expected = ErrorCode.NONE if count == 5_000 else ErrorCode.UNKNOWN_SERVER_ERROR
+            assert client.receive(ShareGroupHeartbeatResponse).error_code == expected
+        else:
+            assert client.closed
+    assert work.now == 1
+
+
+def test_offsets_by_time_are_looked_up_one_in_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each may have to open a batch of 8 MiB, for which the slowest codec takes 15 ms."""
+    world, work = BrokerWorld(), Work()
+    world.create_topic("t", 200)
+    stranger, neighbour = world.connect(), world.connect()
+    monkeypatch.setattr(PartitionLog, "offset_for_timestamp", work.count(PartitionLog.offset_for_timestamp))
+    by_time = [ListOffsetsPartition(i, -1, 5) for i in range(100)]
+    latest = [ListOffsetsPartition(i, -1, -1) for i in range(100, 200)]
+    stranger.send(ListOffsetsRequest(-1, 0, [ListOffsetsTopic("t", by_time), ListOffsetsTopic("t", latest)]), 7)
+    assert work.now <= 2  # at the first look: whether one turn is enough
+    work.run(world, neighbour)
+    assert sum(work.ticks) == 100
+    assert max(work.ticks) <= 2
+    answer = stranger.receive(ListOffsetsResponse)
+    assert [[part.partition_index for part in topic.partitions] for topic in answer.topics] == [
+        list(range(100)),
+        list(range(100, 200)),
+    ]
+    assert {part.error_code for topic in answer.topics for part in topic.partitions} == {ErrorCode.NONE}
