@@ -18,7 +18,16 @@ RESOURCES: Final = 50_000
 PARTITIONS: Final = 200_000
 """All partitions that one client may have to do with, with their topics: twice what a broker of this kind leads."""
 
-MOST_ELEMENTS: Final[dict[ApiKey, int]] = {
+_OF_ANY_SIZE: Final = frozenset(
+    {
+        ApiKey.PRODUCE,
+        ApiKey.SYNC_GROUP,
+        ApiKey.JOIN_GROUP,
+        ApiKey.WRITE_SHARE_GROUP_STATE,
+    }
+)
+
+MOST_ELEMENTS: Final[dict[int, int]] = {
     # all partitions of a consumer or producer, or all of a topic's
     ApiKey.PRODUCE: PARTITIONS,
     ApiKey.FETCH: PARTITIONS,  # what is fetched, and what is not any more
@@ -64,6 +73,23 @@ MOST_ELEMENTS: Final[dict[ApiKey, int]] = {
     ApiKey.DESCRIBE_QUORUM: NAMES,
     ApiKey.UPDATE_FEATURES: NAMES,
 }
+
+
+ELEMENT_BYTES: Final = 256
+"""What an element may have on average: names of topics and groups have up to 249."""
+
+LEAST_LARGEST: Final = 512 * 1024
+MOST_LARGEST: Final = 32 * 1024 * 1024
+
+
+def largest_frame(api_key: int) -> int:
+    """Bytes that a frame of this RPC may have. Records, and what goes into records, are bounded elsewhere; of all else
+    there is only so much as there may be elements.
+    """
+    if api_key in _OF_ANY_SIZE:
+        return 2**31 - 1
+    elements = MOST_ELEMENTS.get(api_key, RESOURCES)
+    return min(LEAST_LARGEST + ELEMENT_BYTES * elements, MOST_LARGEST)
 
 
 def most_elements(api_key: ApiKey) -> int:

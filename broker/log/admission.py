@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from shareq.broker.log.settings import UNLIMITED, LogSettings
+from shareq.broker.foundation.effort import EFFORT, RECORD_EFFORT
+from shareq.broker.log.settings import LEAST_OPENED_BYTES, MOST_RECORDS, UNLIMITED, LogSettings
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.records import walk as records_walk
 from shareq.protocol.records.batch import (
@@ -34,19 +35,16 @@ from shareq.protocol.records.batch import (
     with_append_time,
     with_max_timestamp,
 )
-from shareq.protocol.records.compression import MAX_DECOMPRESSED_BYTES, TooLargeToOpen
+from shareq.protocol.records.compression import TooLargeToOpen
 from shareq.protocol.records.walk import KEYLESS, OUT_OF_ORDER, OUT_OF_TIME, UNREADABLE
 
 __all__ = ["LEAST_OPENED_BYTES", "MOST_RECORDS", "MOST_RECORD_ERRORS", "Admission", "RecordError", "own_header"]
 
 Batch = bytes | bytearray | memoryview
 
-LEAST_OPENED_BYTES: Final = 8 * 1024 * 1024  # the slowest codec takes 20 ms for it
-MOST_RECORDS: Final = 1 << 18
 MOST_RECORD_ERRORS: Final = 1000
 """How many records of a batch an answer names one by one; the batch is refused as a whole anyway."""
 
-_OPENED_RATIO: Final = 8
 _NOT_FOR_CLIENTS: Final = CONTROL | DELETE_HORIZON
 _UNUSUAL: Final = _NOT_FOR_CLIENTS | LOG_APPEND_TIME | TRANSACTIONAL
 _INT64_MAX: Final = 2**63 - 1
@@ -69,8 +67,7 @@ class Admission:
         self._max_bytes = min(settings.max_message_bytes, settings.segment_bytes)
         self._after_max = settings.message_timestamp_after_max_ms
         self._before_max = settings.message_timestamp_before_max_ms
-        opened = max(_OPENED_RATIO * settings.max_message_bytes, LEAST_OPENED_BYTES)
-        self._most_opened = min(opened, MAX_DECOMPRESSED_BYTES)
+        self._most_opened = settings.most_opened
         self._refused = UNREADABLE | OUT_OF_ORDER
         self._refused |= 0 if settings.append_time else OUT_OF_TIME
         self._refused |= KEYLESS if settings.compact else 0
@@ -100,8 +97,10 @@ class Admission:
             if isinstance(opened, ErrorCode):
                 return opened
             data, at = opened, 0
+            EFFORT.spent += len(data)
         else:
             data, at = bytes(batch), HEADER_SIZE  # no copy when these are bytes already
+        EFFORT.spent += RECORD_EFFORT * header.records_count
         low, high, no_time = self._allowed(header.base_timestamp, now_wall_ms)
         found, newest = records_walk.walk(data, at, header.records_count, low, high, no_time)
         if found & self._refused:
@@ -160,8 +159,10 @@ class Admission:
         try:
             return records_block(batch, self._most_opened)[1]
         except TooLargeToOpen:
+            EFFORT.spent += self._most_opened
             return ErrorCode.MESSAGE_TOO_LARGE
         except MalformedMessage:
+            EFFORT.spent += self._most_opened  # what it took is not known
             return ErrorCode.INVALID_RECORD
 
     def _allowed(self, base_timestamp: int, now_wall_ms: int) -> tuple[int, int, int]:

@@ -512,7 +512,8 @@ class PartitionLog:
 
     def offset_for_timestamp(self, timestamp_ms: int) -> Found | None:
         """The first record with that timestamp or a later one; None when there is none. OSError as the files'."""
-        return self._segments.find_timestamp(timestamp_ms, self.log_start_offset, self.high_watermark)
+        most_opened = self.settings.most_opened
+        return self._segments.find_timestamp(timestamp_ms, self.log_start_offset, self.high_watermark, most_opened)
 
     def max_timestamp(self) -> Found | None:
         """The record with the largest timestamp, the first of them; None without any. OSError as the files'.
@@ -523,7 +524,7 @@ class PartitionLog:
         written = max(self._segments.max_timestamp(but_last=True), newest)
         if written == NO_TIMESTAMP:
             return None
-        return self._segments.find_timestamp(written, 0, self.high_watermark)
+        return self._segments.find_timestamp(written, 0, self.high_watermark, self.settings.most_opened)
 
     # -- segments that are replaced and removed
 

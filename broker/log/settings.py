@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from shareq.protocol.records.compression import Compression
+from shareq.protocol.records.compression import MAX_DECOMPRESSED_BYTES, Compression
 
-__all__ = ["UNLIMITED", "LogSettings"]
+__all__ = ["LEAST_OPENED_BYTES", "MOST_RECORDS", "UNLIMITED", "LogSettings"]
 
 UNLIMITED: Final = 2**63 - 1
+LEAST_OPENED_BYTES: Final = 8 * 1024 * 1024  # the slowest codec takes 20 ms for it
+MOST_RECORDS: Final = 1 << 18
+"""Of a compressed batch."""
+
+_OPENED_RATIO: Final = 8
 _DAY_MS: Final = 24 * 60 * 60 * 1000
 
 
@@ -38,6 +43,11 @@ class LogSettings(NamedTuple):
     flush_messages: int = UNLIMITED
     compression_type: Compression | None = None
     producer_id_expiration_ms: int = _DAY_MS
+
+    @property
+    def most_opened(self) -> int:
+        """Bytes that the records of a compressed batch may take when they are opened."""
+        return min(max(_OPENED_RATIO * self.max_message_bytes, LEAST_OPENED_BYTES), MAX_DECOMPRESSED_BYTES)
 
     @property
     def roll_ms(self) -> int:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
+from shareq.broker.foundation.effort import EFFORT, MOST_EFFORT
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.security.names import ANONYMOUS
 from shareq.protocol.framing import SIZE_BYTES
@@ -32,6 +33,7 @@ logger = logging.getLogger(__name__)
 
 _read_size: Final = struct.Struct(">i").unpack_from
 
+_KEY_BYTES: Final = 2  # of a request's API key, with which its frame begins
 LARGE_FRAME_BYTES: Final = 64 * 1024  # frames from here on are collected apart and joined once
 
 Buffer = bytes | bytearray | memoryview
@@ -336,6 +338,7 @@ class Connection:
         """Handle what was read as far as it goes, and write the answers that are ready."""
         self._handling = True
         self.since_ns = self.now_ns()
+        EFFORT.spent = 0
         try:
             position = self._handle_complete(self._rest, self._at)
         except CloseConnection as error:
@@ -343,6 +346,9 @@ class Connection:
         else:
             if not self.finishing:
                 self._at = position
+        if EFFORT.spent > MOST_EFFORT:
+            self._cut = True
+            self.on_filled()  # go on in the next tick, as above
         self._handling = False
         self._write_ready()
 
@@ -357,7 +363,7 @@ class Connection:
             data = bytes(data)
         end = len(data)
         self._needed = SIZE_BYTES
-        while end - position >= SIZE_BYTES and not self.finishing:
+        while end - position >= SIZE_BYTES and not self.finishing and EFFORT.spent <= MOST_EFFORT:
             (size,) = _read_size(data, position)
             if not 0 <= size <= max_frame_bytes:
                 raise CloseConnection(f"frame of {size} bytes, at most {max_frame_bytes} are taken")
@@ -365,8 +371,7 @@ class Connection:
             if stop > end:
                 self._needed = SIZE_BYTES + size
                 if size >= LARGE_FRAME_BYTES:
-                    self._parts, self._missing = [memoryview(data)[position:]], stop - end
-                    position = end
+                    position = self._begin_large(data, position, size)
                 break
             frame = data[position + SIZE_BYTES : stop]
             position = stop
@@ -395,6 +400,19 @@ class Connection:
                     break
         self._unanswered_bytes = limits.max_unanswered_bytes - bytes_left
         return position
+
+    def _begin_large(self, data: bytes, position: int, size: int) -> int:
+        """Collect a large frame apart, if its request may be that large. Returns where what is left begins."""
+        largest_of, key_at = self._limits.largest_of, position + SIZE_BYTES
+        if largest_of is not None:
+            if len(data) < key_at + _KEY_BYTES:
+                self._needed = SIZE_BYTES + _KEY_BYTES
+                return position
+            api_key = int.from_bytes(data[key_at : key_at + _KEY_BYTES], "big")
+            if size > largest_of(api_key):
+                raise CloseConnection(f"frame of {size} bytes, requests with API key {api_key} have fewer")
+        self._parts, self._missing = [memoryview(data)[position:]], size + SIZE_BYTES - (len(data) - position)
+        return len(data)
 
     def _flush(self) -> None:
         """The tick's end: write what was filled in it, then go on with what waited for that."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 
 class ConnectionLimits(NamedTuple):
     """What one connection may make the broker hold, in bytes unless named otherwise.
 
-    `max_frame_bytes` is `socket.request.max.bytes`, inclusive. The others stop the handling of further frames:
+    `max_frame_bytes` is `socket.request.max.bytes`, inclusive; `largest_of`, if given, returns from a request's API key
+    how large it can be if it is one, which may be less. The others stop the handling of further frames:
     `max_output_bytes` of answers and `max_answers` made in one go, `max_unanswered_bytes` and `max_unanswered`
     (requests) of requests whose answers are not there yet. `max_input_bytes` that wait to be handled stop the reading.
     """
@@ -19,3 +21,4 @@ class ConnectionLimits(NamedTuple):
     max_answers: int = 500
     max_unanswered_bytes: int = 32 * 1024 * 1024
     max_unanswered: int = 10_000
+    largest_of: Callable[[int], int] | None = None

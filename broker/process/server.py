@@ -25,6 +25,7 @@ from shareq.broker.data_folder.opening import DataFolderError, open_data_folder
 from shareq.broker.data_folder.sqlite_record import META_DB_FILE, SqliteRecord
 from shareq.broker.disk.reserved_fs import ReservedFs
 from shareq.broker.disk.watch import DiskWatch
+from shareq.broker.dispatch.element_limits import largest_frame
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.os_clock import LoopClock
 from shareq.broker.foundation.os_fs import OsFs
@@ -310,7 +311,7 @@ def _listener_limits(config: BrokerConfig, max_connections: int) -> ListenerLimi
         max_per_ip=config.max_connections_per_ip,
         per_ip_overrides=config.connection_overrides(),
         max_idle_ms=config.connections_max_idle_ms,
-        connection=ConnectionLimits(max_frame_bytes=config.socket_request_max_bytes),
+        connection=ConnectionLimits(max_frame_bytes=config.socket_request_max_bytes, largest_of=largest_frame),
     )
 
 

@@ -26,7 +26,7 @@ class PartitionAcks:
 
 
 MOST_BATCHES: Final = 20_000
-"""Of one partition in one request: what is looked at in one turn of the loop. Few fetches bring more than 500 records."""
+"""Of one partition in one request: what is looked at in one turn of the loop. A fetch brings 500 records, or some."""
 
 FEW_BATCHES: Final = 2_000
 """So many are looked at at once; partitions that have more together take several turns."""

@@ -368,13 +368,18 @@ def decode_records(batch: bytes | bytearray | memoryview, max_bytes: int = MAX_D
 
 
 def find_record(
-    batch: bytes | bytearray | memoryview, timestamp: int, start_offset: int, upto: int
+    batch: bytes | bytearray | memoryview,
+    timestamp: int,
+    start_offset: int,
+    upto: int,
+    max_bytes: int = MAX_DECOMPRESSED_BYTES,
 ) -> tuple[int, int] | None:
     """Timestamp (ms) and offset of the first record with at least that timestamp, from `start_offset` and below `upto`.
 
-    Raises `MalformedMessage` for records before it that cannot be read.
+    Raises `MalformedMessage` for records before it that cannot be read, `TooLargeToOpen` for compressed ones that are
+    larger than `max_bytes` when decompressed.
     """
-    header, data, pos = records_block(batch)
+    header, data, pos = records_block(batch, max(max_bytes, len(batch)))
     base_offset, base_time = header.base_offset, header.base_timestamp
     least = min(max(timestamp - base_time, -_INT64_MAX), _INT64_MAX)
     last = min(upto - 1 - base_offset, header.last_offset_delta)

@@ -45,7 +45,7 @@ _FIRST_VERSION = {
 _NEVER = 2**15  # beyond every version
 
 PART_PARTITIONS = 1_000
-"""Partitions that are looked at in one turn. One where records have to be read ends it: its batch may be a large one."""
+"""Partitions that are looked at in one turn. One where records have to be read ends it: its batch may be large."""
 
 
 def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse | Parts:

@@ -12,9 +12,11 @@ transaction (KIP-890). v13: topic ids instead of names.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import cast
 
 from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.foundation.effort import EFFORT
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.handlers.records.produce_fast_path import ProduceFastPath
 from shareq.broker.handlers.shared.produce_append import ProduceAppend, refused_partition
@@ -64,14 +66,49 @@ def _append(
     ctx: RequestContext, request: ProduceRequest, refusals: Mapping[tuple[str, int], ErrorCode]
 ) -> ProduceResponse | Pending[ProduceResponse] | None:
     produce = ProduceAppend(ctx, request.acks, refusals)
-    responses = [produce.topic(topic) for topic in request.topic_data]
+    response = ProduceResponse()
+    steps = produce.append(request.topic_data, response.responses)
+    for _ in steps:
+        later: Pending[ProduceResponse] = Pending()
+        ctx.services.turns.run(_append_rest(ctx, request, produce, steps, response, later))
+        return later
+    return _appended(request, produce, response)
+
+
+def _append_rest(
+    ctx: RequestContext,
+    request: ProduceRequest,
+    produce: ProduceAppend,
+    steps: Iterator[None],
+    response: ProduceResponse,
+    later: Pending[ProduceResponse],
+) -> Iterator[None]:
+    """Append the other batches, so many in a turn as are opened in time. The connection waits."""
+    EFFORT.spent = 0
+    for _ in steps:
+        yield
+        EFFORT.spent = 0
+    try:
+        answer = _appended(request, produce, response)
+    except CloseConnection as error:
+        answer = None
+        ctx.connection.close(str(error))
+    if isinstance(answer, Pending):
+        answer.on_complete(later.complete)
+    else:
+        later.complete(cast(ProduceResponse, answer))  # None: acks=0, which gets no answer
+
+
+def _appended(
+    request: ProduceRequest, produce: ProduceAppend, response: ProduceResponse
+) -> ProduceResponse | Pending[ProduceResponse] | None:
+    """The answer once every batch was appended or refused."""
     if request.acks == 0:
         if produce.failed:
             raise CloseConnection(
                 "a Produce request with acks=0 failed, and has no response that could carry the error"
             )
         return None
-    response = ProduceResponse(responses=responses)
     if not produce.missing:
         return response
     produce.response = response

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.foundation.effort import EFFORT, MOST_EFFORT
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.partition_log import Origin, PartitionLog
 from shareq.broker.security.rights import WRITE_TOPIC
@@ -48,15 +49,22 @@ class ProduceAppend:
         self.response: ProduceResponse | None = None
         self.pending: Pending[ProduceResponse] | None = None
 
-    def topic(self, data: TopicProduceData) -> TopicProduceResponse:
-        """Append the batches of one topic; the row of the answer, which may still change until they are durable."""
-        image = self._image(data)
-        if isinstance(image, ErrorCode):
-            self.failed = True
-            parts = [refused_partition(part, image) for part in data.partition_data]
-        else:
-            parts = [self._partition(image, part) for part in data.partition_data]
-        return TopicProduceResponse(data.name, data.topic_id, parts)
+    def append(self, topics: Sequence[TopicProduceData], rows: list[TopicProduceResponse]) -> Iterator[None]:
+        """Append the batches of the topics; `rows` gets those of the answer, which may still change until the batches
+        are durable. Pauses where what was opened is enough for one turn.
+        """
+        for data in topics:
+            image = self._image(data)
+            parts: list[PartitionProduceResponse] = []
+            rows.append(TopicProduceResponse(data.name, data.topic_id, parts))
+            if isinstance(image, ErrorCode):
+                self.failed = True
+                parts += [refused_partition(part, image) for part in data.partition_data]
+                continue
+            for part in data.partition_data:
+                if EFFORT.spent > MOST_EFFORT:
+                    yield
+                parts.append(self._partition(image, part))
 
     def _image(self, data: TopicProduceData) -> TopicImage | ErrorCode:
         """The topic, or the error of all its partitions."""

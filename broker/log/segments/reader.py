@@ -11,6 +11,7 @@ from shareq.broker.log.segments.damage import SoundWalk
 from shareq.broker.log.segments.files import Segment
 from shareq.broker.log.segments.found_damage import HeaderWalk, look_closer
 from shareq.broker.log.segments.segment import UNKNOWN, BatchWalk
+from shareq.broker.log.settings import MOST_RECORDS
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.records.batch import (
     CONTROL,
@@ -19,9 +20,11 @@ from shareq.protocol.records.batch import (
     LENGTH_OVERHEAD,
     MAGIC,
     TRANSACTIONAL,
+    BatchHeader,
     find_record,
 )
 from shareq.protocol.records.checksum import crc32c
+from shareq.protocol.records.compression import MAX_DECOMPRESSED_BYTES, TooLargeToOpen
 
 __all__ = ["BatchSpan", "Found", "ReadResult", "find_timestamp", "position_of", "read_segment"]
 
@@ -216,10 +219,13 @@ def position_of(segment: Segment, offset: int) -> int | None:
             return walk.position  # the read will say what is wrong there
 
 
-def find_timestamp(segment: Segment, timestamp: int, start_offset: int, upto: int) -> Found | None:
+def find_timestamp(
+    segment: Segment, timestamp: int, start_offset: int, upto: int, most_opened: int = MAX_DECOMPRESSED_BYTES
+) -> Found | None:
     """The first record of the segment with at least that timestamp, from `start_offset` and below `upto`.
 
-    What is damaged is passed over.
+    What is damaged is passed over. A batch with more than
+    `most_opened` bytes of records, or too many, is not looked into: it counts from its first offset on.
     """
     segment_map = segment.map
     first = max(start_offset, segment_map.times.offset_before(timestamp))
@@ -233,10 +239,23 @@ def find_timestamp(segment: Segment, timestamp: int, start_offset: int, upto: in
         if header.is_log_append_time:
             return Found(header.max_timestamp, max(header.base_offset, start_offset))
         try:
-            found = find_record(walk.batch(header, at), timestamp, start_offset, upto)
+            found = _look_into(header, walk.batch(header, at), timestamp, start_offset, upto, most_opened)
+        except TooLargeToOpen:
+            return Found(header.max_timestamp, max(header.base_offset, start_offset))
         except MalformedMessage as error:  # a producer's fault; its header has to do
             logger.warning("%s: records at offset %d: %s", segment.log_path, header.base_offset, error)
             return Found(header.max_timestamp, max(header.base_offset, start_offset))
         if found is not None:
             return Found(*found)
     return None
+
+
+def _look_into(
+    header: BatchHeader, batch: bytes, timestamp: int, start_offset: int, upto: int, most_opened: int
+) -> tuple[int, int] | None:
+    """As `find_record`. `TooLargeToOpen` for a batch that no producer could have sent to this broker: it would hold the
+    loop for long, and its first offset will do.
+    """
+    if header.compression and header.records_count > MOST_RECORDS:
+        raise TooLargeToOpen(f"{header.records_count} records")
+    return find_record(batch, timestamp, start_offset, upto, most_opened)

@@ -166,11 +166,11 @@ class SegmentList:
                 return header if position + header.size <= segment.size else None
         return None
 
-    def find_timestamp(self, timestamp: int, start_offset: int, upto: int) -> Found | None:
-        """The first record with at least that timestamp, from `start_offset` and below `upto`."""
+    def find_timestamp(self, timestamp: int, start_offset: int, upto: int, most_opened: int) -> Found | None:
+        """The first record with at least that timestamp, from `start_offset` and below `upto`; see `reader`."""
         for segment in self._segments:
             if segment.map.max_timestamp >= timestamp:
-                found = find_timestamp(segment, timestamp, start_offset, upto)
+                found = find_timestamp(segment, timestamp, start_offset, upto, most_opened)
                 if found is not None:
                     return found
         return None

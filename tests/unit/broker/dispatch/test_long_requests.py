@@ -13,11 +13,12 @@ import pytest
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.config.admin import ConfigAdmin
 from shareq.broker.dispatch import long_requests
-from shareq.broker.dispatch.element_limits import MOST_ELEMENTS, RESOURCES, most_elements
+from shareq.broker.dispatch.element_limits import MOST_ELEMENTS, RESOURCES, largest_frame, most_elements
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.groups.share import ShareGroupService
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.store import MetadataStore
+from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.bounded_reading import STEP_ELEMENTS
 from shareq.protocol.errors import ErrorCode
@@ -296,3 +297,53 @@ def test_offsets_by_time_are_looked_up_one_in_a_turn(monkeypatch: pytest.MonkeyP
         list(range(100, 200)),
     ]
     assert {part.error_code for topic in answer.topics for part in topic.partitions} == {ErrorCode.NONE}
+
+
+def limited(world: BrokerWorld) -> MockConnection:
+    """A connection with the limits that a server's have."""
+    return world.connect(limits=ConnectionLimits(largest_of=largest_frame))
+
+
+@pytest.mark.parametrize("pieces", [[8], [4, 4], [5, 3], [4, 1, 1]], ids=str)
+def test_a_frame_that_no_request_of_its_kind_has_is_refused_by_its_beginning(pieces: list[int]) -> None:
+    world = BrokerWorld()
+    stranger = limited(world)
+    begin = struct.pack(">ihh", 95_000_000, ApiKey.LIST_GROUPS, 5)
+    for size in pieces:
+        assert not stranger.closed
+        stranger.send_raw(begin[:size])
+        begin = begin[size:]
+        world.clock.run_until_idle()
+    assert stranger.closed
+
+
+def test_frames_of_records_are_as_large_as_ever() -> None:
+    world = BrokerWorld()
+    client = limited(world)
+    client.send_raw(struct.pack(">ihh", 95_000_000, ApiKey.PRODUCE, 9) + bytes(100_000))
+    world.clock.run_until_idle()
+    assert not client.closed
+    assert client.side.buffered_input == 100_008
+
+
+def test_a_large_frame_that_comes_in_pieces_is_put_together() -> None:
+    world = BrokerWorld()
+    ids = [i.to_bytes(16, "big") for i in range(1, 10_001)]
+    request = MetadataRequest([MetadataRequestTopic(each, None) for each in ids])
+    expected = world.connect().call(request, 12, MetadataResponse)
+    client = limited(world)
+    data = client.frame_of(request, 12)
+    for end, start in ((5, 0), (6, 5), (100_000, 6), (len(data), 100_000)):
+        client.send_raw(data[start:end])
+    assert client.receive(MetadataResponse) == expected
+
+
+def test_what_clients_send_at_most_fits_into_the_frames_there_are() -> None:
+    """200,000 partitions with a commit of theirs, in 1,000 topics."""
+    partitions = [OffsetCommitRequestPartition(i, i, 0, "m" * 50) for i in range(199)]
+    topics = [OffsetCommitRequestTopic("t" * 249, partitions=partitions) for _ in range(1_000)]
+    size = len(OffsetCommitRequest("g", topics=topics).encode(9))
+    assert size < largest_frame(ApiKey.OFFSET_COMMIT)
+    names = MetadataRequest([MetadataRequestTopic(bytes(16), "t" * 200) for _ in range(100_000)])
+    assert len(names.encode(12)) < largest_frame(ApiKey.METADATA)
+    assert largest_frame(999) < 32 * 1024 * 1024

@@ -1,0 +1,27 @@
+"""How much was done in one go of the loop that a request's size does not show, so that a go can be ended in time.
+
+Records of producers stand for up to a thousand times their bytes once they are opened. What opens them adds it up here;
+what could go on with the next batch, or the next request, looks first whether that is for the next turn.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+MOST_EFFORT: Final = 4 * 1024 * 1024
+"""Bytes opened in one go, and the batch that goes beyond it: the slowest codec takes 20 ms for both."""
+
+RECORD_EFFORT: Final = 16
+"""Bytes that a record counts beside its own: what is looked at of it takes as long as opening so many."""
+
+
+class Effort:
+    """`spent` since the go began. There is one loop, and so one of these (`EFFORT`)."""
+
+    __slots__ = ("spent",)
+
+    def __init__(self) -> None:
+        self.spent = 0
+
+
+EFFORT: Final = Effort()

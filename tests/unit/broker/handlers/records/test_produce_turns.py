@@ -1,0 +1,140 @@
+"""Batches that stand for a thousand times their bytes are opened so many in a turn; everybody else goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
+from shareq.broker.foundation.effort import MOST_EFFORT
+from shareq.broker.log import admission
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.api_versions import ApiVersionsRequest
+from shareq.protocol.generated.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from shareq.protocol.records import batch
+from shareq.protocol.records.batch import Compression, RecordData, build_batch
+
+OPENED = 2_000_000  # bytes of one batch; on the wire a few hundred
+PARTITIONS = 100
+
+
+def bomb(size: int = OPENED) -> bytes:
+    return bytes(build_batch([RecordData(b"k", bytes(size))], timestamp_ms=1, compression=Compression.ZSTD))
+
+
+def many_small_records() -> bytes:
+    """More than a compressed batch may have."""
+    records = [RecordData(b"", None)] * (admission.MOST_RECORDS + 1)
+    return bytes(build_batch(records, timestamp_ms=1, compression=Compression.ZSTD))
+
+
+def request_for(records: bytes, partitions: int, acks: int = -1) -> ProduceRequest:
+    parts = [PartitionProduceData(index, records) for index in range(partitions)]
+    return ProduceRequest(None, acks, 1000, [TopicProduceData("t", partition_data=parts)])
+
+
+class Opened:
+    """Bytes of records that were opened, by tick."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.ticks: list[int] = []
+        self._now = 0
+        original = batch.records_block
+
+        def counted(*args: object) -> object:
+            block = original(*args)  # type: ignore[arg-type]
+            self._now += len(block[1])
+            return block
+
+        monkeypatch.setattr(admission, "records_block", counted)
+
+    def end_tick(self) -> None:
+        self.ticks.append(self._now)
+        self._now = 0
+
+    def run(self, world: BrokerWorld) -> None:
+        """Tick by tick; a neighbour is answered in each of them."""
+        neighbour = world.connect()
+        while True:
+            neighbour.send(ApiVersionsRequest(), 0)
+            assert len(neighbour.frames) == 1, "answered in the same tick"
+            neighbour.frames.clear()
+            neighbour.forget_last()
+            self.end_tick()
+            if not world.clock.run_tick():
+                return
+
+
+@pytest.fixture
+def world() -> BrokerWorld:
+    world = BrokerWorld()
+    world.create_topic("t", PARTITIONS, cleanup_policy="compact")
+    return world
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Opened:
+    return Opened(monkeypatch)
+
+
+def codes(client: MockConnection) -> list[int]:
+    response = client.receive(ProduceResponse)
+    return [part.error_code for topic in response.responses for part in topic.partition_responses]
+
+
+def test_the_batches_of_one_request_are_opened_in_turns(world: BrokerWorld, opened: Opened) -> None:
+    stranger = world.connect()
+    stranger.send(request_for(bomb(), PARTITIONS), 9)
+    opened.run(world)
+    assert sum(opened.ticks) > PARTITIONS * OPENED
+    assert max(opened.ticks) <= MOST_EFFORT + OPENED + 1_000
+    assert codes(stranger) == [ErrorCode.NONE] * PARTITIONS
+    assert all(world.services.logs.get("t", index).high_watermark == 1 for index in range(PARTITIONS))
+
+
+def test_requests_that_came_together_are_opened_in_turns(world: BrokerWorld, opened: Opened) -> None:
+    """All that one read of a socket brings; the first goes the ordinary way, the others the short one."""
+    stranger = world.connect()
+    stranger.call(request_for(bomb(1), 1), 9, ProduceResponse)
+    opened.end_tick()
+    stranger.send_raw(b"".join(stranger.frame_of(request_for(bomb(), 1), 9) for _ in range(50)))
+    opened.run(world)
+    assert sum(opened.ticks) > 50 * OPENED
+    assert max(opened.ticks) <= MOST_EFFORT + OPENED + 1_000
+    assert [codes(stranger) for _ in range(50)] == [[ErrorCode.NONE]] * 50
+
+
+@pytest.mark.parametrize("records", [bomb(20_000_000), many_small_records], ids=["bytes", "records"])
+def test_what_is_too_large_is_refused_in_turns_too(
+    world: BrokerWorld, opened: Opened, records: bytes | Callable[[], bytes]
+) -> None:
+    data = records if isinstance(records, bytes) else records()
+    stranger = world.connect()
+    stranger.send(request_for(data, 20), 9)
+    opened.run(world)
+    assert codes(stranger) == [ErrorCode.MESSAGE_TOO_LARGE] * 20
+    assert sum(opened.ticks) <= 20 * 1_000  # nothing was opened to its end
+    assert len(opened.ticks) >= (15 if isinstance(records, bytes) else 1)
+
+
+def test_without_acknowledgement_an_error_closes_the_connection_all_the_same(world: BrokerWorld) -> None:
+    stranger = world.connect()
+    stranger.send(request_for(bomb(), PARTITIONS + 1, acks=0), 9)
+    world.clock.run_until_idle()
+    assert stranger.closed
+    assert not stranger.frames
+
+
+def test_without_acknowledgement_later_requests_come_behind(world: BrokerWorld) -> None:
+    stranger = world.connect()
+    stranger.send(request_for(bomb(), PARTITIONS, acks=0), 9)
+    stranger.forget_last()
+    stranger.send(request_for(bomb(1), 1), 9)
+    response = stranger.receive(ProduceResponse)
+    assert response.responses[0].partition_responses[0].base_offset == 1
