@@ -88,6 +88,7 @@ class Broker:
     def close(self, *, clean: bool = True) -> None:
         """Write everything out and close the files; unless `clean`, close them as they are."""
         services = self.services
+        services.turns.close()
         services.disk.close(stopping=clean)
         for service in services.made:
             service.close()

@@ -34,7 +34,14 @@ class Turns:
         if len(self._waiting) == 1:
             self._call_soon(self._turn)
 
+    def close(self) -> None:
+        """Do nothing more: the broker stops. Harmless the second time."""
+        self._waiting.clear()
+        self._end()
+
     def _turn(self) -> None:
+        if not self._waiting:  # closed meanwhile
+            return
         if self._collected is None:
             self._collected = gc.isenabled()
             gc.disable()
@@ -45,13 +52,13 @@ class Turns:
         except StopIteration:
             pass
         finally:
-            if done:
+            if done and self._waiting:
+                self._waiting.popleft()
                 self._end()
             if self._waiting:
                 self._call_soon(self._turn)
 
     def _end(self) -> None:
-        self._waiting.popleft()
         if self._collected:
             gc.enable()
         self._collected = None

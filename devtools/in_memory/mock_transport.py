@@ -79,6 +79,7 @@ class BrokerWorld:
     def crash(self, model: CrashModel = CrashModel.PROCESS_KILL) -> None:
         """The process is killed and starts again; connections are lost. Completed writes are not, unless power is."""
         self.clock.drop_everything()
+        self.broker.services.turns.close()  # what it does to this process would outlive it
         self.fs.crash(model, Random(self._seed))
         self.broker = self._boot()
 

@@ -112,7 +112,7 @@ class Work:
             neighbour.send(ApiVersionsRequest(), 0)
             assert len(neighbour.frames) == 1, "answered in the same tick"
             neighbour.frames.clear()
-            neighbour.forget_last()
+            neighbour.requests.forget_oldest()
             ready = world.clock.run_tick()
             self.ticks.append(self.now)
             self.now = 0
@@ -332,7 +332,7 @@ def test_a_large_frame_that_comes_in_pieces_is_put_together() -> None:
     request = MetadataRequest([MetadataRequestTopic(each, None) for each in ids])
     expected = world.connect().call(request, 12, MetadataResponse)
     client = limited(world)
-    data = client.frame_of(request, 12)
+    data = client.requests.frame_of(request, 12)
     for end, start in ((5, 0), (6, 5), (100_000, 6), (len(data), 100_000)):
         client.send_raw(data[start:end])
     assert client.receive(MetadataResponse) == expected

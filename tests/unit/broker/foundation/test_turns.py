@@ -85,3 +85,17 @@ def test_the_collector_is_at_work_again_after_work_that_fails() -> None:
     with pytest.raises(RuntimeError):
         clock.run_until_idle()
     assert gc.isenabled()
+
+
+def test_nothing_is_done_after_a_close_and_the_collector_is_at_work() -> None:
+    clock, done = VirtualClock(), list[str]()
+    turns = Turns(clock.call_soon)
+    turns.run(work("a", 3, done))
+    turns.run(work("b", 3, done))
+    clock.run_tick()
+    turns.close()
+    turns.close()
+    clock.run_until_idle()
+    assert done == ["a0"]
+    assert gc.isenabled()
+    assert len(turns) == 0

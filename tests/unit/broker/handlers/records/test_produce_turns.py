@@ -65,7 +65,7 @@ class Opened:
             neighbour.send(ApiVersionsRequest(), 0)
             assert len(neighbour.frames) == 1, "answered in the same tick"
             neighbour.frames.clear()
-            neighbour.forget_last()
+            neighbour.requests.forget_oldest()
             self.end_tick()
             if not world.clock.run_tick():
                 return
@@ -103,7 +103,7 @@ def test_requests_that_came_together_are_opened_in_turns(world: BrokerWorld, ope
     stranger = world.connect()
     stranger.call(request_for(bomb(1), 1), 9, ProduceResponse)
     opened.end_tick()
-    stranger.send_raw(b"".join(stranger.frame_of(request_for(bomb(), 1), 9) for _ in range(50)))
+    stranger.send_raw(b"".join(stranger.requests.frame_of(request_for(bomb(), 1), 9) for _ in range(50)))
     opened.run(world)
     assert sum(opened.ticks) > 50 * OPENED
     assert max(opened.ticks) <= MOST_EFFORT + OPENED + 1_000
@@ -134,7 +134,7 @@ def test_without_acknowledgement_an_error_closes_the_connection_all_the_same(wor
 def test_without_acknowledgement_later_requests_come_behind(world: BrokerWorld) -> None:
     stranger = world.connect()
     stranger.send(request_for(bomb(), PARTITIONS, acks=0), 9)
-    stranger.forget_last()
+    stranger.requests.forget_oldest()
     stranger.send(request_for(bomb(1), 1), 9)
     response = stranger.receive(ProduceResponse)
     assert response.responses[0].partition_responses[0].base_offset == 1
