@@ -39,7 +39,7 @@ class ShareSessionService:
 
     def give_back(self, closed: ClosedSession) -> None:
         """A session has ended to make room for another one: give its member's records back. Logged: the member's client
-        opens a session again, and is refused, or has somebody else's ended.
+        opens a session again, and is refused, or has another client's ended.
         """
         logger.info("share group %s: the session of member %s gave way", closed.group_id, closed.member_id)
         self._release(closed)

@@ -6,7 +6,7 @@
 
 A session belongs to a member of a group; no id travels on the wire. It ends with epoch -1, with epoch 0, or with the
 connection that opened it, never by age. When there is room for no more, one of the greediest makes room for one of
-somebody with less (`_giving_way`). Locks of records are kept elsewhere: replacing a session or forgetting a partition
+a client with less (`_giving_way`). Locks of records are kept elsewhere: replacing a session or forgetting a partition
 releases nothing.
 """
 
