@@ -16,6 +16,7 @@ from shareq import __version__
 
 if TYPE_CHECKING:
     from shareq.broker.process.scram_option import NewScramUser
+    from shareq.broker.process.server import Server
 
 logger = logging.getLogger(__name__)
 
@@ -29,12 +30,16 @@ EPILOG = """\b
 Examples:
   shareq serve
       Listen on 127.0.0.1:9092, keep data in ./shareq-data.
-  shareq serve --listen 0.0.0.0:9092 --data-dir /var/lib/shareq
-      Serve other machines, which connect to this machine's name.
+  shareq serve --config server.properties --add-scram 'SCRAM-SHA-256=[name=admin,password-file=/run/secrets/admin]'
+      Serve other machines, whose clients log in: the file has a listener with SASL.
+  shareq serve --listen 0.0.0.0:9092 --advertise broker.example.com:9092 --insecure
+      Serve other machines without authentication: every client that reaches the port may do everything.
   shareq serve --set log.flush.interval.messages=1
       Answer a write only when it survives power loss.
   shareq serve --config server.properties --set group.share.record.lock.duration.ms=60000
       Kafka's own property file; options win over it.
+  SHAREQ_LOG_RETENTION_MS=3600000 shareq serve
+      A property in the environment: over the file, below options. "_" is ".", "__" is "_", "___" is "-".
   shareq serve --metrics 127.0.0.1:9464
       Prometheus finds the metrics at http://127.0.0.1:9464/metrics; /-/healthy answers 200 while the broker is up.
 
@@ -147,6 +152,14 @@ def main() -> None:
 
 @main.command(epilog=EPILOG)
 @click.option("--listen", metavar="HOST:PORT", help="Address to listen on [default: 127.0.0.1:9092]. Port 0: any free.")
+@click.option("--advertise", metavar="HOST:PORT", help="Address that clients are to connect to, if it is another one.")
+@click.option(
+    "--insecure",
+    is_flag=True,
+    envvar="SHAREQ_INSECURE",
+    show_envvar=True,
+    help="Serve other machines without authentication, too.",
+)
 @click.option("--data-dir", metavar="DIR", help="Folder of all data, created if absent [default: ./shareq-data].")
 @click.option("--config", "config_file", metavar="FILE", help="A server.properties file with Apache Kafka's names.")
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="One property, over the file. Repeatable.")
@@ -161,6 +174,8 @@ def main() -> None:
 )
 def serve(
     listen: str | None,
+    advertise: str | None,
+    insecure: bool,
     data_dir: str | None,
     config_file: str | None,
     settings: tuple[str, ...],
@@ -171,6 +186,7 @@ def serve(
     """Run the broker until SIGTERM, SIGINT or, without TLS, SIGHUP.
 
     Prints one line with its addresses and the data folder once it listens; that is when every log has been recovered.
+    Where clients are to connect to other addresses (advertised.listeners), these are in the line, too.
     On a signal it stops accepting, answers what is in flight, writes everything out and exits with 0.
     """
     gc.disable()  # until the broker listens: importing makes little garbage and many objects to look at
@@ -182,8 +198,11 @@ def serve(
     try:
         properties = _read_properties(config_file) if config_file is not None else {}
         overrides = _pairs("--set", settings)
-        _apply_options(properties, overrides, listen, data_dir)
-        config = BrokerConfig.load(properties, overrides)
+        environment = dict(os.environ)
+        _apply_options(properties, environment, overrides, listen, data_dir)
+        if advertise is not None:
+            _apply_advertise({**properties, **_set_by(environment), **overrides}, overrides, advertise)
+        config = BrokerConfig.load(properties, overrides, environment)
     except ConfigError as error:
         _exit(USAGE_ERROR, str(error))
     levels = {**config.requested_features, **_levels(features)}
@@ -195,7 +214,7 @@ def serve(
 
     metrics_address = None if metrics is None else Address(*_host_and_port("--metrics", metrics, 9464))
     try:
-        serve_forever(config, levels, metrics=metrics_address, new_users=new_users, ready=_say_ready)
+        serve_forever(config, levels, metrics=metrics_address, new_users=new_users, insecure=insecure, ready=_say_ready)
     except ServeError as error:
         _exit(USAGE_ERROR if error.usage else FAILURE, str(error))
 
@@ -337,10 +356,13 @@ def _scram_users(texts: Iterable[str]) -> list[NewScramUser]:
     return users
 
 
-def _say_ready(addresses: Iterable[str], data_dir: str, metrics_url: str | None) -> None:
-    metrics = f", metrics at {metrics_url}" if metrics_url is not None else ""
+def _say_ready(server: Server) -> None:
+    addresses, advertised = server.addresses, server.advertised
+    clients = f", clients connect to {', '.join(advertised)}" if advertised != addresses else ""
+    metrics = f", metrics at {server.metrics_url}" if server.metrics_url is not None else ""
+    where = f"listening on {', '.join(addresses)}{clients}, data in {server.data_dir}{metrics}"
     try:
-        click.echo(f"shareq {__version__} listening on {', '.join(addresses)}, data in {data_dir}{metrics}")
+        click.echo(f"shareq {__version__} {where}")
     except OSError as error:  # it serves all the same, as it would with a line that no one reads
         _drop_standard_output()
         logger.warning("standard output cannot be written: %s", error.strerror)
@@ -439,23 +461,52 @@ def _upper(text: str) -> str:
     return text.strip().upper()
 
 
+def _set_by(environment: Mapping[str, str]) -> dict[str, str]:
+    """The properties in the environment."""
+    if not any(name.startswith("SHAREQ_") for name in environment):
+        return {}
+    from shareq.broker.config.sources.environment import environment_properties
+
+    return environment_properties(environment)
+
+
 def _apply_options(
-    properties: dict[str, str], overrides: dict[str, str], listen: str | None, data_dir: str | None
+    properties: dict[str, str],
+    environment: dict[str, str],
+    overrides: dict[str, str],
+    listen: str | None,
+    data_dir: str | None,
 ) -> None:
-    """Put --listen and --data-dir over whatever the file and --set say about the same things."""
+    """Put --listen and --data-dir over whatever the file, the environment and --set say about the same things."""
     if listen is not None:
         _host_and_port("--listen", listen, 9092)
-        name = _listener_name({**properties, **overrides})
+        below = {**properties, **_set_by(environment)}
+        name = _listener_name({**below, **overrides})
         overrides["listeners"] = f"{name}://{listen}"
-        advertised = [text.strip() for text in properties.pop("advertised.listeners", "").split(",")]
+        advertised = [text.strip() for text in below.get("advertised.listeners", "").split(",")]
         kept = [text for text in advertised if text.upper().startswith(f"{name}://")]
         if any(advertised) and kept != advertised:
             logger.warning("Property advertised.listeners is ignored but for %s, the listener of --listen", name)
-        if kept:  # what other listeners of the file advertise has no meaning here
+        properties.pop("advertised.listeners", None)
+        environment.pop("SHAREQ_ADVERTISED_LISTENERS", None)
+        if kept:  # what other listeners advertise has no meaning here
             properties["advertised.listeners"] = ",".join(kept)
     if data_dir is not None:
         if not data_dir.strip():
             _exit(USAGE_ERROR, f"--data-dir {data_dir!r}: must name a folder")
         for names in (properties, overrides):
             names.pop("log.dirs", None)
+        environment.pop("SHAREQ_LOG_DIRS", None)
         overrides["log.dir"] = data_dir
+
+
+def _apply_advertise(given: Mapping[str, str], overrides: dict[str, str], advertise: str) -> None:
+    """Put --advertise over what is said of the one listener that there is."""
+    host, _ = _host_and_port("--advertise", advertise, 9092)
+    if not host:
+        _exit(USAGE_ERROR, f"--advertise {advertise}: must name a host that clients can connect to")
+    opened = {"listeners": given.get("listeners", "PLAINTEXT://")}
+    names = _listener_names({**given, **opened}, {})
+    if len(names) > 1:
+        _exit(USAGE_ERROR, f"--advertise: there are several listeners ({', '.join(names)}); set advertised.listeners")
+    overrides["advertised.listeners"] = f"{names[0]}://{advertise}"

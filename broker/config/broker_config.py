@@ -1,12 +1,12 @@
 """The broker's own configuration, read once and checked as a whole.
 
-Precedence: overrides (command-line options) over the property file over defaults. Within one of the two sources a
-canonical name wins over its older alias, with a warning.
+Precedence: overrides (command-line options) over the environment over the property file over defaults. Within one of
+these sources a canonical name wins over its older alias, with a warning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -23,6 +23,7 @@ from shareq.broker.disk.policy import DiskSettings
 from shareq.broker.security.names import parse_principal
 
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+_PROVIDERS: Final = "config.providers"
 _HOUR_MS: Final = 3_600_000
 _JAVA_ASSIGNORS: Final = "org.apache.kafka.coordinator.group.assignor."
 _CONSUMER_ASSIGNORS: Final = {
@@ -49,8 +50,8 @@ _SIMPLE_ASSIGNORS: Final = frozenset(
 class BrokerConfig:
     """Every broker property as a typed attribute: `group.share.max.size` is `group_share_max_size`.
 
-    `originals` are the texts that were set, by canonical name; what is not in it has its default. `super_principals`
-    are `super.users` one by one, as TYPE:NAME; `security` says how each listener is protected, by its name;
+    `originals` are the texts that were set, by canonical name; what is not in it has its default. `hidden` are names
+    whose text came through a config provider, and is never shown. `super_principals` are `super.users` one by one, as TYPE:NAME; `security` says how each listener is protected, by its name;
     `listener_properties` are the texts behind `listener.name.`, by their whole names. `warnings` are sentences for the
     user, in order. Instances do not change: `with_dynamic` makes another.
     """
@@ -226,8 +227,10 @@ class BrokerConfig:
         originals: Mapping[str, str],
         warnings: tuple[str, ...] = (),
         listener_properties: Mapping[str, str] = NOTHING,
+        hidden: frozenset[str] = frozenset(),
     ) -> None:
         self.listener_properties = listener_properties
+        self.hidden = hidden
         self.originals = dict(originals)
         self.warnings = warnings
         self.values: dict[str, ConfigValue] = BROKER_KEYS.defaults()
@@ -245,23 +248,49 @@ class BrokerConfig:
 
     @classmethod
     def load(
-        cls, file_properties: Mapping[str, str] | None = None, overrides: Mapping[str, str] | None = None
+        cls,
+        file_properties: Mapping[str, str] | None = None,
+        overrides: Mapping[str, str] | None = None,
+        environment: Mapping[str, str] = NOTHING,
     ) -> BrokerConfig:
-        """The configuration of a property file and the options over it. ConfigError for the first bad value."""
+        """The configuration of a property file, what is in the environment over it, and the options over both.
+
+        `environment` are variables by their own names. ConfigError for the first bad value.
+        """
         warnings: list[str] = []
+        in_environment = _of_environment(environment, warnings)
+        sources: Sequence[Mapping[str, str]] = (file_properties or NOTHING, in_environment, overrides or NOTHING)
+        hidden: frozenset[str] = frozenset()
+        if any(_PROVIDERS in source for source in sources):
+            from shareq.broker.config.sources.providers import resolve  # only those who use them pay for it
+
+            sources, found = resolve(sources, environment)
+            hidden = frozenset(BROKER_KEYS.canonical(name) or name for name in found)
+        try:
+            return cls._of_sources(sources, warnings, hidden)
+        except ConfigError as error:
+            if (BROKER_KEYS.canonical(error.name) or error.name) not in hidden:
+                raise
+            raise ConfigError(error.name, "[hidden]", "cannot be used; it comes through a config provider") from None
+
+    @classmethod
+    def _of_sources(
+        cls, sources: Sequence[Mapping[str, str]], warnings: list[str], hidden: frozenset[str]
+    ) -> BrokerConfig:
         originals: dict[str, str] = {}
         of_listeners: dict[str, str] = {}
-        for source in (file_properties, overrides):
+        for source in sources:
             if source:
                 originals.update(_canonical(source, warnings))
                 of_listeners.update((name, text) for name, text in source.items() if is_listener_property(name))
-        return cls(originals, (*warnings, *_unreachable_replicas(originals)), of_listeners)
+        return cls(originals, (*warnings, *_unreachable_replicas(originals)), of_listeners, hidden)
 
     def with_dynamic(self, dynamic: Mapping[str, str]) -> BrokerConfig:
         """This configuration with other texts on top. ConfigError when the whole is not right any more."""
         own = {name: text for name, text in dynamic.items() if is_listener_property(name)}
         plain = {name: text for name, text in dynamic.items() if name not in own}
-        return BrokerConfig({**self.originals, **plain}, self.warnings, {**self.listener_properties, **own})
+        hidden = self.hidden - dynamic.keys()
+        return BrokerConfig({**self.originals, **plain}, self.warnings, {**self.listener_properties, **own}, hidden)
 
     @property
     def data_dir(self) -> str:
@@ -315,6 +344,23 @@ class BrokerConfig:
             self.group_share_assignors = ("simple",)
         names = (_CONSUMER_ASSIGNORS.get(name, name) for name in self.group_consumer_assignors)
         self.group_consumer_assignors = tuple(dict.fromkeys(names))
+
+
+def _of_environment(environment: Mapping[str, str], warnings: list[str]) -> Mapping[str, str]:
+    """The properties in the environment. Others may have variables of this prefix, too: those are left out."""
+    if not any(name.startswith("SHAREQ_") for name in environment):
+        return NOTHING
+    from shareq.broker.config.keys.known_names import is_known
+    from shareq.broker.config.sources.environment import environment_properties, variable_name
+
+    properties = environment_properties(environment)
+    unknown = [name for name in properties if BROKER_KEYS.canonical(name) is None and not is_known(name)]
+    for name in unknown:
+        del properties[name]
+    if unknown:
+        ignored = ", ".join(sorted(map(variable_name, unknown)))
+        warnings.append(f"Environment variables that stand for no property are ignored: {ignored}")
+    return properties
 
 
 def _canonical(source: Mapping[str, str], warnings: list[str]) -> dict[str, str]:

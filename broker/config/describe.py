@@ -26,13 +26,17 @@ class ConfigSynonym(NamedTuple):
 
 
 class ConfigEntry(NamedTuple):
-    """One property as it is in effect. `synonyms` are all places that set it, the one in effect first."""
+    """One property as it is in effect. `synonyms` are all places that set it, the one in effect first.
+
+    `sensitive`: its value is not shown.
+    """
 
     key: ConfigKey
     value: str | None
     source: ConfigSource
     read_only: bool
     synonyms: tuple[ConfigSynonym, ...]
+    sensitive: bool = False
 
 
 class BrokerLayers(NamedTuple):
@@ -42,6 +46,10 @@ class BrokerLayers(NamedTuple):
     own: Mapping[str, str]
     cluster: Mapping[str, str]
     static: Mapping[str, str]
+
+    def hides(self, name: str) -> bool:
+        """Whether a property's value came through a config provider, so that it is shown like a password: never."""
+        return name in self.config.hidden
 
     def synonyms(self, names: Sequence[str]) -> Iterator[ConfigSynonym]:
         """Everything that sets one of the names, the strongest source first, then by the order of `names`."""
@@ -54,7 +62,8 @@ class BrokerLayers(NamedTuple):
             for name in names:
                 key = broker_key(name)
                 if key is not None and name in texts:
-                    yield ConfigSynonym(name, _shown(key, texts[name]), source)
+                    hidden = source is ConfigSource.STATIC_BROKER and self.hides(name)
+                    yield ConfigSynonym(name, None if hidden else _shown(key, texts[name]), source)
         for name in names:
             key = broker_key(name)
             if key is not None and key.default is not None:
@@ -97,8 +106,9 @@ def describe_broker(layers: BrokerLayers) -> list[ConfigEntry]:
         synonyms = _of_broker(key.name, layers)
         source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
         value = layers.config.values[key.name]
-        shown = None if value is None else _shown(key, format_value(value))
-        entries.append(ConfigEntry(key, shown, source, not key.mode, synonyms))
+        hidden = layers.hides(key.name)
+        shown = None if value is None or hidden else _shown(key, format_value(value))
+        entries.append(ConfigEntry(key, shown, source, not key.mode, synonyms, hidden or key.sensitive))
     return [*entries, *_of_listeners(layers)]
 
 
@@ -108,7 +118,8 @@ def _of_listeners(layers: BrokerLayers) -> Iterator[ConfigEntry]:
         key = listener_key(name)
         if key is not None:
             synonyms = tuple(layers.synonyms((name,)))
-            yield ConfigEntry(key, synonyms[0].value, synonyms[0].source, not key.mode, synonyms)
+            sensitive = key.sensitive or layers.hides(name)
+            yield ConfigEntry(key, synonyms[0].value, synonyms[0].source, not key.mode, synonyms, sensitive)
 
 
 def _of_broker(name: str, layers: BrokerLayers) -> tuple[ConfigSynonym, ...]:
@@ -126,7 +137,8 @@ def describe_cluster(layers: BrokerLayers) -> list[ConfigEntry]:
         if key is None:
             continue
         shown = _shown(key, layers.cluster[name])
-        entries.append(ConfigEntry(key, shown, source, not key.mode, (ConfigSynonym(name, shown, source),)))
+        synonyms = (ConfigSynonym(name, shown, source),)
+        entries.append(ConfigEntry(key, shown, source, not key.mode, synonyms, key.sensitive))
     return entries
 
 
@@ -142,7 +154,7 @@ def _entry(
     if key.name in overrides:
         synonyms = (ConfigSynonym(key.name, shown, own_source), *fallback)
     source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
-    return ConfigEntry(key, shown, source, False, synonyms)
+    return ConfigEntry(key, shown, source, False, synonyms, key.sensitive)
 
 
 def _shown(key: ConfigKey, text: str) -> str | None:

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import logging
 import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
@@ -33,9 +33,10 @@ def serve_forever(
     *,
     metrics: Address | None = None,
     new_users: Sequence[NewScramUser] = (),
-    ready: Callable[[Iterable[str], str, str | None], None],
+    insecure: bool = False,
+    ready: Callable[[Server], None],
 ) -> None:
-    """Run a broker until a signal stops it; `ready` gets its addresses, data folder and metrics URL (None without).
+    """Run a broker until a signal stops it; `ready` gets it once it listens. `insecure` is the server's.
 
     Raises ServeError.
     """
@@ -44,12 +45,14 @@ def serve_forever(
     raise_file_limit()
     loop = new_event_loop()
     try:
-        loop.run_until_complete(_serve(Server(config, features, metrics, new_users=new_users), ready))
+        loop.run_until_complete(
+            _serve(Server(config, features, metrics, new_users=new_users, insecure=insecure), ready)
+        )
     finally:
         loop.close()
 
 
-async def _serve(server: Server, ready: Callable[[Iterable[str], str, str | None], None]) -> None:
+async def _serve(server: Server, ready: Callable[[Server], None]) -> None:
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
 
@@ -68,7 +71,7 @@ async def _serve(server: Server, ready: Callable[[Iterable[str], str, str | None
     await server.start()
     gc.freeze()  # the objects of now stay: the collector need not look at them again
     gc.enable()
-    ready(server.addresses, server.data_dir, server.metrics_url)
+    ready(server)
     loop.call_later(WARM_UP_AFTER_S, _warm_up, loop, _steps_to_come(server.uses_scram))
     await stopping.wait()
     await server.stop()

@@ -36,6 +36,7 @@ from shareq.broker.network.connection import Connection
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.counters import Authentications
 from shareq.broker.network.listener import Listener, ListenerLimits
+from shareq.broker.process.exposure import check_exposure
 from shareq.broker.process.open_files import connections_with_files, file_limit
 from shareq.broker.process.sockets import Address, ServeError, address_text, begin_to_listen, bind, set_buffers
 from shareq.broker.topics.endpoint import advertised_endpoints
@@ -62,6 +63,7 @@ class Server:
     """A broker and its listeners on one event loop.
 
     With a `metrics` address, its metrics are served there. Those of `new_users` that do not exist yet are added.
+    Unless `insecure`, no listener without authentication is opened to other machines.
     """
 
     def __init__(
@@ -71,8 +73,10 @@ class Server:
         metrics: Address | None = None,
         *,
         new_users: Sequence[NewScramUser] = (),
+        insecure: bool = False,
     ) -> None:
         self._config = config
+        self._insecure = insecure
         self._new_users = new_users
         self._features = features or {}
         self._metrics_wanted = metrics
@@ -93,6 +97,11 @@ class Server:
     def addresses(self) -> list[str]:
         """HOST:PORT of every listener, as bound. Empty after a stop."""
         return [address_text(bound.getsockname()) for bound in self._sockets.values()]
+
+    @property
+    def advertised(self) -> list[str]:
+        """HOST:PORT that clients of each listener are to connect to. RuntimeError before `start`."""
+        return [address_text((each.host, each.port)) for each in self.broker.services.endpoints.values()]
 
     @property
     def metrics_url(self) -> str | None:
@@ -133,6 +142,7 @@ class Server:
                 address = Address(listener.host, listener.port)
                 self._sockets[listener.name] = bound = bind(address, "listen")
                 set_buffers(bound, self._config)
+            check_exposure(self._sockets, self._config.security, insecure=self._insecure)
             if self._metrics_wanted is not None:
                 self._metrics_socket = self._bind_metrics(self._metrics_wanted)
             self._broker = self._start_broker()

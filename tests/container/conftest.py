@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -80,9 +80,11 @@ def _container(buildah: Buildah, image: Image, network: Network) -> Iterator[Con
 
 
 @pytest.fixture
-def container(_container: Container, data: Path) -> Iterator[Container]:
+def container(_container: Container, data: Path, service: dict[str, Any]) -> Iterator[Container]:
     """With what the compose file gives it; not started yet. Between tests only the volume is another one."""
+    environment: dict[str, str] = service["environment"]
     _container.options = [
+        *(f"--env={name}={text}" for name, text in environment.items()),
         f"--volume={data}:/var/lib/shareq",
         f"--volume={DOCKER / 'server.properties'}:/etc/shareq/server.properties:ro",
         "--cap-drop=all",

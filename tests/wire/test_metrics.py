@@ -248,7 +248,8 @@ def test_the_address_of_the_broker_itself_is_one_line_and_code_2(tmp_path: Path)
 def test_a_port_that_only_listening_shows_to_be_taken(tmp_path: Path) -> None:
     """The kernel lets two be bound to it, on all addresses and on one, until both listen."""
     port = free_port()
-    result = run("--listen", f"0.0.0.0:{port}", "--data-dir", str(tmp_path), "--metrics", f"127.0.0.1:{port}")
+    options = ["--listen", f"0.0.0.0:{port}", "--insecure", "--data-dir", str(tmp_path)]
+    result = run(*options, "--metrics", f"127.0.0.1:{port}")
     assert result.returncode == 1
     (line,) = [line for line in result.stderr.splitlines() if line.startswith("shareq: ")]
     assert line == f"shareq: cannot serve metrics on 127.0.0.1:{port}: the port is in use by another process"

@@ -109,7 +109,7 @@ def _config(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeConf
         value=entry.value,
         read_only=entry.read_only,
         config_source=entry.source,
-        is_sensitive=entry.key.sensitive,
+        is_sensitive=entry.sensitive,
         synonyms=[DescribeConfigsSynonym(synonym.name, synonym.value, synonym.source) for synonym in synonyms],
         config_type=entry.key.described_as,
         documentation=entry.key.doc if request.include_documentation else None,

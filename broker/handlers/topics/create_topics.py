@@ -120,7 +120,7 @@ def _result(ctx: RequestContext, name: str, plan: NewTopic | ApiError) -> Creata
     row.replication_factor = 1
     if ctx.api_version >= 5:
         row.configs = [
-            CreatableTopicConfigs(entry.key.name, entry.value, entry.read_only, entry.source, entry.key.sensitive)
+            CreatableTopicConfigs(entry.key.name, entry.value, entry.read_only, entry.source, entry.sensitive)
             for entry in ConfigAdmin(ctx.services.configs, ctx.services.metadata).describe_new_topic(name, plan.configs)
         ]
     return row

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from shareq.broker.config.broker_config import BrokerConfig
@@ -134,6 +136,26 @@ def test_describe_this_broker(world: World) -> None:
     assert (configs["num.partitions"].value, configs["num.partitions"].read_only) == ("1", True)
     assert configs["log.roll.ms"].value is None
     assert configs["listeners"].value == "PLAINTEXT://127.0.0.1:9092"
+
+
+def test_what_came_through_a_config_provider_is_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "secrets").write_text("rack=behind the curtain\nhours=5\n")
+    world = World(
+        {
+            "config.providers": "file",
+            "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+            "broker.rack": f"${{file:{tmp_path}/secrets:rack}}",
+            "log.roll.hours": f"${{file:{tmp_path}/secrets:hours}}",
+            "num.partitions": "2",
+        }
+    )
+    _, configs = describe(world, BROKER, "1", synonyms=True)
+    assert world.configs.broker.broker_rack == "behind the curtain"
+    for name in ("broker.rack", "log.roll.hours"):
+        assert (configs[name].value, configs[name].is_sensitive) == (None, True)
+        shown = [synonym.value for synonym in configs[name].synonyms if synonym.source == ConfigSource.STATIC_BROKER]
+        assert shown == [None]
+    assert (configs["num.partitions"].value, configs["num.partitions"].is_sensitive) == ("2", False)
 
 
 @pytest.mark.parametrize("key", [key for key in BROKER_KEYS if not key.internal], ids=lambda key: key.name)

@@ -1,0 +1,41 @@
+"""Properties out of the environment: SHAREQ_LOG_RETENTION_MS is `log.retention.ms`.
+
+    _     stands for .
+    __    stands for _
+    ___   stands for -
+
+as KAFKA_... of Apache Kafka's container image, so that every property has a name here. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+PREFIX: Final = "SHAREQ_"
+NOT_PROPERTIES: Final = frozenset(("SHAREQ_INSECURE", "SHAREQ_PURE"))
+"""What has a meaning of its own."""
+
+_UNDERSCORES: Final = re.compile("_{1,3}")
+_STANDS_FOR: Final = (".", "_", "-")
+
+
+def environment_properties(environment: Mapping[str, str]) -> dict[str, str]:
+    """The properties that variables set, by property name. An empty variable sets an empty text."""
+    return {
+        property_name(variable): text
+        for variable, text in environment.items()
+        if variable.startswith(PREFIX) and variable not in NOT_PROPERTIES and len(variable) > len(PREFIX)
+    }
+
+
+def property_name(variable: str) -> str:
+    """The property that a variable with the prefix is about, whether or not there is such a property."""
+    name = variable.removeprefix(PREFIX).lower()
+    return _UNDERSCORES.sub(lambda match: _STANDS_FOR[len(match[0]) - 1], name)
+
+
+def variable_name(name: str) -> str:
+    """The variable that sets a property: the inverse of `property_name`."""
+    return PREFIX + name.replace("_", "__").replace("-", "___").replace(".", "_").upper()
