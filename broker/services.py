@@ -27,6 +27,8 @@ from shareq.broker.metadata.producer_ids import ProducerIds
 from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
 from shareq.broker.network.answer_budget import AnswerBudget
+from shareq.broker.quotas.clients import ClientQuotas
+from shareq.broker.quotas.rate import Windows
 from shareq.broker.topics.endpoint import Endpoint, advertised_endpoints
 from shareq.broker.topics.internal import InternalTopics, cleaner_rule_for
 from shareq.broker.topics.leaders import LeaderMap
@@ -114,6 +116,7 @@ class Services:
         )
         self.configs = ConfigService(started_with, self.metadata)
         self.authorizer = self._make_authorizer()
+        self.quotas = self._make_quotas()
         self.logs = LogManager(
             env,
             started_with.data_dir,
@@ -151,6 +154,16 @@ class Services:
     def endpoint_for(self, listener: str) -> Endpoint:
         """Where clients of this listener connect."""
         return self.endpoints.get(listener) or self.endpoint
+
+    def _make_quotas(self) -> ClientQuotas:
+        config, metadata = self.started_with, self.metadata
+        quotas = ClientQuotas(
+            Windows(config.quota_window_num, config.quota_window_size_seconds * 1000),
+            Windows(config.controller_quota_window_num, config.controller_quota_window_size_seconds * 1000),
+        )
+        quotas.replace(metadata.quotas)
+        metadata.on_quotas_changed(lambda: quotas.replace(metadata.quotas))
+        return quotas
 
     def _make_authorizer(self) -> Authorizer | None:
         """Which client has which right, by the ACLs in the metadata. None where every client has all."""

@@ -80,6 +80,10 @@ class BrokerConfig:
     max_connections_per_ip: int
     max_connections_per_ip_overrides: str
     connections_max_idle_ms: int
+    quota_window_num: int
+    quota_window_size_seconds: int
+    controller_quota_window_num: int
+    controller_quota_window_size_seconds: int
     fetch_max_bytes: int
     max_incremental_fetch_session_cache_slots: int
     max_request_partition_size_limit: int

@@ -22,6 +22,7 @@ from shareq.broker.metadata.changes import (
     PutDeleted,
     PutFeature,
     PutMeta,
+    PutQuota,
     PutScram,
     PutTopic,
 )
@@ -89,6 +90,9 @@ def _row_like(state: MetaState, key: MetaChange) -> MetaChange | None:
         case PutScram(user, _):
             credential = state.scram.get(user)
             return None if credential is None else PutScram(user, credential)
+        case PutQuota(entity, name, _):
+            number = state.quotas.get(entity, {}).get(name)
+            return None if number is None else PutQuota(entity, name, number)
     raise AssertionError(key)
 
 

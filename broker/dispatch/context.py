@@ -24,6 +24,11 @@ class RequestContext:
         self.api_version: Final = api_version
         self.client_id: Final = client_id
 
+    @property
+    def quota_names(self) -> tuple[str, str]:
+        """The client as quotas know it: the user's name, and the client id, "" for none."""
+        return self.connection.principal.partition(":")[2], self.client_id or ""
+
     def may(self, right: Right, name: str = CLUSTER_NAME) -> bool:
         """Whether the client has a right on the resource of this name. Without an authorizer every client has."""
         authorizer = self.services.authorizer

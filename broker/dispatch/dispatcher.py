@@ -33,6 +33,7 @@ from shareq.protocol.headers import decode_request_header
 from shareq.protocol.primitives import Message
 
 if TYPE_CHECKING:
+    from shareq.broker.dispatch.metering import Meter, Metering
     from shareq.broker.services import Services
 
 logger = logging.getLogger(__name__)
@@ -51,6 +52,7 @@ class Dispatcher:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._routes: dict[int, Route] = {}
+        self.quotas = services.quotas
         self.requests: dict[ApiKey, Requests] = {}
 
     def handler_for(self, connection: Connection) -> FrameHandler:
@@ -71,6 +73,13 @@ class Dispatcher:
         body = header.body_offset
         return BoundRoute(route, context, frame[_FIXED.size : body], body)
 
+    @cached_property
+    def metering(self) -> Metering:
+        """What counts the cost of requests. Made with the first request that a quota may be about."""
+        from shareq.broker.dispatch.metering import Metering
+
+        return Metering(self._services)
+
     def requests_of(self, api_key: ApiKey) -> Requests:
         """The counters of an RPC."""
         return self.requests.setdefault(api_key, Requests())
@@ -79,11 +88,12 @@ class Dispatcher:
 class _ConnectionDispatch:
     """The dispatcher of one connection: remembers what it looked up for the connection's earlier requests."""
 
-    __slots__ = ("_connection", "_dispatcher", "_routes")
+    __slots__ = ("_connection", "_dispatcher", "_quotas", "_routes")
 
     def __init__(self, dispatcher: Dispatcher, connection: Connection) -> None:
         self._dispatcher = dispatcher
         self._connection = connection
+        self._quotas = dispatcher.quotas
         self._routes: dict[int, BoundRoute] = {}  # by key and version as one number
 
     def handle_frame(self, frame: bytes) -> Reply:
@@ -92,7 +102,8 @@ class _ConnectionDispatch:
             raise CloseConnection(f"request header of {len(frame)} bytes")
         api, correlation_id = _FIXED.unpack_from(frame)
         bound = self._routes.get(api)
-        if bound is not None and bound.fast_path is not None:
+        metered = self._quotas.active
+        if bound is not None and bound.fast_path is not None and not metered:
             reply = bound.fast_path.handle(frame, correlation_id)
             if reply is not FALL_BACK:
                 return reply
@@ -106,32 +117,40 @@ class _ConnectionDispatch:
                 return _unsupported_api_versions(correlation_id)
             bound = self._routes[api] = self._dispatcher.bind(connection, frame, api, api_key, version)
         if len(frame) < COUNTED_FRAME:
-            return self._decoded_and_answered(bound, frame, correlation_id)
+            meter = self._dispatcher.metering.begin(bound.context) if metered else None
+            return self._decoded_and_answered(bound, frame, correlation_id, meter)
         refuse = bound.route.refusal_by_size
         if refuse is not None and (refused := refuse(bound.context, len(frame))) is not None:
             return bound.route.frame(refused, correlation_id)
+        meter = self._dispatcher.metering.begin(bound.context) if metered else None
         try:
             request = bound.route.read_few(frame, bound.body)
         except MalformedMessage as error:
             raise CloseConnection(f"{bound.route} request cannot be read: {error}") from error
         if request is not None:
-            return self._answer(bound, frame, request, correlation_id)
+            return self._answer(bound, frame, request, correlation_id, meter)
         return self._read_in_turns(bound, frame, correlation_id)
 
-    def _decoded_and_answered(self, bound: BoundRoute, frame: bytes, correlation_id: int) -> Reply:
+    def _decoded_and_answered(
+        self, bound: BoundRoute, frame: bytes, correlation_id: int, meter: Meter | None
+    ) -> Reply:
         try:
             request, _ = bound.route.decode(frame, bound.route.version, bound.body)
         except MalformedMessage as error:
             raise CloseConnection(f"{bound.route} request cannot be read: {error}") from error
-        return self._answer(bound, frame, request, correlation_id)
+        return self._answer(bound, frame, request, correlation_id, meter)
 
-    def _answer(self, bound: BoundRoute, frame: bytes, request: Message, correlation_id: int) -> Reply:
+    def _answer(
+        self, bound: BoundRoute, frame: bytes, request: Message, correlation_id: int, meter: Meter | None
+    ) -> Reply:
         """Hand the request to its handler; the answer's frame, or the slot it will be in."""
         connection, route = self._connection, bound.route
         try:
             answer = route.handle(bound.context, request)
             if bound.fast_path is not None:
                 bound.fast_path.learn(frame, request)
+            if meter is not None:
+                meter.handled(bound, len(frame), answer)
             if answer is None:
                 route.requests.unanswered += 1
                 return None
@@ -166,18 +185,23 @@ class _ConnectionDispatch:
             frame,
             bound.body,
             slot,
-            lambda request: self._answer_into(slot, bound, request, correlation_id),
+            lambda request: self._answer_into(slot, bound, len(frame), request, correlation_id),
         )
         bound.context.services.turns.run(steps)
         return slot
 
     def _answer_into(
-        self, slot: AnswerSlot, bound: BoundRoute, request: Message, correlation_id: int
+        self, slot: AnswerSlot, bound: BoundRoute, size: int, request: Message, correlation_id: int
     ) -> Iterator[None]:
-        """Hand a request to its handler; its slot waits for the answer already."""
+        """Hand a request of `size` bytes to its handler; its slot waits for the answer already. What reading it took is
+        not counted against a quota.
+        """
         connection, route = self._connection, bound.route
+        meter = self._dispatcher.metering.begin(bound.context) if self._quotas.active else None
         try:
             answer = route.handle(bound.context, request)
+            if meter is not None:
+                meter.handled(bound, size, answer)
             if answer is None:
                 route.requests.unanswered += 1
                 slot.requests = None

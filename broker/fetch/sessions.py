@@ -204,6 +204,16 @@ class FetchContext:
         """What to read, in this order."""
         return list(self._partitions.values())
 
+    def throttled(self) -> tuple[ErrorCode, int]:
+        """Error and session id of an answer without partitions, because of a quota. The session stays as it is, and a
+        new one is not made.
+        """
+        session = self._session
+        if session is None:
+            return ErrorCode.NONE, NO_SESSION
+        wrong = session.epoch != next_epoch(self._epoch)
+        return ErrorCode.INVALID_FETCH_SESSION_EPOCH if wrong else ErrorCode.NONE, session.id
+
     def answer(self, results: Sequence[tuple[SessionPartition, T]], now_ms: int) -> SessionAnswer[T]:
         """The answer to `results`, which hold every partition once.
 

@@ -24,11 +24,13 @@ from shareq.broker.metadata.changes import (
     PutDeleted,
     PutFeature,
     PutMeta,
+    PutQuota,
     PutScram,
     PutTopic,
     ResourceName,
     TopicRow,
 )
+from shareq.broker.quotas.entity import DEFAULT, QuotaEntity
 from shareq.broker.security.acls import Acl
 from shareq.broker.security.credentials import CredentialKey, ScramCredential
 
@@ -60,6 +62,7 @@ TABLES: Final[Mapping[str, Mapping[str, type[Value]]]] = {
         "server_key": bytes,
         "iterations": int,
     },
+    "quotas": {"user": str, "client_id": str, "ip": str, "key": str, "value": str},
 }
 """The tables' columns, and what is in them."""
 
@@ -91,6 +94,8 @@ def kind_of(change: MetaChange) -> ChangeKind:
             return _DROP_CONFIG
         case PutScram(_, None):
             return _DROP_SCRAM
+        case PutQuota(_, _, None):
+            return _DROP_QUOTA
     return _BY_TYPE[type(change)]
 
 
@@ -125,6 +130,35 @@ def _scram_values(change: PutScram) -> tuple[Value, ...]:
     return (*change.key, secret.salt, secret.stored_key, secret.server_key, secret.iterations)
 
 
+def _quota(user: str, client_id: str, ip: str, key: str, value: str | None = None) -> PutQuota:
+    entity = QuotaEntity(_quota_name(user), _quota_name(client_id), _quota_name(ip))
+    return PutQuota(entity, key, None if value is None else float(value))
+
+
+def _quota_values(change: PutQuota) -> tuple[str, str, str, str, str]:
+    assert change.value is not None
+    user, client_id, ip, key = _quota_key(change)
+    return user, client_id, ip, key, repr(change.value)
+
+
+def _quota_key(change: PutQuota) -> tuple[str, str, str, str]:
+    user, client_id, ip = map(_quota_text, change.entity)
+    return user, client_id, ip, change.key
+
+
+def _quota_text(name: str | None) -> str:
+    """A name in a row: "" where the kind does not matter, * for the default, = before any other."""
+    if name is None:
+        return ""
+    return "*" if name == DEFAULT else f"={name}"
+
+
+def _quota_name(text: str) -> str | None:
+    if not text:
+        return None
+    return DEFAULT if text == "*" else text[1:]
+
+
 _BY_TYPE: Final[Mapping[type[MetaChange], ChangeKind]] = {
     PutTopic: _kind("topic", Effect.PUT, "topics", _topic_values, lambda *row: PutTopic(_topic(*row))),
     PutDeleted: _kind("deleted", Effect.PUT, "deleted", _topic_values, lambda *row: PutDeleted(_topic(*row))),
@@ -146,6 +180,7 @@ _BY_TYPE: Final[Mapping[type[MetaChange], ChangeKind]] = {
         "drop-acl", Effect.REMOVE, "acls", lambda change: tuple(change.acl), lambda *acl: DropAcl(Acl(*acl))
     ),
     PutScram: _kind("scram", Effect.PUT, "scram", _scram_values, _scram),
+    PutQuota: _kind("quota", Effect.PUT, "quotas", _quota_values, _quota),
 }
 _DROP_CONFIG: Final = _kind(
     "drop-config",
@@ -163,6 +198,10 @@ _DROP_SCRAM: Final = _kind(
     lambda user, mechanism: PutScram(CredentialKey(user, mechanism), None),
     ("name", "mechanism"),
 )
+_DROP_QUOTA: Final = _kind(
+    "drop-quota", Effect.REMOVE, "quotas", _quota_key, _quota, ("user", "client_id", "ip", "key")
+)
 
-BY_TAG: Final[Mapping[str, ChangeKind]] = {kind.tag: kind for kind in (*_BY_TYPE.values(), _DROP_CONFIG, _DROP_SCRAM)}
+_DROPS: Final = (_DROP_CONFIG, _DROP_SCRAM, _DROP_QUOTA)
+BY_TAG: Final[Mapping[str, ChangeKind]] = {kind.tag: kind for kind in (*_BY_TYPE.values(), *_DROPS)}
 """The kinds by their names in the journal."""

@@ -8,10 +8,14 @@ loss; when it raised, none of them happened; a process that dies inside it finds
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
+from shareq.broker.quotas.entity import QuotaEntity
 from shareq.broker.security.acls import Acl
 from shareq.broker.security.credentials import CredentialKey, ScramCredential
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class TopicRow(NamedTuple):
@@ -95,15 +99,33 @@ class PutScram(NamedTuple):
     credential: ScramCredential | None
 
 
+class PutQuota(NamedTuple):
+    """Set one quota of an entity, or remove it (`value` None)."""
+
+    entity: QuotaEntity
+    key: str
+    value: float | None
+
+
 MetaChange = (
-    PutTopic | DropTopic | PutDeleted | ForgetTopic | PutConfig | PutFeature | PutMeta | PutAcl | DropAcl | PutScram
+    PutTopic
+    | DropTopic
+    | PutDeleted
+    | ForgetTopic
+    | PutConfig
+    | PutFeature
+    | PutMeta
+    | PutAcl
+    | DropAcl
+    | PutScram
+    | PutQuota
 )
 
 
 class MetaState:
     """Everything the database holds. The caller of `load` owns it."""
 
-    __slots__ = ("acls", "configs", "deleted", "features", "meta", "scram", "topics")
+    __slots__ = ("acls", "configs", "deleted", "features", "meta", "quotas", "scram", "topics")
 
     def __init__(self) -> None:
         self.topics: dict[str, TopicRow] = {}
@@ -113,6 +135,7 @@ class MetaState:
         self.acls: dict[Acl, None] = {}
         self.scram: dict[CredentialKey, ScramCredential] = {}
         self.deleted: dict[bytes, TopicRow] = {}
+        self.quotas: dict[QuotaEntity, dict[str, float]] = {}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MetaState):
@@ -134,7 +157,9 @@ class MetaState:
             case ForgetTopic(topic_id):
                 self.deleted.pop(topic_id, None)
             case PutConfig(resource, key, value):
-                self._put_config(resource, key, value)
+                _put(self.configs, resource, key, value)
+            case PutQuota(entity, key, number):
+                _put(self.quotas, entity, key, number)
             case PutFeature(name, level):
                 self.features[name] = level
             case PutMeta(key, text):
@@ -149,15 +174,6 @@ class MetaState:
                 else:
                     self.scram[user] = credential
 
-    def _put_config(self, resource: ResourceName, key: str, value: str | None) -> None:
-        properties = self.configs.setdefault(resource, {})
-        if value is None:
-            properties.pop(key, None)
-        else:
-            properties[key] = value
-        if not properties:
-            del self.configs[resource]
-
     def copy(self) -> MetaState:
         """An independent copy."""
         copy = MetaState()
@@ -168,6 +184,7 @@ class MetaState:
         copy.acls.update(self.acls)
         copy.scram.update(self.scram)
         copy.deleted.update(self.deleted)
+        copy.quotas.update((entity, dict(quotas)) for entity, quotas in self.quotas.items())
         return copy
 
     def rows(self) -> Iterator[MetaChange]:
@@ -181,6 +198,19 @@ class MetaState:
         yield from (PutMeta(key, value) for key, value in self.meta.items())
         yield from map(PutAcl, self.acls)
         yield from (PutScram(user, credential) for user, credential in self.scram.items())
+        for entity, quotas in self.quotas.items():
+            yield from (PutQuota(entity, key, number) for key, number in quotas.items())
+
+
+def _put(rows: dict[K, dict[str, V]], owner: K, key: str, value: V | None) -> None:
+    """Set one value of an owner, or remove it (None); an owner without any is not kept."""
+    values = rows.setdefault(owner, {})
+    if value is None:
+        values.pop(key, None)
+    else:
+        values[key] = value
+    if not values:
+        del rows[owner]
 
 
 class MetaDb(Protocol):

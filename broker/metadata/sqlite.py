@@ -9,6 +9,7 @@ Tables (the format version is kept in `meta` under `format.version`; version 1 h
     meta     key, value
     acls     kind, name, pattern, principal, host, operation, permission (the protocol's numbers)
     scram    name, mechanism, salt, stored_key, server_key, iterations
+    quotas   user, client_id, ip ("": does not matter, *: the default, = and a name), key, value (a number's text)
 """
 
 from __future__ import annotations
@@ -46,6 +47,10 @@ CREATE TABLE IF NOT EXISTS scram (
     name TEXT NOT NULL, mechanism TEXT NOT NULL, salt BLOB NOT NULL, stored_key BLOB NOT NULL, server_key BLOB NOT NULL,
     iterations INTEGER NOT NULL, PRIMARY KEY (name, mechanism)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS quotas (
+    user TEXT NOT NULL, client_id TEXT NOT NULL, ip TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
+    PRIMARY KEY (user, client_id, ip, key)
+) WITHOUT ROWID;
 COMMIT;
 """
 
@@ -55,6 +60,7 @@ _REMEMBER: Final = (
 )
 _ACL_COLUMNS: Final = ", ".join(TABLES["acls"])
 _SCRAM_COLUMNS: Final = ", ".join(TABLES["scram"])
+_QUOTA_COLUMNS: Final = ", ".join(TABLES["quotas"])
 
 _NO_ROOM: Final = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
 
@@ -152,6 +158,9 @@ class SqliteMetaDb:
             state.acls[Acl(*row)] = None
         for user, mechanism, *secrets in execute(f"SELECT {_SCRAM_COLUMNS} FROM scram"):
             state.scram[CredentialKey(user, mechanism)] = ScramCredential(*secrets)
+        if "quotas" in tables:  # added later than the others
+            for row in execute(f"SELECT {_QUOTA_COLUMNS} FROM quotas"):
+                state.apply(BY_TAG["quota"].made_of(*row))
         return state
 
     def _failure(self, verb: str, error: Exception) -> OSError:

@@ -37,6 +37,7 @@ from shareq.broker.metadata.changes import (
     PutConfig,
     PutFeature,
     PutMeta,
+    PutQuota,
     PutScram,
     PutTopic,
     ResourceName,
@@ -45,6 +46,7 @@ from shareq.broker.metadata.changes import (
 from shareq.broker.metadata.features import FEATURES, GROUP_VERSION, SHARE_VERSION, check_level
 from shareq.broker.metadata.format_version import FORMAT_VERSION
 from shareq.broker.metadata.topic_names import collision_key, name_error
+from shareq.broker.quotas.entity import QuotaEntity
 from shareq.broker.security.acls import Acl, Operation, PatternType, Permission, ResourceKind
 from shareq.broker.security.credentials import CredentialKey, ScramCredential
 from shareq.coordinator.ports import TopicImage
@@ -103,6 +105,7 @@ class MetadataStore:
         self._config_changed: list[Callable[[ResourceName], None]] = []
         self._features_changed: list[Callable[[], None]] = []
         self._acls_changed: list[Callable[[], None]] = []
+        self._quotas_changed: list[Callable[[], None]] = []
         self._credentials_changed: list[Callable[[Sequence[PutScram]], None]] = []
         self._forgettable: set[bytes] = set()
         self._bootstrap(features or {}, cluster_id)
@@ -173,6 +176,11 @@ class MetadataStore:
     def credentials(self) -> Mapping[CredentialKey, ScramCredential]:
         """What users of the SCRAM mechanisms are known by."""
         return self._state.scram
+
+    @property
+    def quotas(self) -> Mapping[QuotaEntity, Mapping[str, float]]:
+        """The quotas of clients, by whom they are for and by their key."""
+        return self._state.quotas
 
     def colliding_topic(self, name: str) -> str | None:
         """Another topic whose name differs only in '.' and '_'."""
@@ -267,6 +275,14 @@ class MetadataStore:
                 logger.info("user %s: %s credential %s", user, mechanism, "set" if credential else "removed")
             _tell("credentials", self._credentials_changed, changes)
 
+    def alter_quotas(self, changes: Sequence[PutQuota]) -> None:
+        """Set and remove quotas of clients in one commit; the caller has checked them. OSError as above."""
+        if changes:
+            self._commit(changes)
+            for entity, key, value in changes:
+                logger.info("quota %s of %s: %s", key, entity.by_kind(), "removed" if value is None else f"{value:g}")
+            _tell("quotas", self._quotas_changed)
+
     def own_secret(self) -> bytes:
         """Random bytes that only this broker knows, kept from when they are asked for first: the same after each start.
 
@@ -314,6 +330,9 @@ class MetadataStore:
     def on_credentials_changed(self, listener: Callable[[Sequence[PutScram]], None]) -> None:
         """Called with the changes of the commit, in their order."""
         self._credentials_changed.append(listener)
+
+    def on_quotas_changed(self, listener: Callable[[], None]) -> None:
+        self._quotas_changed.append(listener)
 
     def on_acls_changed(self, listener: Callable[[], None]) -> None:
         self._acls_changed.append(listener)

@@ -130,6 +130,28 @@ _BROKER: Final = (
         ),
     ),
     *for_each(
+        "quotas",
+        ("quota",),
+        (
+            COUNTER,
+            "shareq_throttled_requests_total",
+            "Requests whose client had to wait because of a quota.",
+            attrgetter("throttled"),
+        ),
+        (
+            COUNTER,
+            "shareq_throttle_time_seconds_total",
+            "How long clients had to wait because of a quota.",
+            lambda row: row.throttled_ms / 1000,
+        ),
+    ),
+    single(
+        GAUGE,
+        "shareq_muted_connections",
+        "Connections of which nothing is read for a while, because their client is over a quota.",
+        attrgetter("muted_connections"),
+    ),
+    *for_each(
         "requests",
         ("request",),
         (

@@ -42,6 +42,14 @@ class ListenerRow(NamedTuple):
     certificate_ends_s: int | None = None
 
 
+class QuotaRow(NamedTuple):
+    """One kind of client quota."""
+
+    key: str
+    throttled: int
+    throttled_ms: int
+
+
 class RequestRow(NamedTuple):
     """One RPC, by its name in Apache Kafka. `errors` by name."""
 
@@ -189,6 +197,8 @@ class Snapshot:
     cleaner_passes: int = 0
     listeners: list[ListenerRow] = field(default_factory=list)
     requests: list[RequestRow] = field(default_factory=list)
+    quotas: list[QuotaRow] = field(default_factory=list)
+    muted_connections: int = 0
     logs: list[LogRow] = field(default_factory=list)
     topics: list[TopicRow] = field(default_factory=list)
     topic_shares: list[TopicShareRow] = field(default_factory=list)

@@ -13,6 +13,7 @@ from shareq.broker.metrics.rows import (
     GroupFetchRow,
     ListenerRow,
     LogRow,
+    QuotaRow,
     RequestRow,
     SharePartitionRow,
     Snapshot,
@@ -81,6 +82,9 @@ def take(
         )
         for api_key, requests in requests_by_api.items()
     ]
+    quotas = services.quotas
+    into.muted_connections = quotas.muted
+    into.quotas = [QuotaRow(key, each.number, each.total_ms) for key, each in quotas.throttles.items()]
     yield
     logs: Logs = {}
     yield from _take_logs(into, services, logs)

@@ -133,10 +133,12 @@ class Connection:
         "_at",
         "_call_soon",
         "_cut",
+        "_halted",
         "_handle",
         "_handling",
         "_limits",
         "_missing",
+        "_mutes",
         "_needed",
         "_on_close",
         "_out",
@@ -199,6 +201,8 @@ class Connection:
         self._handling = False
         self._scheduled = False
         self._cut = False  # a go was cut short; the next tick goes on
+        self._mutes = 0
+        self._halted = False  # muted or finishing: no further frame is handled
         self._on_close: list[Callable[[], None]] = []
         self._handle = handler_for(self)
 
@@ -271,7 +275,7 @@ class Connection:
         """As `close`, without a log line: the broker stops, or the connection was idle."""
         if self.closed or self.finishing:
             return
-        self.finishing = True
+        self.finishing = self._halted = True
         self._drop_input()
         if not self._handling:  # else the frame being handled is answered first
             self._write_ready()
@@ -308,6 +312,17 @@ class Connection:
         self._output_paused = False
         self._resume()
 
+    def mute(self) -> None:
+        """Handle nothing more until `unmute` was called as often; answers go on. For clients that are over a quota."""
+        self._mutes += 1
+        self._halted = True
+
+    def unmute(self) -> None:
+        """Take one `mute` back."""
+        self._mutes -= 1
+        self._halted = self._mutes > 0 or self.finishing
+        self._resume()
+
     def on_filled(self) -> None:
         """An answer slot was filled: write what is ready in the next tick, together with its neighbours."""
         if not self._scheduled and not self.closed:
@@ -319,7 +334,7 @@ class Connection:
         self._parts, self._missing = [], 0
 
     def _stopped(self) -> bool:
-        if self._parked is not None or self._output_paused or self._cut:
+        if self._parked is not None or self._output_paused or self._cut or self._halted:
             return True
         limits = self._limits
         return len(self._slots) >= limits.max_unanswered or self._unanswered_bytes >= limits.max_unanswered_bytes
@@ -363,7 +378,7 @@ class Connection:
             data = bytes(data)
         end = len(data)
         self._needed = SIZE_BYTES
-        while end - position >= SIZE_BYTES and not self.finishing and EFFORT.spent <= MOST_EFFORT:
+        while end - position >= SIZE_BYTES and not self._halted and EFFORT.spent <= MOST_EFFORT:
             (size,) = _read_size(data, position)
             if not 0 <= size <= max_frame_bytes:
                 raise CloseConnection(f"frame of {size} bytes, at most {max_frame_bytes} are taken")

@@ -24,6 +24,7 @@ from tests.interop.tool_scenarios import (
     consumer_groups,
     groups,
     internal_topics,
+    quotas,
     share_groups,
 )
 
@@ -41,6 +42,7 @@ SCENARIOS: dict[str, Scenario] = {
     "configs-of-groups": configs.of_groups,
     "configs-of-brokers": configs.of_brokers,
     "configs-of-the-state-topic": configs.of_the_state_topic,
+    "quotas-of-clients": quotas.of_clients,
     "groups": groups.filters,
     "console-share-consumer": consume.console,
     "consumer-groups-describing": consumer_groups.describing,

@@ -12,8 +12,9 @@ from typing import Final
 from devtools.clients.offsets_client import OffsetsClient
 from devtools.clients.requests import produce
 from devtools.clients.transactor import Transactor
-from shareq.broker.metadata.changes import PutAcl, PutConfig, PutScram, ResourceName
+from shareq.broker.metadata.changes import PutAcl, PutConfig, PutQuota, PutScram, ResourceName
 from shareq.broker.metadata.store import NewTopic
+from shareq.broker.quotas.entity import QuotaEntity
 from shareq.broker.security.acls import Acl, Operation, PatternType, Permission, ResourceKind
 from shareq.broker.security.credentials import CredentialKey, ScramCredential
 from shareq.protocol.errors import ErrorCode
@@ -158,6 +159,7 @@ class Life:
         metadata.alter_acls([PutAcl(Acl(ResourceKind.TOPIC, ORDERS, *right))])
         credential = ScramCredential(b"salt-of-" + user.encode(), b"stored", b"server", 4096)
         metadata.alter_credentials([PutScram(CredentialKey(user, "SCRAM-SHA-256"), credential)])
+        metadata.alter_quotas([PutQuota(QuotaEntity(user), "producer_byte_rate", 1e9)])
 
     def _fill(self, topic: str, batches: int) -> None:
         client = self.world.connect()

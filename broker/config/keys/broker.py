@@ -148,6 +148,10 @@ _SERVER_KEYS: Final = (
         None,
         "A connection silent for so long is closed; negative: never.",
     ),
+    ConfigKey("quota.window.num", Type.INT, 11, _POSITIVE, "Windows of the rates that client quotas are about."),
+    ConfigKey("quota.window.size.seconds", Type.INT, 1, _POSITIVE, "Length of each of these windows."),
+    ConfigKey("controller.quota.window.num", Type.INT, 11, _POSITIVE, "The same for `controller_mutation_rate`."),
+    ConfigKey("controller.quota.window.size.seconds", Type.INT, 1, _POSITIVE, "Length of each of these windows."),
     ConfigKey("fetch.max.bytes", Type.INT, 57_671_680, Range(1024), "The most record bytes one Fetch answer carries."),
     ConfigKey(
         "max.incremental.fetch.session.cache.slots", Type.INT, 1000, _NON_NEGATIVE, "The most fetch sessions kept."

@@ -20,7 +20,7 @@ controlled.shutdown.enable controller.quorum.append.linger.ms controller.quorum.
 controller.quorum.bootstrap.servers controller.quorum.election.backoff.max.ms controller.quorum.election.timeout.ms
 controller.quorum.fetch.max.bytes controller.quorum.fetch.snapshot.max.bytes controller.quorum.fetch.timeout.ms
 controller.quorum.request.timeout.ms controller.quorum.retry.backoff.ms controller.quorum.voters
-controller.quota.window.num controller.quota.window.size.seconds controller.socket.timeout.ms cordoned.log.dirs
+controller.socket.timeout.ms cordoned.log.dirs
 create.topic.policy.class.name delegation.token.expiry.check.interval.ms delegation.token.expiry.time.ms
 delegation.token.max.lifetime.ms delegation.token.secret.key delete.records.purgatory.purge.interval.requests
 early.start.listeners fetch.purgatory.purge.interval.requests follower.fetch.last.tiered.offset.enable
@@ -40,7 +40,7 @@ metadata.max.retention.ms metric.reporters metrics.jmx.exclude metrics.jmx.inclu
 metrics.recording.level metrics.sample.window.ms num.io.threads num.network.threads
 num.recovery.threads.per.data.dir num.replica.alter.log.dirs.threads num.replica.fetchers offsets.load.buffer.size
 principal.builder.class process.roles producer.purgatory.purge.interval.requests queued.max.request.bytes
-queued.max.requests quota.window.num quota.window.size.seconds remote.fetch.max.wait.ms
+queued.max.requests remote.fetch.max.wait.ms
 remote.list.offsets.request.timeout.ms remote.log.index.file.cache.total.size.bytes
 remote.log.manager.copier.thread.pool.size remote.log.manager.copy.max.bytes.per.second
 remote.log.manager.copy.quota.window.num remote.log.manager.copy.quota.window.size.seconds

@@ -1,53 +1,82 @@
 """AlterClientQuotas: v0-1 (KIP-546).
 
-Behaviour: nothing is limited here, so that a quota that is set is refused with UNSUPPORTED_VERSION: it would be no
-promise. One that is removed is not there, which Apache Kafka takes for success. Every entity stands alone; one that is
-none gets INVALID_REQUEST. ALTER_CONFIGS on the cluster is needed.
+Behaviour: every entity stands alone; all that can be changed are, in one commit. An entity with a key that it cannot
+have, or a value out of bounds, stays as it is; so does one that has a key twice. Of an entity that comes twice the
+first counts, and the one answer says that it is wrong. Removing what is not there is no error. Addresses are IP
+addresses: Apache Kafka takes host names as well, and looks them up. ALTER_CONFIGS on the cluster is needed.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import logging
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
+from shareq.broker.metadata.changes import PutQuota
+from shareq.broker.quotas.entity import QuotaEntity, entity_of, value_problem
 from shareq.broker.security.rights import ALTER_CLUSTER_CONFIGS
-from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure, text_of
 from shareq.protocol.generated import alter_client_quotas as rpc
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
+logger = logging.getLogger(__name__)
 
-_KINDS: Final = frozenset(("user", "client-id", "ip"))
+_Entity = QuotaEntity | tuple[tuple[str, str | None], ...]
 
 
 def handle(ctx: RequestContext, request: rpc.AlterClientQuotasRequest) -> rpc.AlterClientQuotasResponse:
     if not ctx.may(ALTER_CLUSTER_CONFIGS):
         return failed(request, ALTER_CLUSTER_CONFIGS.error)
-    return rpc.AlterClientQuotasResponse(entries=[_row(entry, _refusal(entry)) for entry in request.entries])
+    outcomes: dict[_Entity, ApiError] = {}
+    changes: list[PutQuota] = []
+    for entry in request.entries:
+        names = {each.entity_type: each.entity_name for each in entry.entity}
+        entity = entity_of(names)
+        if isinstance(entity, str):
+            outcomes[tuple(names.items())] = ApiError(ErrorCode.INVALID_REQUEST, entity)
+        elif entity in outcomes or len({op.key for op in entry.ops}) < len(entry.ops):
+            outcomes[entity] = ApiError(ErrorCode.INVALID_REQUEST, f"Ignoring duplicate entity {entity}")
+        else:
+            outcomes[entity] = _plan(ctx, entity, entry.ops, changes)
+    failure = NO_ERROR if request.validate_only else _store(ctx, changes)
+    return rpc.AlterClientQuotasResponse(
+        entries=[_row(_names(entity), error or failure) for entity, error in outcomes.items()]
+    )
 
 
 def failed(request: rpc.AlterClientQuotasRequest, error: ErrorCode) -> rpc.AlterClientQuotasResponse:
     failure = ApiError(error, text_of(error))
-    return rpc.AlterClientQuotasResponse(entries=[_row(entry, failure) for entry in request.entries])
+    named = [[(each.entity_type, each.entity_name) for each in entry.entity] for entry in request.entries]
+    return rpc.AlterClientQuotasResponse(entries=[_row(names, failure) for names in named])
 
 
-def _refusal(entry: rpc.AlterClientQuotasRequestEntryData) -> ApiError:
-    kinds = [each.entity_type for each in entry.entity]
-    if not kinds:
-        return ApiError(ErrorCode.INVALID_REQUEST, "Invalid empty client quota entity")
-    unknown = next((kind for kind in kinds if kind not in _KINDS), None)
-    if unknown is not None:
-        return ApiError(ErrorCode.INVALID_REQUEST, f"Unhandled client quota entity type: {unknown}")
-    if len(set(kinds)) < len(kinds) or ("ip" in kinds and len(kinds) > 1):
-        return ApiError(ErrorCode.INVALID_REQUEST, f"Invalid client quota entity: {', '.join(kinds)}")
-    unnamed = next((each.entity_type for each in entry.entity if each.entity_name == ""), None)
-    if unnamed is not None:
-        return ApiError(ErrorCode.INVALID_REQUEST, f"Empty {unnamed} not supported")
-    if any(not op.remove for op in entry.ops):
-        return ApiError(ErrorCode.UNSUPPORTED_VERSION, "There are no quotas here: nothing would be limited")
+def _plan(ctx: RequestContext, entity: QuotaEntity, ops: list[rpc.OpData], changes: list[PutQuota]) -> ApiError:
+    """Add what changes, if all of it may be."""
+    for op in ops:
+        problem = None if op.remove else value_problem(entity, op.key, op.value)
+        if problem is not None:
+            return ApiError(ErrorCode.INVALID_REQUEST, problem)
+    current = ctx.services.metadata.quotas.get(entity, {})
+    wanted = [PutQuota(entity, op.key, None if op.remove else op.value) for op in ops]
+    changes += [change for change in wanted if change.value != current.get(change.key)]
     return NO_ERROR
 
 
-def _row(entry: rpc.AlterClientQuotasRequestEntryData, error: ApiError) -> rpc.AlterClientQuotasResponseEntryData:
-    entity = [rpc.AlterClientQuotasResponseEntityData(each.entity_type, each.entity_name) for each in entry.entity]
+def _store(ctx: RequestContext, changes: list[PutQuota]) -> ApiError:
+    try:
+        ctx.services.metadata.alter_quotas(changes)
+    except OSError as error:
+        logger.error("quotas not changed: %s", error)
+        return storage_failure(error)
+    return NO_ERROR
+
+
+def _names(entity: _Entity) -> Iterable[tuple[str, str | None]]:
+    return entity.by_kind().items() if isinstance(entity, QuotaEntity) else entity
+
+
+def _row(names: Iterable[tuple[str, str | None]], error: ApiError) -> rpc.AlterClientQuotasResponseEntryData:
+    entity = [rpc.AlterClientQuotasResponseEntityData(kind, name) for kind, name in names]
     return rpc.AlterClientQuotasResponseEntryData(error.code, error.message, entity)

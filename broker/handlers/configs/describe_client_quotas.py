@@ -1,61 +1,75 @@
 """DescribeClientQuotas: v0-1 (KIP-546).
 
-Behaviour: there are no quotas here, and none can be set, so that every filter that makes sense finds nothing. Tools ask
-for them on the way to SCRAM credentials. DESCRIBE_CONFIGS on the cluster is needed.
+Behaviour: the quotas of every entity that the filter is about; an empty one is about all, with `strict` about none. A
+filter that makes no sense gets INVALID_REQUEST, one for another kind of entity UNSUPPORTED_VERSION. DESCRIBE_CONFIGS on
+the cluster is needed.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from shareq.broker.quotas.entity import KINDS
+from shareq.broker.quotas.filters import DEFAULT_ENTITY, EXACT, SPECIFIED, filter_problem, matches
 from shareq.broker.security.rights import DESCRIBE_CLUSTER_CONFIGS
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
 from shareq.protocol.generated.describe_client_quotas import (
     ComponentData,
     DescribeClientQuotasRequest,
     DescribeClientQuotasResponse,
+    EntityData,
+    EntryData,
+    ValueData,
 )
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
 
-_USER, _CLIENT_ID, _IP = "user", "client-id", "ip"
-_EXACT, _DEFAULT, _SPECIFIED = 0, 1, 2
-_MATCHES: Final = {_EXACT: "MATCH_TYPE_EXACT", _DEFAULT: "MATCH_TYPE_DEFAULT", _SPECIFIED: "MATCH_TYPE_SPECIFIED"}
+_MATCHES: Final = {
+    EXACT: "MATCH_TYPE_EXACT",
+    DEFAULT_ENTITY: "MATCH_TYPE_DEFAULT",
+    SPECIFIED: "MATCH_TYPE_SPECIFIED",
+}
 
 
 def handle(ctx: RequestContext, request: DescribeClientQuotasRequest) -> DescribeClientQuotasResponse:
     if not ctx.may(DESCRIBE_CLUSTER_CONFIGS):
         return _refused(ApiError(DESCRIBE_CLUSTER_CONFIGS.error, text_of(DESCRIBE_CLUSTER_CONFIGS.error)))
-    kinds: set[str] = set()
     for component in request.components:
-        error = _problem(component, kinds)
+        error = _problem(component)
         if error:
             return _refused(error)
-        kinds.add(component.entity_type)
-    if _IP in kinds and len(kinds) > 1:
-        return _refused(
-            ApiError(ErrorCode.INVALID_REQUEST, "An address stands for itself: no user or client id beside it.")
+    problem = filter_problem([component.entity_type for component in request.components])
+    if problem is not None:
+        return _refused(ApiError(ErrorCode.INVALID_REQUEST, problem))
+    wanted = {each.entity_type: (each.match_type, each.match or "") for each in request.components}
+    entries = [
+        EntryData(
+            [EntityData(kind, name) for kind, name in entity.by_kind().items()],
+            [ValueData(key, value) for key, value in quotas.items()],
         )
-    return DescribeClientQuotasResponse(error_message=None, entries=[])
+        for entity, quotas in ctx.services.metadata.quotas.items()
+        if matches(entity, wanted, strict=request.strict)
+    ]
+    return DescribeClientQuotasResponse(error_message="", entries=entries)  # never null, as by Apache Kafka
 
 
 def _refused(error: ApiError) -> DescribeClientQuotasResponse:
     return DescribeClientQuotasResponse(error_code=error.code, error_message=error.message, entries=None)
 
 
-def _problem(component: ComponentData, before: set[str]) -> ApiError:
+def _problem(component: ComponentData) -> ApiError:
     kind, match = component.entity_type, component.match
     if not kind:
         return ApiError(ErrorCode.INVALID_REQUEST, "Invalid empty entity type.")
-    if kind in before:
-        return ApiError(ErrorCode.INVALID_REQUEST, f"Entity type {kind} cannot appear more than once in the filter.")
-    if kind not in (_USER, _CLIENT_ID, _IP):
+    if kind not in KINDS:
         return ApiError(ErrorCode.UNSUPPORTED_VERSION, f"Unsupported entity type {kind}")
     if component.match_type not in _MATCHES:
         return ApiError(ErrorCode.INVALID_REQUEST, f"Unknown match type {component.match_type}")
-    if (match is None) == (component.match_type == _EXACT):
-        given = "without" if match is None else "with"
-        return ApiError(ErrorCode.INVALID_REQUEST, f"{_MATCHES[component.match_type]} came {given} a match string.")
+    asked = f"Request specified {_MATCHES[component.match_type]}"
+    if component.match_type == EXACT and match is None:
+        return ApiError(ErrorCode.INVALID_REQUEST, f"{asked}, but set match string to null.")
+    if component.match_type != EXACT and match is not None:
+        return ApiError(ErrorCode.INVALID_REQUEST, f"{asked}, but also specified a match string.")
     return NO_ERROR

@@ -2,6 +2,7 @@
 
 Behaviour: long poll until min_bytes can be read or max_wait_ms is over; an error in a partition answers at once. The
 first batch of an answer is complete whatever the limits. read_committed reads up to the last stable offset.
+A client that is over its quota gets an answer without records.
 v7: sessions. v9: leader epochs. v11: rack (ignored, one broker). v12: last fetched epoch (ignored, one epoch).
 v13: topic ids. v15: replica state instead of replica id; both ignored, there are no followers.
 """
@@ -43,6 +44,8 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Pendin
     if isinstance(context, ErrorCode):
         return FetchResponse(error_code=context)
     max_bytes = min(request.max_bytes, services.started_with.fetch_max_bytes)
+    if services.quotas.active:
+        max_bytes = min(max_bytes, services.quotas.fetch_bound(*ctx.quota_names))
     limits = FetchLimits(
         request.max_wait_ms, min(request.min_bytes, max_bytes), max_bytes, request.isolation_level == _READ_COMMITTED
     )
@@ -120,9 +123,16 @@ def _forgotten(request: FetchRequest, by_id: bool) -> list[PartitionKey]:
 
 
 def _response(ctx: RequestContext, context: FetchContext, read: FetchRead) -> FetchResponse:
+    throttle_ms = 0
+    if ctx.services.quotas.active:
+        now_ms = ctx.services.env.clock.now_ms()
+        throttle_ms, allowed = ctx.services.quotas.fetch(*ctx.quota_names, read.bytes_read, now_ms)
+        if not allowed:
+            error, session_id = context.throttled()
+            return FetchResponse(throttle_time_ms=throttle_ms, error_code=error, session_id=session_id)
     read.answered()
     answer = context.answer(read.results, ctx.services.env.clock.now_ms())
-    return FetchResponse(error_code=answer.error, session_id=answer.session_id, responses=_by_topic(answer.partitions))
+    return FetchResponse(throttle_ms, answer.error, answer.session_id, _by_topic(answer.partitions))
 
 
 def _by_topic(partitions: Iterable[tuple[SessionPartition, PartitionData]]) -> list[FetchableTopicResponse]:

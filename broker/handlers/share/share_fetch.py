@@ -139,7 +139,7 @@ def _fetch(
         mode=mode,
         max_wait_ms=request.max_wait_ms,
         min_bytes=request.min_bytes,
-        max_bytes=min(request.max_bytes, ctx.services.started_with.fetch_max_bytes),
+        max_bytes=min(request.max_bytes, _most_bytes(ctx)),
         max_records=request.max_records,
         batch_size=request.batch_size,
     )
@@ -149,3 +149,10 @@ def _fetch(
         forget = ctx.connection.on_close(fetch.cancel)
         pending.on_complete(lambda _fetched: forget())
     return pending
+
+
+def _most_bytes(ctx: RequestContext) -> int:
+    """What one answer may bring. Records over the quota are paid for afterwards: they are the member's by then."""
+    services = ctx.services
+    configured = services.started_with.fetch_max_bytes
+    return min(configured, services.quotas.fetch_bound(*ctx.quota_names)) if services.quotas.active else configured

@@ -4,6 +4,7 @@ Behaviour: every topic stands alone; those that can grow do, in one commit. `cou
 twice gets INVALID_REQUEST; a count that is not larger, or larger than 10,000 new ones, INVALID_PARTITIONS; new
 partitions may be assigned to this broker only. The coordinators' topics do not grow (Apache Kafka's do, and lose what
 is in them). ALTER on the topic is needed. `validate_only` answers the same and changes nothing.
+v3: what is over `controller_mutation_rate` is refused.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from shareq.broker.handlers.shared.mutation_quota import EXCEEDED, mutation_quota
 from shareq.broker.security.rights import ALTER_TOPIC
 from shareq.broker.topics.creation import MAX_PARTITIONS_PER_REQUEST, check_assignment
 from shareq.coordinator.ports import TopicImage
@@ -25,6 +27,7 @@ from shareq.protocol.generated.create_partitions import (
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
+    from shareq.broker.quotas.clients import Mutations
 
 
 logger = logging.getLogger(__name__)
@@ -34,11 +37,12 @@ def handle(ctx: RequestContext, request: CreatePartitionsRequest) -> CreateParti
     times = Counter(topic.name for topic in request.topics)
     outcomes: dict[str, ApiError] = {}
     counts: dict[str, int] = {}
+    quota = mutation_quota(ctx, strict_from=3)
     for topic in request.topics:
         if times[topic.name] > 1:
             outcomes[topic.name] = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
             continue
-        outcomes[topic.name] = _check(ctx, topic)
+        outcomes[topic.name] = _check(ctx, topic) or _over_quota(ctx, topic, quota)
         if not outcomes[topic.name]:
             counts[topic.name] = topic.count
     if counts and not request.validate_only:
@@ -47,7 +51,8 @@ def handle(ctx: RequestContext, request: CreatePartitionsRequest) -> CreateParti
         except OSError as error:
             logger.error("topics %s: partitions not added: %s", ", ".join(counts), error)
             outcomes.update((name, storage_failure(error)) for name in counts)
-    return CreatePartitionsResponse(results=[_row(name, error) for name, error in outcomes.items()])
+    rows = [_row(name, error) for name, error in outcomes.items()]
+    return CreatePartitionsResponse(0 if quota is None else quota.throttle_ms, rows)
 
 
 def failed(request: CreatePartitionsRequest, error: ErrorCode) -> CreatePartitionsResponse:
@@ -78,6 +83,14 @@ def _check(ctx: RequestContext, request: CreatePartitionsTopic) -> ApiError:
         if error:
             return error
     return NO_ERROR
+
+
+def _over_quota(ctx: RequestContext, request: CreatePartitionsTopic, quota: Mutations | None) -> ApiError:
+    """What counts are the new partitions of a topic that `_check` has passed."""
+    topic = ctx.services.metadata.topic(request.name)
+    if quota is None or topic is None or quota.may(request.count - topic.partitions):
+        return NO_ERROR
+    return EXCEEDED
 
 
 def _not_growing(topic: TopicImage) -> str:

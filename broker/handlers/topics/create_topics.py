@@ -5,7 +5,7 @@ Behaviour: every topic stands alone; those that can be created are, in one commi
 get POLICY_VIOLATION for all topics. Checks run in Apache Kafka's order: name, existence, properties, partitions and
 replicas. CREATE on the cluster or on the topic is needed. `validate_only` answers the same and creates nothing.
 v4: -1 takes the broker's partition count and replication factor. v5: the answer has counts and effective properties,
-for clients that may DESCRIBE_CONFIGS of the topic.
+for clients that may DESCRIBE_CONFIGS of the topic. v6: what is over `controller_mutation_rate` is refused.
 v7: and the topic id.
 """
 
@@ -16,6 +16,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.config.admin import ConfigAdmin
+from shareq.broker.handlers.shared.mutation_quota import EXCEEDED, mutation_quota
 from shareq.broker.metadata.store import NewTopic
 from shareq.broker.metadata.topic_names import CLUSTER_METADATA, collision_key
 from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC_CONFIGS
@@ -55,9 +56,15 @@ def handle(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsRes
         else:
             specs.append(_spec(topic))
     plans.update(_plan(ctx, specs))
+    quota = mutation_quota(ctx, strict_from=6)
+    if quota is not None:
+        for name, plan in plans.items():
+            if isinstance(plan, NewTopic) and not quota.may(plan.partitions):
+                plans[name] = EXCEEDED
     if not request.validate_only:
         _create(ctx, plans)
-    return CreateTopicsResponse(topics=[_result(ctx, name, plan) for name, plan in plans.items()])
+    rows = [_result(ctx, name, plan) for name, plan in plans.items()]
+    return CreateTopicsResponse(0 if quota is None else quota.throttle_ms, rows)
 
 
 def failed(request: CreateTopicsRequest, error: ErrorCode) -> CreateTopicsResponse:

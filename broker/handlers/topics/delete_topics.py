@@ -4,6 +4,7 @@ Behaviour: every topic stands alone; those that can be deleted are, in one commi
 the whole request: INVALID_REQUEST, or TOPIC_DELETION_DISABLED from v3. A topic named twice, by name or id, gets one
 row with INVALID_REQUEST. Unknown ones get UNKNOWN_TOPIC_OR_PARTITION or UNKNOWN_TOPIC_ID. The coordinators' topics
 follow the same rules.
+v5: what is over `controller_mutation_rate` is refused.
 v6: by name or by id; both or neither for one topic is INVALID_REQUEST.
 """
 
@@ -13,6 +14,7 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from shareq.broker.handlers.shared.mutation_quota import EXCEEDED, mutation_quota
 from shareq.broker.security.rights import DELETE_CLUSTER, DELETE_TOPIC, DESCRIBE_TOPIC
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure
@@ -45,16 +47,18 @@ def handle(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsRes
     rows: list[DeletableTopicResult] = []
     repeated: set[str] = set()
     doomed: list[DeletableTopicResult] = []
+    quota = mutation_quota(ctx, strict_from=5)
     for topic in found:
         if isinstance(topic, DeletableTopicResult):
             rows.append(topic)
         elif times[topic.name] == 1:
-            doomed.append(_row(topic.name, topic.topic_id, NO_ERROR))
+            allowed = quota is None or quota.may(topic.partitions)
+            (doomed if allowed else rows).append(_row(topic.name, topic.topic_id, NO_ERROR if allowed else EXCEEDED))
         elif topic.name not in repeated:
             repeated.add(topic.name)
             rows.append(_row(topic.name, topic.topic_id, _DUPLICATE))
     _delete(ctx, doomed)
-    return DeleteTopicsResponse(responses=rows + doomed)
+    return DeleteTopicsResponse(0 if quota is None else quota.throttle_ms, rows + doomed)
 
 
 def failed(request: DeleteTopicsRequest, error: ErrorCode) -> DeleteTopicsResponse:

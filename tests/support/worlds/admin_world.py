@@ -21,6 +21,7 @@ from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.environment import Clock, Environment, Fs
 from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.network.connection import Connection
+from shareq.broker.quotas.clients import ClientQuotas
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.broker.topics.internal import InternalTopics
 from shareq.broker.topics.leaders import LeaderMap
@@ -67,6 +68,7 @@ class World:
         self.configs = ConfigService(self.started_with, self.metadata)
         self.admin = ConfigAdmin(self.configs, self.metadata)
         self.leaders = LeaderMap()
+        self.quotas = ClientQuotas()
         self.internal_topics = InternalTopics(self.metadata, lambda: self.configs.broker)
 
     def endpoint_for(self, listener: str) -> Endpoint:

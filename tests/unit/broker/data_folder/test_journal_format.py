@@ -22,11 +22,13 @@ from shareq.broker.metadata.changes import (
     PutDeleted,
     PutFeature,
     PutMeta,
+    PutQuota,
     PutScram,
     PutTopic,
     ResourceName,
     TopicRow,
 )
+from shareq.broker.quotas.entity import QuotaEntity
 from shareq.broker.security.acls import Acl
 from shareq.broker.security.credentials import CredentialKey, ScramCredential
 from shareq.protocol.records.checksum import crc32c
@@ -38,6 +40,7 @@ resources = st.builds(ResourceName, st.sampled_from(("topic", "group", "broker")
 acls = st.builds(Acl, st.integers(2, 5), names, st.integers(3, 4), names, names, st.integers(2, 9), st.integers(2, 3))
 users = st.builds(CredentialKey, names, st.sampled_from(("SCRAM-SHA-256", "SCRAM-SHA-512")))
 credentials = st.builds(ScramCredential, st.binary(max_size=4), st.binary(max_size=4), st.binary(), st.integers(1, 9))
+entities = st.builds(QuotaEntity, *[st.none() | names] * 3)
 changes: st.SearchStrategy[MetaChange] = st.one_of(
     st.builds(PutTopic, topics),
     st.builds(DropTopic, names),
@@ -49,6 +52,7 @@ changes: st.SearchStrategy[MetaChange] = st.one_of(
     st.builds(PutAcl, acls),
     st.builds(DropAcl, acls),
     st.builds(PutScram, users, st.none() | credentials),
+    st.builds(PutQuota, entities, names, st.none() | st.floats(min_value=0, exclude_min=True)),
 )
 histories = st.lists(st.lists(changes, max_size=5), max_size=8)
 

@@ -384,3 +384,31 @@ def test_any_cut_and_any_order_of_completion_gives_the_answers_in_request_order(
     assert world.handled == payloads
     assert world.peer.answers == [payload for payload in payloads if not payload.startswith(b"n")]
     assert world.peer.reading
+
+
+def test_a_muted_connection_answers_and_takes_up_nothing_more() -> None:
+    world = World()
+    world.connection.receive(frame(b"p1"))
+    world.connection.mute()
+    world.connection.mute()
+    world.connection.receive(frame(b"e2") + frame(b"e3"))
+    world.fill()
+    world.settle()
+    assert world.handled == [b"p1"]
+    world.connection.unmute()
+    world.settle()
+    assert world.handled == [b"p1"]
+    world.connection.unmute()
+    world.settle()
+    assert world.handled == [b"p1", b"e2", b"e3"]
+
+
+def test_a_muted_connection_ends_like_any_other() -> None:
+    world = World()
+    world.connection.mute()
+    world.connection.receive(frame(b"e1"))
+    world.connection.finish()
+    world.settle()
+    world.connection.unmute()
+    assert world.peer.closed
+    assert world.handled == []

@@ -11,7 +11,6 @@ from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated import alter_client_quotas as quotas
 from shareq.protocol.generated import create_delegation_token as create
 from shareq.protocol.generated import describe_delegation_token as describe
 from shareq.protocol.generated import expire_delegation_token as expire
@@ -78,33 +77,6 @@ def test_a_token_that_is_not_made_names_its_owner() -> None:
     answer = client.connection.call(for_bob, 3, create.CreateDelegationTokenResponse)
     assert (answer.principal_type, answer.principal_name) == ("User", "bob")
     assert (answer.token_requester_principal_type, answer.token_requester_principal_name) == ("User", "alice")
-
-
-@pytest.mark.parametrize("version", [0, 1])
-@pytest.mark.parametrize(
-    ("entity", "remove", "error"),
-    [
-        ([("user", "alice")], False, ErrorCode.UNSUPPORTED_VERSION),
-        ([("user", None), ("client-id", None)], False, ErrorCode.UNSUPPORTED_VERSION),
-        ([("user", "alice")], True, ErrorCode.NONE),
-        ([], False, ErrorCode.INVALID_REQUEST),
-        ([("planet", "earth")], True, ErrorCode.INVALID_REQUEST),
-        ([("user", "")], True, ErrorCode.INVALID_REQUEST),
-        ([("user", "a"), ("user", "b")], True, ErrorCode.INVALID_REQUEST),
-        ([("user", "a"), ("ip", "::1")], True, ErrorCode.INVALID_REQUEST),
-    ],
-)
-def test_a_quota_is_not_set(version: int, entity: list[tuple[str, str | None]], remove: bool, error: ErrorCode) -> None:
-    """KIP-546. What would not be kept is not promised."""
-    entry = quotas.AlterClientQuotasRequestEntryData(
-        [quotas.AlterClientQuotasRequestEntityData(*each) for each in entity],
-        [quotas.OpData("producer_byte_rate", 1.0, remove)],
-    )
-    other = quotas.AlterClientQuotasRequestEntryData([quotas.AlterClientQuotasRequestEntityData("ip", "::1")], [])
-    request = quotas.AlterClientQuotasRequest([entry, other], False)
-    first, second = BrokerWorld().connect().call(request, version, quotas.AlterClientQuotasResponse).entries
-    assert [(each.entity_type, each.entity_name) for each in first.entity] == entity
-    assert (first.error_code, second.error_code) == (error, ErrorCode.NONE)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,98 @@
+"""What requests cost their clients, where there are quotas: counted with each request, and paid by silence.
+
+As in Apache Kafka (KIP-219) the answer goes out at once and says how long the client is to wait; for that time nothing
+more is read of its connection, whether or not it waits by itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shareq.broker.dispatch.parts import Parts
+from shareq.broker.foundation.pending import Pending
+from shareq.protocol.api_keys import ApiKey
+from shareq.protocol.primitives import Message
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
+    from shareq.broker.dispatch.route import BoundRoute
+    from shareq.broker.services import Services
+    from shareq.protocol.generated.share_fetch import ShareFetchResponse
+
+
+class Metering:
+    """Makes the meters of one broker's requests."""
+
+    def __init__(self, services: Services) -> None:
+        self.quotas = services.quotas
+        self.clock = services.env.clock
+
+    def begin(self, context: RequestContext) -> Meter:
+        """A request of this client begins to be handled now."""
+        return Meter(self, context, self.clock.now_ns())
+
+
+class Meter:
+    """What one request costs."""
+
+    __slots__ = ("_client_id", "_connection", "_metering", "_since_ns", "_user")
+
+    def __init__(self, metering: Metering, context: RequestContext, since_ns: int) -> None:
+        self._metering = metering
+        self._since_ns = since_ns
+        self._connection = context.connection
+        self._user, self._client_id = context.quota_names
+
+    def handled(self, bound: BoundRoute, size: int, answer: Message | Pending[Message | None] | Parts | None) -> None:
+        """The request, of so many bytes, was handed to its handler, which has this answer. None: there is none."""
+        quotas, clock = self._metering.quotas, self._metering.clock
+        now_ms = clock.now_ms()
+        throttle_ms = quotas.used(self._user, self._client_id, clock.now_ns() - self._since_ns, now_ms)
+        if bound.route.api_key is ApiKey.PRODUCE:
+            throttle_ms = max(throttle_ms, quotas.produced(self._user, self._client_id, size, now_ms))
+        self._mute(throttle_ms)
+        if isinstance(answer, Pending):
+            answer.on_complete(lambda response: self._answered(bound, response, throttle_ms))
+        else:
+            self._answered(bound, answer.response if isinstance(answer, Parts) else answer, throttle_ms)
+
+    def _answered(self, bound: BoundRoute, response: Message | None, muted_ms: int) -> None:
+        """Have the answer say how long the client is to wait; `muted_ms` of that have begun."""
+        if response is None:
+            return
+        own_ms: int = getattr(response, "throttle_time_ms", 0)  # of the handler
+        if bound.route.api_key is ApiKey.SHARE_FETCH:
+            size = _record_bytes(response)  # type: ignore[arg-type]
+            quotas, now_ms = self._metering.quotas, self._metering.clock.now_ms()
+            own_ms = max(own_ms, quotas.fetched(self._user, self._client_id, size, now_ms))
+        if own_ms > muted_ms:
+            self._mute(own_ms)
+        elif muted_ms and hasattr(response, "throttle_time_ms"):
+            response.throttle_time_ms = muted_ms
+            return
+        if own_ms:
+            response.throttle_time_ms = own_ms  # type: ignore[attr-defined]
+
+    def _mute(self, throttle_ms: int) -> None:
+        connection = self._connection
+        if throttle_ms <= 0 or connection.closed:
+            return
+        clock, quotas = self._metering.clock, self._metering.quotas
+
+        def over() -> None:
+            quotas.muted -= 1
+            forget()
+            connection.unmute()
+
+        def lost() -> None:
+            quotas.muted -= 1
+            timer.cancel()
+
+        quotas.muted += 1
+        connection.mute()
+        timer = clock.call_at(clock.now_ms() + throttle_ms, over)
+        forget = connection.on_close(lost)
+
+
+def _record_bytes(response: ShareFetchResponse) -> int:
+    return sum(len(part.records or b"") for topic in response.responses for part in topic.partitions)

@@ -1,0 +1,54 @@
+"""Which quota holds for a client, of all that there are: Apache Kafka's precedence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from shareq.broker.quotas.entity import DEFAULT, QuotaEntity
+
+
+class Limit(NamedTuple):
+    """A quota that holds. Who share it: all clients of `user`, or with `client_id`; "" where that does not matter."""
+
+    user: str
+    client_id: str
+    bound: float
+
+
+class Limits:
+    """The quotas of one key, by whom they are for."""
+
+    __slots__ = ("_bounds",)
+
+    def __init__(self, key: str, quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> None:
+        self._bounds = {entity: values[key] for entity, values in quotas.items() if key in values}
+
+    def __bool__(self) -> bool:
+        return bool(self._bounds)
+
+    def of_client(self, user: str, client_id: str) -> Limit | None:
+        """The one for a user's client: of the user before that of all users, before that of the client id.
+
+        One for a user and a client id is before that for the user alone. Without a client id ("") none for client ids
+        holds.
+        """
+        for named_user in (user, DEFAULT):
+            if client_id:
+                for named_id in (client_id, DEFAULT):
+                    bound = self._bounds.get(QuotaEntity(named_user, named_id))
+                    if bound is not None:
+                        return Limit(user, client_id, bound)
+            bound = self._bounds.get(QuotaEntity(named_user))
+            if bound is not None:
+                return Limit(user, "", bound)
+        for named_id in (client_id, DEFAULT) if client_id else ():
+            bound = self._bounds.get(QuotaEntity(None, named_id))
+            if bound is not None:
+                return Limit("", client_id, bound)
+        return None
+
+    def of_address(self, ip: str) -> float | None:
+        """The one for an address."""
+        bound = self._bounds.get(QuotaEntity(ip=ip))
+        return self._bounds.get(QuotaEntity(ip=DEFAULT)) if bound is None else bound

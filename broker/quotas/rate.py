@@ -1,0 +1,112 @@
+"""Rates over sliding windows and buckets of tokens, with Apache Kafka's arithmetic. Times are arguments, in ms."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+LONGEST_THROTTLE_MS: Final = 2**31 - 1  # what an answer can say
+
+
+class Windows(NamedTuple):
+    """How many samples a rate is made of (`quota.window.num`), and how long each is (`quota.window.size.seconds`)."""
+
+    number: int = 11
+    size_ms: int = 1000
+
+    @property
+    def span_ms(self) -> int:
+        """How long a value counts."""
+        return self.number * self.size_ms
+
+    @property
+    def full_ms(self) -> int:
+        """The shortest time that a rate is taken over."""
+        return (self.number - 1) * self.size_ms
+
+
+class _Sample:
+    __slots__ = ("last_ms", "start_ms", "value")
+
+    def __init__(self, now_ms: int) -> None:
+        self.reset(now_ms)
+
+    def reset(self, now_ms: int) -> None:
+        self.start_ms = self.last_ms = now_ms
+        self.value = 0.0
+
+
+class Rate:
+    """How much a second, over the windows that are kept: `Rate` and `SampledStat` of Apache Kafka's metrics."""
+
+    __slots__ = ("_current", "_samples")
+
+    def __init__(self, now_ms: int) -> None:
+        self._samples = [_Sample(now_ms)]
+        self._current = 0
+
+    def record(self, value: float, now_ms: int, windows: Windows) -> None:
+        """Count a value; a negative one takes back what was counted."""
+        sample = self._samples[self._current]
+        if now_ms - sample.start_ms >= windows.size_ms:
+            sample = self._advance(now_ms, windows)
+        sample.value += value
+        sample.last_ms = now_ms
+
+    def throttle_ms(self, bound: float, now_ms: int, windows: Windows) -> int:
+        """How long to record nothing until the rate is back at `bound` a second; 0 while it is not above."""
+        span_ms = self._span_ms(now_ms, windows)
+        rate = sum(sample.value for sample in self._samples) / span_ms * 1000
+        if rate <= bound:
+            return 0
+        return min(int((rate - bound) / bound * span_ms + 0.5), LONGEST_THROTTLE_MS)
+
+    def is_idle(self, now_ms: int, windows: Windows) -> bool:
+        """Whether nothing that was recorded counts any more."""
+        return all(now_ms - sample.last_ms >= windows.span_ms for sample in self._samples)
+
+    def _advance(self, now_ms: int, windows: Windows) -> _Sample:
+        self._current = (self._current + 1) % (windows.number + 1)  # one more than counts: the oldest counts in part
+        if self._current < len(self._samples):
+            self._samples[self._current].reset(now_ms)
+        else:
+            self._samples.append(_Sample(now_ms))
+        return self._samples[self._current]
+
+    def _span_ms(self, now_ms: int, windows: Windows) -> int:
+        """The time that the samples cover, as if all windows but the last were full. Resets samples that are over."""
+        for sample in self._samples:
+            if now_ms - sample.last_ms >= windows.span_ms:
+                sample.reset(now_ms)
+        elapsed_ms = now_ms - min(sample.start_ms for sample in self._samples)
+        missing = windows.number - 1 - elapsed_ms // windows.size_ms
+        return elapsed_ms + max(missing, 0) * windows.size_ms
+
+
+class TokenBucket:
+    """Tokens that come back at a rate, up to the burst of all windows, and may be overdrawn (KIP-599)."""
+
+    __slots__ = ("_last_ms", "_tokens")
+
+    def __init__(self) -> None:
+        self._tokens = float("inf")  # full, whatever the burst is
+        self._last_ms = 0
+
+    def take(self, tokens: float, bound: float, now_ms: int, windows: Windows) -> None:
+        """Take tokens whether or not they are there."""
+        self._tokens = self.left(bound, now_ms, windows) - tokens
+
+    def left(self, bound: float, now_ms: int, windows: Windows) -> float:
+        """How many are there now, negative when it is overdrawn. `bound`: how many come back in a second."""
+        burst = bound * windows.span_ms / 1000
+        self._tokens = min(burst, self._tokens + bound * (now_ms - self._last_ms) / 1000)
+        self._last_ms = now_ms
+        return self._tokens
+
+    def is_idle(self, now_ms: int, windows: Windows) -> bool:
+        """Whether it was not overdrawn, and left alone for as long as an empty one takes to fill."""
+        return now_ms - self._last_ms >= windows.span_ms and self._tokens >= 0
+
+    def throttle_ms(self, bound: float, now_ms: int, windows: Windows) -> int:
+        """How long until it is not overdrawn any more."""
+        left = self.left(bound, now_ms, windows)
+        return min(int(-left / bound * 1000 + 0.5), LONGEST_THROTTLE_MS) if left < 0 else 0
