@@ -11,6 +11,7 @@ from shareq.broker.disk.reserved_fs import ReservedFs
 from shareq.broker.disk.watch import DiskWatch
 from shareq.broker.dispatch.dispatcher import Dispatcher
 from shareq.broker.foundation.environment import Environment
+from shareq.broker.log.segments.files import DEFAULT_OPEN_FILES
 from shareq.broker.metadata.changes import MetaDb, ResourceName
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from shareq.broker.services import Services
@@ -29,7 +30,7 @@ class Broker:
     thread that runs `env.clock`. `release_lock` is the data folder's lock if the caller has taken it already; without
     it `start` does. `states` keeps the state of share partitions; without it the share coordinator of this broker does.
     `cluster_id` is what a new cluster gets. `disk` watches the data folder's file system; without it the broker makes
-    its own. `from_format_1` is the manager of logs'.
+    its own. `from_format_1` and `max_open_files` are the manager of logs'.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Broker:
         cluster_id: str | None = None,
         disk: DiskWatch | None = None,
         from_format_1: bool = False,
+        max_open_files: int = DEFAULT_OPEN_FILES,
     ) -> None:
         disk = disk or DiskWatch(env.clock, env.fs, config.data_dir, config.disk_settings)
         self.services = Services(
@@ -58,6 +60,7 @@ class Broker:
             states=states,
             cluster_id=cluster_id,
             from_format_1=from_format_1,
+            max_open_files=max_open_files,
         )
         self.dispatcher = Dispatcher(self.services)
         self.handler_for = self.dispatcher.handler_for

@@ -21,6 +21,7 @@ from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.stall_meter import Stalls
 from shareq.broker.foundation.turns import Turns
 from shareq.broker.log.manager import LogManager
+from shareq.broker.log.segments.files import DEFAULT_OPEN_FILES
 from shareq.broker.metadata.changes import MetaDb
 from shareq.broker.metadata.features import TRANSACTION_VERSION
 from shareq.broker.metadata.producer_ids import ProducerIds
@@ -102,6 +103,7 @@ class Services:
         states: ShareStateStore | None = None,
         cluster_id: str | None = None,
         from_format_1: bool = False,
+        max_open_files: int = DEFAULT_OPEN_FILES,
     ) -> None:
         self.env = env
         self.disk = disk
@@ -130,6 +132,7 @@ class Services:
             release_lock=release_lock,
             disk=disk,
             from_format_1=from_format_1,
+            max_open_files=max_open_files,
         )
         self.producer_ids = ProducerIds(self.metadata)
         self.fetch_sessions = FetchSessions(

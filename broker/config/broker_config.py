@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from shareq.broker.config.connection_numbers import listener_numbers
 from shareq.broker.config.keys.broker import BROKER_KEYS
 from shareq.broker.config.keys.definition import ConfigError, ConfigKey, ConfigValue, format_value, int_value
 from shareq.broker.config.listener_properties import (
@@ -20,6 +21,7 @@ from shareq.broker.config.listener_properties import (
 )
 from shareq.broker.config.listeners import Listener, parse_listeners
 from shareq.broker.disk.policy import DiskSettings
+from shareq.broker.network.connection_quotas import ConnectionNumbers
 from shareq.broker.security.names import parse_principal
 
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
@@ -51,9 +53,10 @@ class BrokerConfig:
     """Every broker property as a typed attribute: `group.share.max.size` is `group_share_max_size`.
 
     `originals` are the texts that were set, by canonical name; what is not in it has its default. `hidden` are names
-    whose text came through a config provider, and is never shown. `super_principals` are `super.users` one by one, as TYPE:NAME; `security` says how each listener is protected, by its name;
-    `listener_properties` are the texts behind `listener.name.`, by their whole names. `warnings` are sentences for the
-    user, in order. Instances do not change: `with_dynamic` makes another.
+    whose text came through a config provider, and is never shown. `super_principals` are `super.users` one by one, as
+    TYPE:NAME; `security` says how each listener is protected, by its name; `listener_properties` are the texts behind
+    `listener.name.`, by their whole names. `warnings` are sentences for the user, in order. Instances do not change:
+    `with_dynamic` makes another.
     """
 
     # One annotation for each key of BROKER_KEYS, in its order; a test compares the two.
@@ -79,6 +82,7 @@ class BrokerConfig:
     max_connections: int
     max_connections_per_ip: int
     max_connections_per_ip_overrides: str
+    max_connection_creation_rate: int
     connections_max_idle_ms: int
     quota_window_num: int
     quota_window_size_seconds: int
@@ -248,6 +252,7 @@ class BrokerConfig:
         self.security = listener_security(
             self.values, {each.name: each.protocol for each in self.endpoints}, listener_properties
         )
+        self._listener_numbers = listener_numbers(listener_properties, [each.name for each in self.endpoints])
         _check(self)
 
     @classmethod
@@ -338,6 +343,17 @@ class BrokerConfig:
         if self.group_share_enable is None:
             return {}
         return {"share.version": int(self.group_share_enable)}
+
+    @property
+    def connection_numbers(self) -> ConnectionNumbers:
+        """How many connections may be open, and how fast new ones may come."""
+        return ConnectionNumbers(
+            self.max_connections,
+            self.max_connections_per_ip,
+            self.connection_overrides(),
+            self.max_connection_creation_rate,
+            self._listener_numbers,
+        )
 
     def connection_overrides(self) -> dict[str, int]:
         """`max.connections.per.ip.overrides` as address -> limit. ConfigError when it is no such list."""

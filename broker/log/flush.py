@@ -8,7 +8,7 @@ case, of its name and its folder's, too: a power loss would take the file with e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from shareq.broker.foundation.environment import Clock, File, Fs, SyncErrors
 from shareq.broker.log.partition_log import OnDurable, PartitionLog
@@ -17,7 +17,9 @@ from shareq.broker.log.segments.files import Segment
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
 
-__all__ = ["Flusher"]
+__all__ = ["FEW_SYNCS", "Flusher"]
+
+FEW_SYNCS: Final = 4  # logs that may wait where files are few: each has up to five open for it
 
 
 class _Waiting(NamedTuple):
@@ -38,7 +40,11 @@ class _Waiting(NamedTuple):
 
 
 class Flusher:
-    """Owned by the manager. `listeners` are called with each log whose high watermark moved."""
+    """Owned by the manager. `listeners` are called with each log whose high watermark moved.
+
+    At most `most_waiting` logs wait for a sync in the background, each with files that are open for it: the next ones
+    are synced here and now.
+    """
 
     def __init__(
         self,
@@ -48,7 +54,9 @@ class Flusher:
         on_synced: Callable[[Iterable[PartitionLog]], None],
         on_sealed_synced: Callable[[Iterable[PartitionLog]], None],
         on_flushed: Callable[[], None],
+        most_waiting: int | None = None,
     ) -> None:
+        self._most_waiting = most_waiting
         self._clock = clock
         self._fs = fs
         self._syncs_every_flush = syncs_every_flush
@@ -109,6 +117,8 @@ class Flusher:
                 log.stable.waiting_flushes += 1
                 names = log.stable.take_new_names() if log.stable.has_new_names else None
                 self._to_sync.append(_Waiting(log, segment, end_offset, done, names))
+                if self._most_waiting is not None and len(self._to_sync) + len(self._syncing) > self._most_waiting:
+                    self._sync_now(log, calls)
             else:
                 durable.append((log, end_offset, done))
             if lost:

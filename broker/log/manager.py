@@ -24,7 +24,7 @@ from shareq.broker.disk.policy import DiskState
 from shareq.broker.disk.watch import DiskWatch
 from shareq.broker.foundation.environment import Environment, Fs, TimerHandle
 from shareq.broker.log.cleaner.schedule import CleanerSettings, LogCleaner, latest_value_rule
-from shareq.broker.log.flush import Flusher
+from shareq.broker.log.flush import FEW_SYNCS, Flusher
 from shareq.broker.log.folders import DamagedFolderError, KnownTopics, PartitionFolders, TopicPartition
 from shareq.broker.log.log_starts import LogStarts
 from shareq.broker.log.opening.progress import Progress
@@ -108,7 +108,13 @@ class LogManager:
         self._metadata: KnownTopics | None = None
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._flusher = Flusher(
-            env.clock, env.fs, self.syncs_every_flush, self._note_synced, self._sealed_synced, self._manifest.write
+            env.clock,
+            env.fs,
+            self.syncs_every_flush,
+            self._note_synced,
+            self._sealed_synced,
+            self._manifest.write,
+            most_waiting=FEW_SYNCS if max_open_files < DEFAULT_OPEN_FILES else None,
         )
         self._starts = LogStarts(env.fs, self.write_offsets, self._note_synced)
         self._recovery_points: dict[TopicPartition, int] = {}

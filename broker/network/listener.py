@@ -7,35 +7,31 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Final, NamedTuple, cast
 
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.network.connection import Buffer, Connection, FrameHandler
 from shareq.broker.network.connection_limits import ConnectionLimits
+from shareq.broker.network.connection_quotas import ConnectionQuotas
 from shareq.broker.network.counters import Authentications
 
 logger = logging.getLogger(__name__)
 
 JOIN_BELOW_BYTES: Final = 32 * 1024  # answers that are smaller together are joined: one buffer costs less than many
 LONGEST_SWEEP_MS: Final = 30_000
+MOST_DELAYED: Final = 100  # sockets that are refused and closed later
 _IPV4_INSIDE: Final = "::ffff:"  # before an IPv4 address, on a socket that takes both kinds
 SHORTEST_SWEEP_MS: Final = 50
 
 
 class ListenerLimits(NamedTuple):
-    """How many connections a listener takes, and how long one may be silent.
+    """How long a connection may be silent, and what it may make the broker hold.
 
-    `max_connections` is `max.connections`, `max_per_ip` and `per_ip_overrides` (address -> number) are
-    `max.connections.per.ip` and its overrides, `max_idle_ms` is `connections.max.idle.ms` (negative: for ever).
+    `max_idle_ms` is `connections.max.idle.ms` (negative: for ever).
     """
 
-    max_connections: int = 2**31 - 1
-    max_per_ip: int = 2**31 - 1
-    per_ip_overrides: Mapping[str, int] = MappingProxyType({})
     max_idle_ms: int = 600_000
     connection: ConnectionLimits = ConnectionLimits()
 
@@ -57,7 +53,6 @@ class SocketConnection(asyncio.Protocol):
         self.connection = self._listener.admit(self, host)
         if self.connection is None:
             self._listener.refused += 1
-            self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
         if self.connection is not None:
@@ -80,6 +75,8 @@ class SocketConnection(asyncio.Protocol):
             self._hold(0)
             self._listener.forget(self, self.connection)
             self.connection.lost()
+        else:
+            self._listener.delayed.discard(self)
         self._transport = None
 
     def write(self, buffers: list[Buffer]) -> None:
@@ -128,7 +125,7 @@ class Listener:
     """The connections of one listening address. Owned by the server, on the loop's thread.
 
     `guard`, if given, is what a new connection has to pass before its requests are handled; `encrypted`, if given, puts
-    TLS between a socket and its connection.
+    TLS between a socket and its connection. `quotas` are those of all listeners; without, there are no limits.
     `accepted` and `refused` count connections, `bytes_in` and `bytes_out` what was read and what was given to sockets,
     before it is encrypted.
     """
@@ -145,6 +142,7 @@ class Listener:
         guard: Callable[[Connection], None] | None = None,
         encrypted: Callable[[SocketConnection], asyncio.Protocol] | None = None,
         authentications: Authentications | None = None,
+        quotas: ConnectionQuotas | None = None,
     ) -> None:
         self.name = name
         self.clock = clock
@@ -156,8 +154,9 @@ class Listener:
         self._encrypted = encrypted
         self.authentications = authentications or Authentications()
         self.certificate_ends_s: Callable[[], int] | None = None
+        self._quotas = ConnectionQuotas() if quotas is None else quotas
         self._sockets: set[SocketConnection] = set()
-        self._per_ip: Counter[str] = Counter()
+        self.delayed: set[SocketConnection] = set()  # refused, and closed after a wait
         self.on_forget: Callable[[], None] | None = None  # called after a connection is gone
         self.accepted = 0
         self.refused = 0
@@ -173,22 +172,14 @@ class Listener:
         return socket if self._encrypted is None else self._encrypted(socket)
 
     def admit(self, socket: SocketConnection, host: str) -> Connection | None:
-        """The connection of a new socket, or None (logged) when a limit is reached."""
+        """The connection of a new socket, or None (logged) when a limit is reached: the socket is closed then."""
+        refusal, wait_ms = self._quotas.admit(self.name, host, self.clock.now_ms())
+        if refusal:
+            logger.warning("connection from %s on %s refused: %s", host, self.name, refusal)
+            self._refuse(socket, wait_ms)
+            return None
         limits = self._limits
-        per_ip = limits.per_ip_overrides.get(host, limits.max_per_ip)
-        if len(self._sockets) >= limits.max_connections:
-            logger.warning(
-                "connection from %s on %s refused: %d are open, as many as max.connections or the files allow",
-                host,
-                self.name,
-                len(self._sockets),
-            )
-            return None
-        if self._per_ip[host] >= per_ip:
-            logger.warning("connection from %s on %s refused: max.connections.per.ip=%d", host, self.name, per_ip)
-            return None
         self._sockets.add(socket)
-        self._per_ip[host] += 1
         self.accepted += 1
         socket.last_read_ms = self.clock.now_ms()
         connection = Connection(
@@ -203,14 +194,23 @@ class Listener:
         )
         if self._guard is not None:
             self._guard(connection)
+        if wait_ms:
+            connection.mute()
+            connection.on_close(self.clock.call_at(self.clock.now_ms() + wait_ms, connection.unmute).cancel)
         return connection
+
+    def _refuse(self, socket: SocketConnection, wait_ms: int) -> None:
+        """Close a socket after a wait; at once when there are many that wait."""
+        if not wait_ms or len(self.delayed) >= MOST_DELAYED:
+            socket.abort()
+            return
+        self.delayed.add(socket)
+        self.clock.call_at(self.clock.now_ms() + wait_ms, socket.abort)
 
     def forget(self, socket: SocketConnection, connection: Connection) -> None:
         """A socket is gone."""
         self._sockets.discard(socket)
-        self._per_ip[connection.client_host] -= 1
-        if not self._per_ip[connection.client_host]:
-            del self._per_ip[connection.client_host]
+        self._quotas.forget(self.name, connection.client_host)
         if self.on_forget is not None:
             self.on_forget()
 
@@ -239,5 +239,5 @@ class Listener:
 
     def abort(self) -> None:
         """Close every connection at once."""
-        for socket in list(self._sockets):
+        for socket in [*self._sockets, *self.delayed]:
             socket.abort()

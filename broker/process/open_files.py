@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import logging
-from typing import Final
+from typing import Final, NamedTuple
 
 from shareq.broker.log.segments.files import DEFAULT_OPEN_FILES
+from shareq.broker.process.sockets import ServeError
 
 logger = logging.getLogger(__name__)
 
-FILES_FOR_THE_REST: Final = 64  # besides connections and segments: modules, the database, indexes being made
+FILES_FOR_THE_REST: Final = 40  # besides connections and segments: libraries, the database, files being made
+LEAST_FILES: Final = 64
 UNLIMITED_FILES: Final = 2**31 - 1
 
 
-def connections_with_files(limit: int) -> int:
-    """How many connections may be open when so many files may: logs must never be without, or they could not go on."""
-    return max(limit - DEFAULT_OPEN_FILES - FILES_FOR_THE_REST, limit // 4)
+class FileShares(NamedTuple):
+    """How many files logs may keep open, and how many connections there may be."""
+
+    logs: int
+    connections: int
+
+
+def file_shares(limit: int) -> FileShares:
+    """The shares when the process may have so many files open: logs must never be without, or they could not go on.
+
+    Raises ServeError below `LEAST_FILES`.
+    """
+    if limit < LEAST_FILES:
+        raise ServeError(f"only {limit} files may be open at a time, and at least {LEAST_FILES} are needed (ulimit -n)")
+    left = limit - FILES_FOR_THE_REST
+    logs = min(DEFAULT_OPEN_FILES, left // 2)
+    return FileShares(logs, left - logs)
 
 
 def file_limit() -> int:

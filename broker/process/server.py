@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.keys.definition import ConfigError
+from shareq.broker.config.service import BROKER
 from shareq.broker.data_folder.opening import DataFolderError, open_data_folder
 from shareq.broker.data_folder.sqlite_record import META_DB_FILE, SqliteRecord
 from shareq.broker.disk.reserved_fs import ReservedFs
@@ -34,11 +35,15 @@ from shareq.broker.log.manager import DamagedFolderError, DataFolderInUseError
 from shareq.broker.metadata.features import FeatureError
 from shareq.broker.network.connection import Connection
 from shareq.broker.network.connection_limits import ConnectionLimits
+from shareq.broker.network.connection_quotas import ConnectionQuotas
 from shareq.broker.network.counters import Authentications
 from shareq.broker.network.listener import Listener, ListenerLimits
 from shareq.broker.process.exposure import check_exposure
-from shareq.broker.process.open_files import connections_with_files, file_limit
+from shareq.broker.process.open_files import FileShares, file_limit, file_shares
 from shareq.broker.process.sockets import Address, ServeError, address_text, begin_to_listen, bind, set_buffers
+from shareq.broker.quotas.entity import CONNECTION_CREATION_RATE
+from shareq.broker.quotas.limits import Limits
+from shareq.broker.quotas.rate import Windows
 from shareq.broker.topics.endpoint import advertised_endpoints
 from shareq.protocol.primitives import uuid_to_text
 
@@ -92,6 +97,7 @@ class Server:
         self._broker: Broker | None = None
         self._fs: OsFs | None = None
         self._tls: TlsListeners | None = None
+        self._files = FileShares(0, 0)
 
     @property
     def addresses(self) -> list[str]:
@@ -137,6 +143,7 @@ class Server:
 
     async def start(self) -> None:
         """Recover everything, then listen. Raises ServeError, and leaves nothing open then."""
+        self._files = file_shares(file_limit())
         try:
             for listener in self._config.endpoints:
                 address = Address(listener.host, listener.port)
@@ -146,7 +153,7 @@ class Server:
             if self._metrics_wanted is not None:
                 self._metrics_socket = self._bind_metrics(self._metrics_wanted)
             self._broker = self._start_broker()
-            await self._listen(self._broker, connections_with_files(file_limit()))
+            await self._listen(self._broker, self._files.connections)
             if self._metrics_socket is not None:
                 await self._serve_metrics(self._broker, self._metrics_socket)
         except BaseException:
@@ -226,6 +233,7 @@ class Server:
                     cluster_id=folder.cluster_id,
                     disk=disk,
                     from_format_1=folder.from_format_1,
+                    max_open_files=self._files.logs,
                 )
                 undo.pop_all()
                 undo.callback(broker.close, clean=False)
@@ -245,7 +253,8 @@ class Server:
 
     async def _listen(self, broker: Broker, max_connections: int) -> None:
         loop = asyncio.get_running_loop()
-        limits = _listener_limits(self._config, max_connections)
+        limits = _listener_limits(self._config)
+        quotas = _connection_quotas(broker.services, max_connections)
         for name, bound in self._sockets.items():
             port = self._tls.port(name) if self._tls is not None and self._config.security[name].tls else None
             authentications = Authentications() if port is None else port.authentications
@@ -259,6 +268,7 @@ class Server:
                 guard=_guard(broker.services, self._config.security[name], authentications),
                 encrypted=None if port is None else port.protocol,
                 authentications=authentications,
+                quotas=quotas,
             )
             if port is not None and self._tls is not None:
                 listener.certificate_ends_s = partial(self._tls.certificate_ends_s, name)
@@ -315,11 +325,28 @@ class Server:
         self._listeners.clear()
 
 
-def _listener_limits(config: BrokerConfig, max_connections: int) -> ListenerLimits:
+def _connection_quotas(services: Services, max_connections: int) -> ConnectionQuotas:
+    """The limits of all listeners, which follow the configuration and the quotas of addresses."""
+    config, configs, metadata = services.started_with, services.configs, services.metadata
+    windows = Windows(config.quota_window_num, config.quota_window_size_seconds * 1000)
+    quotas = ConnectionQuotas(max_connections, windows)
+
+    def configure() -> None:
+        quotas.configure(configs.broker.connection_numbers)
+
+    def limit_addresses() -> None:
+        quotas.limit_addresses(Limits(CONNECTION_CREATION_RATE, metadata.quotas))
+
+    configure()
+    limit_addresses()
+    configs.on_change(lambda resource: configure() if resource.kind == BROKER else None)
+    metadata.on_quotas_changed(limit_addresses)
+    services.quotas.throttles[CONNECTION_CREATION_RATE] = quotas.throttles
+    return quotas
+
+
+def _listener_limits(config: BrokerConfig) -> ListenerLimits:
     return ListenerLimits(
-        max_connections=min(config.max_connections, max_connections),
-        max_per_ip=config.max_connections_per_ip,
-        per_ip_overrides=config.connection_overrides(),
         max_idle_ms=config.connections_max_idle_ms,
         connection=ConnectionLimits(max_frame_bytes=config.socket_request_max_bytes, largest_of=largest_frame),
     )

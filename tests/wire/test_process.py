@@ -357,29 +357,6 @@ def test_connections_are_limited(name: str, overrides: str, allowed: int) -> Non
         assert_admits_again(broker.address)
 
 
-def test_connections_leave_files_for_the_logs(tmp_path: Path) -> None:
-    """At the limit of open files nothing could be accepted, written or imported any more."""
-    command = "ulimit -n 80 && exec " + shlex.join(
-        [sys.executable, "-m", "shareq.broker", "serve", "--listen", "127.0.0.1:0", "--data-dir", str(tmp_path)]
-    )
-    process = subprocess.Popen(
-        ["sh", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=child_environment()
-    )
-    with process, contextlib.ExitStack() as stack:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        address = ("127.0.0.1", int(process.stdout.readline().split("127.0.0.1:")[1].split(",")[0]))
-        clients = [stack.enter_context(WireClient(address)) for _ in range(30)]
-        for client in clients[:20]:
-            client.call(ApiVersionsRequest(), 0, ApiVersionsResponse)
-        assert all(client.is_closed() for client in clients[20:])
-        create_topic(clients[0], "t")
-        assert produce(clients[0], "t", batch(b"written")).error_code == ErrorCode.NONE
-        process.terminate()
-        assert process.stderr.read().count("refused: 20 are open") == 10
-    assert process.returncode == 0
-
-
 def assert_admits_again(address: tuple[str, int]) -> None:
     """The broker hears of a closed connection a moment later."""
     for _ in range(200):

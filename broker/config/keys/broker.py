@@ -126,13 +126,16 @@ _SERVER_KEYS: Final = (
         "socket.receive.buffer.bytes", Type.INT, 102_400, Range(-1), "SO_RCVBUF of connections; -1: the system's."
     ),
     ConfigKey("socket.listen.backlog.size", Type.INT, 50, _POSITIVE, "Connections the system may hold unaccepted."),
-    ConfigKey("max.connections", Type.INT, INT_TOP, _NON_NEGATIVE, "The most connections open at a time."),
+    ConfigKey(
+        "max.connections", Type.INT, INT_TOP, _NON_NEGATIVE, "The most connections open at a time.", mode=_DYNAMIC
+    ),
     ConfigKey(
         "max.connections.per.ip",
         Type.INT,
         INT_TOP,
         _NON_NEGATIVE,
         "The most connections open from one address; 0 only together with overrides.",
+        mode=_DYNAMIC,
     ),
     ConfigKey(
         "max.connections.per.ip.overrides",
@@ -140,6 +143,15 @@ _SERVER_KEYS: Final = (
         "",
         None,
         "Limits for single addresses, as ADDRESS:LIMIT with commas between them.",
+        mode=_DYNAMIC,
+    ),
+    ConfigKey(
+        "max.connection.creation.rate",
+        Type.INT,
+        INT_TOP,
+        _NON_NEGATIVE,
+        "The most new connections in a second; those that come faster wait.",
+        mode=_DYNAMIC,
     ),
     ConfigKey(
         "connections.max.idle.ms",

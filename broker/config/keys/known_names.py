@@ -33,7 +33,7 @@ group.streams.min.session.timeout.ms group.streams.num.standby.replicas group.st
 initial.broker.registration.timeout.ms inter.broker.listener.name kafka.metrics.polling.interval.secs
 kafka.metrics.reporters leader.imbalance.check.interval.seconds
 log.dir.failure.timeout.ms log.flush.offset.checkpoint.interval.ms log.flush.start.offset.checkpoint.interval.ms
-log.initial.task.delay.ms log.local.retention.bytes log.local.retention.ms max.connection.creation.rate
+log.initial.task.delay.ms log.local.retention.bytes log.local.retention.ms
 metadata.log.dir metadata.log.max.record.bytes.between.snapshots metadata.log.max.snapshot.interval.ms
 metadata.log.segment.bytes metadata.log.segment.ms metadata.max.idle.interval.ms metadata.max.retention.bytes
 metadata.max.retention.ms metric.reporters metrics.jmx.exclude metrics.jmx.include metrics.num.samples
