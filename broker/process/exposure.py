@@ -20,7 +20,7 @@ def check_exposure(
     """
     for name, bound in sockets.items():
         address = bound.getsockname()
-        if security[name].sasl or is_loopback(str(address[0])):
+        if _authenticates(security[name]) or is_loopback(str(address[0])):
             continue
         where = f"listener {name} on {address_text(address)}"
         if not insecure:
@@ -30,6 +30,11 @@ def check_exposure(
                 usage=True,
             )
         logger.warning("%s: other machines may connect without authentication (--insecure)", where)
+
+
+def _authenticates(security: ListenerSecurity) -> bool:
+    """Whether clients have to show who they are: by SASL, or by a certificate."""
+    return security.sasl or (security.tls is not None and security.tls.client_auth == "required")
 
 
 def is_loopback(host: str) -> bool:

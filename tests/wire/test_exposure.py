@@ -1,4 +1,4 @@
-"""Who may reach a broker without authentication, what clients are told to connect to, and properties of containers."""
+"""Who may reach a broker without authentication, what clients connect to, and properties of containers."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from typing import Any
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.network.connection import Buffer, Connection, FrameHandler
+from shareq.broker.network.connection_quotas import ConnectionQuotas
 from shareq.broker.network.counters import Authentications
 from shareq.broker.network.listener import Listener, ListenerLimits
 from shareq.broker.network.tls.stream import TlsPort, TlsStream
@@ -73,6 +74,7 @@ class TlsHost:
         handle: FrameHandler,
         principal_of: Callable[[bytes | None], str] | None = None,
         limits: ListenerLimits | None = None,
+        quotas: ConnectionQuotas | None = None,
     ) -> None:
         self.clock = VirtualClock()
         self.authentications = Authentications()
@@ -89,6 +91,7 @@ class TlsHost:
             clock=self.clock,
             handler_for=handler_for,
             limits=limits or ListenerLimits(),
+            quotas=quotas,
             room=self.budget,
             next_id=lambda: len(self.connections) + 1,
             encrypted=self.port.protocol,

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from devtools.kafka.certificates import Authority, Signed, why_unavailable
 from shareq.broker.network.connection import CloseConnection, Reply
+from shareq.broker.network.connection_quotas import ConnectionNumbers, ConnectionQuotas
 from shareq.broker.network.listener import ListenerLimits
 from shareq.broker.network.tls.stream import HANDSHAKE_TIMEOUT_MS, SLICE_BYTES, TURN_BYTES, TlsStream
 from tests.support.fakes.tls_peer import TlsHost, TlsPeer, trusting_everybody
@@ -174,7 +175,9 @@ def test_a_client_that_does_not_go_on_is_let_go(host: TlsHost, caplog: pytest.Lo
 
 
 def test_limits_hold_before_the_handshake(pki: Pki, caplog: pytest.LogCaptureFixture) -> None:
-    host = TlsHost(pki.context, echo, limits=ListenerLimits(max_per_ip=1))
+    quotas = ConnectionQuotas()
+    quotas.configure(ConnectionNumbers(max_per_ip=1))
+    host = TlsHost(pki.context, echo, quotas=quotas)
     first, second = TlsPeer(host), TlsPeer(host)
     assert second.socket.aborted
     assert "max.connections.per.ip=1" in one_line(caplog)
