@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import struct
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.dispatch.context import RequestContext
@@ -131,9 +132,7 @@ class _ConnectionDispatch:
             return self._answer(bound, frame, request, correlation_id, meter)
         return self._read_in_turns(bound, frame, correlation_id)
 
-    def _decoded_and_answered(
-        self, bound: BoundRoute, frame: bytes, correlation_id: int, meter: Meter | None
-    ) -> Reply:
+    def _decoded_and_answered(self, bound: BoundRoute, frame: bytes, correlation_id: int, meter: Meter | None) -> Reply:
         try:
             request, _ = bound.route.decode(frame, bound.route.version, bound.body)
         except MalformedMessage as error:
