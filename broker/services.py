@@ -28,6 +28,7 @@ from shareq.broker.metadata.producer_ids import ProducerIds
 from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
 from shareq.broker.network.answer_budget import AnswerBudget
+from shareq.broker.network.request_budget import RequestBudget
 from shareq.broker.quotas.clients import ClientQuotas
 from shareq.broker.quotas.rate import Windows
 from shareq.broker.topics.endpoint import Endpoint, advertised_endpoints
@@ -143,6 +144,9 @@ class Services:
         self.answer_budget = AnswerBudget(env.clock.call_soon)
         self.turns = Turns(env.clock.call_soon)
         self.stalls = Stalls()
+        self.request_budget = RequestBudget(
+            env.clock, started_with.queued_max_request_bytes, started_with.socket_request_max_bytes
+        )
         self.internal_topics = InternalTopics(self.metadata, lambda: self.configs.broker)
         self.lookup = PartitionLookup(self.metadata, self.logs)
         self.made = Made()

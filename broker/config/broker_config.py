@@ -76,6 +76,7 @@ class BrokerConfig:
     log_dirs: tuple[str, ...] | None
     log_dir: str
     socket_request_max_bytes: int
+    queued_max_request_bytes: int
     socket_send_buffer_bytes: int
     socket_receive_buffer_bytes: int
     socket_listen_backlog_size: int
@@ -512,6 +513,10 @@ def _check_log(config: BrokerConfig) -> None:
 
 
 def _check_connections(config: BrokerConfig) -> None:
+    queued, largest = config.queued_max_request_bytes, config.socket_request_max_bytes
+    if 0 < queued < largest and "queued.max.request.bytes" in config.originals:
+        allowed = f"must be 0 or less for no limit, or at least socket.request.max.bytes ({largest})"
+        raise ConfigError("queued.max.request.bytes", queued, allowed)
     overrides = config.connection_overrides()
     if config.max_connections_per_ip == 0 and not overrides:
         allowed = "may be 0 only if max.connections.per.ip.overrides is given"

@@ -46,6 +46,10 @@ _API: Final = struct.Struct(">hh")
 COUNTED_FRAME: Final = 8_192
 """From so many bytes on the elements of a request are counted before they are read: there may be thousands of them."""
 
+# What one connection makes the broker remember: longer headers, and more RPCs and versions, are looked up each time.
+MOST_HEADER_BYTES: Final = 1024
+MOST_ROUTES: Final = 64
+
 
 class Dispatcher:
     """Handles the frames of all connections of a broker. `requests` are counted by RPC, those that ever came."""
@@ -116,7 +120,8 @@ class _ConnectionDispatch:
                 requests.failed(ErrorCode.UNSUPPORTED_VERSION)
                 requests.durations.add(connection.now_ns() - connection.since_ns)
                 return _unsupported_api_versions(correlation_id)
-            bound = self._routes[api] = self._dispatcher.bind(connection, frame, api, api_key, version)
+            bound = self._dispatcher.bind(connection, frame, api, api_key, version)
+            self._remember(api, bound)
         if len(frame) < COUNTED_FRAME:
             meter = self._dispatcher.metering.begin(bound.context) if metered else None
             return self._decoded_and_answered(bound, frame, correlation_id, meter)
@@ -226,6 +231,14 @@ class _ConnectionDispatch:
             yield from write_parts(connection, route, answer, slot, correlation_id)
         elif isinstance(answer, Pending):
             answer.on_complete(lambda response: _fill(slot, bound, response, correlation_id))
+
+    def _remember(self, api: int, bound: BoundRoute) -> None:
+        """Keep what serves this RPC for the next request that has the same header."""
+        if len(bound.tail) > MOST_HEADER_BYTES:
+            return
+        if len(self._routes) >= MOST_ROUTES:
+            self._routes.clear()
+        self._routes[api] = bound
 
 
 def _served(api_key: int, version: int) -> ApiKey:

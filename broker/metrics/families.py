@@ -75,6 +75,18 @@ _BROKER: Final = (
     ),
     single(
         GAUGE,
+        "kafka_network_socket_server_memory_pool_used_bytes",
+        "Bytes of requests in memory that were received and are not handled.",
+        attrgetter("held_request_bytes"),
+    ),
+    single(
+        GAUGE,
+        "shareq_connections_waiting_for_room",
+        "Connections that are not read until there is room for their requests.",
+        attrgetter("connections_waiting"),
+    ),
+    single(
+        GAUGE,
         "shareq_disk_total_bytes",
         "Size of the data folder's file system.",
         attrgetter("disk_total_bytes"),

@@ -186,6 +186,8 @@ class Snapshot:
     longest_stall_ns: int = 0
     waiting_turns: int = 0
     held_bytes: int = 0
+    held_request_bytes: int = 0
+    connections_waiting: int = 0
     disk_total_bytes: int | None = None
     disk_usable_bytes: int | None = None
     disk_state: int = 0

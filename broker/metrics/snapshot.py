@@ -55,6 +55,8 @@ def take(
     into.stalls = Timings.of(services.stalls.durations)
     into.longest_stall_ns = services.stalls.longest.of(services.env.clock.now_ns())
     into.waiting_turns = len(services.turns)
+    into.held_request_bytes = services.request_budget.held
+    into.connections_waiting = services.request_budget.waiting
     space = services.disk.space()
     if space is not None:
         into.disk_total_bytes, into.disk_usable_bytes = space

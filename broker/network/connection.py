@@ -25,6 +25,7 @@ from shareq.protocol.primitives import Gathered
 if TYPE_CHECKING:
     from shareq.broker.foundation.pending import Pending
     from shareq.broker.network.counters import Requests
+    from shareq.broker.network.request_budget import RequestBudget
     from shareq.broker.security.sasl_session import Answer
 
 T = TypeVar("T")
@@ -35,6 +36,7 @@ _read_size: Final = struct.Struct(">i").unpack_from
 
 _KEY_BYTES: Final = 2  # of a request's API key, with which its frame begins
 LARGE_FRAME_BYTES: Final = 64 * 1024  # frames from here on are collected apart and joined once
+SMALL_READ_BYTES: Final = 4 * 1024  # smaller reads of a large frame are joined at once: an object each would take more
 
 Buffer = bytes | bytearray | memoryview
 
@@ -125,12 +127,14 @@ class Connection:
     `principal` is what the client has shown to be, as TYPE:NAME; `gate` stands before the handler while that has to be
     watched.
     `since_ns` is when the requests that are being handled were taken up, by `now_ns`.
+    What was received and is not handled is reported to `budget`, which may stop the reading.
     Everything runs on the loop's thread. Logs why it closes, once.
     """
 
     __slots__ = (
         "_admitted_limits",
         "_at",
+        "_budget",
         "_call_soon",
         "_cut",
         "_halted",
@@ -151,10 +155,12 @@ class Connection:
         "_scheduled",
         "_slots",
         "_unanswered_bytes",
+        "_waits_for_room",
         "client_host",
         "closed",
         "finishing",
         "gate",
+        "held_input",
         "id",
         "listener",
         "now_ns",
@@ -173,6 +179,7 @@ class Connection:
         outlet: Outlet,
         limits: ConnectionLimits,
         now_ns: Callable[[], int] = lambda: 0,
+        budget: RequestBudget | None = None,
     ) -> None:
         self.id = connection_id
         self.client_host = client_host
@@ -187,9 +194,12 @@ class Connection:
         self._outlet = outlet
         self._limits = limits
         self._admitted_limits = limits
+        self._budget = budget
+        self.held_input = 0  # bytes, as the budget knows them
+        self._waits_for_room = False  # the budget has stopped the reading
         self._rest: bytes | bytearray = b""  # what was read; from _at on not yet handled, beginning at a frame's size
         self._at = 0
-        self._parts: list[bytes | memoryview] = []  # of a large frame, from its size on
+        self._parts: list[bytes | bytearray] = []  # of a large frame, from its size on
         self._missing = 0  # bytes of that frame which were not read yet
         self._needed = SIZE_BYTES  # bytes from _at that make the next step possible
         self._slots: deque[AnswerSlot] = deque()
@@ -217,7 +227,12 @@ class Connection:
     @property
     def buffered_input(self) -> int:
         """Bytes that were read and wait to be handled."""
-        return len(self._rest) - self._at + sum(map(len, self._parts))
+        return self._needed - self._missing if self._missing else len(self._rest) - self._at
+
+    @property
+    def frame_to_come(self) -> int:
+        """Bytes of the frame whose beginning is here, its size included; 0 when none is being waited for."""
+        return 0 if self._stopped() or not self.buffered_input else self._needed
 
     def receive(self, data: bytes) -> None:
         """Take what was read and handle every complete frame in it."""
@@ -226,6 +241,7 @@ class Connection:
         if self._missing:
             data = self._collect(data)
             if not data:
+                self._note_input()
                 return
         if self._at < len(self._rest):
             rest = self._rest
@@ -242,7 +258,23 @@ class Connection:
                 self._handle_frames()
         elif len(self._rest) > self._limits.max_input_bytes and not self._reading_paused:
             self._reading_paused = True
-            self._outlet.pause_reading()
+            if not self._waits_for_room:
+                self._outlet.pause_reading()
+        self._note_input()
+
+    def stop_reading(self) -> None:
+        """The budget has no room for more of this connection. Harmless the second time."""
+        if not self._waits_for_room:
+            self._waits_for_room = True
+            if not self._reading_paused:
+                self._outlet.pause_reading()
+
+    def go_on_reading(self) -> None:
+        """The budget has room again, or it is this connection's turn."""
+        if self._waits_for_room:
+            self._waits_for_room = False
+            if not self._reading_paused and not self.closed:
+                self._outlet.resume_reading()
 
     def guard(self, gate_before: Callable[[FrameHandler], Gate], max_frame_bytes: int) -> None:
         """Hand every frame to the gate that stands before this handler, and take none that is larger, until the client
@@ -332,6 +364,14 @@ class Connection:
     def _drop_input(self) -> None:
         self._rest, self._at, self._needed = b"", 0, SIZE_BYTES
         self._parts, self._missing = [], 0
+        self._note_input()
+
+    def _note_input(self) -> None:
+        """Report to the budget what is held now; of a connection that keeps up nothing is, before and behind a read."""
+        held = self._needed - self._missing if self._missing else len(self._rest) - self._at
+        if (held != self.held_input or self._waits_for_room) and self._budget is not None:
+            change, self.held_input = held - self.held_input, held
+            self._budget.note(self, change)
 
     def _stopped(self) -> bool:
         if self._parked is not None or self._output_paused or self._cut or self._halted:
@@ -341,7 +381,13 @@ class Connection:
 
     def _collect(self, data: bytes) -> bytes:
         """Add to a large frame; once it is complete, that frame with its size and what follows it."""
-        self._parts.append(data)
+        last = self._parts[-1]
+        if len(data) >= SMALL_READ_BYTES:
+            self._parts.append(data)
+        elif isinstance(last, bytearray) and len(last) < LARGE_FRAME_BYTES:
+            last += data
+        else:
+            self._parts.append(bytearray(data))
         if len(data) < self._missing:
             self._missing -= len(data)
             return b""
@@ -360,12 +406,21 @@ class Connection:
             self.close(str(error))
         else:
             if not self.finishing:
-                self._at = position
+                self._keep_from(position)
         if EFFORT.spent > MOST_EFFORT:
             self._cut = True
             self.on_filled()  # go on in the next tick, as above
         self._handling = False
         self._write_ready()
+
+    def _keep_from(self, position: int) -> None:
+        """Forget what was handled: nothing of a connection that keeps up stays, and never much more than counts."""
+        if position == len(self._rest):
+            self._rest, self._at = b"", 0
+        elif position * 2 > len(self._rest):
+            self._rest, self._at = bytes(memoryview(self._rest)[position:]), 0
+        else:
+            self._at = position
 
     def _handle_complete(self, data: bytes | bytearray, position: int) -> int:
         """Handle frames until none is complete or the connection has to wait. Returns the position after the last."""
@@ -426,7 +481,7 @@ class Connection:
             api_key = int.from_bytes(data[key_at : key_at + _KEY_BYTES], "big")
             if size > largest_of(api_key):
                 raise CloseConnection(f"frame of {size} bytes, requests with API key {api_key} have fewer")
-        self._parts, self._missing = [memoryview(data)[position:]], size + SIZE_BYTES - (len(data) - position)
+        self._parts, self._missing = [data[position:]], size + SIZE_BYTES - (len(data) - position)
         return len(data)
 
     def _flush(self) -> None:
@@ -473,11 +528,13 @@ class Connection:
         """Go on after a stop: handle what was read meanwhile, then read again."""
         if self.closed or self.finishing or self._scheduled or self._stopped():
             return
-        if self.buffered_input >= self._needed:
+        if not self._missing and len(self._rest) - self._at >= self._needed:
             self._handle_frames()
         if self._reading_paused and not self._scheduled and not self._stopped():
             self._reading_paused = False
-            self._outlet.resume_reading()
+            if not self._waits_for_room:
+                self._outlet.resume_reading()
+        self._note_input()
 
 
 def close_behind(connection: Connection, slot: AnswerSlot, reason: str) -> None:

@@ -16,6 +16,7 @@ from shareq.broker.network.connection import Buffer, Connection, FrameHandler
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.connection_quotas import ConnectionQuotas
 from shareq.broker.network.counters import Authentications
+from shareq.broker.network.request_budget import RequestBudget
 
 logger = logging.getLogger(__name__)
 
@@ -138,6 +139,7 @@ class Listener:
         handler_for: Callable[[Connection], FrameHandler],
         limits: ListenerLimits,
         room: AnswerBudget,
+        request_budget: RequestBudget | None = None,
         next_id: Callable[[], int],
         guard: Callable[[Connection], None] | None = None,
         encrypted: Callable[[SocketConnection], asyncio.Protocol] | None = None,
@@ -147,6 +149,7 @@ class Listener:
         self.name = name
         self.clock = clock
         self.room = room
+        self._request_budget = request_budget
         self._handler_for = handler_for
         self._limits = limits
         self._next_id = next_id
@@ -191,6 +194,7 @@ class Listener:
             outlet=socket,
             limits=limits.connection,
             now_ns=self.clock.now_ns,
+            budget=self._request_budget,
         )
         if self._guard is not None:
             self._guard(connection)

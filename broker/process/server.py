@@ -264,6 +264,7 @@ class Server:
                 handler_for=broker.handler_for,
                 limits=limits,
                 room=broker.services.answer_budget,
+                request_budget=broker.services.request_budget,
                 next_id=lambda: next(self._ids),
                 guard=_guard(broker.services, self._config.security[name], authentications),
                 encrypted=None if port is None else port.protocol,

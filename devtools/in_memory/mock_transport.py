@@ -113,6 +113,7 @@ class MockConnection:
             outlet=self,
             limits=limits,
             now_ns=world.clock.now_ns,
+            budget=world.broker.services.request_budget,
         )
 
     # -- the client

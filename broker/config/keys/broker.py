@@ -121,6 +121,16 @@ _SERVER_KEYS: Final = (
         described_as=Type.LIST,
     ),
     ConfigKey("socket.request.max.bytes", Type.INT, 104_857_600, _POSITIVE, "The largest request accepted, in bytes."),
+    # Apache Kafka's default is -1, no limit. Here it is safe without being set: two requests of the largest size, and
+    # more than a hundred of the megabyte that producers send at most by default; as much as answers have.
+    ConfigKey(
+        "queued.max.request.bytes",
+        Type.LONG,
+        268_435_456,
+        None,
+        "The most bytes of requests that all connections together have sent and that are not handled; a connection "
+        "that would have more is not read until there is room. At least socket.request.max.bytes; 0 or less: no limit.",
+    ),
     ConfigKey("socket.send.buffer.bytes", Type.INT, 102_400, Range(-1), "SO_SNDBUF of connections; -1: the system's."),
     ConfigKey(
         "socket.receive.buffer.bytes", Type.INT, 102_400, Range(-1), "SO_RCVBUF of connections; -1: the system's."

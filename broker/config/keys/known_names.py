@@ -39,7 +39,7 @@ metadata.log.segment.bytes metadata.log.segment.ms metadata.max.idle.interval.ms
 metadata.max.retention.ms metric.reporters metrics.jmx.exclude metrics.jmx.include metrics.num.samples
 metrics.recording.level metrics.sample.window.ms num.io.threads num.network.threads
 num.recovery.threads.per.data.dir num.replica.alter.log.dirs.threads num.replica.fetchers offsets.load.buffer.size
-principal.builder.class process.roles producer.purgatory.purge.interval.requests queued.max.request.bytes
+principal.builder.class process.roles producer.purgatory.purge.interval.requests
 queued.max.requests remote.fetch.max.wait.ms
 remote.list.offsets.request.timeout.ms remote.log.index.file.cache.total.size.bytes
 remote.log.manager.copier.thread.pool.size remote.log.manager.copy.max.bytes.per.second

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 
 MOST_LEARNED: Final = 256  # requests of one connection that are remembered, ever: no client makes it grow
+MOST_HEAD_BYTES: Final = 1024  # of one of them; the longest name of a topic has 249
 
 _HEAD_AT: Final = 8
 _FLEXIBLE_FROM: Final = 9
@@ -104,7 +105,7 @@ class ProduceFastPath:
             return
         records = topic.partition_data[0].records
         head_end = len(frame) - len(records) - known.bytes_around(len(records))
-        if known.records_at(frame, head_end) != records:
+        if head_end - _HEAD_AT > MOST_HEAD_BYTES or known.records_at(frame, head_end) != records:
             return
         if head_end != self._head_end:
             self._known.clear()

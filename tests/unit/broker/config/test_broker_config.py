@@ -100,6 +100,7 @@ def test_an_unknown_name_that_is_nearly_right_is_corrected(unknown: str, meant: 
         ("log.retention.ms", "0", "-1 for unlimited"),
         ("log.dirs", "/a,/b", "one folder"),
         ("max.connections.per.ip", "0", "overrides"),
+        ("queued.max.request.bytes", "104857599", "at least socket.request.max.bytes (104857600)"),
         ("max.connections.per.ip.overrides", "10.0.0.1", "ADDRESS:LIMIT"),
         ("offsets.topic.replication.factor", "40000", "SHORT"),
     ],

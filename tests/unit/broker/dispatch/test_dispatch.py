@@ -6,6 +6,7 @@ import gc
 import logging
 import re
 import struct
+import tracemalloc
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -94,6 +95,30 @@ def test_unknown_tags_in_the_header_are_skipped() -> None:
     header = struct.pack(">hhih", ApiKey.INIT_PRODUCER_ID, 4, 9, 1) + b"x" + b"\1\5\2ab"
     client.send_raw(frame(header + body))
     assert client.frames[0][:4] == struct.pack(">i", 9)
+
+
+def test_what_a_connection_makes_the_broker_remember_is_bounded() -> None:
+    """Headers are remembered to be compared; those of a stranger may be long, and come with every RPC and version."""
+    world = BrokerWorld()
+    keys = (ApiKey.INIT_PRODUCER_ID, ApiKey.METADATA, ApiKey.FIND_COORDINATOR, ApiKey.LIST_OFFSETS)
+
+    def ask_everything(client_id: str) -> int:
+        """Bytes that are kept afterwards."""
+        client = world.connect(client_id=client_id)
+        before, _ = tracemalloc.get_traced_memory()
+        for key in keys:
+            served = HANDLERS[key].served
+            for version in range(served.first, served.last + 1):
+                client.send(codec(key).request_class(), version)
+                client.receive_frame()
+        return tracemalloc.get_traced_memory()[0] - before
+
+    tracemalloc.start()
+    try:
+        ask_everything("the first one has the broker import what all need")
+        assert ask_everything("x" * 30_000) < 200_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_handler_that_fails_is_logged_once_and_answered(caplog: pytest.LogCaptureFixture) -> None:

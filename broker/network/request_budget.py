@@ -1,0 +1,225 @@
+"""`queued.max.request.bytes`: what all connections have received and the broker has not handled shares one budget.
+
+A connection that keeps up holds nothing between two reads, and is never stopped. Of the others:
+
+* The budget is room for one frame of the largest size, and for the rest a shared part. A connection may hold as much as
+  is free of half of that part: a few may hold much, many hold little each, and something is left for the next one.
+* One that holds more is not read any further, and waits. Its reading goes on when there is room, the oldest first, or
+  when its turn comes.
+* One connection at a time has its turn: it is read to the end of its frame, whatever is held. Turns go to the oldest of
+  those that wait, and to the oldest of those with the smallest frames, alternately: no flood of large frames keeps a
+  small one waiting, nor the other way round.
+* A turn in which nothing comes for `SILENT_MS`, or that takes longer than `TURN_MS`, ends with its connection if others
+  wait. So a frame that is never completed gives way.
+* Of each connection one read is always taken: the other half is for those. When more is held than the whole budget,
+  the connection with the largest frame that waits (the oldest of such) is closed.
+
+What is held is therefore never more than the budget and one read.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from shareq.broker.foundation.environment import Clock, TimerHandle
+
+UNLIMITED: Final = 1 << 62
+SILENT_MS: Final = 1_000
+TURN_MS: Final = 10_000
+READ_BYTES: Final = 64 * 1024  # what a connection that is asked to go on may bring at once
+LOOKS: Final = 16  # connections that are asked to go on when something was released
+
+_SIZES: Final = 33  # sizes of frames by their bits; 0: no frame is being waited for
+
+
+class Receiver(Protocol):
+    """A connection, as the budget knows it."""
+
+    held_input: int
+    """Bytes that were received and are not handled."""
+
+    @property
+    def frame_to_come(self) -> int:
+        """Bytes of the frame whose beginning is here, its size included; 0 when none is being waited for."""
+
+    def stop_reading(self) -> None: ...
+
+    def go_on_reading(self) -> None: ...
+
+    def close(self, reason: str) -> None: ...
+
+
+class RequestBudget:
+    """The count of request bytes that were received and not handled. Owned by the broker, on the loop's thread.
+
+    `total_bytes` is `queued.max.request.bytes`, 0 or less for no limit; at least one frame of `max_frame_bytes` fits.
+    """
+
+    __slots__ = (
+        "_clock",
+        "_making_room",
+        "_oldest_next",
+        "_shared",
+        "_timer",
+        "_total",
+        "_turn",
+        "_turn_since",
+        "_waiting",
+        "held",
+    )
+
+    def __init__(self, clock: Clock, total_bytes: int, max_frame_bytes: int) -> None:
+        self._clock = clock
+        self._total = max(total_bytes, max_frame_bytes) if total_bytes > 0 else UNLIMITED
+        self._shared = (self._total - max_frame_bytes) // 2
+        self._waiting = _Waiting()
+        self._turn: Receiver | None = None
+        self._turn_since = (0, 0)  # when the turn began, when something came in it
+        self._oldest_next = False
+        self._making_room = False
+        self._timer: TimerHandle | None = None
+        self.held = 0
+
+    @property
+    def waiting(self) -> int:
+        """Connections that are not read because there is no room."""
+        return len(self._waiting)
+
+    def note(self, connection: Receiver, change: int) -> None:
+        """The connection holds `change` bytes more than it did; fewer if negative. May stop its reading, or close it
+        or others.
+        """
+        self.held += change
+        if connection is self._turn:
+            self._in_turn(connection, change)
+        else:
+            self._place(connection)
+        if change < 0:
+            self._let_go_on()
+        if self._turn is None and self._waiting:
+            self._next_turn()
+        if self.held > self._total and not self._making_room:
+            self._make_room()
+
+    def _left(self) -> int:
+        """What one connection may hold, in bytes: what is free. Negative when all together hold more than they may."""
+        return self._shared - self.held + (self._turn.held_input if self._turn is not None else 0)
+
+    def _place(self, connection: Receiver) -> None:
+        """Stop the connection if it holds too much, let it go on if not."""
+        held = connection.held_input
+        if held and held > self._left():
+            self._waiting.put(connection)
+            connection.stop_reading()
+            self._watch()
+        elif self._waiting.remove(connection):
+            connection.go_on_reading()
+
+    def _let_go_on(self) -> None:
+        """There is more room: let connections go on that fit, the oldest first."""
+        if not self._waiting:
+            return
+        left = self._left()
+        for connection in self._waiting.oldest(LOOKS):
+            if connection.held_input <= left:
+                left -= READ_BYTES
+                self._waiting.remove(connection)
+                connection.go_on_reading()
+
+    def _make_room(self) -> None:
+        """More is held than the whole budget: close those with the largest frames. Each of them calls `note`."""
+        self._making_room = True
+        while self.held > self._total and (largest := self._waiting.largest()) is not None:
+            self._close(largest, "no room is left for it")
+        self._making_room = False
+
+    # -- turns
+
+    def _in_turn(self, connection: Receiver, change: int) -> None:
+        """Something came of the frame whose turn it is, or it is complete, or its connection has ended."""
+        if connection.held_input and connection.frame_to_come and change >= 0:
+            self._turn_since = (self._turn_since[0], self._clock.now_ms())
+        else:
+            self._turn = None
+            self._place(connection)
+
+    def _next_turn(self) -> None:
+        self._oldest_next = not self._oldest_next
+        connection = self._waiting.next_turn(smallest=self._oldest_next)
+        if connection is not None:
+            now = self._clock.now_ms()
+            self._waiting.remove(connection)
+            self._turn, self._turn_since = connection, (now, now)
+            connection.go_on_reading()
+            self._watch()
+
+    def _watch(self) -> None:
+        if self._timer is None and self._turn is not None and self._waiting:
+            began, last = self._turn_since
+            self._timer = self._clock.call_at(min(last + SILENT_MS, began + TURN_MS), self._look)
+
+    def _look(self) -> None:
+        """End a turn that has been silent, or has lasted, for too long."""
+        self._timer = None
+        turn, now = self._turn, self._clock.now_ms()
+        if turn is not None and self._waiting:
+            began, last = self._turn_since
+            if now - last >= SILENT_MS or now - began >= TURN_MS:
+                self._close(turn, f"it was not completed in {now - began} ms")
+        self._watch()
+
+    def _close(self, connection: Receiver, why: str) -> None:
+        size = connection.frame_to_come
+        what = f"{connection.held_input} bytes of a request" + (f" of {size}" if size else "")
+        self._waiting.remove(connection)
+        connection.close(
+            f"{what} give way to {len(self._waiting)} connections that wait for room (queued.max.request.bytes): {why}"
+        )
+
+
+class _Waiting:
+    """The connections that are not read, in the order in which they were stopped, and the same by size of frame."""
+
+    __slots__ = ("_all", "_by_size")
+
+    def __init__(self) -> None:
+        self._all: dict[Receiver, int] = {}  # the bits of its frame's size
+        self._by_size: tuple[dict[Receiver, None], ...] = tuple({} for _ in range(_SIZES))
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def put(self, connection: Receiver) -> None:
+        """Add a connection, or note another size of its frame: its place among all stays."""
+        bits = connection.frame_to_come.bit_length()
+        before = self._all.get(connection)
+        if before != bits:
+            if before is not None:
+                del self._by_size[before][connection]
+            self._all[connection] = bits
+            self._by_size[bits][connection] = None
+
+    def remove(self, connection: Receiver) -> bool:
+        """Whether it was there."""
+        bits = self._all.pop(connection, None)
+        if bits is None:
+            return False
+        del self._by_size[bits][connection]
+        return True
+
+    def oldest(self, count: int) -> list[Receiver]:
+        return list(islice(self._all, count))
+
+    def largest(self) -> Receiver | None:
+        """The oldest of those with the largest frames."""
+        return next((next(iter(some)) for some in reversed(self._by_size) if some), None)
+
+    def next_turn(self, *, smallest: bool) -> Receiver | None:
+        """The oldest of those with the smallest frames, or of all; None when nobody waits for the rest of a frame."""
+        firsts = [next(iter(some)) for some in self._by_size[1:] if some]
+        if smallest or len(firsts) < 2:
+            return firsts[0] if firsts else None
+        first = set(firsts)
+        return next(connection for connection in self._all if connection in first)
