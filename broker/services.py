@@ -141,7 +141,7 @@ class Services:
         )
         self.fetch_waits = FetchWaits(env.clock)
         self.leaders = LeaderMap()
-        self.answer_budget = AnswerBudget(env.clock.call_soon)
+        self.answer_budget = AnswerBudget(env.clock)
         self.turns = Turns(env.clock.call_soon)
         self.stalls = Stalls()
         self.request_budget = RequestBudget(

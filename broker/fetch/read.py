@@ -19,9 +19,12 @@ Results = list[tuple[SessionPartition, PartitionData]]
 
 
 class FetchRead:
-    """One pass over the partitions of a fetch. `refuse` returns why a partition may not be read, or NONE."""
+    """One pass over the partitions of a fetch. `refuse` returns why a partition may not be read, or NONE.
 
-    __slots__ = ("_max_bytes", "_reads", "bytes_read", "has_error", "logs", "results")
+    Without `has_room` for records in memory none are read, and it is not enough: it is to be tried again.
+    """
+
+    __slots__ = ("_max_bytes", "_reads", "bytes_read", "has_error", "has_room", "logs", "results")
 
     def __init__(
         self,
@@ -36,7 +39,8 @@ class FetchRead:
         self.bytes_read = 0
         self.has_error = False
         self._reads: list[tuple[FetchedLog, int]] = []
-        self._max_bytes = min(limits.max_bytes, answer_budget.grant())
+        self.has_room = answer_budget.has_room()
+        self._max_bytes = min(limits.max_bytes, answer_budget.grant()) if self.has_room else 0
         for partition in partitions:
             refused = refuse(partition) if refuse is not None else ErrorCode.NONE
             log = refused or lookup.log(partition.topic, partition.partition, partition.current_leader_epoch)
@@ -49,7 +53,9 @@ class FetchRead:
 
     def is_enough(self, limits: FetchLimits) -> bool:
         """Whether the answer may go out before the time is up."""
-        return self.has_error or not self.results or self.bytes_read >= min(limits.min_bytes, self._max_bytes)
+        if self.has_error or not self.results:
+            return True
+        return self.has_room and self.bytes_read >= min(limits.min_bytes, self._max_bytes)
 
     def answered(self) -> None:
         """What was read is sent."""
@@ -61,7 +67,9 @@ class FetchRead:
         records: bytes | memoryview = b""
         aborted: list[AbortedTransaction] | None = [] if limits.read_committed else None
         room = min(partition.max_bytes, self._max_bytes - self.bytes_read)
-        first = self.bytes_read == 0  # one batch must come through, or a consumer with small limits never goes on
+        first = (
+            self.has_room and self.bytes_read == 0
+        )  # one batch must come through, or a consumer with small limits never goes on
         if not log.log_start_offset <= partition.fetch_offset <= log.log_end_offset:
             self._add_error(partition, ErrorCode.OFFSET_OUT_OF_RANGE)
             return

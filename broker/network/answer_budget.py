@@ -1,34 +1,106 @@
 """How large an answer with records may be, so that clients which do not take theirs cannot fill the memory.
 
-Records are read into memory before they are sent, up to `fetch.max.bytes` for each connection. What sockets have not
-taken yet is counted over all connections; an answer may fill half of what is left of the total. So a few slow clients
-get whole answers, many get ever smaller ones, and together they hold little more than the total.
+Records are read into memory before they are sent, up to `fetch.max.bytes` for each connection. Answers that sockets
+have not taken are counted over all connections, each whole until its last byte is taken: so long its memory is held.
+
+* An answer may fill half of what is left of the total. So a few slow clients get whole answers, many get smaller ones.
+* When three quarters are held, nothing more is read for anybody (`has_room`): fetches wait, and connections that took
+  less than `LEAST_BYTES` in `STALL_MS` are closed. They are looked at only then, and not all at once.
+* The last quarter is for answers of other kinds. When more than the total is held, the connection that was looked at
+  longest ago is closed, one that took nothing before one that did.
+
+What is held is therefore never more than the total and one answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from itertools import islice
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from shareq.broker.foundation.environment import Clock
 
 TOTAL_BYTES: Final = 256 * 1024 * 1024
-LEAST_BYTES: Final = 64 * 1024  # what is always granted, so that clients that read keep making progress
+LEAST_BYTES: Final = 64 * 1024  # what is always granted where there is room; what a client takes that is not stalled
+STALL_MS: Final = 1_000
+ROOM_WAIT_MS: Final = 100  # how often what needs room looks for it, and connections are looked at
+LARGE_BYTES: Final = 32 * 1024 * 1024  # freed memory of so much is worth giving back
+LOOKS: Final = 256  # connections that are looked at in one go
+
+
+class Holder(Protocol):
+    """A connection, as the budget knows it."""
+
+    def untaken(self) -> int:
+        """Bytes that its client has not taken."""
+
+    def give_way(self, reason: str) -> None:
+        """Close the connection at once, whatever is not sent. Logs the reason."""
+
+
+class Count(Protocol):
+    """A budget that says when it is large."""
+
+    was_large: bool
+    on_large: Callable[[], None] | None
+
+
+def note_large(budget: Count) -> None:
+    """More than `LARGE_BYTES` are held."""
+    budget.was_large = True
+    if budget.on_large is not None:
+        budget.on_large()
+
+
+class _Look:
+    """One connection's answers. `untaken` is None until they were looked at, `since_ms` when that was."""
+
+    __slots__ = ("held", "since_ms", "untaken")
+
+    def __init__(self, held: int, untaken: int | None = None, since_ms: int = 0) -> None:
+        self.held = held
+        self.untaken = untaken
+        self.since_ms = since_ms
 
 
 class AnswerBudget:
     """The count of bytes that were read for clients and are not taken. Owned by the broker, on the loop's thread."""
 
-    __slots__ = ("_call_soon", "_read", "_total", "_untaken")
+    __slots__ = (
+        "_clock",
+        "_for_records",
+        "_holders",
+        "_next_look_ms",
+        "_read",
+        "_total",
+        "_untaken",
+        "on_large",
+        "was_large",
+    )
 
-    def __init__(self, call_soon: Callable[[Callable[[], None]], None], total_bytes: int = TOTAL_BYTES) -> None:
-        self._call_soon = call_soon
+    def __init__(self, clock: Clock, total_bytes: int = TOTAL_BYTES) -> None:
+        self._clock = clock
         self._total = total_bytes
+        self._for_records = total_bytes // 4 * 3
         self._untaken = 0
         self._read = 0
+        self._holders: dict[Holder, _Look] = {}  # those that were not looked at, or longest ago, come first
+        self._next_look_ms = 0
+        self.was_large = False
+        self.on_large: Callable[[], None] | None = None  # called while much is held
 
     @property
     def held(self) -> int:
         """Bytes that are held for clients which do not take them."""
         return self._untaken + self._read
+
+    def has_room(self) -> bool:
+        """Whether another answer with records may be read. What may not looks again `ROOM_WAIT_MS` later."""
+        if self._untaken + self._read < self._for_records:
+            return True
+        self._close_stalled()
+        return self._untaken + self._read < self._for_records
 
     def grant(self) -> int:
         """Bytes of records the next answer may have. A first batch comes whatever its size."""
@@ -38,12 +110,60 @@ class AnswerBudget:
         """That many bytes were read for an answer. They count until its socket reports how much of them it took."""
         if size > LEAST_BYTES:
             if not self._read:
-                self._call_soon(self._forget_read)
+                self._clock.call_soon(self._forget_read)
             self._read += size
+            if self._untaken + self._read >= LARGE_BYTES:
+                note_large(self)
 
-    def note_unsent(self, change: int) -> None:
-        """A socket has that many bytes more that its client does not take; fewer if negative."""
-        self._untaken += change
+    def note_unsent(self, holder: Holder, held: int) -> None:
+        """A connection holds answers of that many bytes which its client does not take. May close others."""
+        look = self._holders.get(holder)
+        if look is None:
+            if held:
+                self._untaken += held
+                self._holders[holder] = _Look(held)
+        else:
+            change = held - look.held
+            self._untaken += change
+            if not held:
+                del self._holders[holder]
+            elif look.untaken is not None:
+                look.untaken += change
+            look.held = held
+        while self._untaken > self._total and self._close_first(holder):
+            pass
 
     def _forget_read(self) -> None:
         self._read = 0
+
+    def _close_stalled(self) -> None:
+        """Look at connections that hold answers, those first that were not, and close those that are stalled."""
+        now = self._clock.now_ms()
+        if now < self._next_look_ms:
+            return
+        self._next_look_ms = now + ROOM_WAIT_MS
+        for holder in list(islice(self._holders, LOOKS)):
+            look = self._holders[holder]
+            if look.untaken is not None and now - look.since_ms < STALL_MS:
+                return  # the others were looked at later
+            untaken = holder.untaken()
+            if look.untaken is not None and look.untaken - untaken < LEAST_BYTES:
+                self._close(holder, f"{look.untaken - untaken} taken in {now - look.since_ms} ms")
+            else:
+                del self._holders[holder]
+                self._holders[holder] = _Look(look.held, untaken, now)
+
+    def _close_first(self, but: Holder) -> bool:
+        """Close a connection that is not `but`; False when there is no other."""
+        others = [holder for holder in islice(self._holders, 9) if holder is not but]
+        if not others:
+            return False
+        looks = ((holder, self._holders[holder].untaken) for holder in others)
+        idle = (holder for holder, untaken in looks if untaken is not None and holder.untaken() >= untaken)
+        self._close(next(idle, others[0]), "all answers together are too many")
+        return True
+
+    def _close(self, holder: Holder, why: str) -> None:
+        held = self._holders.pop(holder).held
+        self._untaken -= held
+        holder.give_way(f"answers of {held} bytes that its client does not take give way to others: {why}")

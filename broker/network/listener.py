@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections.abc import Callable
-from typing import Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.network.answer_budget import AnswerBudget
@@ -17,6 +18,9 @@ from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.connection_quotas import ConnectionQuotas
 from shareq.broker.network.counters import Authentications
 from shareq.broker.network.request_budget import RequestBudget
+
+if TYPE_CHECKING:
+    import socket
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +50,7 @@ class SocketConnection(asyncio.Protocol):
         self.connection: Connection | None = None
         self.last_read_ms = 0
         self._held = 0  # bytes of answers that the client does not take, as reported to the room
+        self._last_write = 0  # bytes; nothing of earlier writes is left unless some are held
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -54,6 +59,9 @@ class SocketConnection(asyncio.Protocol):
         self.connection = self._listener.admit(self, host)
         if self.connection is None:
             self._listener.refused += 1
+            return
+        # Paused as soon as, and as long as, anything is left: the rest of an answer keeps the whole of it in memory.
+        self._transport.set_write_buffer_limits(high=0)
 
     def data_received(self, data: bytes) -> None:
         if self.connection is not None:
@@ -63,7 +71,8 @@ class SocketConnection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         if self.connection is not None:
-            self._hold(self._untaken())
+            buffered = self._transport.get_write_buffer_size() if self._transport is not None else 0
+            self._hold(max(self._last_write, buffered))
             self.connection.pause_output()
 
     def resume_writing(self) -> None:
@@ -86,23 +95,37 @@ class SocketConnection(asyncio.Protocol):
             return
         size = sum(map(len, buffers))
         self._listener.bytes_out += size
+        if self._held:
+            self._hold(self._held + size)
+        else:
+            self._last_write = size
         if len(buffers) == 1:
             transport.write(buffers[0])
         elif size < JOIN_BELOW_BYTES:
             transport.write(b"".join(buffers))
         else:
             transport.writelines(buffers)
-        if self._held:
-            self._hold(self._untaken())
 
-    def _untaken(self) -> int:
-        return self._transport.get_write_buffer_size() if self._transport is not None else 0
+    def untaken(self) -> int:
+        """Bytes that the client has not taken, those in the system's buffer included where the system says."""
+        transport = self._transport
+        if transport is None:
+            return 0
+        return transport.get_write_buffer_size() + unsent_in_system(transport.get_extra_info("socket"))
+
+    def give_way(self, reason: str) -> None:
+        """Close at once, whatever is not sent: others need the memory."""
+        logger.warning("%s: closing: %s", self.connection, reason)
+        self._held = 0
+        transport, self._transport = self._transport, None
+        if transport is not None:
+            transport.abort()
 
     def _hold(self, size: int) -> None:
         """Report to the room how much is held here now; nothing is while the client keeps up."""
         if size != self._held:
-            self._listener.room.note_unsent(size - self._held)
             self._held = size
+            self._listener.room.note_unsent(self, size)
 
     def close(self) -> None:
         if self._transport is not None:
@@ -120,6 +143,19 @@ class SocketConnection(asyncio.Protocol):
     def resume_reading(self) -> None:
         if self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
+
+
+def unsent_in_system(sock: socket.socket | None) -> int:
+    """Bytes in a socket's send buffer that the other side has not taken; 0 where that is not known."""
+    if sock is None:
+        return 0
+    try:
+        import fcntl
+        import termios
+
+        return int.from_bytes(fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4)), sys.byteorder)
+    except (ImportError, OSError, ValueError, AttributeError):  # Windows, macOS, a closed socket
+        return 0
 
 
 class Listener:

@@ -19,8 +19,11 @@ What is held is therefore never more than the budget and one read.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol
+
+from shareq.broker.network.answer_budget import LARGE_BYTES, note_large
 
 if TYPE_CHECKING:
     from shareq.broker.foundation.environment import Clock, TimerHandle
@@ -68,6 +71,8 @@ class RequestBudget:
         "_turn_since",
         "_waiting",
         "held",
+        "on_large",
+        "was_large",
     )
 
     def __init__(self, clock: Clock, total_bytes: int, max_frame_bytes: int) -> None:
@@ -81,6 +86,8 @@ class RequestBudget:
         self._making_room = False
         self._timer: TimerHandle | None = None
         self.held = 0
+        self.was_large = False
+        self.on_large: Callable[[], None] | None = None  # called while much is held
 
     @property
     def waiting(self) -> int:
@@ -92,6 +99,8 @@ class RequestBudget:
         or others.
         """
         self.held += change
+        if self.held >= LARGE_BYTES:
+            note_large(self)
         if connection is self._turn:
             self._in_turn(connection, change)
         else:

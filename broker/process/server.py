@@ -38,6 +38,7 @@ from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.connection_quotas import ConnectionQuotas
 from shareq.broker.network.counters import Authentications
 from shareq.broker.network.listener import Listener, ListenerLimits
+from shareq.broker.process.allocator import FreedMemory
 from shareq.broker.process.exposure import check_exposure
 from shareq.broker.process.open_files import FileShares, file_limit, file_shares
 from shareq.broker.process.sockets import Address, ServeError, address_text, begin_to_listen, bind, set_buffers
@@ -88,6 +89,7 @@ class Server:
         self._metrics_socket: socket.socket | None = None
         self._metrics: MetricsEndpoint | None = None
         self._stall_meter: StallMeter | None = None
+        self._freed: FreedMemory | None = None
         self._sockets: dict[str, socket.socket] = {}
         self._asyncio_servers: list[asyncio.Server] = []
         self._listeners: list[Listener] = []
@@ -253,8 +255,10 @@ class Server:
 
     async def _listen(self, broker: Broker, max_connections: int) -> None:
         loop = asyncio.get_running_loop()
+        services = broker.services
+        self._freed = FreedMemory(services.env.clock, (services.request_budget, services.answer_budget))
         limits = _listener_limits(self._config)
-        quotas = _connection_quotas(broker.services, max_connections)
+        quotas = _connection_quotas(services, max_connections)
         for name, bound in self._sockets.items():
             port = self._tls.port(name) if self._tls is not None and self._config.security[name].tls else None
             authentications = Authentications() if port is None else port.authentications

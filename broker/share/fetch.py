@@ -14,7 +14,7 @@ from typing import NamedTuple
 from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.segments.reader import ReadResult
-from shareq.broker.network.answer_budget import AnswerBudget
+from shareq.broker.network.answer_budget import ROOM_WAIT_MS, AnswerBudget
 from shareq.broker.share.core.aborted import aborted_ranges
 from shareq.broker.share.core.fetch_plan import slice_bounds, split_bytes
 from shareq.broker.share.core.partition import AcquiredRange
@@ -105,6 +105,7 @@ class ShareFetch:
         self._refused: list[FetchedPartition] = []
         self._asked: set[SharePartitionLeader] = set()  # to write their start offsets, once in a fetch
         self._timer: TimerHandle | None = None
+        self._room_timer: TimerHandle | None = None
         self._passed_over = False  # records that no member gets: there may be others behind them
         self._committed = isolation_level is IsolationLevel.READ_COMMITTED
         self._expired = params.max_wait_ms <= 0
@@ -148,6 +149,9 @@ class ShareFetch:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        if self._room_timer is not None:
+            self._room_timer.cancel()
+            self._room_timer = None
 
     def look_again(self) -> None:
         """There may be something on one of the share partitions."""
@@ -157,6 +161,10 @@ class ShareFetch:
     def _look_behind(self) -> None:
         if self._manager.is_parked(self):  # and not answered, or its client gone, meanwhile
             self._attempt(last=self._expired)
+
+    def _look_for_room(self) -> None:
+        self._room_timer = None
+        self._look_behind()
 
     def _on_expiry(self) -> None:
         self._timer = None
@@ -202,6 +210,10 @@ class ShareFetch:
         if self._params.max_bytes < 0:  # Apache Kafka cannot split it between the partitions
             failed = [self._failed(leader, ErrorCode.UNKNOWN_SERVER_ERROR) for leader in ready]
             return self._complete(self._errors() + failed)
+        if not self._host.answer_budget.has_room():
+            if not last and self._room_timer is None:
+                self._room_timer = self._clock.call_at(self._clock.now_ms() + ROOM_WAIT_MS, self._look_for_room)
+            return self._complete(self._errors()) if last else False
         max_bytes = min(self._params.max_bytes, self._host.answer_budget.grant())
         budgets = split_bytes(max_bytes, len(ready), self._host.env.rng)
         if not last and not self._enough_bytes(ready, budgets):
@@ -312,9 +324,10 @@ class ShareFetch:
         self._host.answer_budget.note_read(len(read.records))
         start, end = slice_bounds(read.batches, acquired)
         log.traffic.bytes_out += end - start
-        return FetchedPartition(
-            leader.key.topic_id, leader.key.partition, ErrorCode.NONE, memoryview(read.records)[start:end], acquired
-        )
+        records: bytes | memoryview = memoryview(read.records)[start:end]
+        if len(records) * 2 < len(read.records):
+            records = bytes(records)  # what was read and is not sent would stay in memory with it
+        return FetchedPartition(leader.key.topic_id, leader.key.partition, ErrorCode.NONE, records, acquired)
 
     def _aborted(self, log: RecordSource, read: ReadResult) -> Sequence[tuple[int, int]]:
         """The record batches of the read that a read_committed group must not get."""

@@ -16,6 +16,7 @@ from shareq.broker.fetch.read import FetchRead
 from shareq.broker.fetch.sessions import FetchContext, PartitionKey, SessionPartition
 from shareq.broker.fetch.wait import FetchLimits, WaitingFetch
 from shareq.broker.foundation.pending import Pending
+from shareq.broker.network.answer_budget import ROOM_WAIT_MS
 from shareq.broker.security.rights import READ_TOPIC
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import (
@@ -53,6 +54,8 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Pendin
     read = FetchRead(services.lookup, services.answer_budget, context.partitions, limits, refuse)
     if limits.max_wait_ms <= 0 or read.is_enough(limits):
         return _response(ctx, context, read)
+    if not read.has_room:
+        limits = limits._replace(max_wait_ms=min(limits.max_wait_ms, ROOM_WAIT_MS))
     pending: Pending[FetchResponse] = Pending()
     partitions = context.partitions
 

@@ -40,7 +40,7 @@ class ShareRig:
         self.leader_map = LeaderMap()
         self.states = MemoryShareStates()
         self.manager = SharePartitionManager(self.env, self.sources, self.settings, self.leader_map, self.states)
-        self.budget = AnswerBudget(self.clock.call_soon)
+        self.budget = AnswerBudget(self.clock)
         self.host = ShareFetchHost(self.env, self.manager, self.topics, self.budget)
         if initialized:
             for partition in (0, 1):

@@ -8,12 +8,25 @@ from devtools.clients.requests import batch, fetch_request, only_partition, prod
 from devtools.clients.transactor import Transactor
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.fetch.wait import LONGEST_WAIT_MS
+from shareq.broker.network.answer_budget import ROOM_WAIT_MS, STALL_MS, TOTAL_BYTES
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from shareq.protocol.generated.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from shareq.protocol.generated.produce import ProduceResponse
 
 BATCH_BYTES = len(batch(b"x" * 100))
+
+
+class Holder:
+    """A client that does not read."""
+
+    closed = False
+
+    def untaken(self) -> int:
+        return TOTAL_BYTES
+
+    def give_way(self, reason: str) -> None:
+        self.closed = True
 
 
 def produce(client: MockConnection, *, partition: int = 0) -> None:
@@ -48,6 +61,35 @@ def test_the_time_is_up_exactly_then() -> None:
     world.clock.advance(1)
     assert len(only_partition(consumer.receive(FetchResponse)).records or b"") == 0
     assert len(world.services.fetch_waits) == 0
+
+
+def test_what_has_no_room_in_memory_is_read_as_soon_as_there_is() -> None:
+    world = BrokerWorld()
+    world.create_topic("t", partitions=1)
+    consumer, budget, holder = world.connect(), world.services.answer_budget, Holder()
+    produce(consumer)
+    budget.note_unsent(holder, TOTAL_BYTES - 1)
+    consumer.send(fetch_request("t", max_wait_ms=60_000), 12)
+    world.clock.advance(ROOM_WAIT_MS - 1)
+    assert not consumer.frames
+    budget.note_unsent(holder, 0)
+    world.clock.advance(1)
+    assert only_partition(consumer.receive(FetchResponse)).records
+
+
+def test_without_room_in_memory_a_fetch_is_soon_answered_without_records() -> None:
+    world = BrokerWorld()
+    world.create_topic("t", partitions=1)
+    consumer, holder = world.connect(), Holder()
+    produce(consumer)
+    world.services.answer_budget.note_unsent(holder, TOTAL_BYTES - 1)
+    consumer.send(fetch_request("t", max_wait_ms=60_000), 12)
+    world.clock.advance(ROOM_WAIT_MS)
+    assert only_partition(consumer.receive(FetchResponse)).records == b""
+    world.clock.advance(STALL_MS)
+    consumer.send(fetch_request("t", max_wait_ms=60_000), 12)
+    assert only_partition(consumer.receive(FetchResponse)).records, "who takes nothing was closed"
+    assert holder.closed
 
 
 def test_no_wait_is_longer_than_five_minutes() -> None:

@@ -23,7 +23,7 @@ class Rig:
 
     def __init__(self) -> None:
         self.ports = FakeHost(t=2, u=1)
-        self.budget = AnswerBudget(self.ports.clock.call_soon)
+        self.budget = AnswerBudget(self.ports.clock)
         self.refused: dict[tuple[str | bytes, int], ErrorCode] = {}
 
     def log(self, topic: str = "t", partition: int = 0) -> MemoryLog:
@@ -138,11 +138,24 @@ def test_the_first_batch_comes_whatever_its_size_and_the_others_fit() -> None:
 
 def test_an_answer_is_no_larger_than_the_brokers_budget_and_counts_in_it() -> None:
     rig = Rig()
-    rig.budget = AnswerBudget(rig.ports.clock.call_soon, 4 * LEAST_BYTES)
+    rig.budget = AnswerBudget(rig.ports.clock, 4 * LEAST_BYTES)
     for number in (0, 1):
         rig.log("t", number).fill(bytes(LEAST_BYTES + 10))
     read = rig.read(at(0), at(1), max_bytes=10 * LEAST_BYTES)
     assert (len([size for size in sizes(read) if size]), rig.budget.held) == (1, read.bytes_read)
+
+
+def test_without_room_in_memory_nothing_is_read_and_it_is_not_enough() -> None:
+    rig = Rig()
+    rig.budget = AnswerBudget(rig.ports.clock, 4 * LEAST_BYTES)
+    rig.log().fill(b"0")
+    rig.budget.note_read(3 * LEAST_BYTES)
+    read = rig.read(at(0))
+    assert (sizes(read), read.is_enough(rig.limits), read.has_room) == ([0], False, False)
+    rig.ports.clock.run_until_idle()
+    read = rig.read(at(0))
+    assert sizes(read) != [0]
+    assert read.is_enough(rig.limits)
 
 
 @pytest.mark.parametrize(("missing", "enough"), [(0, True), (1, False)])

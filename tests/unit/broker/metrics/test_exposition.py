@@ -17,7 +17,7 @@ from shareq.broker.metrics.families import FAMILIES
 from shareq.broker.metrics.family import BOUNDS, Distribution, Family, Kind
 from shareq.broker.metrics.rows import SharePartitionRow, Snapshot
 from shareq.broker.metrics.slices import SLICE
-from shareq.broker.network.listener import Listener, ListenerLimits
+from shareq.broker.network.listener import Listener, ListenerLimits, SocketConnection
 from shareq.protocol.generated.fetch import FetchResponse
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.generated.produce import ProduceResponse
@@ -178,7 +178,7 @@ def test_listeners() -> None:
         next_id=lambda: 1,
     )
     listener.bytes_in, listener.bytes_out, listener.accepted, listener.refused = 1, 2, 3, 4
-    world.services.answer_budget.note_unsent(77)
+    world.services.answer_budget.note_unsent(SocketConnection(listener), 77)
     reported = scraped(world, [listener])
     prefix = "kafka_server_socket_server_metrics"
     assert reported.value(f"{prefix}_incoming_byte_total", listener="OUTSIDE") == 1

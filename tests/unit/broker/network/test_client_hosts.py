@@ -20,6 +20,8 @@ class _Peer(asyncio.Transport):
 
     def abort(self) -> None: ...
 
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None: ...
+
 
 @pytest.mark.parametrize(
     ("address", "host"),
@@ -34,7 +36,7 @@ async def test_an_ipv4_client_is_one_on_a_socket_for_both_kinds_too(address: str
         clock=clock,
         handler_for=lambda _connection: lambda _frame: None,
         limits=ListenerLimits(),
-        room=AnswerBudget(clock.call_soon),
+        room=AnswerBudget(clock),
         next_id=lambda: 1,
         guard=guarded.append,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shareq.broker.log.segments.txn_index import AbortedTransaction
-from shareq.broker.network.answer_budget import LEAST_BYTES, AnswerBudget
+from shareq.broker.network.answer_budget import LEAST_BYTES, ROOM_WAIT_MS, AnswerBudget
 from shareq.broker.share.core.window.record_state import AcknowledgeType, AcquireMode
 from shareq.broker.share.fetch import FetchedPartition, ShareFetch, ShareFetchParams, WantedPartition
 from shareq.broker.share.leader import LeaderState
@@ -117,13 +117,37 @@ def test_bytes_are_split_between_the_partitions_that_are_open() -> None:
 
 def test_an_answer_is_no_larger_than_the_brokers_budget() -> None:
     rig = filled(1)
-    rig.host = rig.host._replace(answer_budget=AnswerBudget(rig.clock.call_soon, 4 * LEAST_BYTES))
+    rig.host = rig.host._replace(answer_budget=AnswerBudget(rig.clock, 4 * LEAST_BYTES))
     rig.fetch(max_bytes=10 * LEAST_BYTES).start()
     assert rig.source().asked[0][1] == 2 * LEAST_BYTES
     large = rig.host.answer_budget
     rig.source().fill(bytes(LEAST_BYTES))
     rig.fetch().start()
     assert large.held > LEAST_BYTES
+
+
+def test_without_room_in_memory_it_acquires_nothing_until_there_is() -> None:
+    rig = filled(1)
+    rig.host = rig.host._replace(answer_budget=AnswerBudget(rig.clock, 4 * LEAST_BYTES))
+    rig.host.answer_budget.note_read(3 * LEAST_BYTES)
+    pending, late = rig.start(wait_ms=60_000), rig.start(wait_ms=0)
+    assert not pending.done
+    assert late.value == []
+    assert not rig.source().asked
+    rig.clock.advance(ROOM_WAIT_MS)
+    assert len(pending.value[0].acquired) == 1
+
+
+def test_what_was_read_and_is_not_sent_does_not_stay_with_the_answer() -> None:
+    rig = ShareRig()
+    rig.source().fill(b"0")
+    rig.source().fill(bytes(1000))
+    rig.acquire()
+    rig.acknowledge(0, 0, AcknowledgeType.RELEASE)
+    (fetched,) = rig.fetch(member="other").start().value
+    assert offsets(fetched) == [(0, 0)]
+    view = memoryview(fetched.records)
+    assert len(bytes(view.obj)) == len(view)
 
 
 def test_only_whole_batches_around_what_was_acquired_are_sent() -> None:

@@ -1,0 +1,102 @@
+"""Real sockets: what a listener reports of answers that clients do not take."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+
+import pytest
+
+from shareq.broker.foundation.os_clock import LoopClock
+from shareq.broker.network.answer_budget import AnswerBudget
+from shareq.broker.network.connection import Connection, FrameHandler
+from shareq.broker.network.listener import Listener, ListenerLimits, unsent_in_system
+from shareq.broker.process.serve import new_event_loop
+
+ANSWER = 30 * 1024 * 1024
+
+
+class Rig:
+    """A listener that answers every frame with `ANSWER` bytes, and a client whose own buffer is small."""
+
+    def __init__(self) -> None:
+        self.clock = LoopClock(asyncio.get_running_loop())
+        self.budget = AnswerBudget(self.clock)
+        self.connections: list[Connection] = []
+        self.listener = Listener(
+            "CLIENTS",
+            clock=self.clock,
+            handler_for=self._handler_for,
+            limits=ListenerLimits(),
+            room=self.budget,
+            next_id=lambda: 1,
+        )
+
+    def _handler_for(self, connection: Connection) -> FrameHandler:
+        self.connections.append(connection)
+        return lambda _frame: bytes(ANSWER)
+
+    async def connect(self, server: asyncio.Server) -> socket.socket:
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 1024)
+        client.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(client, server.sockets[0].getsockname())
+        return client
+
+
+async def until(true: Callable[[], object]) -> None:
+    """Until `true()` is so; the loop has its turns."""
+    async with asyncio.timeout(20):
+        while not true():
+            await asyncio.sleep(0.001)
+
+
+async def never_read() -> None:
+    rig = Rig()
+    server = await asyncio.get_running_loop().create_server(rig.listener.protocol, "127.0.0.1", 0)
+    client = await rig.connect(server)
+    try:
+        await read_late(rig, client)
+    finally:
+        client.close()
+        server.close()
+        rig.listener.abort()
+        await until(lambda: not len(rig.listener))
+    assert rig.connections[0].closed
+
+
+async def read_late(rig: Rig, client: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    await loop.sock_sendall(client, b"\0\0\0\1x" * 2)
+    await until(lambda: rig.budget.held)
+    assert rig.budget.held in (ANSWER, 2 * ANSWER), "whole, although the system has taken a part"
+    (holder,) = rig.listener._sockets
+    before = holder.untaken()
+    assert before <= rig.budget.held
+    left = 2 * ANSWER
+    for _ in range(100):
+        left -= len(await loop.sock_recv(client, 10_000))
+    assert before // 2 < holder.untaken() < before, "what is taken is seen at once"
+    while left:
+        left -= len(await loop.sock_recv(client, 1 << 20))
+    await until(lambda: not rig.budget.held)
+    await loop.sock_sendall(client, b"\0\0\0\1x")
+    await until(lambda: rig.budget.held)
+    holder.give_way("for the test")
+    await until(lambda: not len(rig.listener))
+
+
+@pytest.mark.parametrize("loop_factory", [asyncio.new_event_loop, new_event_loop], ids=["asyncio", "uvloop"])
+def test_an_answer_is_held_whole_until_its_client_has_taken_it(
+    loop_factory: Callable[[], asyncio.AbstractEventLoop],
+) -> None:
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        runner.run(never_read())
+
+
+def test_what_the_system_holds_is_nothing_where_it_does_not_say() -> None:
+    assert unsent_in_system(None) == 0
+    with socket.socket() as closed:
+        pass
+    assert unsent_in_system(closed) == 0
