@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
+from shareq.broker.network.answer_budget import LARGE_BYTES
+
 if TYPE_CHECKING:
     from shareq.broker.foundation.environment import Clock
 
@@ -52,6 +54,9 @@ class Budget(Protocol):
     was_large: bool
     on_large: Callable[[], None] | None
 
+    @property
+    def held(self) -> int: ...
+
 
 class FreedMemory:
     """Has memory given back once budgets that were large have not been for `CALM_MS`: what is used again soon is kept,
@@ -75,7 +80,7 @@ class FreedMemory:
         self._watching = False
         if any(budget.was_large for budget in self._budgets):
             for budget in self._budgets:
-                budget.was_large = False
+                budget.was_large = budget.held >= LARGE_BYTES  # what stays large is given back when it goes
             self._watch()
         else:
             self._give_back()

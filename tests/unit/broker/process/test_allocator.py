@@ -75,6 +75,17 @@ def test_what_is_used_again_and_again_is_kept() -> None:
     assert rig.given_back == 1
 
 
+def test_what_stands_still_for_long_is_given_back_when_it_goes() -> None:
+    rig = Rig()
+    connection = rig.connection()
+    connection.receive((2 * LARGE_BYTES).to_bytes(4, "big") + bytes(LARGE_BYTES))
+    rig.clock.advance(10 * CALM_MS)
+    assert rig.given_back == 0
+    connection.lost()
+    rig.clock.advance(2 * CALM_MS)
+    assert rig.given_back == 1
+
+
 def test_small_requests_and_answers_set_no_timer() -> None:
     rig = Rig()
     rig.answers.note_read(LARGE_BYTES - 1)
