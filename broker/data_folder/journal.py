@@ -56,7 +56,7 @@ class JournalFile:
         """Have nothing but this state in it, durably."""
         self.close()
         data = format_journal(cluster_id, state, number, digest)
-        self._fs.write_atomic(self.path, data, sync=True, private=True)  # the keys of SCRAM users are in it
+        self._fs.write_atomic(self.path, data, sync=True)
         self._size = self._whole_bytes = len(data)
 
     def close(self) -> None:

@@ -74,8 +74,8 @@ class ReservedFs:
         file = self._with_room(use, lambda: self._inner.open(path, create=create))
         return file if use is Use.CLIENTS else _ReservedFile(file, use, self._reserve)
 
-    def write_atomic(self, path: str, data: bytes, *, sync: bool = False, private: bool = False) -> None:
-        self._with_room(self._use_of(path), lambda: self._inner.write_atomic(path, data, sync=sync, private=private))
+    def write_atomic(self, path: str, data: bytes, *, sync: bool = False) -> None:
+        self._with_room(self._use_of(path), lambda: self._inner.write_atomic(path, data, sync=sync))
 
     def make_dirs(self, path: str) -> None:
         self._with_room(self._use_of(f"{path}/"), lambda: self._inner.make_dirs(path))

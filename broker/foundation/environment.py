@@ -81,11 +81,8 @@ class Fs(Protocol):
 
     def read_bytes(self, path: str) -> bytes: ...
 
-    def write_atomic(self, path: str, data: bytes, *, sync: bool = False, private: bool = False) -> None:
-        """Replace the file's content: temporary file, then rename; `sync` makes content and rename durable first.
-
-        `private`: other users of the machine cannot read it.
-        """
+    def write_atomic(self, path: str, data: bytes, *, sync: bool = False) -> None:
+        """Replace the file's content: temporary file, then rename; `sync` makes content and rename durable first."""
 
     def exists(self, path: str) -> bool: ...
 

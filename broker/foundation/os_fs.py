@@ -15,9 +15,13 @@ from typing import Final
 
 from shareq.broker.foundation.environment import DiskSpace, File, SyncErrors
 
-__all__ = ["OsFs"]
+__all__ = ["OsFs", "open_to_others"]
 
 Buffer = bytes | bytearray | memoryview
+
+# Records and keys of users are in them: other users of the machine have no business there.
+_FOLDER_MODE: Final = 0o700
+_FILE_MODE: Final = 0o600
 
 _MAX_BUFFERS: Final = os.sysconf("SC_IOV_MAX") if hasattr(os, "sysconf") else 16
 _TEMPORARY_SUFFIX: Final = ".tmp"
@@ -35,7 +39,7 @@ class OsFile:
 
     def __init__(self, path: str, *, create: bool) -> None:
         flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | (os.O_CREAT if create else 0)
-        self._fd = os.open(path, flags, 0o644)
+        self._fd = os.open(path, flags, _FILE_MODE)
         self._path = path
         self._size = os.fstat(self._fd).st_size
         self._syncs = 0  # under way on other threads
@@ -132,10 +136,10 @@ class OsFs:
         with open(path, "rb", buffering=0) as file:
             return file.readall()
 
-    def write_atomic(self, path: str, data: bytes, *, sync: bool = False, private: bool = False) -> None:
+    def write_atomic(self, path: str, data: bytes, *, sync: bool = False) -> None:
         """Replace the file's content; with `sync` durably, before the rename and after it."""
         temporary = path + _TEMPORARY_SUFFIX
-        fd = os.open(temporary, _TEMPORARY_FLAGS, 0o600 if private else 0o644)
+        fd = os.open(temporary, _TEMPORARY_FLAGS, _FILE_MODE)
         try:
             view = memoryview(data)
             while view:
@@ -166,7 +170,7 @@ class OsFs:
         return sorted(os.listdir(path))
 
     def make_dirs(self, path: str) -> None:
-        os.makedirs(path, exist_ok=True)
+        os.makedirs(path, mode=_FOLDER_MODE, exist_ok=True)
 
     def rename(self, source: str, target: str) -> None:
         os.replace(source, target)
@@ -200,7 +204,7 @@ class OsFs:
 
     def allocate(self, path: str, size: int) -> None:
         """Have a file with blocks of its own up to `size` bytes. Where the system cannot promise them, with zeros."""
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
         try:
             before = os.fstat(fd).st_size
             if size > before:
@@ -222,8 +226,11 @@ class OsFs:
 
     def lock(self, path: str) -> Callable[[], None]:
         """Take an exclusive lock; it ends with the process in any case. BlockingIOError if a process has it."""
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
         try:
+            # A user who may open it could hold the lock. Former releases made it so; whose it is not may not change it.
+            with suppress(PermissionError):
+                os.fchmod(fd, _FILE_MODE)
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(fd)
@@ -349,6 +356,14 @@ class _SyncThreads:
                 if job.run_one():
                     with suppress(RuntimeError):  # the loop is closed: no caller waits any more
                         self._hand_back(job.end)
+
+
+def open_to_others(path: str) -> str:
+    """The mode of a folder that users may enter who are neither its owner nor of its group, as chmod writes it; ""
+    where they may not. OSError.
+    """
+    mode = stat.S_IMODE(os.stat(path).st_mode)
+    return f"{mode:04o}" if mode & 0o007 and os.name == "posix" else ""
 
 
 def _sync_folder(path: str) -> None:

@@ -29,7 +29,7 @@ from shareq.broker.disk.watch import DiskWatch
 from shareq.broker.dispatch.element_limits import largest_frame
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.os_clock import LoopClock
-from shareq.broker.foundation.os_fs import OsFs
+from shareq.broker.foundation.os_fs import OsFs, open_to_others
 from shareq.broker.foundation.stall_meter import StallMeter
 from shareq.broker.log.manager import DamagedFolderError, DataFolderInUseError
 from shareq.broker.metadata.features import FeatureError
@@ -225,6 +225,11 @@ class Server:
                 )
                 undo.callback(folder.release_lock)
                 undo.callback(folder.meta_db.close)
+                mode = open_to_others(data_dir)
+                if mode:
+                    logger.warning(
+                        "data folder %s is open to every user of this machine, mode %s: chmod 700", data_dir, mode
+                    )
                 broker = Broker(
                     env,
                     self._config,

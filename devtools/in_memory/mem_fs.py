@@ -268,7 +268,7 @@ class MemFs:
         self.check_read(path, inode, 0, len(inode.content))
         return bytes(inode.content)
 
-    def write_atomic(self, path: str, data: bytes, *, sync: bool = False, private: bool = False) -> None:
+    def write_atomic(self, path: str, data: bytes, *, sync: bool = False) -> None:
         folder, name = self._parent(path)
         temporary = f"{name}.tmp"
         inode = Inode(self.page_bytes)

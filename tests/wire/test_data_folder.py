@@ -76,6 +76,22 @@ def is_whole(data_dir: Path, cluster_id: str) -> None:
     assert not [name for name in os.listdir(data_dir) if name.endswith("-stray")]
 
 
+def test_a_data_folder_is_for_its_owner_alone(tmp_path: Path, killed: tuple[Path, str]) -> None:
+    data_dir, _ = killed
+    for path in (data_dir, *data_dir.rglob("*")):
+        assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_a_folder_that_is_there_keeps_its_mode_and_a_line_says_who_can_read_it(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    data_dir.mkdir()
+    data_dir.chmod(0o755)
+    with Broker(data_dir=data_dir) as broker:
+        broker.stop()
+        assert f"data folder {data_dir} is open to every user of this machine, mode 0755" in broker.log
+    assert data_dir.stat().st_mode & 0o777 == 0o755
+
+
 def test_a_folder_with_other_things_in_it_is_refused_and_not_touched(tmp_path: Path) -> None:
     """`photos-2024/` was removed, `*-delete/` too, a link's target emptied, `nginx-1/` renamed; nothing was logged."""
     precious, folder = tmp_path / "precious", tmp_path / "home"

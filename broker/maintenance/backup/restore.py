@@ -92,7 +92,7 @@ def _check_objects(store: BackupStore, name: str, catalog: Catalog) -> None:
 
 def _make(store: BackupStore, catalog: Catalog, data_dir: str, progress: Progress) -> None:
     made_above = not os.path.isdir(data_dir)
-    os.makedirs(data_dir, exist_ok=True)
+    os.makedirs(data_dir, mode=0o700, exist_ok=True)
     folders: dict[str, None] = {}
     top = [entry for entry in catalog.entries if "/" not in entry.path]
     for entry in catalog.entries:
@@ -100,20 +100,20 @@ def _make(store: BackupStore, catalog: Catalog, data_dir: str, progress: Progres
             folder = f"{data_dir}/{os.path.dirname(entry.path)}"
             if folder not in folders:
                 folders[folder] = None
-                os.mkdir(folder)
-            _write(store, entry, f"{data_dir}/{entry.path}", progress, 0o644)
+                os.mkdir(folder, 0o700)
+            _write(store, entry, f"{data_dir}/{entry.path}", progress)
     for folder in folders:
         sync_folder(folder)
     sync_folder(data_dir)
     for entry in top:  # in their order, each durable before the next: the last makes it a data folder
-        _write(store, entry, f"{data_dir}/{entry.path}", progress, 0o600)
+        _write(store, entry, f"{data_dir}/{entry.path}", progress)
         sync_folder(data_dir)
     if made_above:
         sync_folder(os.path.dirname(os.path.abspath(data_dir)))
 
 
-def _write(store: BackupStore, entry: Entry, path: str, progress: Progress, mode: int) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+def _write(store: BackupStore, entry: Entry, path: str, progress: Progress) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with open(fd, "wb", buffering=0) as file:
         for chunk in _checked(store, entry, progress):
             view = memoryview(chunk)

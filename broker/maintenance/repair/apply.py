@@ -154,10 +154,10 @@ class Repair:
             case RemoveFile(path):
                 self._forget_checksums(path)
                 self._remove(path)
-            case RewriteFile(path, content, private):
+            case RewriteFile(path, content):
                 self._forget_checksums(path)
-                self._copies.keep(path, private=private)
-                self._fs.write_atomic(self._path(path), content, sync=True, private=private)
+                self._copies.keep(path)
+                self._fs.write_atomic(self._path(path), content, sync=True)
             case MissingOffsets(path, first_offset, next_offset):
                 write_new(self._fs, self._path(path), iter([empty_batches(first_offset, next_offset)]))
                 self._remove(CLEAN_SHUTDOWN_FILE)
@@ -216,7 +216,7 @@ class Repair:
 
     def _repair_metadata(self, unused_producer_id: int) -> None:
         for name in sorted(_PRIVATE):
-            self._copies.keep(name, private=True)
+            self._copies.keep(name)
         database, journal = self._open_database(), JournalFile(self._fs, self._data_dir)
         try:
             records = look_at_records(database, journal)
@@ -285,7 +285,7 @@ class Repair:
 
     def _adopt(self, decisions: Sequence[NeedsDecision]) -> None:
         for name in sorted(_PRIVATE):
-            self._copies.keep(name, private=True)
+            self._copies.keep(name)
         database, journal = self._open_database(), JournalFile(self._fs, self._data_dir)
         try:
             records = look_at_records(database, journal)

@@ -23,17 +23,14 @@ class Copies:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def keep(self, path: str, *, private: bool = False) -> None:
+    def keep(self, path: str) -> None:
         """Copy `path`, relative to the data folder, if it exists. OSError: then nothing may be changed."""
         if path in self._kept or not self._fs.is_file(f"{self._data_dir}/{path}"):
             return
         target = f"{self._data_dir}/{self.name}/{path}"
         folder = target.rpartition("/")[0]
         self._fs.make_dirs(folder)
-        if private:
-            self._fs.write_atomic(target, self._fs.read_bytes(f"{self._data_dir}/{path}"), sync=True, private=True)
-        else:
-            self._copy(f"{self._data_dir}/{path}", target)
+        self._copy(f"{self._data_dir}/{path}", target)
         self._fs.sync_dir(folder)
         self._fs.sync_dir(f"{self._data_dir}/{self.name}")
         self._fs.sync_dir(self._data_dir)

@@ -48,7 +48,6 @@ class RewriteFile(NamedTuple):
 
     path: str
     content: bytes
-    private: bool = False
 
 
 class HealHeader(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import stat
 import subprocess
 import sys
 import threading
@@ -15,7 +16,7 @@ import pytest
 
 import shareq.broker.foundation.os_fs as os_fs_module
 from shareq.broker.foundation.environment import SyncErrors
-from shareq.broker.foundation.os_fs import OsFs
+from shareq.broker.foundation.os_fs import OsFs, open_to_others
 
 
 class HandBack:
@@ -148,7 +149,7 @@ def test_a_lock_is_one_processs(fs: OsFs, tmp_path: Path) -> None:
     try_it = f"""
 import sys
 sys.path[:0] = {sys.path!r}
-from shareq.broker.foundation.os_fs import OsFs
+from shareq.broker.foundation.os_fs import OsFs, open_to_others
 try:
     OsFs(print).lock({path!r})
 except BlockingIOError:
@@ -347,3 +348,36 @@ def test_zeros_stand_in_where_blocks_cannot_be_had(fs: OsFs, tmp_path: Path, mon
     fs.allocate(f"{tmp_path}/reserve", 100_000)
     fs.allocate(f"{tmp_path}/reserve", 100_001)
     assert fs.read_bytes(f"{tmp_path}/reserve") == bytes(100_001)
+
+
+def test_what_is_made_is_for_its_owner_alone(tmp_path: Path) -> None:
+    """Records are in the logs, keys in the metadata; and who may open the lock file may hold the lock."""
+    fs, data = OsFs(lambda _: None), tmp_path / "data"
+    before = os.umask(0)
+    try:
+        fs.make_dirs(f"{data}/t-0")
+        fs.open(f"{data}/t-0/0.log", create=True).close()
+        fs.write_atomic(f"{data}/shareq.data", b"x")
+        fs.allocate(f"{data}/reserve", 10)
+        fs.lock(f"{data}/.lock")()
+    finally:
+        os.umask(before)
+        fs.close()
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in data.rglob("*")}
+    assert modes == {"t-0": 0o700, "0.log": 0o600, "shareq.data": 0o600, "reserve": 0o600, ".lock": 0o600}
+
+
+def test_a_lock_that_a_former_release_made_is_taken_from_other_users(tmp_path: Path) -> None:
+    lock = tmp_path / ".lock"
+    lock.touch()
+    lock.chmod(0o644)
+    fs = OsFs(lambda _: None)
+    fs.lock(str(lock))()
+    fs.close()
+    assert stat.S_IMODE(lock.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(("mode", "shown"), [(0o755, "0755"), (0o701, "0701"), (0o770, ""), (0o700, "")])
+def test_a_folder_that_others_may_enter_is_found_out(tmp_path: Path, mode: int, shown: str) -> None:
+    tmp_path.chmod(mode)
+    assert open_to_others(str(tmp_path)) == shown

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import stat
 from pathlib import Path
 
 import pytest
@@ -107,6 +109,17 @@ def test_nothing_is_removed_while_a_catalog_that_stays_is_damaged(tmp_path: Path
         store.prune(1)
     assert store.names() == ["b1", "b2"]
     assert len([path for path in (tmp_path / "b" / "objects").rglob("*") if path.is_file()]) == 2
+
+
+def test_backups_and_what_is_restored_are_for_their_owner_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        store_with(tmp_path / "b", {"orders-0/x.log": b"records", "meta.db": b"keys"})
+        restore_backup(str(tmp_path / "b"), str(tmp_path / "data"), name=None, progress=quiet())
+    finally:
+        os.umask(before)
+    open_to_others = [path.name for path in tmp_path.rglob("*") if stat.S_IMODE(path.stat().st_mode) & 0o077]
+    assert open_to_others == []
 
 
 def test_restore_checks_every_byte(tmp_path: Path) -> None:
