@@ -41,7 +41,7 @@ Examples:
   SHAREQ_LOG_RETENTION_MS=3600000 shareq serve
       A property in the environment: over the file, below options. "_" is ".", "__" is "_", "___" is "-".
   shareq serve --metrics 127.0.0.1:9464
-      Prometheus finds the metrics at http://127.0.0.1:9464/metrics; /-/healthy answers 200 while the broker is up.
+      Prometheus finds the metrics at http://127.0.0.1:9464/metrics, probes /-/healthy and /-/ready beside them.
 
 \b
 Then point any Kafka client at the address, for example:

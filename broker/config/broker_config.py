@@ -230,6 +230,7 @@ class BrokerConfig:
     shareq_disk_warn_bytes: int
     shareq_disk_refuse_bytes: int
     shareq_disk_reserve_bytes: int
+    shareq_metrics_names: bool | None
 
     def __init__(
         self,
@@ -337,6 +338,11 @@ class BrokerConfig:
     def disk_settings(self) -> DiskSettings:
         """What is kept back on the data folder's file system."""
         return DiskSettings(self.shareq_disk_warn_bytes, self.shareq_disk_refuse_bytes, self.shareq_disk_reserve_bytes)
+
+    @property
+    def metrics_names(self) -> bool:
+        """Whether metrics name topics and groups: they are at an address without authentication."""
+        return not self.authorizer_class_name if self.shareq_metrics_names is None else self.shareq_metrics_names
 
     @property
     def requested_features(self) -> dict[str, int]:

@@ -1,8 +1,9 @@
-"""A small HTTP server for scrapers of the metrics: GET /metrics, and GET /-/healthy.
+"""A small HTTP server for scrapers of the metrics: GET /metrics, GET /-/healthy and GET /-/ready.
 
 It shares the broker's loop and must cost it nothing but the scrape itself: one request a connection, bounded in size,
 number and time; a scrape is made in slices, one in each tick of the loop; a scraper that does not take its answer is
-cut off.
+cut off. However many are open, there is room for one more: the oldest that has not sent its request gives way, or else
+the oldest that is slow to take its answer. So a probe, which does both at once, is always answered.
 """
 
 from __future__ import annotations
@@ -11,16 +12,19 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable, Iterator
+from enum import Enum
 from typing import Final, NamedTuple
 
 logger = logging.getLogger(__name__)
 
 METRICS_PATH: Final = "/metrics"
 HEALTH_PATH: Final = "/-/healthy"
+READY_PATH: Final = "/-/ready"
 
 MAX_HEAD_BYTES: Final = 8 * 1024  # request line and headers
-MAX_CONNECTIONS: Final = 8
-BACKLOG: Final = 16
+MAX_CONNECTIONS: Final = 32
+MAX_SCRAPES: Final = 8  # that wait to be made, or are being made; others are asked to come back
+BACKLOG: Final = 64
 HEAD_TIMEOUT_S: Final = 5.0
 ANSWER_TIMEOUT_S: Final = 10.0  # to take the answer once it is made
 
@@ -36,17 +40,31 @@ class Answer(NamedTuple):
     headers: tuple[str, ...] = ()
 
 
+class _Phase(Enum):
+    """What a connection is at."""
+
+    ASKS = 0
+    WAITS = 1
+    TAKES = 2
+
+
 class MetricsEndpoint:
     """Serves what `scrape` gives, in pieces with pauses for others between them; `content_type` is what it is.
+
+    `ready` says whether clients are served.
 
     Owned by the server, on the loop's thread.
     """
 
-    def __init__(self, scrape: Callable[[], Iterator[bytes]], content_type: str) -> None:
+    def __init__(
+        self, scrape: Callable[[], Iterator[bytes]], content_type: str, ready: Callable[[], bool] = lambda: True
+    ) -> None:
         self._scrape = scrape
         self._content_type = content_type
+        self._ready = ready
         self._one_at_a_time = asyncio.Lock()
-        self._clients: set[asyncio.Task[None]] = set()
+        self._scrapes = 0
+        self._clients: dict[asyncio.Task[None], _Phase] = {}  # the oldest first
         self._server: asyncio.Server | None = None
 
     async def start(self, bound: socket.socket) -> None:
@@ -69,10 +87,8 @@ class MetricsEndpoint:
         client = asyncio.current_task()
         assert client is not None, "asyncio.start_server makes a task for each connection"
         if len(self._clients) >= MAX_CONNECTIONS:
-            logger.warning("metrics: a connection was refused, %d are open", len(self._clients))
-            writer.transport.abort()
-            return
-        self._clients.add(client)
+            self._make_room()
+        self._clients[client] = _Phase.ASKS
         try:
             await self._answer(reader, writer)
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.CancelledError) as error:
@@ -80,8 +96,23 @@ class MetricsEndpoint:
             logger.debug("metrics: a client was cut off: %r", error)
             writer.transport.abort()
         finally:
-            self._clients.discard(client)
+            self._clients.pop(client, None)
             writer.close()
+
+    def _make_room(self) -> None:
+        """Cut off the oldest that asks, or else the oldest that takes its answer: those that wait are few."""
+        for phase in (_Phase.ASKS, _Phase.TAKES):
+            slow = next((client for client, at in self._clients.items() if at is phase), None)
+            if slow is not None:
+                logger.warning("metrics: the slowest of %d connections was cut off for another", len(self._clients))
+                del self._clients[slow]
+                slow.cancel()
+                return
+
+    def _enter(self, phase: _Phase) -> None:
+        client = asyncio.current_task()
+        if client in self._clients:  # else it is being cut off
+            self._clients[client] = phase
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -90,7 +121,9 @@ class MetricsEndpoint:
         except asyncio.LimitOverrunError:
             method, answer = "GET", Answer("431 Request Header Fields Too Large", b"the request is too large\n")
         else:
+            self._enter(_Phase.WAITS)
             method, answer = await self._handle(head)
+        self._enter(_Phase.TAKES)
         async with asyncio.timeout(ANSWER_TIMEOUT_S):
             writer.write(_head_of(answer))
             if method != "HEAD":
@@ -110,6 +143,8 @@ class MetricsEndpoint:
             return method, Answer("405 Method Not Allowed", b"GET or HEAD\n", headers=("Allow: GET, HEAD",))
         path = target.partition("?")[0]
         if path == METRICS_PATH:
+            if self._scrapes >= MAX_SCRAPES:
+                return method, Answer("503 Service Unavailable", b"too many scrapes at a time\n")
             try:
                 return method, Answer("200 OK", await self._make(), self._content_type)
             except Exception:
@@ -117,16 +152,24 @@ class MetricsEndpoint:
                 return method, Answer("500 Internal Server Error", b"the scrape failed; the log says why\n")
         if path == HEALTH_PATH:
             return method, Answer("200 OK", b"shareq is up\n")
+        if path == READY_PATH:
+            if self._ready():
+                return method, Answer("200 OK", b"shareq is ready\n")
+            return method, Answer("503 Service Unavailable", b"shareq is stopping\n")
         return method, Answer("404 Not Found", f"the metrics are at {METRICS_PATH}\n".encode())
 
     async def _make(self) -> bytes:
         """One scrape; others wait for it, so that at most one slice of one scrape is made in a tick."""
-        async with self._one_at_a_time:
-            pieces: list[bytes] = []
-            for piece in self._scrape():
-                pieces.append(piece)
-                await asyncio.sleep(0)  # whatever else is ready has its turn
-            return b"".join(pieces)
+        self._scrapes += 1
+        try:
+            async with self._one_at_a_time:
+                pieces: list[bytes] = []
+                for piece in self._scrape():
+                    pieces.append(piece)
+                    await asyncio.sleep(0)  # whatever else is ready has its turn
+                return b"".join(pieces)
+        finally:
+            self._scrapes -= 1
 
 
 def _head_of(answer: Answer) -> bytes:

@@ -20,6 +20,7 @@ from shareq.broker.metrics.families import FAMILIES
 from shareq.broker.metrics.family import BOUNDS, Distribution, Family, Kind, Value
 from shareq.broker.metrics.rows import Snapshot
 from shareq.broker.metrics.snapshot import take
+from shareq.broker.metrics.totals import has_names, total_of
 
 if TYPE_CHECKING:
     from shareq.broker.network.counters import Requests
@@ -43,19 +44,34 @@ def scrape(
     snapshot = Snapshot()
     for _ in take(snapshot, services, requests, listeners, started_ns):
         yield b""
-    yield from text_of(snapshot)
+    yield from text_of(snapshot, names=services.started_with.metrics_names)
     yield generate_latest(_PROCESS)
 
 
-def text_of(snapshot: Snapshot) -> Iterator[bytes]:
-    """The snapshot's metrics, of each first its help and type."""
+def text_of(snapshot: Snapshot, *, names: bool = True) -> Iterator[bytes]:
+    """The snapshot's metrics, of each first its help and type. Without `names` of topics and groups: totals."""
     for family in FAMILIES:
+        if not names and has_names(family):
+            yield from _total_text(family, snapshot)
+            continue
         samples = iter(family.samples(snapshot))
         some = list(islice(samples, SLICE))
         yield generate_latest(_Only(metric(family, some)))
         while some := list(islice(samples, SLICE)):
             text = generate_latest(_Only(metric(family, some)))
             yield text.split(b"\n", 2)[2]  # help and type have been written
+
+
+def _total_text(family: Family, snapshot: Snapshot) -> Iterator[bytes]:
+    steps = total_of(family, snapshot)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            if end.value is not None:
+                yield generate_latest(_Only(metric(family._replace(labels=()), [((), end.value)])))
+            return
+        yield b""
 
 
 def metric(family: Family, samples: Iterable[tuple[tuple[str, ...], Value]]) -> Metric:

@@ -90,6 +90,7 @@ class Server:
         self._metrics: MetricsEndpoint | None = None
         self._stall_meter: StallMeter | None = None
         self._freed: FreedMemory | None = None
+        self._stopping = False
         self._sockets: dict[str, socket.socket] = {}
         self._asyncio_servers: list[asyncio.Server] = []
         self._listeners: list[Listener] = []
@@ -174,12 +175,7 @@ class Server:
         if self._stall_meter is not None:
             self._stall_meter.stop()
             self._stall_meter = None
-        if self._metrics is not None:
-            await self._metrics.close()
-            self._metrics = None
-        if self._metrics_socket is not None:
-            self._metrics_socket.close()
-            self._metrics_socket = None
+        self._stopping = True
         for server in self._asyncio_servers:
             server.close()
         self._asyncio_servers.clear()
@@ -189,6 +185,8 @@ class Server:
         if self._broker is not None:
             self._broker.stop_waiting()
             await self._finish_connections()
+        await self._stop_metrics()
+        if self._broker is not None:
             broker, self._broker = self._broker, None
             broker.close(clean=clean)
         if self._fs is not None:
@@ -197,6 +195,15 @@ class Server:
         for bound in self._sockets.values():
             bound.close()
         self._sockets.clear()
+
+    async def _stop_metrics(self) -> None:
+        """After the last answer to clients: until then it says that the broker is up, and not ready."""
+        if self._metrics is not None:
+            await self._metrics.close()
+            self._metrics = None
+        if self._metrics_socket is not None:
+            self._metrics_socket.close()
+            self._metrics_socket = None
 
     def _bind_metrics(self, wanted: Address) -> socket.socket:
         bound = bind(wanted, "serve metrics")
@@ -295,7 +302,9 @@ class Server:
 
         services, requests = broker.services, broker.dispatcher.requests
         started_ns = services.env.clock.now_ns()
-        self._metrics = MetricsEndpoint(lambda: scrape(services, requests, self._listeners, started_ns), CONTENT_TYPE)
+        self._metrics = MetricsEndpoint(
+            lambda: scrape(services, requests, self._listeners, started_ns), CONTENT_TYPE, lambda: not self._stopping
+        )
         begin_to_listen(bound, BACKLOG, "serve metrics")
         await self._metrics.start(bound)
         self._stall_meter = StallMeter(services.env.clock, services.stalls)  # nobody else asks for what it measures

@@ -497,6 +497,17 @@ _DISK_KEYS: Final = (
     ),
 )
 
+_METRICS_KEYS: Final = (
+    ConfigKey(
+        "shareq.metrics.names",
+        Type.BOOLEAN,
+        None,
+        None,
+        "Whether the metrics name topics and groups; if not given, they do unless access is restricted by ACLs. "
+        "Without names there is one sample for all.",
+    ),
+)
+
 BROKER_KEYS: Final = ConfigDef(
     (
         *_SERVER_KEYS,
@@ -508,5 +519,6 @@ BROKER_KEYS: Final = ConfigDef(
         *SHARE_KEYS,
         *_TRANSACTION_KEYS,
         *_DISK_KEYS,
+        *_METRICS_KEYS,
     )
 )

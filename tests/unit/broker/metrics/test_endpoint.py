@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
+from unittest.mock import ANY
 
 import pytest
 
@@ -19,7 +20,8 @@ class Site:
 
     def __init__(self) -> None:
         self.scrape: Callable[[], Iterator[bytes]] = lambda: iter((b"", BODY[:5], BODY[5:]))
-        self.endpoint = MetricsEndpoint(self._scrape, "text/test")
+        self.ready = True
+        self.endpoint = MetricsEndpoint(self._scrape, "text/test", lambda: self.ready)
         self.bound = socket.create_server(("127.0.0.1", 0))
         self.address: tuple[str, int] = self.bound.getsockname()
 
@@ -123,19 +125,61 @@ async def test_who_goes_away_does_no_harm(site: Site, caplog: pytest.LogCaptureF
     assert not caplog.records
 
 
-async def test_only_so_many_connections(site: Site, caplog: pytest.LogCaptureFixture) -> None:
-    others = [await site.connect() for _ in range(endpoint.MAX_CONNECTIONS)]
-    while len(site.endpoint._clients) < endpoint.MAX_CONNECTIONS:
-        await asyncio.sleep(0)
-    reader, writer = await site.connect()
-    assert await asyncio.wait_for(reader.read(), 5) == b""
-    writer.close()
-    assert [record.message for record in caplog.records] == ["metrics: a connection was refused, 8 are open"]
-    for reader, writer in others:
-        writer.write(b"GET /metrics HTTP/1.1\r\n\r\n")
-        assert BODY in await asyncio.wait_for(reader.read(), 5)
+@pytest.mark.parametrize("path", ["/-/healthy", "/-/ready", "/metrics"])
+@pytest.mark.parametrize("sent", [b"", b"GET /metr", b"GET /-/healthy HTTP/1.1\r\n"])
+async def test_slow_sockets_keep_no_probe_waiting(site: Site, sent: bytes, path: str) -> None:
+    """Whoever restarts a broker by its probe would restart a healthy one."""
+    slow = []
+    for _ in range(2 * endpoint.MAX_CONNECTIONS):
+        reader, writer = await site.connect()
+        writer.write(sent)
+        slow.append((reader, writer))
+    for _ in range(40):
+        assert (await site.get(path))[0] == "200 OK"
+        assert len(site.endpoint._clients) <= endpoint.MAX_CONNECTIONS
+    for _, writer in slow:
         writer.close()
+
+
+async def test_those_that_do_not_take_their_answers_give_way_to_a_probe(site: Site) -> None:
+    large = b"x" * 5_000_000
+    site.scrape = lambda: iter((large,))
+    slow = []
+    for number in range(endpoint.MAX_CONNECTIONS):
+        slow.append(await asyncio.open_connection(*site.address, limit=1024))
+        slow[-1][1].write(b"GET /metrics HTTP/1.1\r\n\r\n")
+        while list(site.endpoint._clients.values()).count(endpoint._Phase.TAKES) <= number:
+            await asyncio.sleep(0)
+    assert (await site.get("/-/healthy"))[0] == "200 OK"
+    assert len(site.endpoint._clients) < endpoint.MAX_CONNECTIONS
+    for _, writer in slow:
+        writer.close()
+
+
+async def test_scrapes_are_bounded_and_health_is_not_behind_them(site: Site) -> None:
+    go_on = False
+
+    def scrape() -> Iterator[bytes]:
+        while not go_on:
+            yield b""
+        yield BODY
+
+    site.scrape = scrape
+    waiting = [asyncio.create_task(site.get("/metrics")) for _ in range(endpoint.MAX_SCRAPES)]
+    while site.endpoint._scrapes < endpoint.MAX_SCRAPES:
+        await asyncio.sleep(0)
+    assert (await site.get("/metrics"))[0] == "503 Service Unavailable"
+    assert (await site.get("/-/healthy"))[0] == "200 OK"
+    go_on = True
+    assert [answer[2] for answer in await asyncio.gather(*waiting)] == [BODY] * endpoint.MAX_SCRAPES
     assert (await site.get("/metrics"))[0] == "200 OK"
+
+
+async def test_a_broker_that_stops_is_up_and_not_ready(site: Site) -> None:
+    assert await site.get("/-/ready") == ("200 OK", ANY, b"shareq is ready\n")
+    site.ready = False
+    assert await site.get("/-/ready") == ("503 Service Unavailable", ANY, b"shareq is stopping\n")
+    assert (await site.get("/-/healthy"))[0] == "200 OK"
 
 
 async def test_others_have_their_turn_between_two_pieces(site: Site) -> None:

@@ -23,6 +23,7 @@ from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.generated.produce import ProduceResponse
 from shareq.protocol.records.batch import RecordData, build_batch
 from shareq.testing.broker import child_environment
+from tests.support.clients.access import STANDARD
 from tests.support.clients.share_client import ShareClient, append, from_the_start
 from tests.support.worlds.metrics import Scraped, scraped
 
@@ -187,6 +188,37 @@ def test_listeners() -> None:
     assert reported.value("shareq_connections_refused_total", listener="OUTSIDE") == 4
     assert reported.value(f"{prefix}_connection_count", listener="OUTSIDE") == 0
     assert reported.value("shareq_held_reply_bytes") == 77
+
+
+def test_without_names_there_is_one_sample_for_all_and_none_of_offsets() -> None:
+    partitions = [share_partition(each, "secret") for each in range(3)]
+    text = b"".join(text_of(Snapshot(share_partitions=partitions), names=False)).decode()
+    told, named = Scraped(text), Scraped(b"".join(text_of(Snapshot(share_partitions=partitions))).decode())
+    assert "secret" not in text
+    assert told.value("shareq_share_partition_lag") == 21
+    assert "shareq_share_partition_start_offset" not in text
+    batches = "kafka_server_share_partition_metrics_in_flight_batch_message_count_count"
+    each = [named.value(batches, group="secret", topic="t", partition=str(number)) for number in range(3)]
+    assert told.value(batches) == sum(each) > 0
+    for family in FAMILIES:
+        for labels in told.labels_of(family.name):
+            assert {"topic", "group"}.isdisjoint(labels), family.name
+
+
+@pytest.mark.parametrize(
+    ("properties", "names"),
+    [
+        ({}, True),
+        ({"shareq.metrics.names": "false"}, False),
+        ({"authorizer.class.name": STANDARD}, False),
+        ({"authorizer.class.name": STANDARD, "shareq.metrics.names": "true"}, True),
+    ],
+)
+def test_names_are_shown_unless_access_is_restricted(properties: dict[str, str], names: bool) -> None:
+    world = BrokerWorld(properties)
+    world.create_topic("secret-topic")
+    world.services.logs.get("secret-topic", 0)
+    assert ("secret-topic" in scraped(world).text) is names
 
 
 def test_any_name_can_be_a_label() -> None:

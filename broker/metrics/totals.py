@@ -1,0 +1,49 @@
+"""Metrics without the names of topics and groups: one sample for all of them.
+
+What counts adds up, and so do gauges, but for offsets, which are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from itertools import islice
+from typing import Final
+
+from shareq.broker.metrics.family import BOUNDS, GAUGE, HISTOGRAM, Distribution, Family, Kind, Value
+from shareq.broker.metrics.rows import Snapshot
+
+NAMES: Final = frozenset(("topic", "group"))
+SLICE: Final = 1000  # samples between two pauses
+
+
+def has_names(family: Family) -> bool:
+    """Whether its labels name topics or groups."""
+    return not NAMES.isdisjoint(family.labels)
+
+
+def total_of(family: Family, snapshot: Snapshot) -> Generator[None, None, Value | None]:
+    """The sum of all samples; None where it would mean nothing. Others have their turn at each pause."""
+    if family.kind is GAUGE and family.name.endswith("_offset"):
+        return None
+    samples = iter(family.samples(snapshot))
+    total = _zero(family.kind)
+    while some := list(islice(samples, SLICE)):
+        for _, value in some:
+            total = _sum(total, value)
+        yield
+    return total
+
+
+def _zero(kind: Kind) -> Value:
+    if kind is HISTOGRAM:
+        return Distribution(0, 0, (0,) * len(BOUNDS))
+    return Distribution(0, 0) if kind is Kind.SUMMARY else 0
+
+
+def _sum(one: Value, other: Value) -> Value:
+    if isinstance(one, Distribution) and isinstance(other, Distribution):
+        buckets = tuple(map(sum, zip(one.buckets, other.buckets, strict=True)))
+        return Distribution(one.total + other.total, one.number + other.number, buckets)
+    if isinstance(one, Distribution) or isinstance(other, Distribution):
+        raise TypeError("all samples of a metric are of one kind")
+    return one + other
