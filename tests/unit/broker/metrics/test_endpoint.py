@@ -128,7 +128,7 @@ async def test_who_goes_away_does_no_harm(site: Site, caplog: pytest.LogCaptureF
 @pytest.mark.parametrize("path", ["/-/healthy", "/-/ready", "/metrics"])
 @pytest.mark.parametrize("sent", [b"", b"GET /metr", b"GET /-/healthy HTTP/1.1\r\n"])
 async def test_slow_sockets_keep_no_probe_waiting(site: Site, sent: bytes, path: str) -> None:
-    """Whoever restarts a broker by its probe would restart a healthy one."""
+    """An operator who restarts a broker by its probe would restart a healthy one."""
     slow = []
     for _ in range(2 * endpoint.MAX_CONNECTIONS):
         reader, writer = await site.connect()

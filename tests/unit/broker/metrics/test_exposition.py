@@ -193,15 +193,15 @@ def test_listeners() -> None:
 def test_without_names_there_is_one_sample_for_all_and_none_of_offsets() -> None:
     partitions = [share_partition(each, "secret") for each in range(3)]
     text = b"".join(text_of(Snapshot(share_partitions=partitions), names=False)).decode()
-    told, named = Scraped(text), Scraped(b"".join(text_of(Snapshot(share_partitions=partitions))).decode())
+    reported, named = Scraped(text), Scraped(b"".join(text_of(Snapshot(share_partitions=partitions))).decode())
     assert "secret" not in text
-    assert told.value("shareq_share_partition_lag") == 21
+    assert reported.value("shareq_share_partition_lag") == 21
     assert "shareq_share_partition_start_offset" not in text
     batches = "kafka_server_share_partition_metrics_in_flight_batch_message_count_count"
     each = [named.value(batches, group="secret", topic="t", partition=str(number)) for number in range(3)]
-    assert told.value(batches) == sum(each) > 0
+    assert reported.value(batches) == sum(each) > 0
     for family in FAMILIES:
-        for labels in told.labels_of(family.name):
+        for labels in reported.labels_of(family.name):
             assert {"topic", "group"}.isdisjoint(labels), family.name
 
 
