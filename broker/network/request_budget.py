@@ -61,6 +61,7 @@ class RequestBudget:
     """
 
     __slots__ = (
+        "_calm",
         "_clock",
         "_making_room",
         "_oldest_next",
@@ -79,6 +80,7 @@ class RequestBudget:
         self._clock = clock
         self._total = max(total_bytes, max_frame_bytes) if total_bytes > 0 else UNLIMITED
         self._shared = (self._total - max_frame_bytes) // 2
+        self._calm = self._shared // 2
         self._waiting = _Waiting()
         self._turn: Receiver | None = None
         self._turn_since = (0, 0)  # when the turn began, when something came in it
@@ -101,6 +103,8 @@ class RequestBudget:
         self.held += change
         if self.held >= LARGE_BYTES:
             note_large(self)
+        if self.held <= self._calm and self._turn is None and not self._waiting:
+            return  # whatever one holds, as much is free
         if connection is self._turn:
             self._in_turn(connection, change)
         else:
