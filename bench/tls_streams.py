@@ -82,7 +82,7 @@ async def _served(way: str, size: int, requests: int, folder: Path) -> dict[str,
         clock=clock,
         handler_for=lambda _connection: lambda _frame: answer,
         limits=ListenerLimits(),
-        room=AnswerBudget(clock.call_soon),
+        room=AnswerBudget(clock),
         next_id=lambda: next(numbers),
         encrypted=port.protocol if way == "TlsStream" else None,
     )

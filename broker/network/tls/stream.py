@@ -148,6 +148,9 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         self._waiting_bytes += size
         self._encrypt()
 
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """Whatever is asked for: it pauses as long as anything waits to be encrypted."""
+
     def get_write_buffer_size(self) -> int:
         """Bytes that the socket has not taken, encrypted or not."""
         below = self._below

@@ -80,7 +80,7 @@ class TlsHost:
         self.authentications = Authentications()
         self.port = TlsPort(context, self.clock, self.authentications, principal_of)
         self.connections: list[Connection] = []
-        self.budget = AnswerBudget(self.clock.call_soon)
+        self.budget = AnswerBudget(self.clock)
 
         def handler_for(connection: Connection) -> FrameHandler:
             self.connections.append(connection)
