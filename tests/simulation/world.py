@@ -24,6 +24,8 @@ from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.manager import DamagedFolderError
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
+from shareq.broker.network.connection import Buffer, Connection
+from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.services import Services
 from shareq.broker.share.core.partition import SharePartition
 from shareq.broker.share.leader import LeaderState
@@ -62,26 +64,24 @@ def is_about_jobs(seed: int) -> bool:
     return seed % JOBS_EVERY == JOBS_EVERY - 1
 
 
-class SimConnection:
-    """What handlers see of a connection."""
+class _NoSocket:
+    """The outlet of a connection whose requests and answers are values."""
 
-    def __init__(self, connection_id: int) -> None:
-        self.id = connection_id
-        self.client_host = "127.0.0.1"
-        self.listener = "PLAINTEXT"
-        self.closed = False
-        self._on_close: list[Callable[[], None]] = []
+    def write(self, buffers: list[Buffer]) -> None:
+        raise AssertionError("answers are values here")
 
-    def on_close(self, callback: Callable[[], None]) -> Callable[[], None]:
-        self._on_close.append(callback)
-        return lambda: self._on_close.remove(callback) if callback in self._on_close else None
+    def close(self) -> None: ...
 
-    def lost(self) -> None:
-        """The client is gone."""
-        self.closed = True
-        callbacks, self._on_close = self._on_close, []
-        for callback in callbacks:
-            callback()
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+
+def _no_frames(_connection: Connection) -> Callable[[bytes], None]:
+    def refuse(_frame: bytes) -> None:
+        raise AssertionError("requests are values here")
+
+    return refuse
 
 
 class World:
@@ -238,14 +238,22 @@ class World:
 
     # -- requests
 
-    def connect(self) -> SimConnection:
+    def connect(self) -> Connection:
         self.connections += 1
-        return SimConnection(self.connections)
+        return Connection(
+            self.connections,
+            "127.0.0.1",
+            "PLAINTEXT",
+            handler_for=_no_frames,
+            call_soon=self.clock.call_soon,
+            outlet=_NoSocket(),
+            limits=ConnectionLimits(),
+        )
 
-    def call(self, api: str, request: Message, version: int, connection: SimConnection) -> Pending[Message]:
+    def call(self, api: str, request: Message, version: int, connection: Connection) -> Pending[Message]:
         """Hand a request to the handler of that API, named in lower case."""
         handler = import_module(f"shareq.broker.handlers.{HANDLERS[ApiKey[api.upper()]].module}")
-        context = RequestContext(self.services, connection, version, "sim")  # type: ignore[arg-type]
+        context = RequestContext(self.services, connection, version, "sim")
         answer = handler.handle(context, request)
         if isinstance(answer, Pending):
             return answer

@@ -27,8 +27,9 @@ from tests.simulation.membership import LOG_FAILED
 from tests.simulation.topics import Slot
 
 if TYPE_CHECKING:
+    from shareq.broker.network.connection import Connection
     from tests.simulation.jobs.group import JobGroup
-    from tests.simulation.world import SimConnection, World
+    from tests.simulation.world import World
 
 NONE: Final = ErrorCode.NONE
 COMMIT_VERSIONS: Final = (9, 10, 7, 8)  # the last two without member epochs
@@ -86,7 +87,7 @@ def _expected_of_classic(live: ClassicGroup, who: Identity) -> ErrorCode:
     return ErrorCode.REBALANCE_IN_PROGRESS if live.state is ClassicState.COMPLETING_REBALANCE else NONE
 
 
-def commit(group: JobGroup, connection: SimConnection, offsets: Mapping[Slot, int], who: Identity) -> Script[ErrorCode]:
+def commit(group: JobGroup, connection: Connection, offsets: Mapping[Slot, int], who: Identity) -> Script[ErrorCode]:
     """OffsetCommit; what was answered counts."""
     world, ledger = group.world, group.ledger
     version = world.rng.choice(COMMIT_VERSIONS if who.classic else COMMIT_VERSIONS[:2])
@@ -147,7 +148,7 @@ def _due_in_transaction(group: JobGroup, who: Identity, slots: Sequence[Slot]) -
 
 
 def fetch(
-    group: JobGroup, connection: SimConnection, slots: Sequence[Slot], who: Identity | None, *, stable: bool
+    group: JobGroup, connection: Connection, slots: Sequence[Slot], who: Identity | None, *, stable: bool
 ) -> Script[dict[Slot, int] | ErrorCode]:
     """OffsetFetch: the offsets of all `slots` that exist, or an error. `who` None: a client that is no member."""
     world, ledger = group.world, group.ledger
