@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from shareq.broker.network.connection import Connection
     from shareq.broker.security.rights import Right
     from shareq.broker.services import Services
+
+logger = logging.getLogger(__name__)
 
 
 class RequestContext:
@@ -28,6 +31,13 @@ class RequestContext:
     def quota_names(self) -> tuple[str, str]:
         """The client as quotas know it: the user's name, and the client id, "" for none."""
         return self.connection.principal.partition(":")[2], self.client_id or ""
+
+    def failed(self, error: Exception) -> None:
+        """A request that goes on in turns (`foundation/turns.py`) has failed, by our own fault: log it, and close the
+        connection, which waits for an answer that does not come.
+        """
+        logger.error("%s: a request that was handled in turns failed", self.connection, exc_info=error)
+        self.connection.abandon("internal error in a request that was handled in turns")
 
     def may(self, right: Right, name: str = CLUSTER_NAME) -> bool:
         """Whether the client has a right on the resource of this name. Without an authorizer every client has."""

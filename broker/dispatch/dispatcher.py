@@ -172,7 +172,8 @@ class _ConnectionDispatch:
         if isinstance(answer, Parts):
             from shareq.broker.dispatch.long_requests import write_parts
 
-            bound.context.services.turns.run(write_parts(connection, route, answer, slot, correlation_id))
+            steps = write_parts(connection, route, answer, slot, correlation_id)
+            bound.context.services.turns.run(steps, bound.context.failed)
         else:
             answer.on_complete(lambda response: _fill(slot, bound, response, correlation_id))
         return slot
@@ -191,7 +192,7 @@ class _ConnectionDispatch:
             slot,
             lambda request: self._answer_into(slot, bound, len(frame), request, correlation_id),
         )
-        bound.context.services.turns.run(steps)
+        bound.context.services.turns.run(steps, bound.context.failed)
         return slot
 
     def _answer_into(

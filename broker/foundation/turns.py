@@ -5,6 +5,12 @@ from __future__ import annotations
 import gc
 from collections import deque
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+
+class _Work(NamedTuple):
+    turns: Iterator[None]
+    failed: Callable[[Exception], None]
 
 
 class Turns:
@@ -21,16 +27,18 @@ class Turns:
 
     def __init__(self, call_soon: Callable[[Callable[[], None]], None]) -> None:
         self._call_soon = call_soon
-        self._waiting: deque[Iterator[None]] = deque()  # the first one is under way
+        self._waiting: deque[_Work] = deque()  # the first one is under way
         self._collected: bool | None = None  # whether the collector was at work when that one began
 
     def __len__(self) -> int:
         """How much work is not done."""
         return len(self._waiting)
 
-    def run(self, work: Iterator[None]) -> None:
-        """Begin with the next tick, or when all that came before is done."""
-        self._waiting.append(work)
+    def run(self, work: Iterator[None], failed: Callable[[Exception], None]) -> None:
+        """Begin with the next tick, or when all that came before is done. `failed` is called with what a turn raises,
+        which ends the work: its client waits for an answer that nothing else would give.
+        """
+        self._waiting.append(_Work(work, failed))
         if len(self._waiting) == 1:
             self._call_soon(self._turn)
 
@@ -45,12 +53,15 @@ class Turns:
         if self._collected is None:
             self._collected = gc.isenabled()
             gc.disable()
+        work, failed = self._waiting[0]
         done = True
         try:
-            next(self._waiting[0])
+            next(work)
             done = False
         except StopIteration:
             pass
+        except Exception as error:
+            failed(error)
         finally:
             if done and self._waiting:
                 self._waiting.popleft()

@@ -303,6 +303,14 @@ class Connection:
         logger.warning("%s: closing: %s", self, reason)
         self.finish()
 
+    def abandon(self, reason: str) -> None:
+        """As `close`, without the answer that all later requests wait for: it will not come."""
+        parked = self._parked
+        if parked is not None and not parked.filled:
+            close_behind(self, parked, reason)
+        else:
+            self.close(reason)
+
     def finish(self) -> None:
         """As `close`, without a log line: the broker stops, or the connection was idle."""
         if self.closed or self.finishing:

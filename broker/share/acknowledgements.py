@@ -49,6 +49,7 @@ class ShareAcknowledgements:
         member_id: str,
         acks: Sequence[PartitionAcks],
         refuse: Callable[[str], ErrorCode],
+        failed: Callable[[Exception], None],
         *,
         renew_request: bool,
         renew_version: bool,
@@ -59,7 +60,8 @@ class ShareAcknowledgements:
         IsRenewAck, `renew_version` whether its version knows acknowledge type 4. One partition's error never touches
         another partition. A partition named twice has its batches taken together; more than `MOST_BATCHES` are
         INVALID_REQUEST. One that is merely named is answered too if there is anything to acknowledge, as by Apache
-        Kafka 4.3.1. Many batches are looked at in turns.
+        Kafka 4.3.1. Many batches are looked at in turns; what one of them raises
+        goes to `failed`, and nothing is answered.
         """
         merged: dict[tuple[bytes, int], list[Acknowledged]] = {}
         for ack in acks:
@@ -77,7 +79,7 @@ class ShareAcknowledgements:
             for _ in steps:
                 pass
         else:
-            self._turns.run(_together(steps))
+            self._turns.run(_together(steps), failed)
         return result
 
     def _steps(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import struct
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -19,8 +19,9 @@ from shareq.broker.groups.share import ShareGroupService
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.network.connection_limits import ConnectionLimits
+from shareq.broker.share import acknowledgements
 from shareq.protocol.api_keys import ApiKey
-from shareq.protocol.bounded_reading import STEP_ELEMENTS
+from shareq.protocol.bounded_reading import STEP_ELEMENTS, BoundedReader
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.framing import frame
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -43,6 +44,13 @@ from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
+from shareq.protocol.generated.share_acknowledge import (
+    AcknowledgementBatch,
+    AcknowledgePartition,
+    AcknowledgeTopic,
+    ShareAcknowledgeRequest,
+)
+from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.primitives import uvarint
 
@@ -248,6 +256,47 @@ def test_a_defect_in_a_part_is_logged_and_closes_the_connection(
     assert not client.frames
     assert "METADATA v12 failed" in caplog.text
     assert not world.services.turns
+
+
+def test_a_defect_in_the_reading_is_logged_and_closes_the_connection(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def failing(*_: object) -> Iterator[None]:
+        yield
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(BoundedReader, "read_in_steps", failing)
+    world = BrokerWorld()
+    client = world.connect()
+    client.send(describe_groups(5_000), 4)
+    world.clock.run_until_idle()
+    assert client.closed
+    assert "a defect" in caplog.text
+
+
+def test_a_defect_among_many_acknowledgements_closes_the_connection(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def failing(*_: object, **__: object) -> ErrorCode:
+        raise RuntimeError("a defect")
+
+    world = BrokerWorld()
+    client = world.connect()
+    topic = world.create_topic("t", 3)
+    joined = client.call(ShareGroupHeartbeatRequest("g", "m" * 22, 0, None, ["t"]), 1, ShareGroupHeartbeatResponse)
+    assert not joined.error_code
+    opened = client.call(ShareFetchRequest("g", "m" * 22, 0, max_records=1, batch_size=1), 1, ShareFetchResponse)
+    assert not opened.error_code
+    monkeypatch.setattr(acknowledgements, "validate_ack_batches", failing)
+    partitions = [
+        AcknowledgePartition(index, [AcknowledgementBatch(i, i, [1]) for i in range(1_000)]) for index in range(3)
+    ]
+    topics = [AcknowledgeTopic(topic.topic_id, partitions)]
+    client.send(ShareAcknowledgeRequest("g", "m" * 22, 1, topics=topics), 1)
+    world.clock.run_until_idle()
+    assert client.closed
+    assert not client.frames
+    assert "a defect" in caplog.text
 
 
 def test_every_limit_is_that_of_an_rpc_that_is_served() -> None:

@@ -37,6 +37,7 @@ class Rig(ShareRig):
         for partition in (0, 1):
             self.source(partition).fill(b"0", b"1", b"2")
         self.acquire(0, 1)
+        self.failures: list[Exception] = []
         self.service = ShareAcknowledgements(self.manager, self.topics, Turns(self.clock.call_soon))
 
     def apply(
@@ -49,7 +50,15 @@ class Rig(ShareRig):
         topic_id: bytes | None = None,
     ) -> Pending[AckResults]:
         parts = [PartitionAcks(topic_id or self.topic_id, partition, batches) for partition, batches in acks]
-        return self.service.apply("g", member, parts, refuse, renew_request=renew_request, renew_version=renew_version)
+        return self.service.apply(
+            "g",
+            member,
+            parts,
+            refuse,
+            self.failures.append,
+            renew_request=renew_request,
+            renew_version=renew_version,
+        )
 
     def codes(self, results: AckResults) -> dict[int, ErrorCode]:
         return {partition: code for (_topic_id, partition), code in results.items()}
@@ -128,6 +137,20 @@ def test_many_batches_are_looked_at_in_turns() -> None:
     codes = rig.codes(answer.value)
     assert set(codes.values()) == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INVALID_REQUEST}
     assert list(codes) == list(range(190))
+
+
+def test_what_fails_among_many_batches_is_reported() -> None:
+    rig = Rig()
+    defect = RuntimeError("a defect")
+
+    def refuse(_topic: str) -> ErrorCode:
+        raise defect
+
+    batches = [ack(offset, offset) for offset in range(1_000)]
+    answer = rig.apply(*((partition, batches) for partition in range(3)), refuse=refuse)
+    rig.clock.run_until_idle()
+    assert rig.failures == [defect]
+    assert not answer.done
 
 
 def test_who_may_not_is_refused_before_the_partition_is_looked_at() -> None:

@@ -115,6 +115,7 @@ def test_its_sessions_give_back_to_its_partitions_and_its_acknowledgements_reach
         "m",
         [PartitionAcks(rig.topic_id, 0, [AckBatch(0, 0, [AcknowledgeType.RELEASE])])],
         lambda _topic: ErrorCode.NONE,
+        failed=lambda _error: None,
         renew_request=False,
         renew_version=False,
     )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.foundation.effort import MOST_EFFORT
+from shareq.broker.handlers.shared.produce_append import ProduceAppend
 from shareq.broker.log import admission
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersionsRequest
@@ -138,3 +140,30 @@ def test_without_acknowledgement_later_requests_come_behind(world: BrokerWorld) 
     stranger.send(request_for(bomb(1), 1), 9)
     response = stranger.receive(ProduceResponse)
     assert response.responses[0].partition_responses[0].base_offset == 1
+
+
+@pytest.mark.parametrize("acks", [-1, 0])
+def test_a_failure_among_the_batches_closes_the_connection(
+    world: BrokerWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, acks: int
+) -> None:
+    """Our own fault, in a turn of its own: the client does not wait for an answer that nobody will give."""
+    original, calls = ProduceAppend._partition, 0
+
+    def failing(*args: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == PARTITIONS // 2:
+            raise RuntimeError("a defect")
+        return original(*args)
+
+    monkeypatch.setattr(ProduceAppend, "_partition", failing)
+    stranger = world.connect()
+    stranger.send(request_for(bomb(), PARTITIONS, acks=acks), 9)
+    world.clock.run_until_idle()
+    assert calls == PARTITIONS // 2
+    assert stranger.closed
+    assert not stranger.frames
+    assert len(world.services.turns) == 0
+    assert [record.exc_info is not None for record in caplog.records] == [True, False]
+    assert "a defect" in caplog.text
+    assert world.connect().call(request_for(bomb(1), 1), 9, ProduceResponse).responses
