@@ -184,14 +184,14 @@ class _ConnectionDispatch:
 
         connection, route = self._connection, bound.route
         slot = AnswerSlot(connection, parks=True, requests=route.requests)
-        steps = read_and_answer(
-            connection,
-            route,
-            frame,
-            bound.body,
-            slot,
-            lambda request: self._answer_into(slot, bound, len(frame), request, correlation_id),
-        )
+        size, frames = len(frame), [frame]
+        forget = connection.on_close(frames.clear)  # many may wait, and their clients go away
+
+        def answer(request: Message) -> Iterator[None]:
+            forget()
+            return self._answer_into(slot, bound, size, request, correlation_id)
+
+        steps = read_and_answer(connection, route, frames, bound.body, slot, answer)
         bound.context.services.turns.run(steps, bound.context.failed)
         return slot
 

@@ -31,14 +31,18 @@ MOST_ANSWER_BYTES: Final = 100_000_000
 def read_and_answer(
     connection: Connection,
     route: Route,
-    frame: bytes,
+    frames: list[bytes],
     body: int,
     slot: AnswerSlot,
     answer: Callable[[Message], Iterator[None]],
 ) -> Iterator[None]:
-    """Read the request in steps, then have it answered."""
+    """Read the only one of `frames`, and take it out, in steps; then have the request answered. Empty when it is not
+    wanted any more.
+    """
+    if not frames:
+        return
     reader = BoundedReader(route.request_class, route.version)
-    steps = reader.read_in_steps(frame, body, most_elements(route.api_key))
+    steps = reader.read_in_steps(frames.pop(), body, most_elements(route.api_key))
     try:
         while not connection.closed:
             try:

@@ -76,7 +76,7 @@ _BROKER: Final = (
     single(
         GAUGE,
         "kafka_network_socket_server_memory_pool_used_bytes",
-        "Bytes of requests in memory that were received and are not handled.",
+        "Bytes of requests in memory that were received and are not handled, or large and not answered.",
         attrgetter("held_request_bytes"),
     ),
     single(

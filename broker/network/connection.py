@@ -36,6 +36,7 @@ _read_size: Final = struct.Struct(">i").unpack_from
 
 _KEY_BYTES: Final = 2  # of a request's API key, with which its frame begins
 LARGE_FRAME_BYTES: Final = 64 * 1024  # frames from here on are collected apart and joined once
+HELD_REQUEST_BYTES: Final = 8 * 1024  # a request that parks counts as held, until it is answered, from here on
 SMALL_READ_BYTES: Final = 4 * 1024  # smaller reads of a large frame are joined at once: an object each would take more
 
 Buffer = bytes | bytearray | memoryview
@@ -127,7 +128,8 @@ class Connection:
     `principal` is what the client has shown to be, as TYPE:NAME; `gate` stands before the handler while that has to be
     watched.
     `since_ns` is when the requests that are being handled were taken up, by `now_ns`.
-    What was received and is not handled is reported to `budget`, which may stop the reading.
+    What was received and is not handled is reported to `budget`, which may stop the reading; so is a large request
+    that parks, until it is answered.
     Everything runs on the loop's thread. Logs why it closes, once.
     """
 
@@ -166,6 +168,7 @@ class Connection:
         "now_ns",
         "principal",
         "since_ns",
+        "under_way",
     )
 
     def __init__(
@@ -196,6 +199,7 @@ class Connection:
         self._admitted_limits = limits
         self._budget = budget
         self.held_input = 0  # bytes, as the budget knows them
+        self.under_way = 0  # bytes of the large request that is parked
         self._waits_for_room = False  # the budget has stopped the reading
         self._rest: bytes | bytearray = b""  # what was read; from _at on not yet handled, beginning at a frame's size
         self._at = 0
@@ -372,11 +376,12 @@ class Connection:
     def _drop_input(self) -> None:
         self._rest, self._at, self._needed = b"", 0, SIZE_BYTES
         self._parts, self._missing = [], 0
+        self.under_way = 0
         self._note_input()
 
     def _note_input(self) -> None:
         """Report to the budget what is held now; of a connection that keeps up nothing is, before and behind a read."""
-        held = self._needed - self._missing if self._missing else len(self._rest) - self._at
+        held = self.under_way + (self._needed - self._missing if self._missing else len(self._rest) - self._at)
         if (held != self.held_input or self._waits_for_room) and self._budget is not None:
             change, self.held_input = held - self.held_input, held
             self._budget.note(self, change)
@@ -463,7 +468,7 @@ class Connection:
                 slots_left -= 1
                 bytes_left -= size
                 if reply.parks and not reply.filled:
-                    self._parked = reply
+                    self._park(reply)
                     break
                 if slots_left <= 0 or bytes_left <= 0:
                     break
@@ -478,6 +483,11 @@ class Connection:
                     break
         self._unanswered_bytes = limits.max_unanswered_bytes - bytes_left
         return position
+
+    def _park(self, slot: AnswerSlot) -> None:
+        self._parked = slot
+        if slot.size >= HELD_REQUEST_BYTES:
+            self.under_way = SIZE_BYTES + slot.size
 
     def _begin_large(self, data: bytes, position: int, size: int) -> int:
         """Collect a large frame apart, if its request may be that large. Returns where what is left begins."""
@@ -499,6 +509,9 @@ class Connection:
             return
         if self._parked is not None and self._parked.filled:
             self._parked = None
+            if self.under_way:
+                self.under_way = 0
+                self._note_input()
         self._write_ready()
         self._resume()
 

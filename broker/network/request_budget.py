@@ -11,6 +11,8 @@ A connection that keeps up holds nothing between two reads, and is never stopped
   small one waiting, nor the other way round.
 * A turn in which nothing comes for `SILENT_MS`, or that takes longer than `TURN_MS`, ends with its connection if others
   wait. So a frame that is never completed gives way.
+* A large request that goes on for more than a tick is held until it is answered, and has its turn as long. After
+  another `TURN_MS` its turn ends if others wait, and nothing else.
 * Of each connection one read is always taken: the other half is for those. When more is held than the whole budget,
   the connection with the largest frame that waits (the oldest of such) is closed.
 
@@ -41,7 +43,10 @@ class Receiver(Protocol):
     """A connection, as the budget knows it."""
 
     held_input: int
-    """Bytes that were received and are not handled."""
+    """Bytes that were received and are not handled, `under_way` included."""
+
+    under_way: int
+    """Bytes of a large request that is being handled and has no answer yet."""
 
     @property
     def frame_to_come(self) -> int:
@@ -63,6 +68,7 @@ class RequestBudget:
     __slots__ = (
         "_calm",
         "_clock",
+        "_handled",
         "_making_room",
         "_oldest_next",
         "_shared",
@@ -84,6 +90,7 @@ class RequestBudget:
         self._waiting = _Waiting()
         self._turn: Receiver | None = None
         self._turn_since = (0, 0)  # when the turn began, when something came in it
+        self._handled = False  # its frame is complete, and being handled
         self._oldest_next = False
         self._making_room = False
         self._timer: TimerHandle | None = None
@@ -152,8 +159,12 @@ class RequestBudget:
 
     def _in_turn(self, connection: Receiver, change: int) -> None:
         """Something came of the frame whose turn it is, or it is complete, or its connection has ended."""
-        if connection.held_input and connection.frame_to_come and change >= 0:
-            self._turn_since = (self._turn_since[0], self._clock.now_ms())
+        now = self._clock.now_ms()
+        if connection.under_way:
+            if not self._handled:  # its frame has just been completed
+                self._turn_since, self._handled = (now, now), True
+        elif connection.held_input and connection.frame_to_come and change >= 0:
+            self._turn_since = (self._turn_since[0], now)
         else:
             self._turn = None
             self._place(connection)
@@ -164,23 +175,30 @@ class RequestBudget:
         if connection is not None:
             now = self._clock.now_ms()
             self._waiting.remove(connection)
-            self._turn, self._turn_since = connection, (now, now)
+            self._turn, self._turn_since, self._handled = connection, (now, now), False
             connection.go_on_reading()
             self._watch()
 
     def _watch(self) -> None:
         if self._timer is None and self._turn is not None and self._waiting:
-            began, last = self._turn_since
-            self._timer = self._clock.call_at(min(last + SILENT_MS, began + TURN_MS), self._look)
+            self._timer = self._clock.call_at(self._turn_ends_ms(), self._look)
+
+    def _turn_ends_ms(self) -> int:
+        """When the turn has been silent, or has lasted, for too long."""
+        began, last = self._turn_since
+        return began + TURN_MS if self._handled else min(last + SILENT_MS, began + TURN_MS)
 
     def _look(self) -> None:
-        """End a turn that has been silent, or has lasted, for too long."""
+        """End a turn whose time is over."""
         self._timer = None
         turn, now = self._turn, self._clock.now_ms()
-        if turn is not None and self._waiting:
-            began, last = self._turn_since
-            if now - last >= SILENT_MS or now - began >= TURN_MS:
-                self._close(turn, f"it was not completed in {now - began} ms")
+        if turn is not None and self._waiting and now >= self._turn_ends_ms():
+            if self._handled:
+                self._turn = None
+                self._place(turn)
+                self._next_turn()
+            else:
+                self._close(turn, f"it was not completed in {now - self._turn_since[0]} ms")
         self._watch()
 
     def _close(self, connection: Receiver, why: str) -> None:

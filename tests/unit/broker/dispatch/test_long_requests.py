@@ -224,6 +224,31 @@ def test_a_client_that_goes_away_is_not_worked_for(monkeypatch: pytest.MonkeyPat
     assert not world.services.turns
 
 
+def test_a_client_that_goes_away_while_it_waits_leaves_nothing_behind() -> None:
+    world = BrokerWorld()
+    world.connect().call(describe_groups(5_000), 4, DescribeConfigsResponse)  # imports
+    data = raw_request(ApiKey.METADATA, 12, 90_000, bytes(16) + b"\0\0", b"\0\0\0")
+    world.connect().send(describe_groups(5_000), 4)
+    budget = world.services.request_budget
+    first = budget.held
+    assert first > 0
+    tracemalloc.start()
+    try:
+        for _ in range(20):
+            stranger = world.connect()
+            stranger.send_raw(data)
+            assert budget.held == first + len(data)
+            stranger.disconnect()
+            assert budget.held == first
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < len(data)
+    world.clock.run_until_idle()
+    assert budget.held == 0
+    assert len(world.services.turns) == 0
+
+
 def test_an_answer_of_too_many_bytes_closes_the_connection(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -231,6 +231,60 @@ def test_requests_behind_a_parked_one_wait_for_room_and_are_handled_then() -> No
     assert (world.budget.held, world.budget.waiting) == (0, 0)
 
 
+def test_a_large_request_counts_until_it_is_answered() -> None:
+    world = World()
+    busy = [world.sender(frame(MB, b"p")) for _ in range(2)]
+    small = world.sender(frame(1000, b"p"))
+    world.send_all()
+    assert [sender.handled for sender in (*busy, small)] == [[MB - 4], [MB - 4], [996]]
+    assert world.budget.held == 2 * MB
+    busy[0].parked[0].fill(None)
+    world.send_all()
+    assert world.budget.held == MB
+    busy[1].side.lost()
+    assert world.budget.held == 0
+
+
+def test_an_answer_that_nobody_takes_yet_ends_the_count() -> None:
+    world = World()
+    sender = world.sender(frame(MB, b"p"))
+    world.send_all()
+    sender.side.pause_output()
+    sender.parked[0].fill(None)
+    world.send_all()
+    assert world.budget.held == 0
+
+
+def test_large_requests_that_are_being_handled_leave_the_others_in_line() -> None:
+    """One in its turn keeps it until it is answered, whatever its client does meanwhile."""
+    world = World()
+    senders = [world.sender(frame(LARGEST, b"p")) for _ in range(10)]
+    while not all(sender.handled for sender in senders):
+        world.send_all()
+        busy = [sender for sender in senders if sender.handled and not sender.parked[0].filled]
+        assert busy, "one is always handled"
+        world.clock.advance(3 * SILENT_MS)
+        busy[0].parked[0].fill(None)
+    world.send_all()
+    assert world.most_held <= TOTAL
+    assert not any(sender.closed for sender in senders)
+
+
+def test_a_turn_is_over_when_its_request_is_not_answered_for_long() -> None:
+    world = World()
+    waits = world.sender(frame(LARGEST, b"p"))
+    world.send_all()
+    other = world.sender(WHOLE)
+    world.send_all()
+    assert not other.handled
+    world.pass_time(2 * TURN_MS)
+    assert other.handled == [LARGEST - 4]
+    assert not waits.closed
+    waits.parked[0].fill(None)
+    world.send_all()
+    assert (world.budget.held, world.budget.waiting) == (0, 0)
+
+
 def test_without_a_limit_nothing_waits() -> None:
     world = World(total=-1)
     for _ in range(60):
