@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from shareq.broker.foundation.checked_text import content_of, with_checksum
+from shareq.broker.foundation.checked_text import content_of, lines_of, with_checksum
 from shareq.broker.metadata.format_version import FORMAT_VERSION
 
 __all__ = ["MARKER_FILE", "Marker", "format_marker", "parse_marker"]
@@ -46,7 +46,7 @@ def parse_marker(data: bytes) -> Marker:
     text = content_of(data)
     if text is None:
         raise ValueError("its checksum is missing")
-    title, *lines = text.decode("ascii").splitlines()
+    title, *lines = lines_of(text.decode("ascii"))
     fields = dict(line.partition(" ")[::2] for line in lines)
     if title != _TITLE or not {"format", "cluster", "state"} <= fields.keys():
         raise ValueError("it is no marker of a data folder")

@@ -17,7 +17,7 @@ from typing import Final
 
 from shareq.protocol.records.checksum import crc32c
 
-__all__ = ["checked_line", "content_of", "line_body", "with_checksum"]
+__all__ = ["checked_line", "content_of", "line_body", "lines_of", "with_checksum"]
 
 _WORD: Final = b"crc32c"
 _DIGITS: Final = 8
@@ -36,6 +36,14 @@ def content_of(data: bytes, word: bytes = _WORD) -> bytes | None:
     if checksum != b"%08x\n" % crc32c(content):
         raise ValueError("its checksum does not fit")
     return content
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text; the last one may end without a line feed. Nothing else ends a line: `str.splitlines` takes
+    nine other characters for it, one of which is a line feed with a flipped bit.
+    """
+    lines = text.split("\n")
+    return lines if lines[-1] else lines[:-1]
 
 
 def checked_line(body: bytes, separator: bytes = b" ") -> bytes:

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from shareq.broker.foundation.checked_text import content_of, with_checksum
+from shareq.broker.foundation.checked_text import content_of, lines_of, with_checksum
 from shareq.protocol.primitives import uuid_from_text, uuid_to_text
 
 __all__ = [
@@ -57,7 +57,7 @@ def parse_offsets(data: bytes) -> dict[TopicPartition, int]:
     for number, line in _lines(data if content is None else content):
         try:
             topic, partition, offset = line.split(" ")
-            offsets[topic, int(partition)] = int(offset)
+            offsets[topic, _number(partition)] = _number(offset)
         except ValueError as error:
             raise ValueError(f"its line {number} is not a topic, a partition and an offset") from error
     return offsets
@@ -75,7 +75,7 @@ def parse_epochs(data: bytes) -> list[tuple[int, int]]:
     for number, line in _lines(data):
         try:
             epoch, start = line.split(" ")
-            epochs.append((int(epoch), int(start)))
+            epochs.append((_number(epoch), _number(start)))
         except ValueError as error:
             raise ValueError(f"its line {number} is not an epoch and an offset") from error
     return epochs
@@ -89,24 +89,35 @@ def format_partition_metadata(topic_id: bytes) -> bytes:
 def parse_partition_metadata(data: bytes) -> bytes:
     """The topic id (16 bytes) in a `partition.metadata` file's content. ValueError when it is not one."""
     fields: dict[str, str] = {}
-    for line in _text(data).splitlines():
+    for line in lines_of(_text(data)):
         name, separator, value = line.partition(": ")
         if not separator:
             raise ValueError(f"partition.metadata: {line!r}")
         fields[name] = value
     if fields.get("version") != "0" or "topic_id" not in fields:
         raise ValueError("partition.metadata without version 0 and topic_id")
-    return uuid_from_text(fields["topic_id"])
+    topic_id = uuid_from_text(fields["topic_id"])
+    if uuid_to_text(topic_id) != fields["topic_id"]:  # four bits of its last letter say nothing
+        raise ValueError(f"partition.metadata: {fields['topic_id']!r} is no id as it is written")
+    return topic_id
 
 
 def _lines(data: bytes) -> list[tuple[int, str]]:
     """The lines behind the first two, with their numbers in the file."""
-    lines = _text(data).splitlines()
+    lines = lines_of(_text(data))
     if len(lines) < 2 or lines[0] != "0":
         raise ValueError("checkpoint file without version 0")
     if lines[1] != str(len(lines) - 2):
         raise ValueError(f"checkpoint file with {len(lines) - 2} lines that announces {lines[1]!r}")
     return list(enumerate(lines[2:], start=3))
+
+
+def _number(text: str) -> int:
+    """A number as it is written; `int` also takes space around it, a plus and more."""
+    number = int(text)
+    if str(number) != text:
+        raise ValueError(f"{text!r} is not a number as it is written here")
+    return number
 
 
 def _text(data: bytes) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from shareq.broker.foundation.checked_text import content_of, with_checksum
+from shareq.broker.foundation.checked_text import content_of, lines_of, with_checksum
 
 __all__ = ["CLEAN_SHUTDOWN_FILE", "CleanStop", "LogEnd", "format_clean_stop", "parse_clean_stop"]
 
@@ -68,7 +68,7 @@ def parse_clean_stop(data: bytes, *, from_format_1: bool = False) -> CleanStop:
     content = content_of(data)
     if content is None:
         raise ValueError("its checksum is missing")
-    version, *rows = content.decode().splitlines()
+    version, *rows = lines_of(content.decode())
     if version != _VERSION:
         raise ValueError(f"format {version} is not known")
     logs: dict[TopicPartition, LogEnd] = {}

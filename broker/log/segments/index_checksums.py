@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from shareq.broker.foundation.checked_text import content_of, with_checksum
+from shareq.broker.foundation.checked_text import content_of, lines_of, with_checksum
 
 __all__ = ["CHECKSUMS_SUFFIX", "format_checksums", "parse_checksums"]
 
@@ -35,7 +35,7 @@ def parse_checksums(data: bytes) -> dict[str, int]:
     if content is None:
         raise ValueError("its own checksum is missing")
     try:
-        rows = (line.partition(" ") for line in content.decode("ascii").splitlines())
+        rows = (line.partition(" ") for line in lines_of(content.decode("ascii")))
         return {f".{name}": int(crc, 16) for name, _, crc in rows}
     except ValueError as error:
         raise ValueError("its lines are not names and checksums") from error

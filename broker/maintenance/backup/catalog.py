@@ -72,7 +72,7 @@ class Catalog:
         body += newline
         try:
             end = json.loads(tail)
-            head, *lines = [json.loads(line) for line in body.splitlines()]
+            head, *lines = [json.loads(line) for line in body.split(b"\n")[:-1]]
             if end != {"files": len(lines), "sha256": sha256(body).hexdigest()}:
                 raise CatalogError("its checksum does not match")
             if head["backup"] > CATALOG_FORMAT:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from shareq.broker.log.promises.checkpoints import (
@@ -52,3 +54,37 @@ def test_what_is_no_partition_metadata(data: bytes) -> None:
 def test_what_is_no_leader_epoch(line: str) -> None:
     with pytest.raises(ValueError, match=r"^its line 4 is not an epoch and an offset$"):
         parse_epochs(f"0\n2\n0 0\n{line}\n".encode())
+
+
+EPOCHS = [(0, 0), (3, 17), (12, 1500)]
+OFFSETS = {("orders", 0): 1500, ("orders", 1): 27}
+
+
+@pytest.mark.parametrize(
+    ("content", "parse"),
+    [
+        (format_partition_metadata(TOPIC_ID), parse_partition_metadata),
+        (format_epochs(EPOCHS), parse_epochs),
+        (b"0\n2\norders 0 1500\norders 1 27\n", parse_offsets),  # of format 1
+        (format_offsets(OFFSETS), parse_offsets),
+    ],
+    ids=["partition.metadata", "epochs", "offsets of format 1", "offsets"],
+)
+def test_no_flipped_bit_leaves_the_meaning_as_it_was(content: bytes, parse: Callable[[bytes], object]) -> None:
+    """A vertical tab is one bit from a line feed, and Python takes both for the end of a line."""
+    said = parse(content)
+    for bit in range(8 * len(content)):
+        damaged = bytearray(content)
+        damaged[bit // 8] ^= 1 << bit % 8
+        try:
+            assert parse(bytes(damaged)) != said, bytes(damaged)
+        except ValueError:
+            continue
+
+
+@pytest.mark.parametrize("end", [b"\x0b", b"\r", b"\x1c", b" ", b""])
+def test_a_number_ends_with_its_line(end: bytes) -> None:
+    with pytest.raises(ValueError, match="is not an epoch and an offset"):
+        parse_epochs(b"0\n2\n0 0" + end + b" \n3 17\n")
+    with pytest.raises(ValueError, match="is not a topic, a partition and an offset"):
+        parse_offsets(b"0\n1\norders 0 +1" + end + b"\n")
