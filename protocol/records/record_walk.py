@@ -123,7 +123,7 @@ def find_time(data: bytes, pos: i64, count: i64, least: i64, first: i64, last: i
 def read_keys(
     data: bytes, pos: i64, count: i64, base_offset: int, base_time: int, append_time: int | None
 ) -> list[tuple[int, int, bytes | None, bool, int, int, int]] | None:
-    """Of each of `count` records that fill `data` from `pos` exactly, the fields of a `retain.KeyedRecord`.
+    """Of each of `count` records from `pos` on, the fields of a `retain.KeyedRecord`; more may follow them in `data`.
 
     None when one of them cannot be read as far as its value.
     """
@@ -152,8 +152,6 @@ def read_keys(
         found.append((base_offset + offset_delta, timestamp, key, has_value, start, rest_at, stop))
         pos = stop
         index += 1
-    if pos != end:
-        return None
     return found
 
 

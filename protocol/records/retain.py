@@ -4,11 +4,15 @@ What stays keeps its offset, its time and its bytes; the batch keeps base offset
 fields, so that the offsets and sequences it stands for are the same with fewer records in it, or none. MaxTimestamp
 is that of the records that are left; a batch without any keeps the old one. A batch with a delete horizon has that time
 (ms) in the place of BaseTimestamp, and its records' time deltas start from there.
+
+A batch of a few kilobytes may have a quarter of a million records, a microsecond or two each. So there is a way through
+it in slices of `SLICE_RECORDS`, for callers who let others go on in between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
 from shareq.protocol.errors import MalformedMessage
@@ -26,7 +30,18 @@ from shareq.protocol.records.batch import (
 from shareq.protocol.records.compression import compress
 from shareq.protocol.records.walk import read_keys
 
-__all__ = ["KeyedRecord", "Opened", "emptied", "open_batch", "retained"]
+__all__ = [
+    "SLICE_RECORDS",
+    "KeptRecords",
+    "KeyedRecord",
+    "Opened",
+    "emptied",
+    "in_slices",
+    "open_batch",
+    "retained",
+]
+
+SLICE_RECORDS: Final = 3_000
 
 
 class KeyedRecord(NamedTuple):
@@ -57,35 +72,102 @@ class Opened(NamedTuple):
 
 def open_batch(batch: bytes | bytearray | memoryview) -> Opened:
     """Read a batch up to the keys of its records. Raises `MalformedMessage` for what cannot be read."""
+    opened, slices = in_slices(batch)
+    return opened._replace(records=list(chain.from_iterable(slices)))
+
+
+def in_slices(batch: bytes | bytearray | memoryview) -> tuple[Opened, Iterator[list[KeyedRecord]]]:
+    """A batch whose records are uncompressed and not read, and what reads them, as many as `SLICE_RECORDS` at a time.
+    Both raise `MalformedMessage`, as `open_batch` does.
+    """
     header, data, pos = records_block(batch)
+    return Opened(header, data, []), _slices(header, data, pos)
+
+
+def _slices(header: BatchHeader, data: bytes, pos: int) -> Iterator[list[KeyedRecord]]:
+    left = header.records_count
+    while left > 0:
+        records = _read(header, data, pos, min(left, SLICE_RECORDS))
+        pos = records[-1].end
+        left -= len(records)
+        yield records
+    if pos != len(data):
+        raise MalformedMessage("a batch with other bytes behind its records")
+
+
+def _read(header: BatchHeader, data: bytes, pos: int, count: int) -> list[KeyedRecord]:
     append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME else None
-    rows = read_keys(data, pos, header.records_count, header.base_offset, header.base_timestamp, append_time)
+    rows = read_keys(data, pos, count, header.base_offset, header.base_timestamp, append_time)
     if rows is None:
         raise MalformedMessage("a record that cannot be read as far as its value")
-    return Opened(header, data, list(map(_keyed, rows)))
+    return list(map(_keyed, rows))
 
 
 def retained(opened: Opened, kept: Sequence[KeyedRecord], delete_horizon_ms: int | None = None) -> bytearray:
     """The batch with these of its records, at least one, and with this delete horizon if one is given."""
-    header = opened.header
-    data = opened.data
     if delete_horizon_ms is None:
-        payload = b"".join([data[record.start : record.end] for record in kept])
+        payload = _as_they_are(opened.data, kept)
     else:
-        payload = _timed_from(delete_horizon_ms, data, kept)
+        payload = _timed_from(delete_horizon_ms, opened.data, kept)
+    newest = max(record.timestamp for record in kept)
+    return _encoded(opened.header, payload, len(kept), newest, delete_horizon_ms)
+
+
+class KeptRecords:
+    """What stays of a batch with many records, slice by slice; held as bytes, since the collector would look at that
+    many objects again and again. `count` records stay.
+    """
+
+    __slots__ = ("_counts", "_newest", "_opened", "_parts", "count")
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+        self._parts: list[bytes] = []
+        self._counts: list[int] = []
+        self._newest: list[int] = []
+        self.count = 0
+
+    def add(self, records: Sequence[KeyedRecord]) -> None:
+        """The next ones that stay, `SLICE_RECORDS` at most."""
+        if records:
+            self._parts.append(_as_they_are(self._opened.data, records))
+            self._counts.append(len(records))
+            self._newest.append(max(record.timestamp for record in records))
+            self.count += len(records)
+
+    def written(self, delete_horizon_ms: int | None) -> Generator[int, None, bytearray]:
+        """What `retained` returns for them, at least one, in steps; after each, how many records it took."""
+        parts, header = self._parts, self._opened.header
+        if delete_horizon_ms is not None:
+            for index, count in enumerate(self._counts):
+                records = _read(header, parts[index], 0, count)
+                parts[index] = _timed_from(delete_horizon_ms, parts[index], records)
+                yield count
+        payload = b"".join(parts)
+        yield SLICE_RECORDS  # before what cannot be done in steps: it is compressed as a whole
+        return _encoded(header, payload, self.count, max(self._newest), delete_horizon_ms)
+
+
+def _encoded(header: BatchHeader, payload: bytes, count: int, newest: int, delete_horizon_ms: int | None) -> bytearray:
+    """The batch with other records, of which this is the newest time."""
+    if delete_horizon_ms is not None:
         header = header._replace(base_timestamp=delete_horizon_ms, attributes=header.attributes | DELETE_HORIZON)
     if not header.attributes & LOG_APPEND_TIME:
-        header = header._replace(max_timestamp=max(record.timestamp for record in kept))
+        header = header._replace(max_timestamp=newest)
     codec = Compression(header.attributes & CODEC_MASK)
     if codec is not Compression.NONE:
         payload = compress(codec, payload)
-    return encode_batch(header._replace(records_count=len(kept)), payload)
+    return encode_batch(header._replace(records_count=count), payload)
 
 
 def emptied(header: BatchHeader) -> bytearray:
     """The batch without records: it still has its offsets and its producer's sequences."""
     attributes = header.attributes & ~(CODEC_MASK | DELETE_HORIZON)
     return encode_batch(header._replace(attributes=attributes, base_timestamp=NO_TIMESTAMP, records_count=0), b"")
+
+
+def _as_they_are(data: bytes, records: Sequence[KeyedRecord]) -> bytes:
+    return b"".join([data[record.start : record.end] for record in records])
 
 
 def _timed_from(base_time: int, data: bytes, records: Sequence[KeyedRecord]) -> bytes:

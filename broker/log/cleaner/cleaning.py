@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from itertools import chain
+from typing import Final, NamedTuple, TypeVar
 
 from shareq.broker.log.cleaner.candidates import Candidate, Source
 from shareq.broker.log.cleaner.rewrite import BatchCleaner
@@ -22,14 +23,17 @@ from shareq.broker.log.segments.swap import commit, discard, finish, new_cleaned
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.records.batch import BatchHeader, read_header
-from shareq.protocol.records.retain import KeyedRecord, emptied, open_batch
+from shareq.protocol.records.retain import SLICE_RECORDS, emptied, in_slices
 
 __all__ = ["CleaningPass", "DamagedLogError", "PassAbandonedError", "Step"]
 
 STEP_BYTES: Final = 32 * 1024  # a millisecond or two of work
 RECORD_BYTES: Final = 100  # what a record counts at least: there may be many in a small, compressed batch
+_OPENING_BYTES: Final = RECORD_BYTES * SLICE_RECORDS  # what opening a batch of many records counts
 _MAX_SEGMENT_BYTES: Final = 2**31 - 1
 _TIDY_BYTES: Final = 4096  # what removing a file counts
+
+T = TypeVar("T")
 
 Step = int | Segment
 """Bytes read since the last step, small records counted as more; or a segment to sync."""
@@ -112,11 +116,26 @@ class CleaningPass:
                 if header.is_control:
                     trace.is_outlived(header, batch)
                 aborted = header.is_control or trace.is_aborted(header)
-                if not newest.note(() if aborted else _open(source.segment, header, batch), header.next_offset):
+                if not (yield from self._note_batch(source.segment, header, batch, aborted=aborted)):
                     return
                 if step:
                     yield from self._pause(step)
             newest.note((), source.end_offset)
+
+    def _note_batch(
+        self, segment: Segment, header: BatchHeader, batch: bytes, *, aborted: bool
+    ) -> Generator[Step, None, bool]:
+        """False when room is short for it."""
+        if aborted:
+            return self._newest.note((), header.next_offset)
+        try:
+            _, slices = in_slices(batch)
+            if header.records_count <= SLICE_RECORDS:
+                return self._newest.note(chain.from_iterable(slices), header.next_offset)
+            yield from self._pause(_OPENING_BYTES)
+            return (yield from self._paused(self._newest.noting(slices, header.next_offset)))
+        except MalformedMessage as error:
+            raise _unreadable(segment, header, error) from error
 
     def _trace(self, first_offset: int) -> TransactionTrace:
         return TransactionTrace(self.log.aborted_transactions(first_offset, self._sources[-1].end_offset))
@@ -163,7 +182,7 @@ class CleaningPass:
         """Append what is left of a source; False as soon as that is too much for one segment."""
         for step, header, batch in self._batches(source, source.segment.base_offset):
             try:
-                cleaned = cleaner.clean(header, batch)
+                cleaned = yield from self._paused(cleaner.clean(header, batch))
             except MalformedMessage as error:
                 raise _unreadable(source.segment, header, error) from error
             output.put(header, cleaned.batch, changed=cleaned.batch is not batch, removed=cleaned.removed)
@@ -240,11 +259,23 @@ class CleaningPass:
             step = 0
             if self._read >= STEP_BYTES:
                 step, self._read = self._read, 0
+                if header.records_count > SLICE_RECORDS:  # which count as they are taken
+                    step = max(step - RECORD_BYTES * header.records_count, 1)
             yield step, header, walk.batch(header)
         if walk.fault is not None:
             raise DamagedLogError(
                 f"{segment.log_path}: {walk.fault} at byte {walk.position} (offset {walk.next_offset})"
             )
+
+    def _paused(self, work: Generator[int, None, T]) -> Generator[Step, None, T]:
+        """Work on a batch, with a pause wherever it has taken some records."""
+        while True:
+            try:
+                records = next(work)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            yield from self._pause(RECORD_BYTES * max(records, 1))
 
     def _pause(self, step: Step) -> Iterator[Step]:
         yield step
@@ -332,13 +363,6 @@ class _Output:
         self._buffer.append(batch)
         self._buffered += len(batch)
         self._end_offset = header.next_offset
-
-
-def _open(segment: Segment, header: BatchHeader, batch: bytes) -> list[KeyedRecord]:
-    try:
-        return open_batch(batch).records
-    except MalformedMessage as error:
-        raise _unreadable(segment, header, error) from error
 
 
 def _unreadable(segment: Segment, header: BatchHeader, error: MalformedMessage) -> DamagedLogError:

@@ -7,13 +7,20 @@ that meets them, and go with the first that comes after it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Final, NamedTuple
 
 from shareq.broker.log.cleaner.survivors import Newest
 from shareq.broker.log.cleaner.transactions import TransactionTrace
 from shareq.protocol.records.batch import NO_PRODUCER_ID, BatchHeader
-from shareq.protocol.records.retain import emptied, open_batch, retained
+from shareq.protocol.records.retain import (
+    SLICE_RECORDS,
+    KeptRecords,
+    emptied,
+    in_slices,
+    open_batch,
+    retained,
+)
 
 __all__ = ["BatchCleaner", "Cleaned"]
 
@@ -50,8 +57,10 @@ class BatchCleaner:
         self._horizon_ms = min(now_ms + retention_ms, _LATEST)
         self.trace = trace
 
-    def clean(self, header: BatchHeader, batch: bytes) -> Cleaned:
-        """Judge one batch. Raises `MalformedMessage` when its records cannot be read."""
+    def clean(self, header: BatchHeader, batch: bytes) -> Generator[int, None, Cleaned]:
+        """Judge one batch, in steps if it has many records: after each, how many records it took. Raises
+        `MalformedMessage` when they cannot be read.
+        """
         if header.is_control:
             return self._clean_control(header, batch)
         aborted = self.trace.is_aborted(header)
@@ -59,6 +68,8 @@ class BatchCleaner:
             return Cleaned(batch, 0)
         if aborted:
             return self._without_records(header, batch)
+        if header.records_count > SLICE_RECORDS:
+            return (yield from self._clean_in_slices(header, batch))
         opened = open_batch(batch)
         newest = self._newest
         over = self._is_over(header)
@@ -72,6 +83,28 @@ class BatchCleaner:
         if not removed and horizon is None:
             return Cleaned(batch, 0)
         return Cleaned(retained(opened, kept, horizon), removed)
+
+    def _clean_in_slices(self, header: BatchHeader, batch: bytes) -> Generator[int, None, Cleaned]:
+        """The same for a batch with many records."""
+        opened, slices = in_slices(batch)
+        yield SLICE_RECORDS  # what opening it is worth
+        newest = self._newest
+        over = self._is_over(header)
+        kept = KeptRecords(opened)
+        horizon = None
+        for records in slices:
+            some = [record for record in records if newest.keeps(record, over)]
+            if horizon is None and not header.has_delete_horizon and any(newest.is_end(record) for record in some):
+                horizon = self._horizon_ms
+            kept.add(some)
+            yield len(records)
+        if not kept.count:
+            return self._without_records(header, batch)
+        removed = header.records_count - kept.count
+        if not removed and horizon is None:
+            return Cleaned(batch, 0)
+        cleaned = yield from kept.written(horizon)
+        return Cleaned(cleaned, removed)
 
     def _clean_control(self, header: BatchHeader, batch: bytes) -> Cleaned:
         outlived = self.trace.is_outlived(header, batch)

@@ -18,9 +18,10 @@ storage.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable
 from enum import IntEnum
 from hashlib import blake2b
+from itertools import islice
 from typing import Final, Protocol, TypeVar
 
 __all__ = [
@@ -52,6 +53,7 @@ SUBJECT_BYTES: Final = 256
 """What one subject takes in memory at most: a digest or short key, an offset, their places in the dictionary."""
 
 _LONG_KEY: Final = 32  # keys as long as a digest, or longer, are remembered by it
+_SUBJECTS: Final = 10_000  # are taken in at once, of a batch that is noted in steps
 _SNAPSHOT: Final = b"\0\0"
 _UPDATE: Final = b"\0\1"
 
@@ -117,17 +119,44 @@ class Newest:
 
         The first batch always has room: a pass that takes in nothing would never get on.
         """
-        rule, known = self._rule, self._offsets
+        known = self._offsets
         found: dict[bytes, int] = {}
-        for record in records:
-            role, subject = rule(record.key, record.has_value)
-            if role is Role.STATE or role is Role.END:
-                found[subject] = record.offset
+        self._find(records, found)
         if known and len(known) + len(found) > self._room and len(known.keys() | found.keys()) > self._room:
             return False
         known.update(found)
         self.end_offset = end_offset
         return True
+
+    def noting(self, slices: Iterable[Collection[Judged]], end_offset: int) -> Generator[int, None, bool]:
+        """As `note`, slice by slice of a batch's records; after each step, how many records or subjects it took."""
+        known = self._offsets
+        found: dict[bytes, int] = {}
+        for records in slices:
+            self._find(records, found)
+            yield len(records)
+        if known and len(known) + len(found) > self._room:
+            room = self._room - len(known)
+            subjects = iter(found)
+            while some := list(islice(subjects, _SUBJECTS)):
+                room -= sum(subject not in known for subject in some)
+                yield len(some)
+            if room < 0:
+                return False
+        entries = iter(found.items())
+        while taken := list(islice(entries, _SUBJECTS)):
+            known.update(taken)
+            yield len(taken)
+        self.end_offset = end_offset
+        return True
+
+    def _find(self, records: Iterable[Judged], found: dict[bytes, int]) -> None:
+        """The newest STATE or END of each subject that these records are of."""
+        rule = self._rule
+        for record in records:
+            role, subject = rule(record.key, record.has_value)
+            if role is Role.STATE or role is Role.END:
+                found[subject] = record.offset
 
     def keeps(self, record: Judged, ends_are_over: bool) -> bool:
         """Whether the record stays. `ends_are_over`: the time of an END in the record's place has passed."""

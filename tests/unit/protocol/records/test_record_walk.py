@@ -168,13 +168,15 @@ def test_keys_are_read(form: RecordWalk, data: list[RecordData], append_time: in
         for record in decoded
     ]
     assert b"".join(batch[row[4] : row[6]] for row in rows) == batch[HEADER_SIZE:]
+    first = form.read_keys(batch, HEADER_SIZE, 1, 100, decoded[0].timestamp, append_time)
+    assert first == rows[:1]
+    assert form.read_keys(batch, rows[0][6], len(data) - 1, 100, decoded[0].timestamp, append_time) == rows[1:]
 
 
 @pytest.mark.parametrize(
     "data",
     [
         b"",
-        raw_record() + b"\0",
         raw_record(longer=1),
         raw_record(key=100),
         raw_record(time_delta=b"\x80" * 10 + b"\0"),

@@ -7,10 +7,13 @@ from random import Random
 import pytest
 
 from devtools.in_memory.mem_fs import CrashModel
+from shareq.broker.log.cleaner import cleaning, rewrite, schedule
+from shareq.broker.log.cleaner import survivors as survivors_module
 from shareq.broker.log.cleaner.schedule import CleanerSettings
 from shareq.broker.log.cleaner.survivors import SUBJECT_BYTES, Rule, latest_value, share_state, survivors
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records import retain
 from shareq.protocol.records.batch import Compression, Record, RecordData, build_batch, decode_records
 from shareq.protocol.records.control import build_end_transaction_marker
 from tests.support.worlds.cleaner import COMPACTED, clean, reported, state_of
@@ -233,3 +236,24 @@ def test_the_history_is_not_a_trivial_one() -> None:
             kinds |= {f"horizon {bool(data[22] & 0x40)}"} if data else set()
         kinds |= {"txnindex" for path in history.world.fs.paths() if path.startswith(DATA) and "txnindex" in path}
     assert {"aborted True", "passes True", "horizon False", "txnindex"} <= kinds
+
+
+def cleaned_in_slices(monkeypatch: pytest.MonkeyPatch, seed: int, rule: Rule, records: int) -> dict[str, bytes]:
+    """The files of a history of which so many records are gone through at a time."""
+    for module in (retain, rewrite, cleaning):
+        monkeypatch.setattr(module, "SLICE_RECORDS", records)
+    monkeypatch.setattr(survivors_module, "_SUBJECTS", records)
+    monkeypatch.setattr(schedule, "PAUSE_MS", 0)  # so that all that is noted of times is the same
+    history = History(seed, rule, transactions=seed % 2 == 1)
+    history.run(100)
+    history.clean_everything()
+    return history.files()
+
+
+@pytest.mark.parametrize("seed", range(300, 310))
+@pytest.mark.parametrize("rule", [latest_value, share_state])
+def test_slices_change_no_byte(monkeypatch: pytest.MonkeyPatch, seed: int, rule: Rule) -> None:
+    whole = cleaned_in_slices(monkeypatch, seed, rule, 10**9)
+    assert any(whole.values())
+    for records in (1, 2, 3):
+        assert cleaned_in_slices(monkeypatch, seed, rule, records) == whole

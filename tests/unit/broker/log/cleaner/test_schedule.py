@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from devtools.in_memory.mem_fs import CrashModel
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.log.cleaner.schedule import PAUSE_MS, CleanerSettings
-from shareq.broker.log.cleaner.survivors import SUBJECT_BYTES
+from shareq.broker.log.cleaner.survivors import SUBJECT_BYTES, Newest
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import Origin, PartitionLog
 from shareq.broker.log.segments.reader import position_of
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.records.batch import Compression
+from shareq.protocol.records import retain
+from shareq.protocol.records.batch import Compression, records_block
+from shareq.protocol.records.retain import SLICE_RECORDS
+from shareq.protocol.records.walk import read_keys
 from tests.support.worlds.cleaner import COMPACTED, append, clean, fill, transient_files
 from tests.support.worlds.log_world import DATA, TOPIC, TOPIC_ID, LogWorld, batch_of, read_all
 
@@ -390,6 +396,42 @@ def test_a_small_batch_of_many_records_is_a_step_of_its_own() -> None:
         world.clock.advance(PAUSE_MS)
         steps += 1
     assert steps >= 8 + 8 + 8  # noted, cleaned, and the old files removed
+
+
+@pytest.mark.parametrize("settled", [False, True], ids=["with tombstones", "without"])
+def test_a_batch_of_many_records_is_gone_through_in_slices(monkeypatch: pytest.MonkeyPatch, settled: bool) -> None:
+    """45,000 records are 50 ms each time: to read, to judge, to write. In a tick there is a slice of them."""
+    world = LogWorld(COMPACTED)
+    world.cleaner = NEVER
+    count = 15 * SLICE_RECORDS
+    keys = [b"%d" % number for number in range(count)]
+    append(world, *[(key, b"v") for key in keys], compression=Compression.ZSTD)
+    append(world, *[(key, b"v" if settled else None) for key in keys[::2]], compression=Compression.ZSTD)
+    append(world, (b"k", b"v"))
+    work = 0
+
+    def counted(function: Callable[..., Any], size: Callable[..., int]) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            nonlocal work
+            work += size(*args)
+            return function(*args)
+
+        return call
+
+    monkeypatch.setattr(retain, "read_keys", counted(read_keys, lambda _data, _pos, count, *_: count))
+    monkeypatch.setattr(retain, "records_block", counted(records_block, lambda _: SLICE_RECORDS))
+    monkeypatch.setattr(retain, "_timed_from", counted(retain._timed_from, lambda _time, _data, records: len(records)))
+    monkeypatch.setattr(Newest, "keeps", counted(Newest.keeps, lambda *_: 1))
+    world.cleaner = CleanerSettings()
+    world.logs.cleaner.look_soon()
+    ticks = []
+    while world.logs.cleaner.passes == 0:
+        world.clock.advance(PAUSE_MS)
+        ticks.append(work)
+        work = 0
+    assert max(ticks) <= 2 * SLICE_RECORDS
+    assert sum(ticks) >= 4 * count
+    assert offsets(world)[: count // 2] == list(range(1, count, 2))
 
 
 def test_a_pass_keeps_up_with_a_log_that_grows_fast() -> None:
