@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from shareq.broker.dispatch.parts import Parts, in_parts
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from shareq.broker.security.rights import CLUSTER_ACTION, DESCRIBE_GROUP, DESCRIBE_TRANSACTION
 from shareq.coordinator.routing import group_partition_for
@@ -27,13 +28,17 @@ _SHARE: Final = 2
 _TOPICS: Final = {0: CONSUMER_OFFSETS, 1: TRANSACTION_STATE, _SHARE: SHARE_GROUP_STATE}
 _RIGHTS: Final = {0: DESCRIBE_GROUP, 1: DESCRIBE_TRANSACTION, _SHARE: CLUSTER_ACTION}
 _NOWHERE: Final = -1
+_PART_KEYS: Final = 1_000  # 4 µs each
 
 
-def handle(ctx: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+def handle(ctx: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse | Parts:
     if ctx.api_version >= 4:
-        return FindCoordinatorResponse(
-            coordinators=[_find(ctx, request.key_type, key) for key in request.coordinator_keys]
+        keys = request.coordinator_keys
+        parts = (
+            [_find(ctx, request.key_type, key) for key in keys[at : at + _PART_KEYS]]
+            for at in range(0, len(keys), _PART_KEYS)
         )
+        return in_parts(FindCoordinatorResponse(), "coordinators", parts)
     found = _find(ctx, request.key_type, request.key)
     return FindCoordinatorResponse(
         error_code=found.error_code,
