@@ -22,11 +22,14 @@ _IDS_FROM = 10
 def handle(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCommitResponse | Pending[OffsetCommitResponse]:
     if not ctx.may(READ_GROUP, request.group_id):
         return refused(request, READ_GROUP.error)
-    hidden = [topic for topic in request.topics if not _may_read(ctx, topic)]
+    named: list[OffsetCommitRequestTopic] = []
+    hidden: list[OffsetCommitRequestTopic] = []
+    for topic in request.topics:
+        (named if _may_read(ctx, topic) else hidden).append(topic)
     if not hidden:
         return ctx.services.groups.offsets.commit(request, ctx.api_version)
     rows = refused(OffsetCommitRequest(topics=hidden), READ_TOPIC.error).topics
-    request.topics = [topic for topic in request.topics if topic not in hidden]
+    request.topics = named
     committed = ctx.services.groups.offsets.commit(request, ctx.api_version)
     return committed.then(lambda response: OffsetCommitResponse(topics=[*rows, *response.topics]))
 

@@ -55,10 +55,13 @@ def _fetch(
         return completed(refuse(group, DESCRIBE_GROUP.error))
     if ctx.services.authorizer is None:
         return offsets.fetch(group, version, require_stable=require_stable)
-    hidden = [topic for topic in group.topics or () if not _may_describe(ctx, topic)]
-    if group.topics is not None:
-        group.topics = [topic for topic in group.topics if topic not in hidden]
+    hidden: list[OffsetFetchRequestTopics] = []
     ask_all = group.topics is None
+    if group.topics is not None:
+        named: list[OffsetFetchRequestTopics] = []
+        for topic in group.topics:
+            (named if _may_describe(ctx, topic) else hidden).append(topic)
+        group.topics = named
 
     def respond(response: OffsetFetchResponseGroup) -> OffsetFetchResponseGroup:
         if ask_all:

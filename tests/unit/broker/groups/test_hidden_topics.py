@@ -1,0 +1,58 @@
+"""Offsets of many topics on which the client has no right: each topic is looked at, not compared with all others."""
+
+from __future__ import annotations
+
+import pytest
+
+from devtools.in_memory.mock_transport import BrokerWorld
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.handlers.groups import offset_commit, offset_fetch
+from shareq.broker.security.names import CLUSTER_NAME
+from shareq.broker.security.rights import DESCRIBE_GROUP, READ_GROUP, Right
+from shareq.protocol.generated.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from shareq.protocol.generated.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+)
+from shareq.protocol.primitives import Structure
+
+TOPICS = 1_000
+NAMES = [f"t{number}" for number in range(TOPICS)]
+
+
+@pytest.fixture
+def ctx(monkeypatch: pytest.MonkeyPatch) -> RequestContext:
+    """Of a client that has rights on groups and on the first topic alone."""
+
+    def may(_: RequestContext, right: Right, name: str = CLUSTER_NAME) -> bool:
+        return right in (READ_GROUP, DESCRIBE_GROUP) or name == NAMES[0]
+
+    def compared(*_: object) -> bool:
+        raise AssertionError("compared with another one")
+
+    world = BrokerWorld()
+    world.create_topic(NAMES[0])
+    monkeypatch.setattr(RequestContext, "may", may)
+    monkeypatch.setattr(world.services, "authorizer", object())
+    monkeypatch.setattr(Structure, "__eq__", compared)
+    return RequestContext(world.services, world.connect().side, 9, "c")
+
+
+def test_a_commit(ctx: RequestContext) -> None:
+    topics = [OffsetCommitRequestTopic(name, partitions=[OffsetCommitRequestPartition(0, 1)]) for name in NAMES]
+    request = OffsetCommitRequest("g", topics=topics)
+    offset_commit.handle(ctx, request)
+    assert [topic.name for topic in request.topics] == NAMES[:1]
+
+
+def test_a_fetch(ctx: RequestContext) -> None:
+    topics = [OffsetFetchRequestTopics(name, partition_indexes=[0]) for name in NAMES]
+    group = OffsetFetchRequestGroup("g", topics=topics)
+    offset_fetch.handle(ctx, OffsetFetchRequest(groups=[group]))
+    assert group.topics is not None
+    assert [topic.name for topic in group.topics] == NAMES[:1]
