@@ -19,11 +19,13 @@ from tests.history.operations import Killed
 from tests.storage.drain import Drain
 from tests.storage.node import Node, StartRefused
 from tests.storage.repair import repair
-from tests.storage.scene import SETTINGS, Scene
+from tests.storage.scene import LOCK_MS, SETTINGS, Scene
 from tests.storage.workload import Workload
 
 AIM_FOR_S: Final = 1.5
 START_S: Final = 0.5
+LAST_LIFE_S: Final = (0.75 * LOCK_MS / 1000, 1.25 * LOCK_MS / 1000)
+"""The last life is long enough that locks end in it, or should not end yet; kills cut the others short of that."""
 
 
 class Aim(Enum):
@@ -116,7 +118,7 @@ class Round:
             if self.scene.stop.is_set():
                 return
             self._start()
-        time.sleep(self._rng.uniform(0.2, 0.6))
+        time.sleep(self._rng.uniform(*LAST_LIFE_S))
         workload.stop()
         Drain(self.scene, settled=False).all()
 
