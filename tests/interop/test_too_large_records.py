@@ -14,7 +14,6 @@ from itertools import count
 import pytest
 
 from devtools.clients.offsets_client import OffsetsClient, Row
-from devtools.clients.requests import create_topic
 from devtools.clients.transactor import JAVA_TV1, Transactor
 from devtools.clients.wire import WireClient
 from shareq.protocol.errors import ErrorCode
@@ -28,7 +27,7 @@ from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequ
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
 from tests.interop.support.broker_under_test import BrokerUnderTest
-from tests.interop.support.share_wire import NOT_READY, eventually
+from tests.interop.support.share_wire import NOT_READY, create_known_topic, eventually
 
 BROKER_SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
@@ -164,7 +163,7 @@ def test_a_heartbeat_of_a_share_group(shard: Shard) -> None:
 
 def test_committed_offsets(shard: Shard) -> None:
     client, topic, group = shard.connect(), shard.unique("topic"), shard.unique("group")
-    offsets = OffsetsClient(client, {topic: create_topic(client, topic, 20)})
+    offsets = OffsetsClient(client, {topic: create_known_topic(client, topic, 20)})
     rows: dict[tuple[str, int], int | Row] = {(topic, n): Row(n, metadata="x" * 300) for n in range(20)}
     assert offsets.commit(rows, group=group) == dict.fromkeys(rows, TOO_LARGE)
     assert offsets.all(group) == {}
@@ -174,7 +173,7 @@ def test_committed_offsets(shard: Shard) -> None:
 def test_committed_offsets_of_a_transaction(shard: Shard) -> None:
     shard.wait_for(TRANSACTION)
     client, topic, group = shard.connect(), shard.unique("topic"), shard.unique("group")
-    ids = {topic: create_topic(client, topic, 100)}
+    ids = {topic: create_known_topic(client, topic, 100)}
     producer = Transactor(client, JAVA_TV1, shard.unique("transaction"))
     assert producer.init() is NONE
     assert producer.add_offsets(group) is NONE
@@ -191,7 +190,7 @@ def test_partitions_of_a_transaction(shard: Shard) -> None:
     client = shard.connect()
     topics = [shard.unique("topic").ljust(240, "-") for _ in range(20)]
     for topic in topics:
-        create_topic(client, topic)
+        create_known_topic(client, topic)
     producer = Transactor(client, JAVA_TV1, shard.unique("transaction"))
     assert producer.init() is NONE
     errors = [producer.add(topic, 0)[0] for topic in topics]

@@ -16,15 +16,11 @@ from shareq.broker.fetch.read import FetchRead
 from shareq.broker.fetch.sessions import FetchContext, PartitionKey, SessionPartition
 from shareq.broker.fetch.wait import FetchLimits, WaitingFetch
 from shareq.broker.foundation.pending import Pending
+from shareq.broker.handlers.shared.fetch_bound import most_bytes
 from shareq.broker.network.answer_budget import ROOM_WAIT_MS
 from shareq.broker.security.rights import READ_TOPIC
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.fetch import (
-    FetchableTopicResponse,
-    FetchRequest,
-    FetchResponse,
-    PartitionData,
-)
+from shareq.protocol.generated.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 
 _IDS_FROM = 13
 _READ_COMMITTED = 1
@@ -44,9 +40,7 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Pendin
     )
     if isinstance(context, ErrorCode):
         return FetchResponse(error_code=context)
-    max_bytes = min(request.max_bytes, services.started_with.fetch_max_bytes)
-    if services.quotas.active:
-        max_bytes = min(max_bytes, services.quotas.fetch_bound(*ctx.quota_names))
+    max_bytes = most_bytes(ctx, request.max_bytes)
     limits = FetchLimits(
         request.max_wait_ms, min(request.min_bytes, max_bytes), max_bytes, request.isolation_level == _READ_COMMITTED
     )

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending, completed, join
+from shareq.broker.handlers.shared.fetch_bound import most_bytes
 from shareq.broker.handlers.shared.share_fetch_response import share_fetch_response
 from shareq.broker.handlers.shared.share_fetch_rights import Refusal, refusal, wanted_partitions, without_refused
-from shareq.broker.handlers.shared.share_requests import acknowledge, requested_acks, share_request_error
-from shareq.broker.security.names import ANONYMOUS
+from shareq.broker.handlers.shared.share_requests import acknowledge, requested_acks, session_owner, share_request_error
 from shareq.broker.security.rights import READ_GROUP
 from shareq.broker.share.acknowledgements import AckResults, PartitionAcks
 from shareq.broker.share.core.sessions import ListedPartition, ShareFetchContext
@@ -64,19 +64,13 @@ def _session(
         forgotten,
         has_acks=has_acks,
         connection_id=ctx.connection.id,
-        owner=_owner(ctx),
+        owner=session_owner(ctx),
     )
     if not isinstance(context, ErrorCode) and request.share_session_epoch == 0:
         ctx.services.share.sessions.watch(ctx.connection)
         if context.gave_way is not None:
             ctx.services.share.sessions.give_back(context.gave_way)
     return context
-
-
-def _owner(ctx: RequestContext) -> str:
-    """Whose session it is: the user's; of those who did not authenticate, the machine's."""
-    connection = ctx.connection
-    return connection.client_host if connection.principal == ANONYMOUS else connection.principal
 
 
 def _later(ctx: RequestContext, delay_ms: int, response: ShareFetchResponse) -> ShareFetchAnswer:
@@ -139,7 +133,9 @@ def _fetch(
         mode=mode,
         max_wait_ms=request.max_wait_ms,
         min_bytes=request.min_bytes,
-        max_bytes=min(request.max_bytes, _most_bytes(ctx)),
+        max_bytes=most_bytes(
+            ctx, request.max_bytes
+        ),  # what is over the quota is paid for later: it is the member's by then
         max_records=request.max_records,
         batch_size=request.batch_size,
     )
@@ -149,10 +145,3 @@ def _fetch(
         forget = ctx.connection.on_close(fetch.cancel)
         pending.on_complete(lambda _fetched: forget())
     return pending
-
-
-def _most_bytes(ctx: RequestContext) -> int:
-    """What one answer may bring. Records over the quota are paid for afterwards: they are the member's by then."""
-    services = ctx.services
-    configured = services.started_with.fetch_max_bytes
-    return min(configured, services.quotas.fetch_bound(*ctx.quota_names)) if services.quotas.active else configured

@@ -10,14 +10,14 @@ v10: topic ids in answers; v12: in requests, which v10 and v11 refuse with INVAL
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.dispatch.parts import Parts, in_parts
 from shareq.broker.handlers.shared import authorized_operations
-from shareq.broker.metadata.topic_names import CLUSTER_METADATA, INTERNAL_TOPICS, name_error
-from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC
-from shareq.broker.topics.creation import MOST_AUTO_CREATED, auto_create
+from shareq.broker.handlers.shared.topics_to_create import TURN_SIZE, create_missing, may_create_topic
+from shareq.broker.metadata.topic_names import INTERNAL_TOPICS, name_error
+from shareq.broker.security.rights import CREATE_TOPIC, DESCRIBE_TOPIC
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.metadata import (
@@ -32,10 +32,6 @@ from shareq.protocol.primitives import ZERO_UUID
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
-
-
-PART_PARTITIONS: Final = 1_000
-"""Partitions whose rows are made in one turn, topics counted as several."""
 
 _COUNTS_AT_LEAST: Final = 4
 _LEADER_EPOCH: Final = 0  # leadership never moves
@@ -78,7 +74,7 @@ def _parts(ctx: RequestContext, request: MetadataRequest) -> Iterator[list[Metad
             row.topic_authorized_operations = authorized_operations.on_topic(ctx, row.name or "")
         rows.append(row)
         size += _COUNTS_AT_LEAST + len(row.partitions)
-        if size >= PART_PARTITIONS:
+        if size >= TURN_SIZE:
             yield rows
             rows, size = [], 0
     if rows:
@@ -95,7 +91,7 @@ def _rows(ctx: RequestContext, request: MetadataRequest) -> Iterator[MetadataRes
     may_create = request.allow_auto_topic_creation and ctx.services.configs.broker.auto_create_topics_enable
     refused: dict[str, ApiError] = {}
     if may_create:
-        refused = yield from _create(ctx, asked)
+        refused = yield from create_missing(ctx, asked)
     names: set[str] = set()
     for topic in asked:
         if topic.name is not None and topic.topic_id == ZERO_UUID and topic.name not in names:
@@ -106,28 +102,6 @@ def _rows(ctx: RequestContext, request: MetadataRequest) -> Iterator[MetadataRes
         if (topic.name is None or topic.topic_id != ZERO_UUID) and topic.topic_id not in ids:
             ids.add(topic.topic_id)
             yield _row_by_id(ctx, topic.topic_id)
-
-
-def _create(ctx: RequestContext, asked: list[MetadataRequestTopic]) -> Generator[None, None, dict[str, ApiError]]:
-    """Create the first topics that do not exist and may be created; why some of them could not be, by name."""
-    metadata = ctx.services.metadata
-    new: dict[str, None] = {}
-    for index, topic in enumerate(asked, 1):
-        name = topic.name
-        if name is not None and topic.topic_id == ZERO_UUID and metadata.topic(name) is None:
-            known = name_error(name) is None and name != CLUSTER_METADATA
-            if known and ctx.may(DESCRIBE_TOPIC, name) and _may_create(ctx, name):
-                new[name] = None
-                if len(new) == MOST_AUTO_CREATED:
-                    break
-        if not index % PART_PARTITIONS:
-            yield
-    made = auto_create(metadata, ctx.services.configs, list(new))
-    return {name: outcome for name, outcome in made.items() if isinstance(outcome, ApiError)}
-
-
-def _may_create(ctx: RequestContext, name: str) -> bool:
-    return ctx.may(CREATE_CLUSTER) or ctx.may(CREATE_TOPIC, name)
 
 
 def _row_by_id(ctx: RequestContext, topic_id: bytes) -> MetadataResponseTopic:
@@ -147,7 +121,7 @@ def _row_by_name(
     topic = ctx.services.metadata.topic(name)
     if topic is not None:
         return _row(ctx, topic)
-    if may_create and not _may_create(ctx, name):
+    if may_create and not may_create_topic(ctx, name):
         return MetadataResponseTopic(CREATE_TOPIC.error, name, is_internal=name in INTERNAL_TOPICS)
     if name_error(name) is not None:
         return MetadataResponseTopic(ErrorCode.INVALID_TOPIC_EXCEPTION, name)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
-from devtools.clients.requests import batch, produce
+from devtools.clients.requests import batch, create_topic, produce
 from devtools.clients.wire import Caller
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import share_acknowledge, share_fetch
@@ -24,6 +24,7 @@ from shareq.protocol.generated.describe_share_group_offsets import (
     DescribeShareGroupOffsetsResponse,
 )
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from shareq.protocol.generated.read_share_group_state import (
     PartitionData,
     PartitionResult,
@@ -82,6 +83,14 @@ def eventually(attempt: Callable[[], T | None], timeout_s: float = 30, pause_s: 
             return result
         assert time.monotonic() < deadline, f"nothing within {timeout_s} s"
         time.sleep(pause_s)
+
+
+def create_known_topic(client: Caller, name: str, partitions: int = 1) -> bytes:
+    """Create a topic, and wait until the broker knows it: one that is no controller learns of it later. Its id."""
+    topic_id = create_topic(client, name, partitions)
+    request = MetadataRequest([MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
+    eventually(lambda: client.call(request, 12, MetadataResponse).topics[0].error_code == ErrorCode.NONE or None)
+    return topic_id
 
 
 @dataclass(slots=True)

@@ -1,0 +1,15 @@
+"""How much one answer with records may bring its client."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
+
+
+def most_bytes(ctx: RequestContext, asked: int) -> int:
+    """The bytes that a request for `asked` may bring, within `fetch.max.bytes` and the client's quota."""
+    services = ctx.services
+    configured = min(asked, services.started_with.fetch_max_bytes)
+    return min(configured, services.quotas.fetch_bound(*ctx.quota_names)) if services.quotas.active else configured

@@ -1,0 +1,44 @@
+"""Topics that a Metadata request names, that do not exist, and that may be created for it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from shareq.broker.metadata.topic_names import CLUSTER_METADATA, name_error
+from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC
+from shareq.broker.topics.creation import MOST_AUTO_CREATED, auto_create
+from shareq.protocol.errors import ApiError
+from shareq.protocol.generated.metadata import MetadataRequestTopic
+from shareq.protocol.primitives import ZERO_UUID
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
+
+TURN_SIZE: Final = 1_000
+"""How many names are looked at, or rows of partitions made, in one turn of a Metadata request."""
+
+
+def create_missing(
+    ctx: RequestContext, asked: Sequence[MetadataRequestTopic]
+) -> Generator[None, None, dict[str, ApiError]]:
+    """Create the first topics that do not exist and may be created; why some of them could not be, by name."""
+    metadata = ctx.services.metadata
+    new: dict[str, None] = {}
+    for index, topic in enumerate(asked, 1):
+        name = topic.name
+        if name is not None and topic.topic_id == ZERO_UUID and metadata.topic(name) is None:
+            known = name_error(name) is None and name != CLUSTER_METADATA
+            if known and ctx.may(DESCRIBE_TOPIC, name) and may_create_topic(ctx, name):
+                new[name] = None
+                if len(new) == MOST_AUTO_CREATED:
+                    break
+        if not index % TURN_SIZE:
+            yield
+    made = auto_create(metadata, ctx.services.configs, list(new))
+    return {name: outcome for name, outcome in made.items() if isinstance(outcome, ApiError)}
+
+
+def may_create_topic(ctx: RequestContext, name: str) -> bool:
+    """Whether the client may create a topic of this name."""
+    return ctx.may(CREATE_CLUSTER) or ctx.may(CREATE_TOPIC, name)
