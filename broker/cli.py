@@ -40,6 +40,8 @@ Examples:
       Kafka's own property file; options win over it.
   SHAREQ_LOG_RETENTION_MS=3600000 shareq serve
       A property in the environment: over the file, below options. "_" is ".", "__" is "_", "___" is "-".
+  shareq serve --log-format json --log-level INFO,shareq.broker.share=DEBUG
+      The log on standard error as JSON, one object a line, with locks that ran out.
   shareq serve --metrics 127.0.0.1:9464
       Prometheus finds the metrics at http://127.0.0.1:9464/metrics, probes /-/healthy and /-/ready beside them.
 
@@ -172,6 +174,24 @@ def main() -> None:
     multiple=True,
     help="A SCRAM user, added if there is none of the name: SCRAM-SHA-256=[name=NAME,password-file=FILE]. Repeatable.",
 )
+@click.option(
+    "--log-level",
+    metavar="LEVEL",
+    envvar="SHAREQ_LOG_LEVEL",
+    show_envvar=True,
+    default="INFO",
+    show_default=True,
+    help="DEBUG, INFO, WARNING, ERROR or CRITICAL; for parts of the broker, too: LEVEL,LOGGER=LEVEL,...",
+)
+@click.option(
+    "--log-format",
+    metavar="FORMAT",
+    envvar="SHAREQ_LOG_FORMAT",
+    show_envvar=True,
+    default="text",
+    show_default=True,
+    help="text, or json: one object a line.",
+)
 def serve(
     listen: str | None,
     advertise: str | None,
@@ -182,6 +202,8 @@ def serve(
     features: tuple[str, ...],
     metrics: str | None,
     scram_users: tuple[str, ...],
+    log_level: str,
+    log_format: str,
 ) -> None:
     """Run the broker until SIGTERM, SIGINT or, without TLS, SIGHUP.
 
@@ -192,9 +214,8 @@ def serve(
     gc.disable()  # until the broker listens: importing makes little garbage and many objects to look at
     from shareq.broker.config.broker_config import BrokerConfig
     from shareq.broker.config.keys.definition import ConfigError
-    from shareq.broker.process import logging_setup
 
-    logging_setup.configure()
+    _configure_log(log_level, log_format)
     try:
         properties = _read_properties(config_file) if config_file is not None else {}
         overrides = _pairs("--set", settings)
@@ -339,6 +360,18 @@ def _one_line_errors() -> Iterator[None]:
 
 def _say_aside(line: str) -> None:
     click.echo(line, err=True)
+
+
+def _configure_log(level: str, log_format: str) -> None:
+    from shareq.broker.process import logging_setup
+
+    if log_format.lower() not in logging_setup.FORMATS:
+        _exit(USAGE_ERROR, f"--log-format {log_format}: must be one of {', '.join(logging_setup.FORMATS)}")
+    try:
+        levels = logging_setup.parse_levels(level)
+    except ValueError as error:
+        _exit(USAGE_ERROR, f"--log-level {error}")
+    logging_setup.configure(levels, log_format.lower())
 
 
 def _scram_users(texts: Iterable[str]) -> list[NewScramUser]:

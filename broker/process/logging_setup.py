@@ -1,10 +1,20 @@
-"""Log lines on standard error: time, level, logger, message. Records, keys and secrets never reach a log."""
+"""Log lines on standard error: time, level, logger, message. Records, keys and secrets never reach a log.
+
+A line may have fields beside its message, for machines: `logger.info("...", extra={"fields": {"group": "g"}})`. In
+text they are left out, because the message says the same.
+"""
 
 from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Mapping
+from time import gmtime
 from typing import Final, TextIO
+
+LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+FORMATS: Final = ("text", "json")
+_SECONDS: Final = "%Y-%m-%dT%H:%M:%S"
 
 # Control characters, and what else some readers take for the end of a line.
 _ESCAPED: Final = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))} | {
@@ -21,10 +31,57 @@ class _Lines(logging.Formatter):
         return super().formatMessage(record)
 
 
-def configure(level: int = logging.INFO, stream: TextIO | None = None) -> None:
-    """Send the log lines of this process to `stream` (standard error)."""
+class _JsonLines(logging.Formatter):
+    """One JSON object for each message, in ASCII, its traceback included.
+
+    Keys: `time` (UTC, RFC 3339 with milliseconds), `level`, `logger`, `message`; `fields` (an object) and `exception`
+    (the traceback, with line ends) where the message has such.
+    """
+
+    converter = staticmethod(gmtime)
+
+    def __init__(self) -> None:
+        super().__init__()
+        from json import JSONEncoder
+
+        self._encode = JSONEncoder(default=str).encode
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, object] = {
+            "time": f"{self.formatTime(record, _SECONDS)}.{int(record.msecs):03d}Z",
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        fields = getattr(record, "fields", None)
+        if fields:
+            line["fields"] = fields
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return self._encode(line)
+
+
+def parse_levels(text: str) -> dict[str, int]:
+    """Levels by logger out of `LEVEL[,LOGGER=LEVEL]...`; the logger "" is all others. ValueError says what is allowed.
+
+    A logger's name stands for those below it, too: `shareq.broker.share` for `shareq.broker.share.partitions`.
+    """
+    levels: dict[str, int] = {}
+    for part in text.split(","):
+        name, _, level = part.rpartition("=")
+        if level.strip().upper() not in LEVELS or ("=" in part and not name.strip()):
+            raise ValueError(f"{text}: must be one of {', '.join(LEVELS)}, or LEVEL,LOGGER=LEVEL,...")
+        levels[name.strip()] = getattr(logging, level.strip().upper())
+    return levels
+
+
+def configure(levels: Mapping[str, int] | None = None, log_format: str = "text", stream: TextIO | None = None) -> None:
+    """Send the log lines of this process to `stream` (standard error), from these levels on by logger; all others are
+    logged from INFO on. `log_format` is one of FORMATS.
+    """
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(_Lines("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    root = logging.getLogger()
-    root.handlers = [handler]
-    root.setLevel(level)
+    text = _Lines("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    handler.setFormatter(_JsonLines() if log_format == "json" else text)
+    logging.getLogger().handlers = [handler]
+    for name, level in {"": logging.INFO, **(levels or {})}.items():
+        logging.getLogger(name).setLevel(level)

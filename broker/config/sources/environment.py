@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Final
 
 PREFIX: Final = "SHAREQ_"
-NOT_PROPERTIES: Final = frozenset(("SHAREQ_INSECURE", "SHAREQ_PURE"))
+NOT_PROPERTIES: Final = frozenset(("SHAREQ_INSECURE", "SHAREQ_LOG_FORMAT", "SHAREQ_LOG_LEVEL", "SHAREQ_PURE"))
 """What has a meaning of its own."""
 
 _UNDERSCORES: Final = re.compile("_{1,3}")
