@@ -32,6 +32,10 @@ class RequestContext:
         """The client as quotas know it: the user's name, and the client id, "" for none."""
         return self.connection.principal.partition(":")[2], self.client_id or ""
 
+    def unreadable(self, what: object, error: Exception) -> str:
+        """Why the connection is closed after a malformed request (`what`: its RPC and version), for the log."""
+        return f"{what} request cannot be read: {error} (client id {self.client_id!r})"
+
     def failed(self, error: Exception) -> None:
         """A request that goes on in turns (`foundation/turns.py`) has failed, by our own fault: log it, and close the
         connection, which waits for an answer that does not come.

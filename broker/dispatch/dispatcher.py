@@ -132,7 +132,7 @@ class _ConnectionDispatch:
         try:
             request = bound.route.read_few(frame, bound.body)
         except MalformedMessage as error:
-            raise CloseConnection(f"{bound.route} request cannot be read: {error}") from error
+            raise CloseConnection(bound.context.unreadable(bound.route, error)) from error
         if request is not None:
             return self._answer(bound, frame, request, correlation_id, meter)
         return self._read_in_turns(bound, frame, correlation_id)
@@ -141,7 +141,7 @@ class _ConnectionDispatch:
         try:
             request, _ = bound.route.decode(frame, bound.route.version, bound.body)
         except MalformedMessage as error:
-            raise CloseConnection(f"{bound.route} request cannot be read: {error}") from error
+            raise CloseConnection(bound.context.unreadable(bound.route, error)) from error
         return self._answer(bound, frame, request, correlation_id, meter)
 
     def _answer(
@@ -191,7 +191,7 @@ class _ConnectionDispatch:
             forget()
             return self._answer_into(slot, bound, size, request, correlation_id)
 
-        steps = read_and_answer(connection, route, frames, bound.body, slot, answer)
+        steps = read_and_answer(bound.context, route, frames, bound.body, slot, answer)
         bound.context.services.turns.run(steps, bound.context.failed)
         return slot
 

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Generator, Iterator
 from typing import Final
 
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.element_limits import most_elements
 from shareq.broker.dispatch.parts import Parts
 from shareq.broker.dispatch.route import Route
@@ -29,7 +30,7 @@ MOST_ANSWER_BYTES: Final = 100_000_000
 
 
 def read_and_answer(
-    connection: Connection,
+    context: RequestContext,
     route: Route,
     frames: list[bytes],
     body: int,
@@ -41,6 +42,7 @@ def read_and_answer(
     """
     if not frames:
         return
+    connection = context.connection
     reader = BoundedReader(route.request_class, route.version)
     steps = reader.read_in_steps(frames.pop(), body, most_elements(route.api_key))
     try:
@@ -53,7 +55,7 @@ def read_and_answer(
                 return
             yield
     except MalformedMessage as error:
-        close_behind(connection, slot, f"{route} request cannot be read: {error}")
+        close_behind(connection, slot, context.unreadable(route, error))
 
 
 def write_parts(

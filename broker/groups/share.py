@@ -4,9 +4,12 @@ made (`shareq.coordinator.group.share.heartbeat`).
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from typing import Final
 
 from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
+from shareq.broker.foundation.bounded_log import BoundedLog
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.groups.coordinator import GroupCoordinatorService
@@ -16,12 +19,17 @@ from shareq.broker.topics.internal import InternalTopics
 from shareq.coordinator.group.groups import Client
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.group.share.describe import share_group_error_entry
-from shareq.coordinator.group.share.heartbeat import HeartbeatPlan, refusal
+from shareq.coordinator.group.share.heartbeat import LEAVE_EPOCH, HeartbeatPlan, refusal
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.share_group_describe import DescribedGroup
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.generated.share_group_metadata import ShareGroupMetadataKey
+
+logger = logging.getLogger(__name__)
+
+_FENCED: Final = (ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID)
+"""Errors of a member that has to join again."""
 
 
 class ShareGroupService:
@@ -43,6 +51,8 @@ class ShareGroupService:
         self._states = states
         self._leaders = leaders
         self._now = clock.now_ms
+        self._membership = BoundedLog(logger, clock.now_ms)
+        self._fenced = BoundedLog(logger, clock.now_ms)
         self.rebalances = 0
         self._initializing: dict[str, int] = {}  # group id -> heartbeats between their two phases
         self._waiting: dict[str, list[Callable[[], None]]] = {}  # heartbeats that wait for those
@@ -59,7 +69,7 @@ class ShareGroupService:
             lambda: partition.shard.share.begin_heartbeat(request, client, self._now()),
             lambda error: HeartbeatPlan(request.group_id, request.member_id, _failed(error)),
         )
-        plan.on_complete(lambda plan: self._carry_on(partition, plan, answer))
+        plan.on_complete(lambda plan: self._begun(partition, request, client, plan, answer))
         return answer
 
     def describe(self, group_id: str) -> Pending[DescribedGroup]:
@@ -74,6 +84,45 @@ class ShareGroupService:
         )
 
     # -- the two phases
+
+    def _begun(
+        self,
+        partition: CoordinatorPartition[GroupCoordinatorShard],
+        request: ShareGroupHeartbeatRequest,
+        client: Client,
+        plan: HeartbeatPlan,
+        answer: Pending[ShareGroupHeartbeatResponse],
+    ) -> None:
+        """The first phase is durable."""
+        if plan.joined:
+            self._log_member("joined", request, client)
+        elif plan.response is not None:
+            if plan.response.error_code in _FENCED:
+                self._log_member("fenced", request, client, ErrorCode(plan.response.error_code).name)
+            elif request.member_epoch == LEAVE_EPOCH and not plan.response.error_code:
+                self._log_member("left", request, client)
+        self._carry_on(partition, plan, answer)
+
+    def _log_member(
+        self, what: str, request: ShareGroupHeartbeatRequest, client: Client, error: str | None = None
+    ) -> None:
+        log = self._fenced if error else self._membership
+        log.log(
+            logging.INFO,
+            "share group %s: member %s %s (client id %r, %s)%s",
+            request.group_id,
+            request.member_id,
+            what,
+            client.client_id,
+            client.host,
+            f": {error} at member epoch {request.member_epoch}" if error else "",
+            event=f"member_{what}",
+            group=request.group_id,
+            member=request.member_id,
+            client_id=client.client_id,
+            client_address=client.host.removeprefix("/"),
+            **({"error": error, "member_epoch": request.member_epoch} if error else {}),
+        )
 
     def _carry_on(
         self,

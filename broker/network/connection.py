@@ -304,7 +304,14 @@ class Connection:
         """Handle nothing more, answer what was handled, then close. Logs the reason."""
         if self.closed or self.finishing:
             return
-        logger.warning("%s: closing: %s", self, reason)
+        fields = {
+            "connection": self.id,
+            "client_address": self.client_host,
+            "listener": self.listener,
+            "principal": self.principal,
+            "reason": reason,
+        }
+        logger.warning("%s: closing: %s", self, reason, extra={"fields": fields})
         self.finish()
 
     def abandon(self, reason: str) -> None:

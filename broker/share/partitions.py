@@ -12,9 +12,10 @@ from collections.abc import Collection, Iterable, Sequence
 from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
-from shareq.broker.share.core.effects import Effect, StateBatch, WriteState
+from shareq.broker.share.core.effects import DeliveryLimitReached, Effect, StateBatch, WriteState
 from shareq.broker.share.core.partition import AckBatch, Acknowledged, AcquiredRange, SharePartition
 from shareq.broker.share.core.window.record_state import AcknowledgeType
+from shareq.broker.share.events import ShareEvents
 from shareq.broker.share.leader import LeaderState, Parked, SharePartitionLeader, Unreadable
 from shareq.broker.share.leader_counters import ShareCounters
 from shareq.broker.share.persister import FENCING, PersistedState, Persister, surfaced_error
@@ -55,6 +56,7 @@ class SharePartitionManager:
         self._timer_at = 0
         self._to_wake: dict[SharePartitionLeader, None] = {}
         self._parked: dict[Parked, None] = {}  # in the order they came
+        self._events = ShareEvents(env.clock.now_ms)
         self.counters = ShareCounters()
 
     # -- looking up and loading
@@ -286,6 +288,8 @@ class SharePartitionManager:
         for effect in effects:
             if isinstance(effect, WriteState):
                 self._write(leader, effect)
+            elif isinstance(effect, DeliveryLimitReached):
+                self._events.given_up(leader, effect.ranges)
             else:
                 self.wake(leader)
         self.arm(leader)
@@ -351,12 +355,19 @@ class SharePartitionManager:
             deadline = leader.core.next_deadline_ms()
             if deadline is not None and deadline <= now:
                 self.refresh_settings(leader)
-                self.perform(leader, leader.core.on_deadline(now))
+                self._expire(leader, now)
             else:
                 self.arm(leader)
         # What was armed meanwhile may be later than what was not due yet.
         if self._deadlines and (self._timer is None or self._deadlines[0][0] < self._timer_at):
             self._set_timer(self._deadlines[0][0])
+
+    def _expire(self, leader: SharePartitionLeader, now_ms: int) -> None:
+        effects = leader.core.on_deadline(now_ms)
+        for effect in effects:
+            if isinstance(effect, WriteState):
+                self._events.locks_ran_out(leader, effect)
+        self.perform(leader, effects)
 
     # -- parked fetches
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from shareq.broker.share.core.effects import StateBatch
+from shareq.broker.share.core.effects import GivenUpRange, StateBatch
 from shareq.broker.share.core.locks import AcquisitionLocks
 from shareq.broker.share.core.values import AckBatch, Acknowledged
 from shareq.broker.share.core.window.batch import InFlightBatch, merged
@@ -143,7 +143,9 @@ class Acknowledgement:
                 return ErrorCode.INVALID_RECORD_STATE
             self._locks.add(self._window, self._deadline_ms, batch.first_offset, batch.last_offset)
         target = self._target(batch.statuses[0], kind)
-        self._count(kind, batch.size, target)
+        self._count(kind, batch.size)
+        if kind == AcknowledgeType.RELEASE and target.terminal:
+            self._give_up(batch.first_offset, batch.last_offset, target)
         batch.statuses[0] = target
         if target.write_id:
             if target.terminal:
@@ -192,13 +194,18 @@ class Acknowledgement:
             ((kind, target),) = targets.items()
             starts, statuses = [first], [target]
             self._window.delivery_complete_count += (last - first + 1) * target.terminal
-            self._count(kind, last - first + 1, target)
+            self._count(kind, last - first + 1)
+            if kind == AcknowledgeType.RELEASE and target.terminal:
+                self._give_up(first, last, target)
         else:
             starts, statuses = merged(list(range(first, last + 1)), list(map(targets.__getitem__, types)))
             for kind, target in targets.items():
                 number = types.count(kind)
                 self._window.delivery_complete_count += number * target.terminal
-                self._count(kind, number, target)
+                self._count(kind, number)
+                if kind == AcknowledgeType.RELEASE and target.terminal:
+                    for offset in (first + at for at, each in enumerate(types) if each == kind):
+                        self._give_up(offset, offset, target)
         if len(starts) == 1:
             if statuses[0].write_id:
                 self._change.persist_run(first, last, statuses[0])
@@ -212,12 +219,17 @@ class Acknowledgement:
         )
         return starts, statuses
 
-    def _count(self, kind: int, number: int, target: DeliveryStatus) -> None:
-        """So many records have become `target` by this type."""
+    def _count(self, kind: int, number: int) -> None:
+        """So many records were acknowledged with this type."""
         counts = self._change.acknowledged
         counts[kind] = counts.get(kind, 0) + number
-        if kind == AcknowledgeType.RELEASE and target.terminal:
-            self._change.dead_letters += number
+
+    def _give_up(self, first: int, last: int, target: DeliveryStatus) -> None:
+        """The last delivery of `first..last` (inclusive) has failed; later ranges come after earlier ones."""
+        given_up = self._change.given_up
+        if given_up and given_up[-1].last_offset + 1 == first and given_up[-1].attempts == target.delivery_count:
+            first = given_up.pop().first_offset
+        given_up.append(GivenUpRange(first, last, target.delivery_count))
 
     def _target(self, status: DeliveryStatus, kind: int) -> DeliveryStatus:
         """What an acquired record becomes by an acknowledgement: one object for all records that become the same."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from shareq.broker.share.core.effects import GivenUpRange
 from shareq.broker.share.core.values import AcquiredRange
 from shareq.broker.share.core.window.record_state import AcknowledgeType, RecordState
 from shareq.broker.share.core.window.window import Run
@@ -56,6 +57,11 @@ class SharePartitionCounters:
         for kind, number in counts.items():
             self.acknowledged[kind] += number
 
+    def add_dead_letters(self, given_up: Iterable[GivenUpRange]) -> None:
+        """Ranges whose last delivery failed."""
+        for first, last, _ in given_up:
+            self.dead_letters += last - first + 1
+
     def add_deliveries(self, acquired: Iterable[AcquiredRange], new_batches: int) -> None:
         """What one acquisition handed out, and how many batches it put in flight."""
         deliveries = redeliveries = 0
@@ -73,9 +79,13 @@ def records_in(runs: Iterable[Run]) -> int:
     return sum(last - first + 1 for first, last, _ in runs)
 
 
-def given_up(runs: Iterable[Run], start_offset: int) -> int:
-    """How many records of the runs are archived because their last delivery failed.
+def given_up(runs: Iterable[Run], start_offset: int) -> list[GivenUpRange]:
+    """Those of the runs that are archived because their last delivery failed.
 
     Below `start_offset`, where no run reaches across, they have left the log.
     """
-    return records_in(run for run in runs if run[0] >= start_offset and run[2].state is RecordState.ARCHIVED)
+    return [
+        GivenUpRange(first, last, status.delivery_count)
+        for first, last, status in runs
+        if first >= start_offset and status.state is RecordState.ARCHIVED
+    ]

@@ -38,4 +38,19 @@ class WakeFetches:
     """Something may have become acquirable: look again at the share fetches parked on this partition."""
 
 
-Effect = WriteState | WakeFetches
+class GivenUpRange(NamedTuple):
+    """Offsets (both inclusive) that nobody gets again, after so many deliveries."""
+
+    first_offset: int
+    last_offset: int
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryLimitReached:
+    """Records were given up, because their last delivery failed: an operator may want to know. Ascending."""
+
+    ranges: tuple[GivenUpRange, ...]
+
+
+Effect = WriteState | WakeFetches | DeliveryLimitReached

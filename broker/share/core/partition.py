@@ -13,7 +13,13 @@ from shareq.broker.share.core.aborted import cut_out, held_before
 from shareq.broker.share.core.acknowledge import Acknowledgement
 from shareq.broker.share.core.acquire import RecordAcquisition, capacity, read_until
 from shareq.broker.share.core.counters import SharePartitionCounters, given_up, records_in
-from shareq.broker.share.core.effects import Effect, StateBatch, WakeFetches, WriteState
+from shareq.broker.share.core.effects import (
+    DeliveryLimitReached,
+    Effect,
+    StateBatch,
+    WakeFetches,
+    WriteState,
+)
 from shareq.broker.share.core.load import load_window
 from shareq.broker.share.core.locks import AcquisitionLocks, expire
 from shareq.broker.share.core.values import AckBatch, Acknowledged, AckOutcome, AcquiredRange, BatchSpan, RangeView
@@ -305,17 +311,20 @@ class SharePartition:
             woken = advance_start(window) or woken
         elif change is not None:
             woken = change.roll_back(window, now_ms, self.settings.delivery_count_limit)
-            self.counters.dead_letters += change.dead_letters
+            self.counters.add_dead_letters(change.given_up)
         else:
             archived = [row.last_offset for row in write.batches if row.delivery_state == RecordState.ARCHIVED]
             window.note_undurable(max(archived, default=-1))
             woken = advance_start(window)
-        return (WakeFetches(),) if woken else ()
+        effects: tuple[Effect, ...] = (WakeFetches(),) if woken else ()
+        if change is not None and change.given_up:
+            effects += (DeliveryLimitReached(tuple(change.given_up)),)
+        return effects
 
     def _commit(self, change: StateChange) -> bool:
         self.counters.add_acknowledged(change.acknowledged)
         self.counters.session_releases += change.session_releases
-        self.counters.dead_letters += change.dead_letters
+        self.counters.add_dead_letters(change.given_up)
         return change.commit(self._window)
 
     def _start(self, change: StateChange) -> WriteState:
@@ -349,9 +358,10 @@ class SharePartition:
         if not expired:
             return ()
         self.counters.lock_timeouts += records_in(expired)
-        self.counters.dead_letters += given_up(expired, self._window.start_offset)
+        lost = given_up(expired, self._window.start_offset)
+        self.counters.add_dead_letters(lost)
         change = StateChange(self._next_write_id())
         change.persist_runs(expired)
         write = self._write(change.write_id, tuple(change.state_batches), self._window.delivery_complete_count)
         self._writes[change.write_id] = (None, write)
-        return (write, WakeFetches())
+        return (write, WakeFetches(), DeliveryLimitReached(tuple(lost))) if lost else (write, WakeFetches())

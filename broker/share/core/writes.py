@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shareq.broker.share.core.counters import given_up, records_in
-from shareq.broker.share.core.effects import StateBatch
+from shareq.broker.share.core.effects import GivenUpRange, StateBatch
 from shareq.broker.share.core.window.batch import InFlightBatch
 from shareq.broker.share.core.window.delivery_limit import after_release
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
@@ -20,10 +20,10 @@ from shareq.broker.share.core.window.window import Change, InFlightWindow, Run
 class StateChange:
     """The transitions of one state write. `touched` names, per batch, a range (inclusive) that holds all of them.
 
-    `acknowledged` (records by type), `session_releases` and `dead_letters` are what it counts for once it is durable.
+    `acknowledged` (records by type), `session_releases` and `given_up` are what it counts for once it is durable.
     """
 
-    __slots__ = ("acknowledged", "dead_letters", "session_releases", "state_batches", "touched", "write_id")
+    __slots__ = ("acknowledged", "given_up", "session_releases", "state_batches", "touched", "write_id")
 
     def __init__(self, write_id: int) -> None:
         self.write_id = write_id
@@ -31,7 +31,7 @@ class StateChange:
         self.touched: list[tuple[InFlightBatch, int, int]] = []
         self.acknowledged: dict[int, int] = {}
         self.session_releases = 0
-        self.dead_letters = 0
+        self.given_up: list[GivenUpRange] = []
 
     def touch(self, batch: InFlightBatch, first: int, last: int) -> None:
         """Records of `first..last` have become pending."""
@@ -85,16 +85,16 @@ class StateChange:
     def roll_back(self, window: InFlightWindow, now_ms: int, delivery_count_limit: int) -> bool:
         """The write failed. True when records became available, because their lock has run out meanwhile.
 
-        `dead_letters` are then those which that made unprocessable.
+        `given_up` are then those which that made unprocessable.
         """
         below = self._rolled_back(now_ms, None)
         above = self._rolled_back(now_ms, delivery_count_limit)
         found = False
-        self.dead_letters = 0
+        self.given_up = []
         for batch, first, last in self.touched:
             changed = window.remap_at_start(batch, first, last, below, above)
             found = found or any(status.available for _, _, status in changed)
-            self.dead_letters += given_up(changed, window.start_offset)
+            self.given_up += given_up(changed, window.start_offset)
             for _, run_last, status in changed:
                 if status.done:
                     window.note_undurable(run_last)
@@ -135,7 +135,7 @@ def release(window: InFlightWindow, member_id: str, change: StateChange, deliver
             change.touch(batch, changed[0][0], changed[-1][1])
             change.persist_runs(changed)
             change.session_releases += records_in(changed)
-            change.dead_letters += given_up(changed, window.start_offset)
+            change.given_up += given_up(changed, window.start_offset)
 
 
 def _given_back(member_id: str, write_id: int, delivery_count_limit: int | None) -> Change:

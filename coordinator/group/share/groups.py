@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,8 @@ from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.share_group_describe import DescribedGroup
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +284,12 @@ class ShareGroups:
         for group_id, member_ids in self._sessions.take_silent(now_ms, self._room.room_bytes()).items():
             group = self.group(group_id)
             if group is not None:
+                logger.info(
+                    "share group %s: members %s were not heard of in time",
+                    group_id,
+                    sorted(member_ids),
+                    extra={"fields": {"event": "member_silent", "group": group_id, "members": sorted(member_ids)}},
+                )
                 records.extend(silent_members_leave(group, member_ids, self._metadata))
         return tuple(records)
 

@@ -90,6 +90,7 @@ class HeartbeatPlan:
     member_epoch: int = JOIN_EPOCH
     full_request: bool = False
     bumped: bool = False
+    joined: bool = False
 
     @property
     def waits(self) -> bool:
@@ -152,6 +153,7 @@ def begin(
         member_epoch=request.member_epoch,
         full_request=request.subscribed_topic_names is not None,
         bumped=draft.bumped,
+        joined=known is None,
     )
     missing = _missing(draft, activity)
     if missing:

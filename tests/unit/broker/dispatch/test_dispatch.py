@@ -230,10 +230,13 @@ def test_a_failed_commit_is_a_storage_error() -> None:
 def test_a_request_that_cannot_be_read_closes_with_one_line(caplog: pytest.LogCaptureFixture) -> None:
     client = BrokerWorld().connect()
     with caplog.at_level(logging.INFO):
-        client.send_raw(frame(struct.pack(">hhih", ApiKey.LIST_OFFSETS, 1, 1, -1) + b"\0"))
+        client.send_raw(frame(struct.pack(">hhih3s", ApiKey.LIST_OFFSETS, 1, 1, 3, b"app") + b"\0"))
     assert client.closed
     assert len(caplog.records) == 1
     assert "LIST_OFFSETS v1 request cannot be read" in caplog.text
+    (record,) = (record for record in caplog.records if "cannot be read" in record.getMessage())
+    assert record.getMessage().endswith("(client id 'app')")
+    assert record.__dict__["fields"]["client_address"] == "127.0.0.1"
 
 
 def test_frames_after_a_close_are_ignored() -> None:

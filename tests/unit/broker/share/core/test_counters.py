@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shareq.broker.share.core.counters import SharePartitionCounters
+from shareq.broker.share.core.effects import DeliveryLimitReached, GivenUpRange
 from shareq.broker.share.core.window.record_state import AcknowledgeType
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.protocol.errors import ErrorCode
@@ -106,6 +107,23 @@ def test_a_last_release_is_a_dead_letter_and_a_reject_is_none() -> None:
     settle(partition, 5, 7, RELEASE, REJECT, RELEASE)
     settle(partition, 8, 8, RELEASE)
     assert partition.counters.dead_letters == 8
+
+
+def test_which_records_reach_the_delivery_limit_is_said_once_that_is_durable() -> None:
+    partition = share_partition(max_deliveries=1)
+    fetch(partition, batches(0, 9, size=5), batch_size=5)
+    outcome = ack(partition, 0, 4, RELEASE, REJECT, RELEASE, RELEASE, ACCEPT)
+    assert not any(isinstance(effect, DeliveryLimitReached) for effect in outcome.effects)
+    (said,) = written(partition, outcome.effects)[-1:]
+    assert said == DeliveryLimitReached((GivenUpRange(0, 0, 1), GivenUpRange(2, 3, 1)))
+    (said,) = written(partition, partition.release_acquired_records("m1", 0))[-1:]
+    assert said == DeliveryLimitReached((GivenUpRange(5, 9, 1),))
+
+
+def test_a_lock_that_runs_out_at_the_limit_is_said_at_once() -> None:
+    partition = share_partition(max_deliveries=1, lock_ms=100)
+    fetch(partition, batches(0, 4, size=5))
+    assert partition.on_deadline(100)[-1] == DeliveryLimitReached((GivenUpRange(0, 4, 1),))
 
 
 def test_a_release_that_is_not_durable_is_no_dead_letter() -> None:

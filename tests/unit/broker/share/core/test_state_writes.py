@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from shareq.broker.share.core.effects import WakeFetches, WriteState
+from shareq.broker.share.core.effects import DeliveryLimitReached, GivenUpRange, WakeFetches, WriteState
 from shareq.broker.share.core.partition import AckBatch, SharePartition
 from shareq.protocol.errors import ErrorCode
 from tests.support.models.share_partition import (
@@ -90,7 +90,10 @@ def test_a_failed_write_after_the_lock_ran_out_gives_the_records_back() -> None:
     outcome = ack(partition, 0, 1, ACCEPT)
     assert partition.on_deadline(100) == ()
     assert states(partition) == "0 Acknowledged(2) pending, 1 Acknowledged(1) pending"
-    assert written(partition, outcome.effects, FAILED, now_ms=120) == (WakeFetches(),)
+    assert written(partition, outcome.effects, FAILED, now_ms=120) == (
+        WakeFetches(),
+        DeliveryLimitReached((GivenUpRange(0, 0, 2),)),
+    )
     assert states(partition) == "0 Archived(2), 1 Available(1)"
     assert partition.delivery_complete_count == 1
     assert partition.next_fetch_offset() == 1
