@@ -23,9 +23,7 @@ from shareq.broker.metrics.family import (
     for_each,
     single,
 )
-from shareq.broker.share.core.window.record_state import AcknowledgeType
-
-ACK_TYPES: Final = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.RENEW)
+from shareq.broker.metrics.rows import ACK_TYPES
 
 _LISTENER: Final = "kafka_server_socket_server_metrics"
 _REQUEST: Final = "kafka_network_request_metrics"
@@ -254,6 +252,16 @@ _SHARES: Final = (
         "Records acknowledged, once that is durable.",
         lambda snapshot: [((kind.name.lower(),), snapshot.share_totals.acknowledged[kind]) for kind in ACK_TYPES],
     ),
+    *for_each(
+        "acknowledgements",
+        ("group", "topic", "ack_type"),
+        (
+            COUNTER,
+            "shareq_share_group_acknowledgements_total",
+            "Records acknowledged, once that is durable.",
+            attrgetter("records"),
+        ),
+    ),
     single(
         HISTOGRAM,
         f"{_SHARE_GROUP}_partition_load_time_seconds",
@@ -326,6 +334,12 @@ _SHARES: Final = (
             "shareq_share_partition_start_offset",
             "The first offset whose delivery is not finished.",
             attrgetter("start_offset"),
+        ),
+        (
+            GAUGE,
+            "shareq_share_partition_oldest_unacknowledged_age_seconds",
+            "Since the oldest record was first handed out that is not finished with; 0 without one.",
+            lambda row: None if row.oldest_ms is None else row.oldest_ms / 1000,
         ),
         (GAUGE, "shareq_share_partition_lag", "Records whose delivery is not finished.", attrgetter("lag")),
     ),

@@ -10,8 +10,12 @@ from typing import Final, NamedTuple
 from shareq import __version__
 from shareq.broker.foundation.durations import Durations
 from shareq.broker.share.core.counters import SharePartitionCounters
+from shareq.broker.share.core.window.record_state import AcknowledgeType
 from shareq.coordinator.group.groups import GroupKind
 from shareq.coordinator.transaction.metadata import TransactionState
+
+ACK_TYPES: Final = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.RENEW)
+"""What is counted of acknowledgements: a gap is no record."""
 
 
 class Timings(NamedTuple):
@@ -103,7 +107,7 @@ class GroupFetchRow(NamedTuple):
 
 
 class SharePartitionRow(NamedTuple):
-    """One share partition. `start_offset` and `lag` are None while they are not known."""
+    """One share partition. `start_offset`, `lag` and `oldest_ms` (an age) are None while they are not known."""
 
     group: str
     topic: str
@@ -117,6 +121,16 @@ class SharePartitionRow(NamedTuple):
     dead_letters: int
     start_offset: int | None
     lag: int | None
+    oldest_ms: int | None = None
+
+
+class AcknowledgementRow(NamedTuple):
+    """The acknowledgements of one type, of one group on one topic."""
+
+    group: str
+    topic: str
+    ack_type: str
+    records: int
 
 
 @dataclass(slots=True)
@@ -212,6 +226,7 @@ class Snapshot:
     state_writes: Timings = NO_TIMINGS
     longest_state_write_ns: int = 0
     share_partitions: list[SharePartitionRow] = field(default_factory=list)
+    acknowledgements: list[AcknowledgementRow] = field(default_factory=list)
     group_fetches: list[GroupFetchRow] = field(default_factory=list)
     share_loads: Timings = NO_TIMINGS
     parked_share_fetches: int = 0

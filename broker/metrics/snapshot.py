@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from shareq.broker.metrics.coordinator_snapshot import coordinator_state, take_groups, take_offsets, take_transactions
 from shareq.broker.metrics.rows import (
+    ACK_TYPES,
+    AcknowledgementRow,
     GroupFetchRow,
     ListenerRow,
     LogRow,
@@ -181,6 +183,8 @@ def _take_share_partitions(
     for partition in states.partitions if states is not None else ():
         shards.update(dict.fromkeys(partition.shard.share_partitions(), partition.shard))
         yield
+    now_ms = services.env.clock.now_ms()
+    acknowledged: dict[tuple[str, str], list[int]] = {}
     for some in slices(list(shards.items())):
         for key, shard in some:
             counters = leaders.counters.partitions.get(key, _NOTHING) if leaders is not None else _NOTHING
@@ -189,7 +193,17 @@ def _take_share_partitions(
             if topic is not None:
                 leader = leaders.get(key) if leaders is not None else None
                 log = logs.get((topic.name, key.partition))
-                into.share_partitions.append(_share_partition(key, topic.name, leader, shard, log, counters))
+                into.share_partitions.append(_share_partition(key, topic.name, leader, shard, log, counters, now_ms))
+                sums = acknowledged.setdefault((key.group_id, topic.name), [0] * len(ACK_TYPES))
+                for at, kind in enumerate(ACK_TYPES):
+                    sums[at] += counters.acknowledged[kind]
+        yield
+    for some_sums in slices(list(acknowledged.items())):
+        into.acknowledgements += [
+            AcknowledgementRow(*names, kind.name.lower(), number)
+            for names, sums in some_sums
+            for kind, number in zip(ACK_TYPES, sums, strict=True)
+        ]
         yield
 
 
@@ -203,12 +217,16 @@ def _share_partition(
     shard: ShareCoordinatorShard | None,
     log: PartitionLog | None,
     counters: SharePartitionCounters,
+    now_ms: int,
 ) -> SharePartitionRow:
     in_flight_records = in_flight_batches = 0
+    oldest_ms = None
     start_offset = finished = UNSET
     if leader is not None and leader.is_active:
         core = leader.core
         in_flight_records, in_flight_batches = core.in_flight_records, core.in_flight_batches
+        since_ms = core.oldest_since_ms()
+        oldest_ms = 0 if since_ms is None else now_ms - since_ms
         start_offset, finished = core.start_offset, core.delivery_complete_count
     elif shard is not None and (state := shard.state_of(key)) is not None:
         start_offset, finished = state.start_offset, state.delivery_complete_count
@@ -228,6 +246,7 @@ def _share_partition(
         start_offset if known else None,
         # KIP-1226: what is finished with beyond the start offset is no lag.
         max(0, end_offset - start_offset - finished) if known else None,
+        oldest_ms,
     )
 
 

@@ -1,6 +1,6 @@
 """Metrics without the names of topics and groups: one sample for all of them.
 
-What counts adds up, and so do gauges, but for offsets, which are left out.
+What counts adds up, and so do gauges, but for offsets, which are left out, and ages, of which the greatest is taken.
 """
 
 from __future__ import annotations
@@ -22,14 +22,17 @@ def has_names(family: Family) -> bool:
 
 
 def total_of(family: Family, snapshot: Snapshot) -> Generator[None, None, Value | None]:
-    """The sum of all samples; None where it would mean nothing. Others have their turn at each pause."""
+    """The sum of all samples, of ages the greatest; None where it would mean nothing. Others have their turn at each
+    pause.
+    """
     if family.kind is GAUGE and family.name.endswith("_offset"):
         return None
+    add = max if family.kind is GAUGE and family.name.endswith("_age_seconds") else _sum
     samples = iter(family.samples(snapshot))
     total = _zero(family.kind)
     while some := list(islice(samples, SLICE)):
         for _, value in some:
-            total = _sum(total, value)
+            total = add(total, value)
         yield
     return total
 

@@ -98,6 +98,7 @@ class SharePartitionManager:
                 log_start_offset=leader.log.log_start_offset,
                 log_end_offset=leader.log.high_watermark,
                 persisted=state.start_offset >= 0,
+                now_ms=self._env.clock.now_ms(),
             )
         if error is not ErrorCode.NONE:
             leader.error = error

@@ -89,6 +89,7 @@ class RecordAcquisition:
         "_locks",
         "_max_deliveries",
         "_memo",
+        "_now_ms",
         "_spans",
         "_throttle_from",
         "_window",
@@ -111,6 +112,7 @@ class RecordAcquisition:
     ) -> None:
         self._window = window
         self._locks = locks
+        self._now_ms = now_ms
         self._deadline_ms = now_ms + settings.record_lock_duration_ms
         self._max_deliveries = settings.delivery_count_limit
         self._throttle_from = throttled_from(settings.delivery_count_limit)
@@ -270,7 +272,7 @@ class RecordAcquisition:
         yield first, last
 
     def _add(self, first: int, last: int) -> None:
-        self._window.batches.add(InFlightBatch(first, last, self._first_delivery))
+        self._window.batches.add(InFlightBatch(first, last, self._first_delivery, self._now_ms))
         self._acquired_range(first, last, 1)
 
     def _add_limited(self, first: int, last: int) -> None:
@@ -279,7 +281,7 @@ class RecordAcquisition:
         if acquired_last == last:
             self._add(first, last)
             return
-        batch = InFlightBatch(first, last, _NEVER_DELIVERED)
+        batch = InFlightBatch(first, last, _NEVER_DELIVERED, self._now_ms)
         batch.overwrite(first, acquired_last, [first], [self._first_delivery])
         batch.peak_count = 1
         self._window.batches.add(batch)

@@ -15,7 +15,7 @@ _PERSISTED = {state.value: state for state in RecordState if state is not Record
 
 
 def load_window(
-    start_offset: int, batches: Sequence[StateBatch], log_end_offset: int
+    start_offset: int, batches: Sequence[StateBatch], log_end_offset: int, now_ms: int = 0
 ) -> tuple[InFlightWindow, bool] | ErrorCode:
     """The window, and whether state beyond `log_end_offset` (exclusive) was dropped from it.
 
@@ -38,7 +38,7 @@ def load_window(
         if hole < 0 and first > expected:
             hole = expected
         window.end_offset = last
-        _add(window, InFlightBatch(first, last, settled(_PERSISTED[state], count)))
+        _add(window, InFlightBatch(first, last, settled(_PERSISTED[state], count), now_ms))
     if hole >= 0:
         window.gap = GapWindow(hole, window.end_offset)
     return window, lost_tail

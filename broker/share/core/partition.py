@@ -116,6 +116,11 @@ class SharePartition:
         """Into how many ranges those offsets were put together."""
         return len(self._window.batches)
 
+    def oldest_since_ms(self) -> int | None:
+        """When the oldest record was put in flight that is not finished with; None with nothing in flight."""
+        batches = self._window.batches
+        return next((each.since_ms for each in batches.from_offset(self._window.start_offset)), None)
+
     def snapshot(self, first: int | None = None, last: int | None = None) -> list[RangeView]:
         """Runs of equal records between `first` (default: the start offset) and `last`, ascending, for tests."""
         if not self._window.batches:
@@ -146,6 +151,7 @@ class SharePartition:
         log_start_offset: int,
         log_end_offset: int,
         persisted: bool = True,
+        now_ms: int = 0,
     ) -> ErrorCode:
         """Take over what was persisted; NONE, or UNKNOWN_SERVER_ERROR when it contradicts itself.
 
@@ -154,7 +160,7 @@ class SharePartition:
         a power loss took; it is dropped, and `lost_tail` says so. A start offset below `log_start_offset` stays until
         a read finds out (`on_log_start_moved`).
         """
-        loaded = load_window(start_offset, batches, max(log_end_offset, log_start_offset))
+        loaded = load_window(start_offset, batches, max(log_end_offset, log_start_offset), now_ms)
         if isinstance(loaded, ErrorCode):
             return loaded
         self._window, self.lost_tail = loaded

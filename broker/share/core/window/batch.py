@@ -24,16 +24,18 @@ class InFlightBatch:
     `offset_form` says that the offsets have been treated one by one. Apache Kafka then keeps a state per offset and
     never goes back to one per batch; a few rules answer differently from then on (an acknowledgement that starts in a
     hole behind the batch, for one), so the flag stays although equal runs merge again here. A batch that is not in
-    offset form is a single run. `peak_count` is at least the highest delivery count of its records.
+    offset form is a single run. `peak_count` is at least the highest delivery count of its records. `since_ms` is when
+    they were put in flight: all at once, by their first delivery, or by the load of a leader that did not see it.
     """
 
-    __slots__ = ("first_offset", "last_offset", "offset_form", "peak_count", "starts", "statuses")
+    __slots__ = ("first_offset", "last_offset", "offset_form", "peak_count", "since_ms", "starts", "statuses")
 
-    def __init__(self, first_offset: int, last_offset: int, status: DeliveryStatus) -> None:
+    def __init__(self, first_offset: int, last_offset: int, status: DeliveryStatus, since_ms: int = 0) -> None:
         self.first_offset = first_offset
         self.last_offset = last_offset
         self.offset_form = False
         self.peak_count = status.delivery_count
+        self.since_ms = since_ms
         self.starts = [first_offset]
         self.statuses = [status]
 

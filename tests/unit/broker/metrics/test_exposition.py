@@ -205,6 +205,12 @@ def test_without_names_there_is_one_sample_for_all_and_none_of_offsets() -> None
             assert {"topic", "group"}.isdisjoint(labels), family.name
 
 
+def test_without_names_the_greatest_age_stands_for_all() -> None:
+    partitions = [share_partition(number)._replace(oldest_ms=age) for number, age in enumerate((2_000, 9_000, None, 0))]
+    text = b"".join(text_of(Snapshot(share_partitions=partitions), names=False)).decode()
+    assert "\nshareq_share_partition_oldest_unacknowledged_age_seconds 9.0\n" in text
+
+
 @pytest.mark.parametrize(
     ("properties", "names"),
     [

@@ -165,6 +165,37 @@ def test_acknowledgements_by_type() -> None:
     assert counts == {"accept": 3, "release": 1, "reject": 2, "renew": 0}
 
 
+def test_acknowledgements_by_group_and_topic() -> None:
+    work = Work()
+    work.one.acquire(work.first, work.second)
+    work.one.acknowledge(work.first, (0, 2, ACCEPT), (3, 3, RELEASE))
+    work.one.acknowledge(work.second, (0, 4, ACCEPT))
+    name, reported = "shareq_share_group_acknowledgements_total", work.scrape()
+    counts = {row["ack_type"]: reported.value(name, **row) for row in reported.labels_of(name)}
+    assert counts == {"accept": 8, "release": 1, "reject": 0, "renew": 0}
+    assert {(row["group"], row["topic"]) for row in reported.labels_of(name)} == {("g", "t")}
+
+
+def test_the_oldest_record_that_is_not_finished_with() -> None:
+    work = Work()
+    work.one.acquire(work.first)
+    name = "shareq_share_partition_oldest_unacknowledged_age_seconds"
+    assert work.scrape().value(name, **PARTITION) == 0
+    work.world.clock.advance(5_000)
+    append(work.world, "t", 10)
+    work.two.join("t")
+    work.two.acquire(work.first)
+    assert work.scrape().value(name, **PARTITION) == 5
+    work.one.acknowledge(work.first, (0, 8, ACCEPT), (9, 9, RELEASE))
+    work.world.clock.advance(1_000)
+    assert work.scrape().value(name, **PARTITION) == 6  # one is given back, and still not done
+    work.one.acquire(work.first)
+    work.one.acknowledge(work.first, (9, 9, ACCEPT))
+    assert work.scrape().value(name, **PARTITION) == 1  # the others'
+    work.two.acknowledge(work.first, (10, 19, ACCEPT))
+    assert work.scrape().value(name, **PARTITION) == 0
+
+
 def test_ten_records_in_flight() -> None:
     work = Work()
     work.one.acquire(work.first)
