@@ -1,0 +1,152 @@
+"""The alert rules and the dashboard ask for what is exposed, with labels that it has; promtool takes them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from shareq.broker.metrics.families import FAMILIES
+from shareq.broker.metrics.family import Kind
+
+DOCKER: Final = Path(__file__).parents[3] / "docker"
+MONITORING: Final = DOCKER / "monitoring"
+DASHBOARD: Final = MONITORING / "grafana" / "dashboards" / "shareq.json"
+
+OF_PROMETHEUS: Final = {"up": ("job", "instance")}
+OF_THE_PROCESS: Final = dict.fromkeys(
+    ("process_cpu_seconds_total", "process_resident_memory_bytes", "process_open_fds", "process_max_fds"),
+    ("job", "instance"),
+)
+OF_A_TARGET: Final = {"job", "instance"}
+
+_SELECTOR: Final = re.compile(r"\b((?:shareq|kafka|process)_\w+|up)\b(?:\{([^}]*)\})?")
+_MATCHER: Final = re.compile(r'(\w+)\s*(?:=~|!~|!=|=)\s*"[^"]*"')
+_BY: Final = re.compile(r"\b(?:by|on|without|ignoring) \(([^)]*)\)")
+
+
+def exposed() -> dict[str, set[str]]:
+    """The labels of each sample by its name."""
+    samples: dict[str, set[str]] = {name: set(labels) for name, labels in {**OF_PROMETHEUS, **OF_THE_PROCESS}.items()}
+    for family in FAMILIES:
+        suffixes = {Kind.HISTOGRAM: ("_bucket", "_sum", "_count"), Kind.SUMMARY: ("_sum", "_count")}
+        for suffix in suffixes.get(family.kind, ("",)):
+            extra = {"le"} if suffix == "_bucket" else set()
+            samples[family.name + suffix] = {*family.labels, *OF_A_TARGET, *extra}
+    return samples
+
+
+def alerts() -> list[dict[str, Any]]:
+    return [rule for group in read(MONITORING / "alerts.yml")["groups"] for rule in group["rules"]]
+
+
+def read(path: Path) -> Any:
+    return yaml.safe_load(path.read_text())
+
+
+def panels() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(DASHBOARD.read_text())["panels"]
+    return found
+
+
+def dashboard_queries() -> Iterator[str]:
+    for panel in panels():
+        for target in panel.get("targets", ()):
+            yield target["expr"]
+
+
+def queries() -> list[str]:
+    variables = json.loads(DASHBOARD.read_text())["templating"]["list"]
+    of_variables = [each["definition"] for each in variables if each["type"] == "query"]
+    return [*(rule["expr"] for rule in alerts()), *dashboard_queries(), *of_variables]
+
+
+def promtool() -> str:
+    found = shutil.which("promtool")
+    if found is None:
+        pytest.skip("promtool is missing (Debian: prometheus)")
+    return found
+
+
+def run(*command: str, cwd: Path) -> str:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("query", queries())
+def test_a_query_names_what_is_exposed_and_labels_that_it_has(query: str) -> None:
+    samples = exposed()
+    selectors = _SELECTOR.findall(_BY.sub("", query))
+    assert selectors
+    assert {name for name, _ in selectors} <= samples.keys()
+    labels = set.union(*(samples[name] for name, _ in selectors))
+    for name, matchers in selectors:
+        assert set(_MATCHER.findall(matchers)) <= samples[name], name
+    for names in _BY.findall(query):
+        assert {name.strip() for name in names.split(",")} <= labels
+
+
+def test_alerts_have_a_name_of_their_own_a_severity_and_a_sentence_with_labels_that_are_left() -> None:
+    names = [rule["alert"] for rule in alerts()]
+    assert len(set(names)) == len(names)
+    for rule in alerts():
+        assert rule["labels"]["severity"] in {"warning", "critical"}
+        kept = _BY.search(rule["expr"])
+        used = set(re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"]))
+        if kept is not None:
+            assert used <= {name.strip() for name in kept.group(1).split(",")}, rule["alert"]
+
+
+def test_every_alert_is_documented() -> None:
+    text = (DOCKER.parent / "docs" / "operating.md").read_text()
+    documented = re.findall(r"^\| `(Shareq\w+)`", text, re.MULTILINE)
+    assert documented == [rule["alert"] for rule in alerts()]
+
+
+def test_panels_have_places_of_their_own() -> None:
+    taken: set[tuple[int, int]] = set()
+    for panel in panels():
+        at = panel["gridPos"]
+        cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
+        assert not cells & taken, panel["title"]
+        assert all(x < 24 for x, _ in cells)
+        taken |= cells
+    assert len({panel["id"] for panel in panels()}) == len(panels())
+
+
+def test_prometheus_scrapes_the_port_that_the_broker_gets_and_no_other_machine_reaches_them() -> None:
+    services = read(DOCKER / "compose.monitoring.yaml")["services"]
+    (port,) = (each for each in services["shareq"]["command"] if each.startswith("--metrics="))
+    (job,) = read(MONITORING / "prometheus.yml")["scrape_configs"]
+    assert job["static_configs"] == [{"targets": [f"shareq:{port.rpartition(':')[2]}"]}]
+    assert "ports" not in services["shareq"]
+    for name in ("prometheus", "grafana"):
+        assert all(each.startswith("127.0.0.1:") for each in services[name]["ports"])
+    mounted = [each for service in services.values() for each in service.get("volumes", ()) if each.startswith("./")]
+    assert all((DOCKER / each.partition(":")[0]).exists() for each in mounted)
+    source = read(MONITORING / "grafana/provisioning/datasources/prometheus.yml")["datasources"][0]
+    assert source["url"] == f"http://prometheus:{services['prometheus']['ports'][0].rpartition(':')[2]}"
+
+
+def test_promtool_takes_the_configuration_and_the_rules_do_what_their_tests_say() -> None:
+    tool = promtool()
+    run(tool, "check", "config", "prometheus.yml", cwd=MONITORING)
+    run(tool, "test", "rules", "alerts.test.yml", cwd=MONITORING)
+
+
+def test_promtool_takes_the_queries_of_the_dashboard(tmp_path: Path) -> None:
+    tool = promtool()
+    rules = [
+        {"record": f"query_{number}", "expr": query.replace("$__rate_interval", "1m").replace("$", "")}
+        for number, query in enumerate(dashboard_queries())
+    ]
+    (tmp_path / "rules.yml").write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": rules}]}))
+    assert f"{len(rules)} rules found" in run(tool, "check", "rules", "rules.yml", cwd=tmp_path)
