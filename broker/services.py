@@ -6,9 +6,10 @@ something to recover, else by the first group or after the start, in idle time. 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.service import ConfigService
@@ -37,6 +38,7 @@ from shareq.broker.topics.leaders import LeaderMap
 from shareq.broker.topics.lookup import PartitionLookup
 
 if TYPE_CHECKING:
+    from shareq.broker.foundation.bounded_log import BoundedLog
     from shareq.broker.foundation.service import Service
     from shareq.broker.groups.ports import ShareStates
     from shareq.broker.groups.service import GroupService
@@ -51,6 +53,10 @@ if TYPE_CHECKING:
 
     class ShareStateStore(Persister, ShareStates, Protocol):
         """Keeps the state of share partitions, for their leaders and for the group coordinator."""
+
+
+MOST_DENIALS: Final = 1_000  # lines of the audit log in a minute: one request may name millions of topics
+MOST_ALLOWED: Final = 10_000
 
 
 class Made:
@@ -161,6 +167,17 @@ class Services:
     def endpoint_for(self, listener: str) -> Endpoint:
         """Where clients of this listener connect."""
         return self.endpoints.get(listener) or self.endpoint
+
+    @cached_property
+    def audit(self) -> Mapping[bool, BoundedLog]:
+        """Where decisions of the authorizer are logged, by whether they allowed."""
+        from shareq.broker.foundation.bounded_log import BoundedLog
+
+        audit, now_ms = logging.getLogger("shareq.authorizer"), self.env.clock.now_ms
+        return {
+            False: BoundedLog(audit, now_ms, most=MOST_DENIALS),
+            True: BoundedLog(audit, now_ms, most=MOST_ALLOWED),
+        }
 
     def _make_quotas(self) -> ClientQuotas:
         config, metadata = self.started_with, self.metadata

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from shareq.broker.services import Services
 
 logger = logging.getLogger(__name__)
+audit_logger = logging.getLogger("shareq.authorizer")
 
 
 class RequestContext:
@@ -44,12 +45,47 @@ class RequestContext:
         self.connection.abandon("internal error in a request that was handled in turns")
 
     def may(self, right: Right, name: str = CLUSTER_NAME) -> bool:
-        """Whether the client has a right on the resource of this name. Without an authorizer every client has."""
+        """Whether the client has a right on the resource of this name. Without an authorizer every client has.
+
+        The audit log has the answer.
+        """
+        if self.services.authorizer is None:
+            return True
+        allowed = self.sees(right, name)
+        if not allowed or audit_logger.isEnabledFor(logging.DEBUG):
+            self.audit(right, name, allowed)
+        return allowed
+
+    def sees(self, right: Right, name: str = CLUSTER_NAME) -> bool:
+        """As `may`, without the audit log: where a client asks for all it may see, or has another right instead."""
         authorizer = self.services.authorizer
         if authorizer is None:
             return True
         connection = self.connection
         return authorizer.allows(connection.principal, connection.client_host, right.operation, right.kind, name)
+
+    def audit(self, right: Right, name: str, allowed: bool) -> None:
+        """Log that the client was allowed or denied something (Apache Kafka: `kafka.authorizer.logger`)."""
+        connection = self.connection
+        verdict = "allowed" if allowed else "denied"
+        self.services.audit[allowed].log(
+            logging.DEBUG if allowed else logging.INFO,
+            "%s from %s (client id %r) is %s %s on %s:%s",
+            connection.principal,
+            connection.client_host,
+            self.client_id,
+            verdict,
+            right.operation.name,
+            right.kind.name,
+            name,
+            event=verdict,
+            principal=connection.principal,
+            client_address=connection.client_host,
+            client_id=self.client_id,
+            operation=right.operation.name,
+            resource_type=right.kind.name,
+            resource=name,
+        )
 
     def lacking(self, right: Right, names: Iterable[str]) -> set[str]:
         """Those of the names on which the client does not have the right."""

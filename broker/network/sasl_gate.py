@@ -116,7 +116,9 @@ class SaslGate:
             answer = self.session.token(token, self._clock.now_ms())
         except AuthenticationFailed as error:
             self._gates.authentications.failed += 1
-            self._connection.close(f"authentication failed: {str(error).removeprefix('Authentication failed: ')}")
+            mechanism, user = self.session.attempt
+            why = str(error).removeprefix("Authentication failed: ")
+            self._connection.close(f"authentication failed: {why} (mechanism {mechanism}, user {user!r})")
             raise
         if self.session.state is SaslState.DONE and self.session.principal is not None:
             self._gates.authentications.succeeded += 1

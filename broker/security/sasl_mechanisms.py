@@ -21,9 +21,15 @@ class AuthenticationFailed(Exception):
 
 
 class Exchange(Protocol):
-    """One authentication under way. `user` is None until it is complete."""
+    """One authentication under way. `user` is None until it is complete; `claimed` is the name that the client gave,
+    "" before it did.
+    """
 
     user: str | None
+
+    @property
+    def claimed(self) -> str:
+        """See above."""
 
     def respond(self, token: bytes) -> bytes:
         """The answer to the client's token. Raises AuthenticationFailed; the exchange is over then."""
@@ -32,11 +38,12 @@ class Exchange(Protocol):
 class PlainExchange:
     """PLAIN with the given users and passwords."""
 
-    __slots__ = ("_users", "user")
+    __slots__ = ("_users", "claimed", "user")
 
     def __init__(self, users: Mapping[str, str]) -> None:
         self._users = users
         self.user: str | None = None
+        self.claimed = ""
 
     def respond(self, token: bytes) -> bytes:
         try:
@@ -46,6 +53,7 @@ class PlainExchange:
         if len(parts) != 3:
             raise AuthenticationFailed(f"Invalid SASL/PLAIN response: expected 3 tokens, got {min(len(parts), 4)}")
         authorization_id, user, password = parts
+        self.claimed = user
         if not user:
             raise AuthenticationFailed("Authentication failed: username not specified")
         if not password:
@@ -91,6 +99,10 @@ class ScramExchange:
         )
         self.user: str | None = None
 
+    @property
+    def claimed(self) -> str:
+        return self._name
+
     def respond(self, token: bytes) -> bytes:
         from scramp import ScramException
 
@@ -112,11 +124,12 @@ class ScramExchange:
 class RefusedExchange:
     """One that cannot succeed: the answer to the client's first token says so."""
 
-    __slots__ = ("_reason", "user")
+    __slots__ = ("_reason", "claimed", "user")
 
     def __init__(self, reason: str) -> None:
         self._reason = reason
         self.user: str | None = None
+        self.claimed = ""
 
     def respond(self, token: bytes) -> bytes:
         raise AuthenticationFailed(self._reason)

@@ -29,6 +29,7 @@ class SaslState(Enum):
     DONE = 3
 
 
+MOST_NAME_CHARACTERS: Final = 200  # of a name in the log
 REAUTHENTICATION_INTERVAL_MS: Final = 1_000
 
 _MAY_COME: Final = {
@@ -82,6 +83,12 @@ class SaslSession:
         if api_key in _MAY_COME[self.state]:
             return None
         return f"API key {api_key} before authentication is complete"
+
+    @property
+    def attempt(self) -> tuple[str, str]:
+        """The mechanism of the authentication under way, and the user's name that the client gave; "" for neither."""
+        claimed = "" if self._exchange is None else self._exchange.claimed
+        return self._mechanism or "", claimed[:MOST_NAME_CHARACTERS]
 
     def versions_told(self) -> None:
         """ApiVersions was answered; that happens once."""

@@ -15,10 +15,10 @@ from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsR
 
 def handle(ctx: RequestContext, request: ListGroupsRequest) -> Pending[ListGroupsResponse]:
     listed = ctx.services.groups.administration.list_groups(request.states_filter, request.types_filter)
-    see_all = ctx.may(DESCRIBE_CLUSTER)
+    see_all = ctx.sees(DESCRIBE_CLUSTER)
 
     def respond(listed: ListedGroups) -> ListGroupsResponse:
-        groups = [group for group in listed.groups if see_all or ctx.may(DESCRIBE_GROUP, group.group_id)]
+        groups = [group for group in listed.groups if see_all or ctx.sees(DESCRIBE_GROUP, group.group_id)]
         return ListGroupsResponse(error_code=listed.error, groups=groups)
 
     return listed.then(respond)

@@ -65,7 +65,7 @@ def _fetch(
 
     def respond(response: OffsetFetchResponseGroup) -> OffsetFetchResponseGroup:
         if ask_all:
-            response.topics = [topic for topic in response.topics if ctx.may(DESCRIBE_TOPIC, topic.name)]
+            response.topics = [topic for topic in response.topics if ctx.sees(DESCRIBE_TOPIC, topic.name)]
         elif response.error_code == ErrorCode.NONE:
             response.topics = [*response.topics, *(refused_topic(topic, DESCRIBE_TOPIC.error) for topic in hidden)]
         return response

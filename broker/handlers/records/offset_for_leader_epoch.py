@@ -21,7 +21,7 @@ from shareq.protocol.generated.offset_for_leader_epoch import (
 
 def handle(ctx: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
     """Look every partition's epoch up."""
-    hidden = set() if ctx.may(CLUSTER_ACTION) else ctx.lacking(DESCRIBE_TOPIC, (each.topic for each in request.topics))
+    hidden = set() if ctx.sees(CLUSTER_ACTION) else ctx.lacking(DESCRIBE_TOPIC, (each.topic for each in request.topics))
     refused = failed(
         OffsetForLeaderEpochRequest(topics=[each for each in request.topics if each.topic in hidden]),
         DESCRIBE_TOPIC.error,

@@ -41,4 +41,4 @@ def create_missing(
 
 def may_create_topic(ctx: RequestContext, name: str) -> bool:
     """Whether the client may create a topic of this name."""
-    return ctx.may(CREATE_CLUSTER) or ctx.may(CREATE_TOPIC, name)
+    return ctx.sees(CREATE_CLUSTER) or ctx.may(CREATE_TOPIC, name)

@@ -45,7 +45,7 @@ def handle(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsRes
     counts = Counter(topic.name for topic in request.topics)
     plans: dict[str, NewTopic | ApiError] = {}
     specs: list[TopicSpec] = []
-    may_all = ctx.may(CREATE_CLUSTER)
+    may_all = ctx.sees(CREATE_CLUSTER)
     for topic in request.topics:
         if counts[topic.name] > 1:
             plans[topic.name] = _DUPLICATE

@@ -41,7 +41,7 @@ def handle(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsRes
     if not ctx.services.configs.broker.delete_topic_enable:
         code = ErrorCode.TOPIC_DELETION_DISABLED if ctx.api_version >= 3 else ErrorCode.INVALID_REQUEST
         return failed(request, code)
-    may_all = ctx.may(DELETE_CLUSTER)
+    may_all = ctx.sees(DELETE_CLUSTER)
     found = [_find(ctx, state, may_all) for state in _states(request)]
     times = Counter(topic.name for topic in found if isinstance(topic, TopicImage))
     rows: list[DeletableTopicResult] = []

@@ -38,7 +38,8 @@ def handle(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -> Desc
     wanted = sorted(names) if names else [topic.name for topic in ctx.services.metadata.topics()]
     first_name = cursor.topic_name if cursor is not None else ""
     wanted = [name for name in wanted if name >= first_name]
-    hidden = ctx.lacking(DESCRIBE_TOPIC, wanted)
+    may = ctx.may if names else ctx.sees
+    hidden = {name for name in wanted if not may(DESCRIBE_TOPIC, name)}
     response = _page(
         ctx,
         [name for name in wanted if name not in hidden],

@@ -86,7 +86,7 @@ def _rows(ctx: RequestContext, request: MetadataRequest) -> Iterator[MetadataRes
     asked = request.topics
     if asked is None or (not asked and ctx.api_version == 0):
         topics = ctx.services.metadata.topics()
-        yield from (_row(ctx, topic) for topic in topics if ctx.may(DESCRIBE_TOPIC, topic.name))
+        yield from (_row(ctx, topic) for topic in topics if ctx.sees(DESCRIBE_TOPIC, topic.name))
         return
     may_create = request.allow_auto_topic_creation and ctx.services.configs.broker.auto_create_topics_enable
     refused: dict[str, ApiError] = {}

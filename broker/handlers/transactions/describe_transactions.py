@@ -36,7 +36,7 @@ def _describe(ctx: RequestContext, transactional_id: str) -> Pending[Transaction
         return completed(transaction_error_entry(transactional_id, DESCRIBE_TRANSACTION.error))
 
     def visible(state: TransactionState) -> TransactionState:
-        state.topics = [topic for topic in state.topics if ctx.may(DESCRIBE_TOPIC, topic.topic)]
+        state.topics = [topic for topic in state.topics if ctx.sees(DESCRIBE_TOPIC, topic.topic)]
         return state
 
     return ctx.services.transactions.coordinator.describe(transactional_id).then(visible)

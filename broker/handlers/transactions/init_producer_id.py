@@ -12,6 +12,7 @@ from __future__ import annotations
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.acls import Operation, ResourceKind
+from shareq.broker.security.names import CLUSTER_NAME
 from shareq.broker.security.rights import IDEMPOTENT_WRITE, WRITE_TRANSACTION
 from shareq.coordinator.transaction.init_producer_id import ExpectedProducer
 from shareq.coordinator.transaction.outcome import ProducerResult
@@ -47,9 +48,11 @@ def _refusal(ctx: RequestContext, transactional_id: str | None) -> ErrorCode:
     if transactional_id is not None:
         return ErrorCode.NONE if ctx.may(WRITE_TRANSACTION, transactional_id) else WRITE_TRANSACTION.error
     principal, host = ctx.connection.principal, ctx.connection.client_host
-    may = ctx.may(IDEMPOTENT_WRITE) or ctx.services.authorizer.allows_any(
+    may = ctx.sees(IDEMPOTENT_WRITE) or ctx.services.authorizer.allows_any(
         principal, host, Operation.WRITE, ResourceKind.TOPIC
     )
+    if not may:
+        ctx.audit(IDEMPOTENT_WRITE, CLUSTER_NAME, allowed=False)
     return ErrorCode.NONE if may else IDEMPOTENT_WRITE.error
 
 

@@ -34,7 +34,7 @@ def handle(
     def respond(rows: list[TransactionState]) -> ListTransactionsResponse:
         return ListTransactionsResponse(
             unknown_state_filters=unknown_states(request.state_filters),
-            transaction_states=[row for row in rows if ctx.may(DESCRIBE_TRANSACTION, row.transactional_id)],
+            transaction_states=[row for row in rows if ctx.sees(DESCRIBE_TRANSACTION, row.transactional_id)],
         )
 
     return ctx.services.transactions.coordinator.list_transactions(wanted).then(respond)

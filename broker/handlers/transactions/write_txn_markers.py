@@ -32,7 +32,7 @@ _AS_LEADER = {
 def handle(
     ctx: RequestContext, request: WriteTxnMarkersRequest
 ) -> WriteTxnMarkersResponse | Pending[WriteTxnMarkersResponse]:
-    if not (ctx.may(ALTER_CLUSTER) or ctx.may(CLUSTER_ACTION)):
+    if not (ctx.sees(ALTER_CLUSTER) or ctx.may(CLUSTER_ACTION)):
         return failed(request, CLUSTER_ACTION.error)
     at = [(row, each) for row in request.markers for each in _partitions(row)]
     answers = gather([ctx.services.transactions.markers.write(each, _marker(row)) for row, each in at])

@@ -147,9 +147,30 @@ def test_a_wrong_password_is_reported_neutrally_and_closes_the_connection(
         answer = client.plain(user, password)
     assert answer.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
     assert answer.error_message is not None
-    assert not any(secret in answer.error_message + caplog.text for secret in (*SECRETS, "alice", "nobody"))
+    assert not any(secret in answer.error_message + caplog.text for secret in SECRETS)
+    assert "alice" not in answer.error_message
+    assert "nobody" not in answer.error_message
     assert closed(client)
-    assert "authentication failed" in caplog.text
+    (line,) = (each for each in caplog.messages if "authentication failed" in each)
+    assert line.startswith("connection 1 from 127.0.0.1 on ")
+    assert line.endswith(f"(mechanism PLAIN, user {user!r})")
+
+
+def test_a_wrong_scram_password_is_logged_with_the_users_name(caplog: pytest.LogCaptureFixture) -> None:
+    client = SaslWorld().stranger()
+    with caplog.at_level(logging.DEBUG):
+        answer = client.scram("SCRAM-SHA-256", password="hunter2")
+    assert answer.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    assert closed(client)
+    assert "hunter2" not in caplog.text
+    assert "(mechanism SCRAM-SHA-256, user 'carol')" in caplog.text
+
+
+def test_a_long_name_is_cut_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    client = SaslWorld().stranger()
+    client.plain("x" * 10_000, "hunter2")
+    assert closed(client)
+    assert f"user '{'x' * 200}')" in caplog.text
 
 
 @pytest.mark.parametrize(("properties", "delay_ms"), [({}, 100), ({DELAY: "7"}, 7)])
