@@ -43,7 +43,10 @@ def handle(
 def _matcher(pattern: str | None) -> Callable[[str], bool] | ErrorCode | None:
     if not pattern:
         return None
-    import re2  # only a filter by pattern needs it
+    try:
+        import re2  # only a filter by pattern needs it
+    except ImportError:  # an extra; Python's own `re` may take for ever
+        return ErrorCode.INVALID_REGULAR_EXPRESSION
 
     options = re2.Options()
     options.log_errors = False

@@ -1,9 +1,17 @@
-"""Patterns that members subscribe by: RE2, which matches in linear time whatever a client thinks up."""
+"""Patterns that members subscribe by: RE2, which matches in linear time whatever a client thinks up.
+
+google-re2 is an extra, because it has no wheels for musl. Without it there are no patterns: Python's own `re` may take
+for ever, and a client would choose for how long everybody waits.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Container, Iterable
+from functools import cache
 from typing import Final, Protocol
+
+logger = logging.getLogger(__name__)
 
 
 class Pattern(Protocol):
@@ -16,11 +24,21 @@ class InvalidRegularExpression(ValueError):
     """Not a pattern in RE2 syntax; says why."""
 
 
+class PatternsUnavailable(InvalidRegularExpression):
+    """google-re2 is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__("this broker takes no patterns: google-re2 is not installed (pip install 'shareq[re2]')")
+
+
 def compiled(regex: str) -> Pattern:
     """A pattern that takes the UTF-8 of names and captures nothing, which is three times as fast. Raises
-    InvalidRegularExpression.
+    InvalidRegularExpression, also without google-re2.
     """
-    import re2  # of use to groups that subscribe by pattern alone
+    try:
+        import re2  # of use to groups that subscribe by pattern alone
+    except ImportError:
+        raise PatternsUnavailable from None
 
     options = re2.Options()
     options.log_errors = False
@@ -37,13 +55,21 @@ def compiled(regex: str) -> Pattern:
 
 def matching(regex: str, names: Iterable[str]) -> frozenset[str]:
     """The names the pattern matches as a whole. A pattern that is none, which only an older log can have, matches
-    nothing.
+    nothing; so does every pattern without google-re2, which is logged once.
     """
     try:
         pattern = compiled(regex)
+    except PatternsUnavailable as error:
+        _warn_once(str(error))
+        return _NONE
     except InvalidRegularExpression:
         return _NONE
     return frozenset(name for name in names if pattern.fullmatch(name.encode()) is not None)
+
+
+@cache
+def _warn_once(why: str) -> None:
+    logger.warning("groups that subscribe by pattern get no partitions: %s", why)
 
 
 class PatternMatches:

@@ -65,6 +65,12 @@ def test_systemd_finds_the_unit_well_shut_off(tmp_path: Path) -> None:
     analyze(tmp_path, "security", "--offline=yes", "--no-pager", f"--threshold={MOST_EXPOSURE}")
 
 
+def test_the_image_has_all_that_a_client_may_ask_for() -> None:
+    text = (DOCKER / "Dockerfile").read_text()
+    assert "ARG EXTRAS=[re2]\n" in text
+    assert '"/src$EXTRAS"' in text
+
+
 def test_the_unit_has_options_that_the_broker_has_and_a_folder_of_its_own() -> None:
     (command,) = unit("ExecStart")
     assert set(re.findall(r"--[a-z-]+", command)) <= options_of_serve()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from devtools.clients.offsets_client import OffsetsClient, Row
@@ -138,6 +140,16 @@ def test_a_pattern_that_is_none(pattern: str) -> None:
     request = ListTransactionsRequest(transactional_id_pattern=pattern)
     response = World().client.call(request, 2, ListTransactionsResponse)
     assert response.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
+
+
+def test_without_google_re2_a_pattern_is_refused_and_the_other_filters_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "re2", None)
+    world = World()
+    world.producer("one")
+    request = ListTransactionsRequest(transactional_id_pattern="o.*")
+    response = world.client.call(request, 2, ListTransactionsResponse)
+    assert response.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
+    assert world.listed(2, state_filters=["Empty"]) == ["one"]
 
 
 def test_nothing_is_listed_of_a_fresh_broker() -> None:
