@@ -19,6 +19,7 @@ from typing import Final, NoReturn
 from shareq.client.config import Address, ClientConfig
 from shareq.client.errors import AuthenticationFailed, Disconnected, Unreachable
 from shareq.client.protocol import ConnectionProtocol, Setup
+from shareq.client.security.config import SaslConfig
 from shareq.client.security.sasl import sasl_client
 from shareq.protocol.framing import SIZE_BYTES, frame
 from shareq.protocol.primitives import MalformedMessage, Message
@@ -257,7 +258,7 @@ def open_connection(
         text = f"{peer} {_text(error)} (during the TLS handshake; is it a listener of SSL or SASL_SSL?)"
         raise Unreachable(text) from None
     sasl = config.sasl
-    login = None if sasl is None else lambda: sasl_client(sasl, secrets.token_urlsafe(24))
+    login = None if sasl is None else lambda: sasl_client(sasl, secrets.token_urlsafe(24), _token(sasl))
     protocol = ConnectionProtocol(peer, config.client_id, login, sasl.mechanism if sasl else "")
     connection = Connection(sock, protocol, config.receive_message_max_bytes, clock)
     try:
@@ -266,6 +267,20 @@ def open_connection(
         text = f"{error} (before its first answer; is it a listener of {config.security_protocol}?)"
         raise Unreachable(text) from None
     return connection
+
+
+def _token(sasl: SaslConfig) -> str:
+    """As it is now; "" for a mechanism without. Raises AuthenticationFailed, which never shows it."""
+    if sasl.token is not None:
+        return sasl.token().strip()
+    if sasl.token_file is None:
+        return ""
+    try:
+        with open(sasl.token_file, encoding="ascii") as file:
+            return file.read().strip()
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or "not text"
+        raise AuthenticationFailed(f"the token cannot be read from {sasl.token_file}: {reason}") from None
 
 
 def _connect(address: Address, peer: str, config: ClientConfig, deadline: float, clock: Clock) -> socket.socket:

@@ -1,21 +1,35 @@
-"""How connections are protected: TLS with PEM, SASL with a user and a password. Files are named here, not read."""
+"""How connections are protected: TLS with PEM, SASL with a user and a password or with a token. Files are named here,
+not read.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
+from urllib.parse import unquote, urlsplit
 
 from shareq.client.properties import Properties, boolean, listed, one_of
 from shareq.protocol.jaas import parse_jaas
 
-MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+OAUTHBEARER: Final = "OAUTHBEARER"
+MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER)
 _MODULES: Final = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
     "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    OAUTHBEARER: "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
 }
+_TOKEN_URL: Final = "sasl.oauthbearer.token.endpoint.url"
 _TLS_VERSIONS: Final = ("TLSv1.2", "TLSv1.3")
-_SASL_NAMES: Final = ("sasl.mechanism", "sasl.mechanisms", "sasl.jaas.config", "sasl.username", "sasl.password")
+_SASL_NAMES: Final = (
+    "sasl.mechanism",
+    "sasl.mechanisms",
+    "sasl.jaas.config",
+    "sasl.username",
+    "sasl.password",
+    _TOKEN_URL,
+)
 _TLS_NAMES: Final = (
     "ssl.truststore.type",
     "ssl.truststore.location",
@@ -73,11 +87,17 @@ class TlsConfig:
 
 @dataclass(frozen=True, slots=True)
 class SaslConfig:
-    """How to log in."""
+    """How to log in: with a user and a password, or (OAUTHBEARER) with a token, in a file or from a function.
+
+    The token is asked for at each login, so that it may be another one: before it expires, the broker ends the session.
+    A config that is pickled needs a function that can be.
+    """
 
     mechanism: str
-    user: str
-    password: str = field(repr=False)
+    user: str = ""
+    password: str = field(default="", repr=False)
+    token_file: str | None = None
+    token: Callable[[], str] | None = field(default=None, repr=False)
 
 
 def tls_from(given: Properties, protocol: str) -> TlsConfig | None:
@@ -156,6 +176,8 @@ def sasl_from(given: Properties, protocol: str) -> SaslConfig | None:
         return None
     name = given.given(("sasl.mechanism", "sasl.mechanisms")) or "sasl.mechanism"
     mechanism = given.required(name, one_of(*MECHANISMS))
+    if mechanism == OAUTHBEARER:
+        return _token_from(given)
     user, password = given.take("sasl.username", str), given.take("sasl.password", str, secret=True)
     entry = given.take("sasl.jaas.config", parse_jaas, secret=True)
     if entry is not None:
@@ -167,3 +189,22 @@ def sasl_from(given: Properties, protocol: str) -> SaslConfig | None:
     if not user or not password:
         raise given.error("sasl.jaas.config", "must hold username and password, or set sasl.username and sasl.password")
     return SaslConfig(mechanism, user, password)
+
+
+def _token_from(given: Properties) -> SaslConfig:
+    entry = given.take("sasl.jaas.config", parse_jaas, secret=True)
+    if entry is not None and entry.module != _MODULES[OAUTHBEARER]:
+        raise given.error("sasl.jaas.config", f"for {OAUTHBEARER}, the login module must be {_MODULES[OAUTHBEARER]}")
+    if entry is not None and entry.options:
+        raise given.error("sasl.jaas.config", f"may have no options with {OAUTHBEARER}; {_TOKEN_URL} names the token")
+    return SaslConfig(OAUTHBEARER, token_file=given.required(_TOKEN_URL, _file_of))
+
+
+def _file_of(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme != "file" or parts.netloc not in ("", "localhost") or not parts.path.startswith("/"):
+        raise ValueError("must be file:///PATH: tokens are not fetched from a server here")
+    return unquote(parts.path)

@@ -2,6 +2,7 @@
 
 PLAIN       RFC 4616: NUL username NUL password
 SCRAM-*     RFC 5802: client-first -> server-first, client-final -> server-final
+OAUTHBEARER RFC 7628: the token; after a refusal ^A, which the broker answers with an error
 
 User and password go out as the bytes of their UTF-8, as Kafka's clients and brokers take them, without SASLprep: a
 library that prepares them would lock out a user with, say, a ligature in the password.
@@ -11,14 +12,16 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 from base64 import b64decode, b64encode
 from typing import Final, Protocol
 
 from shareq.client.errors import AuthenticationFailed
-from shareq.client.security.config import SaslConfig
+from shareq.client.security.config import OAUTHBEARER, SaslConfig
 
 _HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 _NO_CHANNEL_BINDING: Final = "n,,"
+_BEARER: Final = re.compile(r"[-._~+/A-Za-z0-9]+=*")  # RFC 6750, 2.1
 MIN_ITERATIONS: Final = 4096
 """RFC 7677, and Kafka's own bound: fewer would let a false broker guess the password."""
 MAX_ITERATIONS: Final = 10_000_000
@@ -35,8 +38,13 @@ class SaslClient(Protocol):
         """What to send after the broker's token; None when the login is complete. AuthenticationFailed."""
 
 
-def sasl_client(config: SaslConfig, nonce: str) -> SaslClient:
-    """`nonce` is made of printable characters without commas that were never used before."""
+def sasl_client(config: SaslConfig, nonce: str, token: str = "") -> SaslClient:
+    """`nonce` is made of printable characters without commas that were never used before; `token` is OAUTHBEARER's.
+
+    AuthenticationFailed if it is none.
+    """
+    if config.mechanism == OAUTHBEARER:
+        return OauthClient(token)
     if config.mechanism == "PLAIN":
         return PlainClient(config)
     return ScramClient(config, nonce)
@@ -53,6 +61,23 @@ class PlainClient:
 
     def respond(self, token: bytes) -> bytes | None:
         return None
+
+
+class OauthClient:
+    """Shows a bearer token, which must be that of RFC 6750, without blanks around it. AuthenticationFailed if not."""
+
+    __slots__ = ("_token",)
+
+    def __init__(self, token: str) -> None:
+        if _BEARER.fullmatch(token) is None:
+            raise AuthenticationFailed(f"{OAUTHBEARER}: the token is empty, or not one")
+        self._token = token
+
+    def first(self) -> bytes:
+        return f"{_NO_CHANNEL_BINDING}\x01auth=Bearer {self._token}\x01\x01".encode()
+
+    def respond(self, token: bytes) -> bytes | None:
+        return b"\x01" if token else None
 
 
 class ScramClient:

@@ -210,6 +210,39 @@ def test_credentials_that_cannot_be(properties: dict[str, str]) -> None:
     assert refused(SCRAM | properties).startswith("sasl.")
 
 
+TOKEN = {
+    "security.protocol": "SASL_SSL",
+    "sasl.mechanism": "OAUTHBEARER",
+    "sasl.oauthbearer.token.endpoint.url": "file:///run/my%20token",
+}
+OAUTH_MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+
+
+def test_a_token_is_in_a_file() -> None:
+    given = ClientConfig.from_properties(SERVERS | TOKEN | {"sasl.jaas.config": f"{OAUTH_MODULE} required;"})
+    assert given.sasl == SaslConfig("OAUTHBEARER", token_file="/run/my token")
+    assert pickle.loads(pickle.dumps(given)) == given
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ({"sasl.oauthbearer.token.endpoint.url": "https://issuer/token"}, "must be file:///PATH"),
+        ({"sasl.oauthbearer.token.endpoint.url": "file:token"}, "must be file:///PATH"),
+        ({"sasl.oauthbearer.token.endpoint.url": "file://elsewhere/token"}, "must be file:///PATH"),
+        ({"sasl.oauthbearer.token.endpoint.url": "file://[/token"}, "must be file:///PATH"),
+        ({"sasl.jaas.config": f'{OAUTH_MODULE} required clientSecret="{SECRET}";'}, "may have no options"),
+        ({"sasl.jaas.config": f"{PLAIN_MODULE} required;"}, "the login module must be"),
+        ({"sasl.username": "carol"}, "sasl.username"),
+        ({"sasl.mechanism": "PLAIN"}, "must hold username and password"),
+    ],
+)
+def test_a_token_that_cannot_be(properties: dict[str, str], message: str) -> None:
+    said = refused(TOKEN | properties)
+    assert said.startswith("sasl.")
+    assert message in said
+
+
 def test_sasl_needs_a_protocol_that_has_it() -> None:
     message = refused(SCRAM, **{"security.protocol": "PLAINTEXT"})
     assert message.endswith("has no effect with security.protocol=PLAINTEXT; SASL_PLAINTEXT or SASL_SSL is needed")

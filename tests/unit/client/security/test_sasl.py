@@ -85,3 +85,21 @@ def test_a_broker_has_to_show_that_it_knows_the_user(answer: bytes) -> None:
     client.respond(b"r=nonceX,s=c2FsdCBvZiBzaXh0ZWVuLg==,i=4096")
     with pytest.raises(AuthenticationFailed):
         client.respond(answer)
+
+
+def test_a_token_is_one_message() -> None:
+    client = sasl_client(SaslConfig("OAUTHBEARER"), "unused", "a.b-_~+/c==")
+    assert client.first() == b"n,,\x01auth=Bearer a.b-_~+/c==\x01\x01"
+    assert client.respond(b"") is None
+
+
+def test_the_answer_to_a_refused_token_asks_for_the_end() -> None:
+    client = sasl_client(SaslConfig("OAUTHBEARER"), "unused", "a.b.c")
+    client.first()
+    assert client.respond(b'{"status":"invalid_token"}') == b"\x01"
+
+
+@pytest.mark.parametrize("token", ["", "a b", "a\x01b", "a.b.c\n", "\u00e4", "a=b", "looking-glass\0"])
+def test_what_is_no_token_is_not_sent(token: str) -> None:
+    with pytest.raises(AuthenticationFailed, match=r"^OAUTHBEARER: the token is empty, or not one$"):
+        sasl_client(SaslConfig("OAUTHBEARER"), "unused", token)
