@@ -92,6 +92,15 @@ class BrokerConfig:
     fetch_max_bytes: int
     max_incremental_fetch_session_cache_slots: int
     max_request_partition_size_limit: int
+    sasl_oauthbearer_jwks_endpoint_url: str | None
+    sasl_oauthbearer_jwks_endpoint_refresh_ms: int
+    sasl_oauthbearer_jwks_endpoint_retry_backoff_ms: int
+    sasl_oauthbearer_jwks_endpoint_retry_backoff_max_ms: int
+    sasl_oauthbearer_expected_audience: tuple[str, ...] | None
+    sasl_oauthbearer_expected_issuer: str | None
+    sasl_oauthbearer_scope_claim_name: str
+    sasl_oauthbearer_sub_claim_name: str
+    sasl_oauthbearer_clock_skew_seconds: int
     ssl_keystore_type: str
     ssl_keystore_location: str | None
     ssl_keystore_password: str | None

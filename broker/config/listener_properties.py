@@ -12,9 +12,14 @@ from typing import Final
 
 from shareq.broker.config.keys.definition import ConfigError, ConfigKey, ConfigValue, UpdateMode, int_value
 from shareq.broker.config.keys.tls import TLS_KEYS
-from shareq.broker.security.listener_security import PLAINTEXT, SASL_SSL, SSL, ListenerSecurity
-
-MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+from shareq.broker.security.listener_security import (
+    MECHANISMS,
+    OAUTHBEARER,
+    PLAINTEXT,
+    SASL_SSL,
+    SSL,
+    ListenerSecurity,
+)
 
 _PREFIX: Final = "listener.name."
 _PLAIN_MODULE: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -71,6 +76,11 @@ def listener_security(
             result[name] = ListenerSecurity(protocol, tls=tls)
             continue
         mechanisms = _mechanisms(values, prefix, own)
+        oauth = None
+        if OAUTHBEARER in mechanisms:
+            from shareq.broker.config.oauth_properties import oauth_settings
+
+            oauth = oauth_settings(values, prefix, own)
         result[name] = ListenerSecurity(
             protocol,
             mechanisms,
@@ -79,6 +89,7 @@ def listener_security(
             int_value(values, "sasl.server.max.receive.size"),
             int_value(values, "connection.failed.authentication.delay.ms"),
             tls,
+            oauth,
         )
     return result
 
@@ -100,6 +111,8 @@ def _plain_users(prefix: str, own: Mapping[str, str], mechanisms: Iterable[str])
 
     users: dict[str, str] = {}
     for mechanism in mechanisms:
+        if mechanism == OAUTHBEARER:
+            continue
         key = f"{mechanism.lower()}.sasl.jaas.config"
         text = own.get(key)
         if text is None and mechanism == "PLAIN":

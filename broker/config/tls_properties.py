@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from shareq.broker.config.keys.broker import BROKER_KEYS
 from shareq.broker.config.keys.definition import ConfigError, ConfigValue
+from shareq.broker.config.keys.given import Given
 from shareq.broker.security.tls.cipher_suites import Chosen, choose
 from shareq.broker.security.tls.mapping_rules import MappingRules
 from shareq.broker.security.tls.settings import (
@@ -34,8 +34,8 @@ def tls_settings(values: Mapping[str, ConfigValue], prefix: str, own: Mapping[st
 
     With `sasl`, clients need show no certificate unless the listener's own properties say so, and SASL gives the user.
     """
-    given = _Given(values, prefix, own)
-    keys, trusted = _key_store(given), _trust_store(given)
+    given = Given(values, prefix, own)
+    keys, trusted = _key_store(given), trust_store(given)
     client_auth = NO_CLIENT_AUTH
     if not sasl or "ssl.client.auth" in own:
         client_auth = str(given.value("ssl.client.auth"))
@@ -55,37 +55,7 @@ def tls_settings(values: Mapping[str, ConfigValue], prefix: str, own: Mapping[st
     )
 
 
-class _Given:
-    """What is given for one listener, each under the name that gives it."""
-
-    def __init__(self, values: Mapping[str, ConfigValue], prefix: str, own: Mapping[str, str]) -> None:
-        self._values = values
-        self._prefix = prefix
-        self._own = own
-
-    def name(self, key: str) -> str:
-        return self._prefix + key if key in self._own else key
-
-    def value(self, key: str) -> ConfigValue:
-        """In the type of the property. ConfigError names the listener's property if the value is its own."""
-        if key not in self._own:
-            return self._values[key]
-        try:
-            return BROKER_KEYS[key].parse(self._own[key])
-        except ConfigError as error:
-            raise ConfigError(self.name(key), error.value, error.allowed) from None
-
-    def setting(self, key: str) -> Setting | None:
-        """None where nothing is given, or nothing but white space."""
-        value = self.value(key)
-        return Setting(self.name(key), value) if isinstance(value, str) and value else None
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        value = self.value(key)
-        return tuple(filter(None, value)) if isinstance(value, tuple) else ()
-
-
-def _key_store(given: _Given) -> KeyStore:
+def _key_store(given: Given) -> KeyStore:
     kind = _kind(given, "ssl.keystore.type")
     location, password = given.setting("ssl.keystore.location"), given.setting("ssl.keystore.password")
     chain, key = given.setting("ssl.keystore.certificate.chain"), given.setting("ssl.keystore.key")
@@ -104,7 +74,8 @@ def _key_store(given: _Given) -> KeyStore:
     return KeyStore(kind, location, password, chain, key, given.setting("ssl.key.password"))
 
 
-def _trust_store(given: _Given) -> TrustStore | None:
+def trust_store(given: Given) -> TrustStore | None:
+    """None where none is given. ConfigError."""
     kind = _kind(given, "ssl.truststore.type")
     location, password = given.setting("ssl.truststore.location"), given.setting("ssl.truststore.password")
     certificates = given.setting("ssl.truststore.certificates")
@@ -114,7 +85,7 @@ def _trust_store(given: _Given) -> TrustStore | None:
     return TrustStore(kind, location, password, certificates) if location or certificates else None
 
 
-def _kind(given: _Given, key: str) -> Setting:
+def _kind(given: Given, key: str) -> Setting:
     text = str(given.value(key)).strip()
     if text.upper() not in _KINDS:
         raise ConfigError(given.name(key), text, f"must be {PEM} or {PKCS12}")
@@ -137,7 +108,7 @@ def _check_file(kind: Setting, location: Setting | None, password: Setting | Non
         raise ConfigError(password.name, _HIDDEN, "must be left out with PEM, where ssl.key.password is the key's")
 
 
-def _suites(given: _Given) -> Chosen:
+def _suites(given: Given) -> Chosen:
     versions, suites = given.texts("ssl.enabled.protocols"), given.texts("ssl.cipher.suites")
     try:
         choose(versions, ())
@@ -149,7 +120,7 @@ def _suites(given: _Given) -> Chosen:
         raise ConfigError(given.name("ssl.cipher.suites"), ",".join(suites), str(error)) from None
 
 
-def _rules(given: _Given) -> MappingRules:
+def _rules(given: Given) -> MappingRules:
     text = str(given.value("ssl.principal.mapping.rules"))
     try:
         return MappingRules(text)

@@ -22,7 +22,7 @@ class Clock(Protocol):
     """Time, and calls back at a time. One thread: every callback runs on the broker's loop."""
 
     def wall_ms(self) -> int:
-        """Milliseconds since the epoch; may step. For record timestamps only."""
+        """Milliseconds since the epoch; may step. For record timestamps, and dates that others have set, only."""
 
     def now_ms(self) -> int:
         """Monotonic milliseconds from an arbitrary start. For every deadline."""

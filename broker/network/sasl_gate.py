@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import struct
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -11,10 +12,12 @@ from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.network.connection import AnswerSlot, CloseConnection, Connection, FrameHandler, Reply
 from shareq.broker.network.counters import Authentications
 from shareq.broker.security.credentials import ScramCredential
-from shareq.broker.security.listener_security import ListenerSecurity
+from shareq.broker.security.listener_security import OAUTHBEARER, ListenerSecurity
 from shareq.broker.security.sasl_mechanisms import AuthenticationFailed, Exchange, PlainExchange, ScramExchange
 from shareq.broker.security.sasl_session import Answer, SaslSession, SaslState
 from shareq.protocol.api_keys import ApiKey
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -23,12 +26,16 @@ _SIZE: Final = struct.Struct(">i")
 _ERROR_AT: Final = 8  # in the frame of an ApiVersions answer: behind its size and correlation id
 _NONCE_BYTES: Final = 24
 
+BeginOauth = Callable[[bool], Exchange]
+"""Begins an exchange of OAUTHBEARER; the argument says whether it is a re-authentication."""
+
 
 class SaslGates:
     """Makes the gates of one listener's connections.
 
     `credential` gives the SCRAM credential of a mechanism and user, also of users who do not exist, in equal time.
     `secret_bytes` gives so many bytes that cannot be guessed; `authentications` counts what came of attempts.
+    `begin_oauth` is given where the listener has OAUTHBEARER.
     """
 
     def __init__(
@@ -38,11 +45,13 @@ class SaslGates:
         credential: Callable[[str, str], ScramCredential],
         secret_bytes: Callable[[int], bytes],
         authentications: Authentications | None = None,
+        begin_oauth: BeginOauth | None = None,
     ) -> None:
         self.security = security
         self.authentications = authentications or Authentications()
         self.clock = clock
         self.credential = credential
+        self.begin_oauth = begin_oauth
         self._secret_bytes = secret_bytes
 
     def guard(self, connection: Connection) -> None:
@@ -115,11 +124,18 @@ class SaslGate:
         try:
             answer = self.session.token(token, self._clock.now_ms())
         except AuthenticationFailed as error:
-            self._gates.authentications.failed += 1
-            mechanism, user = self.session.attempt
-            why = str(error).removeprefix("Authentication failed: ")
-            self._connection.close(f"authentication failed: {why} (mechanism {mechanism}, user {user!r})")
+            if error.noted:
+                self._connection.finish()
+            else:
+                self._gates.authentications.failed += 1
+                mechanism, user = self.session.attempt
+                self._connection.close(
+                    f"authentication failed: {error.reason} (mechanism {mechanism}, user {user!r})"
+                )
             raise
+        if answer.refusal is not None:
+            self._gates.authentications.failed += 1
+            logger.warning("%s: authentication failed: %s", self._connection, answer.refusal)
         if self.session.state is SaslState.DONE and self.session.principal is not None:
             self._gates.authentications.succeeded += 1
             self._connection.principal = self.session.principal
@@ -139,6 +155,8 @@ class SaslGate:
         if mechanism == "PLAIN":
             return PlainExchange(self._security.plain_users)
         credential, again = self._gates.credential, self.session.principal is not None
+        if mechanism == OAUTHBEARER and self._gates.begin_oauth is not None:
+            return self._gates.begin_oauth(again)
         return ScramExchange(mechanism, lambda user: credential(mechanism, user), self._gates.new_nonce(), again=again)
 
 

@@ -50,9 +50,11 @@ from shareq.protocol.primitives import uuid_to_text
 
 if TYPE_CHECKING:
     from shareq.broker.metrics.endpoint import MetricsEndpoint
+    from shareq.broker.process.oauth.listeners import OauthListeners
     from shareq.broker.process.scram_option import NewScramUser
     from shareq.broker.process.tls.listeners import TlsListeners
     from shareq.broker.security.listener_security import ListenerSecurity
+    from shareq.broker.security.sasl_mechanisms import Exchange
     from shareq.broker.services import Services
 
 logger = logging.getLogger(__name__)
@@ -100,6 +102,7 @@ class Server:
         self._broker: Broker | None = None
         self._fs: OsFs | None = None
         self._tls: TlsListeners | None = None
+        self._oauth: OauthListeners | None = None
         self._files = FileShares(0, 0)
 
     @property
@@ -155,6 +158,7 @@ class Server:
             check_exposure(self._sockets, self._config.security, insecure=self._insecure)
             if self._metrics_wanted is not None:
                 self._metrics_socket = self._bind_metrics(self._metrics_wanted)
+            self._oauth = await _oauth_listeners(self._config)
             self._broker = self._start_broker()
             await self._listen(self._broker, self._files.connections)
             if self._metrics_socket is not None:
@@ -182,6 +186,9 @@ class Server:
         for handle in self._sweeps:
             handle.cancel()
         self._sweeps.clear()
+        if self._oauth is not None:
+            self._oauth.stop()
+            self._oauth = None
         if self._broker is not None:
             self._broker.stop_waiting()
             await self._finish_connections()
@@ -274,6 +281,7 @@ class Server:
         for name, bound in self._sockets.items():
             port = self._tls.port(name) if self._tls is not None and self._config.security[name].tls else None
             authentications = Authentications() if port is None else port.authentications
+            oauth = None if self._oauth is None else self._oauth.begin(name)
             listener = Listener(
                 name,
                 clock=broker.services.env.clock,
@@ -282,7 +290,7 @@ class Server:
                 room=broker.services.answer_budget,
                 request_budget=broker.services.request_budget,
                 next_id=lambda: next(self._ids),
-                guard=_guard(broker.services, self._config.security[name], authentications),
+                guard=_guard(broker.services, self._config.security[name], authentications, oauth),
                 encrypted=None if port is None else port.protocol,
                 authentications=authentications,
                 quotas=quotas,
@@ -397,8 +405,25 @@ def _tls_listeners(services: Services) -> TlsListeners:
     return tls
 
 
+async def _oauth_listeners(config: BrokerConfig) -> OauthListeners | None:
+    """With their issuers' keys, if these can be had now. Raises ServeError."""
+    if not any(security.oauth for security in config.security.values()):
+        return None
+    from shareq.broker.process.oauth.listeners import OauthListeners  # and its libraries, which others need not load
+
+    try:
+        oauth = OauthListeners(config, LoopClock(asyncio.get_running_loop()))
+    except ConfigError as error:
+        raise ServeError(str(error), usage=True) from error
+    await oauth.start()
+    return oauth
+
+
 def _guard(
-    services: Services, security: ListenerSecurity, authentications: Authentications
+    services: Services,
+    security: ListenerSecurity,
+    authentications: Authentications,
+    begin_oauth: Callable[[bool], Exchange] | None,
 ) -> Callable[[Connection], None] | None:
     """What puts a gate before each connection of a listener where clients have to authenticate."""
     if not security.sasl:
@@ -409,4 +434,6 @@ def _guard(
     if not set(SCRAM_MECHANISMS).isdisjoint(security.mechanisms):
         _ = services.invented_credentials  # before the first client: its secret may have to be written down
     env = services.env
-    return SaslGates(security, env.clock, services.scram_credential, env.secret_bytes, authentications).guard
+    return SaslGates(
+        security, env.clock, services.scram_credential, env.secret_bytes, authentications, begin_oauth
+    ).guard

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from shareq.broker.security.oauth.settings import OauthSettings
     from shareq.broker.security.tls.settings import TlsSettings
 
 PLAINTEXT: Final = "PLAINTEXT"
@@ -15,13 +16,17 @@ SASL_PLAINTEXT: Final = "SASL_PLAINTEXT"
 SASL_SSL: Final = "SASL_SSL"
 SERVED_PROTOCOLS: Final = (PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL)
 
+OAUTHBEARER: Final = "OAUTHBEARER"
+MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER)
+"""Of SASL, that are served."""
+
 
 class ListenerSecurity:
     """`mechanisms` are SASL's, none where clients need not authenticate; `plain_users` are passwords by user name.
 
     `max_reauth_ms` is `connections.max.reauth.ms` by mechanism, 0 for never; `max_receive_bytes` is the largest request
     before authentication; `failed_delay_ms` is how long a failed attempt takes. `tls` is None where connections are not
-    encrypted.
+    encrypted, `oauth` where OAUTHBEARER is not one of the mechanisms.
     """
 
     __slots__ = (
@@ -29,6 +34,7 @@ class ListenerSecurity:
         "max_reauth_ms",
         "max_receive_bytes",
         "mechanisms",
+        "oauth",
         "plain_users",
         "protocol",
         "tls",
@@ -43,6 +49,7 @@ class ListenerSecurity:
         max_receive_bytes: int = 524_288,
         failed_delay_ms: int = 100,
         tls: TlsSettings | None = None,
+        oauth: OauthSettings | None = None,
     ) -> None:
         self.protocol: Final = protocol
         self.mechanisms: Final = mechanisms
@@ -51,6 +58,7 @@ class ListenerSecurity:
         self.max_receive_bytes: Final = max_receive_bytes
         self.failed_delay_ms: Final = failed_delay_ms
         self.tls: Final = tls
+        self.oauth: Final = oauth
 
     @property
     def sasl(self) -> bool:

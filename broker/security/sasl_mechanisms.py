@@ -2,6 +2,8 @@
 
 PLAIN       RFC 4616: [authzid] NUL username NUL password
 SCRAM-*     RFC 5802: client-first -> server-first, client-final -> server-final
+
+OAUTHBEARER is in `oauth/`.
 """
 
 from __future__ import annotations
@@ -17,7 +19,23 @@ _LEAST_SALT_BYTES: Final = 12  # scramp wants as many, and only passes them on: 
 
 
 class AuthenticationFailed(Exception):
-    """The text is for the client: it says nothing of which users there are, and nothing that was sent."""
+    """The text is for the client: it says nothing of which users there are, and nothing that was sent.
+
+    `reason` is for the log, the text itself unless given. `noted`: it was logged and counted when it was found out.
+    """
+
+    def __init__(self, text: str, reason: str = "", *, noted: bool = False) -> None:
+        super().__init__(text)
+        self.reason: Final = reason or text.removeprefix("Authentication failed: ")
+        self.noted: Final = noted
+
+
+def invalid_credentials(mechanism: str, *, again: bool) -> str:
+    """What a client is answered whose tokens are not understood or not right; `again`: in a re-authentication."""
+    return (
+        f"Authentication failed during {'re-' if again else ''}authentication due to invalid credentials with SASL "
+        f"mechanism {mechanism}"
+    )
 
 
 class Exchange(Protocol):
@@ -31,6 +49,14 @@ class Exchange(Protocol):
     def claimed(self) -> str:
         """See above."""
 
+    @property
+    def lifetime_ms(self) -> int | None:
+        """For how long what was shown is good, from now on; None where it has no end of its own."""
+
+    @property
+    def refusal(self) -> str | None:
+        """Why it has failed, for the log, while the client still has to be given the last word; else None."""
+
     def respond(self, token: bytes) -> bytes:
         """The answer to the client's token. Raises AuthenticationFailed; the exchange is over then."""
 
@@ -39,6 +65,8 @@ class PlainExchange:
     """PLAIN with the given users and passwords."""
 
     __slots__ = ("_users", "claimed", "user")
+    lifetime_ms: Final = None
+    refusal: Final = None
 
     def __init__(self, users: Mapping[str, str]) -> None:
         self._users = users
@@ -78,6 +106,8 @@ class ScramExchange:
     """
 
     __slots__ = ("_failure", "_name", "_salt", "_server", "user")
+    lifetime_ms: Final = None
+    refusal: Final = None
 
     def __init__(
         self, mechanism: str, find: Callable[[str], ScramCredential], nonce: str, *, again: bool = False
@@ -93,10 +123,7 @@ class ScramExchange:
         self._name = ""
         self._salt = b""
         self._server = ScramMechanism(mechanism).make_server(credential, s_nonce=nonce)
-        self._failure = (
-            f"Authentication failed during {'re-' if again else ''}authentication due to invalid credentials with SASL "
-            f"mechanism {mechanism}"
-        )
+        self._failure = invalid_credentials(mechanism, again=again)
         self.user: str | None = None
 
     @property
@@ -125,6 +152,8 @@ class RefusedExchange:
     """One that cannot succeed: the answer to the client's first token says so."""
 
     __slots__ = ("_reason", "claimed", "user")
+    lifetime_ms: Final = None
+    refusal: Final = None
 
     def __init__(self, reason: str) -> None:
         self._reason = reason

@@ -40,10 +40,14 @@ _MAY_COME: Final = {
 
 
 class Answer(NamedTuple):
-    """The token to send, and for how long the session lives once it is complete (0: without end)."""
+    """The token to send, and for how long the session lives once it is complete (0: without end).
+
+    `refusal` is why it has failed, for the log, where the client's last word is still to come.
+    """
 
     token: bytes
     lifetime_ms: int
+    refusal: str | None = None
 
 
 class SaslSession:
@@ -125,11 +129,13 @@ class SaslSession:
             raise AuthenticationFailed("No SASL mechanism was agreed on")
         answer = exchange.respond(token)
         if exchange.user is None:
-            return Answer(answer, 0)
+            return Answer(answer, 0, exchange.refusal)
         principal = user_principal(exchange.user)
         if self.principal is not None and principal != self.principal:
             raise AuthenticationFailed("Cannot change principals during re-authentication")
         lifetime_ms = max(self._max_reauth_ms(mechanism), 0)
+        if exchange.lifetime_ms is not None:
+            lifetime_ms = min(lifetime_ms or exchange.lifetime_ms, exchange.lifetime_ms)
         self.principal = principal
         self.state = SaslState.DONE
         self._exchange = None

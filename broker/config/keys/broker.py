@@ -20,6 +20,7 @@ from shareq.broker.config.keys.definition import (
     UpdateMode,
 )
 from shareq.broker.config.keys.definition import ConfigType as Type
+from shareq.broker.config.keys.oauth import OAUTH_KEYS
 from shareq.broker.config.keys.share import SHARE_KEYS
 from shareq.broker.config.keys.tls import TLS_KEYS
 
@@ -74,8 +75,8 @@ _SERVER_KEYS: Final = (
         Type.LIST,
         ("GSSAPI",),
         None,
-        "How clients of listeners with SASL may authenticate: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512. The default is "
-        "Apache Kafka's, and not served.",
+        "How clients of listeners with SASL may authenticate: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER. The "
+        "default is Apache Kafka's, and not served.",
     ),
     ConfigKey(
         "sasl.server.max.receive.size", Type.INT, 524_288, None, "The largest request before authentication, in bytes."
@@ -511,6 +512,7 @@ _METRICS_KEYS: Final = (
 BROKER_KEYS: Final = ConfigDef(
     (
         *_SERVER_KEYS,
+        *OAUTH_KEYS,
         *TLS_KEYS,
         *_TOPIC_KEYS,
         *_LOG_KEYS,

@@ -67,13 +67,10 @@ sasl.oauthbearer.assertion.claim.jti.include sasl.oauthbearer.assertion.claim.nb
 sasl.oauthbearer.assertion.claim.sub sasl.oauthbearer.assertion.file sasl.oauthbearer.assertion.private.key.file
 sasl.oauthbearer.assertion.private.key.passphrase sasl.oauthbearer.assertion.template.file
 sasl.oauthbearer.client.credentials.client.id sasl.oauthbearer.client.credentials.client.secret
-sasl.oauthbearer.clock.skew.seconds sasl.oauthbearer.expected.audience sasl.oauthbearer.expected.issuer
-sasl.oauthbearer.jwks.endpoint.refresh.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms
-sasl.oauthbearer.jwks.endpoint.retry.backoff.ms sasl.oauthbearer.jwks.endpoint.url
 sasl.oauthbearer.jwt.retriever.class sasl.oauthbearer.jwt.validator.class sasl.oauthbearer.scope
-sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name sasl.oauthbearer.token.endpoint.url
-sasl.server.callback.handler.class security.inter.broker.protocol security.providers
-socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms ssl.endpoint.identification.algorithm
+sasl.oauthbearer.token.endpoint.url sasl.server.callback.handler.class security.inter.broker.protocol
+security.providers socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms
+ssl.endpoint.identification.algorithm
 ssl.engine.factory.class ssl.keymanager.algorithm ssl.protocol ssl.provider ssl.secure.random.implementation
 ssl.trustmanager.algorithm telemetry.max.bytes transaction.state.log.load.buffer.size
 transaction.two.phase.commit.enable unstable.api.versions.enable unstable.feature.versions.enable

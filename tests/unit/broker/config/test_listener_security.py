@@ -53,7 +53,11 @@ def test_an_option_wins_over_the_file() -> None:
         ({JAAS: f'{PLAIN_MODULE} required user_a="hunter2"; {PLAIN_MODULE} required;'}, JAAS),
         ({"sasl.enabled.mechanisms": "GSSAPI"}, "sasl.enabled.mechanisms"),
         ({"sasl.enabled.mechanisms": ""}, "sasl.enabled.mechanisms"),
-        ({"listener.name.sasl_plaintext.sasl.enabled.mechanisms": "OAUTHBEARER"}, "sasl.enabled.mechanisms"),
+        ({"listener.name.sasl_plaintext.sasl.enabled.mechanisms": "PLAIN,GSSAPI"}, "sasl.enabled.mechanisms"),
+        (
+            {"listener.name.sasl_plaintext.sasl.enabled.mechanisms": "OAUTHBEARER"},
+            "sasl.oauthbearer.jwks.endpoint.url",
+        ),
         ({"listener.name.sasl_plaintext.connections.max.reauth.ms": "soon"}, "connections.max.reauth.ms"),
         ({"super.users": "admin"}, "super.users"),
         ({"authorizer.class.name": "com.example.Authorizer"}, "authorizer.class.name"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
 from collections.abc import Callable
 
@@ -12,10 +13,13 @@ from shareq.broker.network.connection import Buffer, Connection, Reply
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.sasl_gate import SaslGate, SaslGates
 from shareq.broker.security.credentials import ScramCredential
-from shareq.broker.security.listener_security import SASL_PLAINTEXT, ListenerSecurity
-from shareq.broker.security.sasl_mechanisms import AuthenticationFailed
+from shareq.broker.security.listener_security import OAUTHBEARER, SASL_PLAINTEXT, ListenerSecurity
+from shareq.broker.security.oauth.claims import Bearer, TokenRefused
+from shareq.broker.security.oauth.exchange import OauthExchange
+from shareq.broker.security.sasl_mechanisms import AuthenticationFailed, Exchange
 from shareq.broker.security.scram_keys import credential_from_password
 from shareq.protocol.framing import frame
+from tests.support.clients.tokens import first_message
 
 API_VERSIONS, METADATA, HANDSHAKE, AUTHENTICATE = 18, 3, 17, 36
 SHA = "SCRAM-SHA-256"
@@ -51,13 +55,13 @@ class Rig:
         self.secrets: list[int] = []
         security = ListenerSecurity(
             SASL_PLAINTEXT,
-            ("PLAIN", SHA),
+            ("PLAIN", SHA, OAUTHBEARER),
             {"alice": "wonderland"},
-            {"PLAIN": reauth_ms},
+            {"PLAIN": reauth_ms, OAUTHBEARER: reauth_ms},
             max_receive_bytes,
             delay_ms,
         )
-        self.gates = SaslGates(security, self.clock, self._credential, self._secret)
+        self.gates = SaslGates(security, self.clock, self._credential, self._secret, begin_oauth=self._oauth)
         self.socket = Socket()
         self.connection = Connection(
             1,
@@ -79,6 +83,16 @@ class Rig:
     def _credential(self, mechanism: str, user: str) -> ScramCredential:
         self.asked.append((mechanism, user))
         return credential_from_password(mechanism, "looking-glass", b"salt", 4096)
+
+    def _oauth(self, again: bool) -> Exchange:
+        return OauthExchange(self._bearer, again=again)
+
+    def _bearer(self, token: str) -> Bearer:
+        """Tokens are USER.SECONDS; SECONDS are until it expires."""
+        user, _, left_s = token.partition(".")
+        if user == "eve":
+            raise TokenRefused("it has expired; its sub is 'eve'")
+        return Bearer(user, int(left_s) * 1000)
 
     def _secret(self, count: int) -> bytes:
         self.secrets.append(count)
@@ -135,7 +149,7 @@ def test_larger_requests_have_to_wait_for_authentication() -> None:
 
 def test_a_client_that_is_authenticated_for_ever_has_no_gate_any_more() -> None:
     rig = Rig()
-    assert (rig.gate.mechanisms, rig.gate.expects_token) == (("PLAIN", SHA), False)
+    assert (rig.gate.mechanisms, rig.gate.expects_token) == (("PLAIN", SHA, OAUTHBEARER), False)
     assert rig.gate.handshake("PLAIN", raw=False)
     assert rig.gate.expects_token
     assert rig.gate.token(GOOD).lifetime_ms == 0
@@ -237,3 +251,79 @@ def test_scram_asks_for_the_users_credential_with_a_nonce_of_secret_bytes() -> N
     challenge = rig.gate.token(b"n,,n=carol,r=mine").token.decode()
     assert challenge.startswith(f"r=mine{bytes(range(24)).hex()},s=")
     assert (rig.asked, rig.secrets) == ([(SHA, "carol")], [24, 24])
+
+
+def test_a_token_is_refused_in_two_steps_and_counted_once(caplog: pytest.LogCaptureFixture) -> None:
+    rig = Rig(delay_ms=0)
+    assert rig.gate.handshake(OAUTHBEARER, raw=False)
+    assert rig.gate.token(first_message("eve.100")).token == b'{"status":"invalid_token"}'
+    assert (rig.gates.authentications.failed, rig.gates.authentications.succeeded) == (1, 0)
+    assert rig.connection.principal == "User:ANONYMOUS"
+    with pytest.raises(AuthenticationFailed, match="invalid_token"):
+        rig.gate.token(b"\x01")
+    assert rig.gates.authentications.failed == 1
+    assert rig.connection.finishing
+    assert [each.getMessage() for each in caplog.records] == [
+        "connection 1 from 127.0.0.1 on SASL: authentication failed: OAUTHBEARER: the token is refused: it has "
+        "expired; its sub is 'eve'"
+    ]
+    assert "eve.100" not in caplog.text
+
+
+def test_a_client_that_leaves_behind_a_refused_token_is_counted_all_the_same() -> None:
+    rig = Rig()
+    rig.gate.handshake(OAUTHBEARER, raw=False)
+    rig.gate.token(first_message("eve.100"))
+    rig.connection.lost()
+    assert rig.gates.authentications.failed == 1
+
+
+@pytest.mark.parametrize("request_key", [METADATA, API_VERSIONS, HANDSHAKE])
+def test_a_refused_token_opens_nothing(request_key: int) -> None:
+    rig = Rig()
+    rig.gate.handshake(OAUTHBEARER, raw=False)
+    rig.gate.token(first_message("eve.100"))
+    assert not rig.send(request_key)
+    assert rig.handled == []
+
+
+def test_a_session_ends_with_its_token() -> None:
+    rig = Rig()
+    rig.gate.handshake(OAUTHBEARER, raw=False)
+    answer = rig.gate.token(first_message("alice.100"))
+    assert (answer.lifetime_ms, rig.connection.principal) == (100_000, "User:alice")
+    rig.clock.advance(100_000)
+    assert rig.send(METADATA)
+    rig.clock.advance(1)
+    assert not rig.send(METADATA)
+
+
+@pytest.mark.parametrize(("left_s", "lifetime_ms"), [(100, 60_000), (50, 50_000)])
+def test_a_session_ends_with_the_sooner_of_both(left_s: int, lifetime_ms: int) -> None:
+    rig = Rig(reauth_ms=60_000)
+    rig.gate.handshake(OAUTHBEARER, raw=False)
+    assert rig.gate.token(first_message(f"alice.{left_s}")).lifetime_ms == lifetime_ms
+
+
+def test_a_new_token_makes_the_session_longer() -> None:
+    rig = Rig()
+    rig.gate.handshake(OAUTHBEARER, raw=False)
+    rig.gate.token(first_message("alice.100"))
+    rig.clock.advance(99_000)
+    assert rig.gate.handshake(OAUTHBEARER, raw=False)
+    assert rig.gate.token(first_message("alice.100")).lifetime_ms == 100_000
+    rig.clock.advance(99_000)
+    assert rig.send(METADATA)
+
+
+@pytest.mark.parametrize("token", ["bob.100", "eve.100"])
+def test_a_new_token_of_another_user_or_a_wrong_one_ends_it(token: str) -> None:
+    rig = Rig(delay_ms=0)
+    rig.gate.handshake(OAUTHBEARER, raw=False)
+    rig.gate.token(first_message("alice.100"))
+    assert rig.gate.handshake(OAUTHBEARER, raw=False)
+    with contextlib.suppress(AuthenticationFailed):
+        rig.gate.token(first_message(token))
+        rig.gate.token(b"\x01")
+    assert rig.connection.finishing
+    assert rig.gates.authentications.failed == 1

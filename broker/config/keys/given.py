@@ -1,0 +1,61 @@
+"""What a listener's properties say: its own (`listener.name.NAME.`) over the broker's, in the types of the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shareq.broker.config.keys.broker import BROKER_KEYS
+from shareq.broker.config.keys.definition import ConfigError, ConfigValue
+from shareq.broker.security.tls.settings import Setting
+
+
+class Given:
+    """What is given for one listener, each under the name that gives it.
+
+    `prefix` is the listener's, `own` are its properties without it. Of a SASL mechanism, those that `mechanism` stands
+    before (`oauthbearer.`) win over those without.
+    """
+
+    def __init__(
+        self, values: Mapping[str, ConfigValue], prefix: str, own: Mapping[str, str], mechanism: str = ""
+    ) -> None:
+        self._values = values
+        self._prefix = prefix
+        self._own = own
+        self._mechanism = mechanism
+
+    def name(self, key: str) -> str:
+        """The whole name of the property that gives the value of `key`."""
+        own = self._own_name(key)
+        return key if own is None else self._prefix + own
+
+    def value(self, key: str) -> ConfigValue:
+        """In the type of the property. ConfigError names the listener's property if the value is its own."""
+        own = self._own_name(key)
+        if own is None:
+            return self._values[key]
+        try:
+            return BROKER_KEYS[key].parse(self._own[own])
+        except ConfigError as error:
+            raise ConfigError(self._prefix + own, error.value, error.allowed) from None
+
+    def number(self, key: str) -> int:
+        """Of a key that is a number and always set. ConfigError as above."""
+        value = self.value(key)
+        assert isinstance(value, int)
+        return value
+
+    def setting(self, key: str) -> Setting | None:
+        """None where nothing is given, or nothing but white space."""
+        value = self.value(key)
+        return Setting(self.name(key), value) if isinstance(value, str) and value else None
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Of a list, those that are not empty; none where it is not given."""
+        value = self.value(key)
+        return tuple(filter(None, value)) if isinstance(value, tuple) else ()
+
+    def _own_name(self, key: str) -> str | None:
+        if self._mechanism and self._mechanism + key in self._own:
+            return self._mechanism + key
+        return key if key in self._own else None

@@ -1,0 +1,110 @@
+"""OAUTHBEARER of a broker's listeners: whose keys each has, and what makes its exchanges."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.config.keys.definition import ConfigError
+from shareq.broker.foundation.environment import Clock
+from shareq.broker.process.oauth.fetch import NotRead, in_thread, read_document
+from shareq.broker.process.oauth.jwks import MissingLibrary, UnusableKeys, read_keys, require_library
+from shareq.broker.process.oauth.keys import IssuerKeys
+from shareq.broker.process.tls.stores import read_trust_store
+from shareq.broker.security.listener_security import OAUTHBEARER
+from shareq.broker.security.oauth.claims import Bearer, TokenRefused, check_claims, claimed_subject
+from shareq.broker.security.oauth.exchange import OauthExchange
+from shareq.broker.security.oauth.settings import ClaimRules, OauthSettings
+from shareq.broker.security.sasl_mechanisms import Exchange
+
+_NEEDS: Final = f"{OAUTHBEARER} needs `pip install 'shareq[oauth]'`"
+
+
+class OauthListeners:
+    """Those of one broker, by the names of its listeners. Everything but the reading of keys runs on the loop."""
+
+    def __init__(self, config: BrokerConfig, clock: Clock) -> None:
+        """Raises ConfigError: the extra is missing, or a file that is named cannot be used."""
+        self._clock = clock
+        self._settings: dict[str, OauthSettings] = {}
+        self._keys: dict[str, IssuerKeys] = {}
+        begin = in_thread(asyncio.get_running_loop().call_soon_threadsafe)
+        for name, security in config.security.items():
+            settings = security.oauth
+            if settings is None:
+                continue
+            _require(security.mechanisms)
+            read = partial(read_document, settings.keys_url.text, _context(settings))
+            _check_file(settings, read)
+            self._settings[name] = settings
+            self._keys[name] = IssuerKeys(name, settings, clock, read, begin)
+
+    async def start(self) -> None:
+        """Read the keys of every listener; returns when each was tried once."""
+        tried = [asyncio.Event() for _ in self._keys]
+        for keys, event in zip(self._keys.values(), tried, strict=True):
+            keys.start(event.set)
+        for event in tried:
+            await event.wait()
+
+    def stop(self) -> None:
+        """Read no more. Harmless the second time."""
+        for keys in self._keys.values():
+            keys.stop()
+
+    def begin(self, name: str) -> Callable[[bool], Exchange] | None:
+        """What begins the exchanges of the listener of that name; None where it has no OAUTHBEARER."""
+        settings = self._settings.get(name)
+        if settings is None:
+            return None
+        check = partial(_check, self._keys[name].payload, settings.rules, self._clock)
+        return lambda again: OauthExchange(check, again=again)
+
+
+def _check(payload_of: Callable[[str], bytes], rules: ClaimRules, clock: Clock, token: str) -> Bearer:
+    """Whom a token is for. Raises TokenRefused, which says for whom it claims to be."""
+    try:
+        payload = payload_of(token)
+        return check_claims(payload, rules, clock.wall_ms())
+    except TokenRefused as error:
+        raise TokenRefused(f"{error}; its {rules.sub_claim} is {claimed_subject(token, rules)}") from None
+
+
+def _require(mechanisms: tuple[str, ...]) -> None:
+    try:
+        require_library()
+    except MissingLibrary:
+        raise ConfigError("sasl.enabled.mechanisms", ",".join(mechanisms), _NEEDS) from None
+
+
+def _context(settings: OauthSettings) -> ssl.SSLContext | None:
+    """How the keys' server is to be known. Raises ConfigError."""
+    trusted = settings.trusted
+    if trusted is None:
+        return None if settings.keys_url.text.startswith("file:") else ssl.create_default_context()
+    given = trusted.location or trusted.certificates
+    assert given is not None
+    try:
+        return ssl.create_default_context(cadata=read_trust_store(trusted))
+    except (ssl.SSLError, ValueError) as error:
+        if isinstance(error, ConfigError):
+            raise
+        value = given.text if trusted.location is not None else "[hidden]"
+        raise ConfigError(given.name, value, "has certificates that cannot be used") from None
+
+
+def _check_file(settings: OauthSettings, read: Callable[[], bytes]) -> None:
+    """A file is there at the start, and a mistake in its name is found then. Raises ConfigError."""
+    url = settings.keys_url
+    if not url.text.startswith("file:"):
+        return
+    try:
+        read_keys(read())
+    except NotRead as error:
+        raise ConfigError(url.name, url.text, f"cannot be read: {error}") from None
+    except UnusableKeys as error:
+        raise ConfigError(url.name, url.text, f"cannot be used: {error}") from None

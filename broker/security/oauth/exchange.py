@@ -1,0 +1,58 @@
+"""OAUTHBEARER of the server's side (RFC 7628, KIP-255), in the words of Apache Kafka. Sans-IO.
+
+client  n,,^Aauth=Bearer TOKEN^A^A
+broker  (nothing)                          the token is good
+broker  {"status":"invalid_token"}         it is not: the client has to answer
+client  ^A
+broker  SASL_AUTHENTICATION_FAILED, with the same JSON as its message
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from shareq.broker.security.oauth.claims import Bearer, TokenRefused, shown
+from shareq.broker.security.oauth.first_message import parse_first_message
+from shareq.broker.security.sasl_mechanisms import AuthenticationFailed, invalid_credentials
+
+_MECHANISM: Final = "OAUTHBEARER"
+_INVALID_TOKEN: Final = '{"status":"invalid_token"}'
+
+
+class OauthExchange:
+    """`check` gives whom a token is for, or raises TokenRefused. `again`: it is a re-authentication."""
+
+    __slots__ = ("_again", "_check", "claimed", "lifetime_ms", "refusal", "user")
+
+    def __init__(self, check: Callable[[str], Bearer], *, again: bool = False) -> None:
+        self._check = check
+        self._again = again
+        self.user: str | None = None
+        self.claimed = ""
+        self.lifetime_ms: int | None = None
+        self.refusal: str | None = None
+
+    def respond(self, token: bytes) -> bytes:
+        if self.refusal is not None:  # whatever comes now, the one try was it
+            raise AuthenticationFailed(_INVALID_TOKEN, noted=True)
+        try:
+            message = parse_first_message(token)
+        except ValueError as error:
+            text = invalid_credentials(_MECHANISM, again=self._again)
+            raise AuthenticationFailed(text, f"OAUTHBEARER: {error}") from None
+        try:
+            bearer = self._check(message.token)
+        except TokenRefused as error:
+            self.refusal = f"OAUTHBEARER: the token is refused: {error}"
+            return _INVALID_TOKEN.encode()
+        self.claimed = bearer.user
+        if message.authorization_id not in ("", bearer.user):
+            raise AuthenticationFailed(
+                f"Authentication failed: Client requested an authorization id ({message.authorization_id}) that is "
+                f"different from the token's principal name ({bearer.user})",
+                f"OAUTHBEARER: a token of {shown(bearer.user)} with another authorization id",
+            )
+        self.user = bearer.user
+        self.lifetime_ms = bearer.lifetime_ms
+        return b""

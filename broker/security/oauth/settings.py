@@ -1,0 +1,34 @@
+"""What OAUTHBEARER of one listener is made of, as it was configured. Nothing here reads a file or a socket."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from shareq.broker.security.tls.settings import Setting, TrustStore
+
+
+class ClaimRules(NamedTuple):
+    """What a token has to say. `audiences` are those of which it needs one, empty where it may have none; `issuer` is
+    None where any key holder may have issued it. `clock_skew_s` is by how much the issuer's clock may differ.
+    """
+
+    audiences: tuple[str, ...]
+    issuer: str | None
+    scope_claim: str
+    sub_claim: str
+    clock_skew_s: int
+
+
+class OauthSettings(NamedTuple):
+    """`keys_url` is where the issuer's keys are, https: or file:; `trusted` are the authorities of that server, None
+    for those that this machine trusts. They are read every `refresh_ms`; after a failure again after `retry_ms`, which
+    doubles up to `retry_max_ms`.
+    """
+
+    keys_url: Setting
+    trusted: TrustStore | None
+    refresh_ms: int
+    retry_ms: int
+    retry_max_ms: int
+    rules: ClaimRules

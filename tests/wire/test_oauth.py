@@ -1,0 +1,261 @@
+"""OAUTHBEARER, a broker as a process and our own client: who is let in, for how long, whose keys, refused starts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+
+from devtools.kafka.certificates import Authority, why_unavailable
+from shareq.client.config import ClientConfig
+from shareq.client.errors import AuthenticationFailed
+from shareq.client.network import Network
+from shareq.client.security.config import SaslConfig
+from shareq.protocol.generated.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from shareq.testing import Broker, BrokerFailed
+from shareq.testing.broker import child_environment
+from tests.support.clients.access import STANDARD
+from tests.support.clients.tokens import MODULE, SigningKey, jwks, oauth_properties, unsecured
+
+KEY, OTHER = SigningKey("one"), SigningKey("two", "ES256")
+ALTER = 7
+EXPECTED = {"aud": "kafka", "iss": "https://issuer.example"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("oauth")
+
+
+@pytest.fixture(scope="module")
+def broker(folder: Path) -> Iterator[Broker]:
+    keys = folder / "keys.json"
+    keys.write_bytes(jwks(KEY))
+    more = {
+        "sasl_oauthbearer_expected_audience": "kafka",
+        "sasl_oauthbearer_expected_issuer": "https://issuer.example",
+        "sasl_oauthbearer_jwks_endpoint_refresh_ms": "200",
+        "sasl_oauthbearer_clock_skew_seconds": "0",
+        "authorizer_class_name": STANDARD,
+        "super_users": "User:alice",
+    }
+    with Broker(config=oauth_properties(keys, **more), metrics="127.0.0.1:0") as running:
+        yield running
+
+
+def network_of(broker: Broker, token: Callable[[], str]) -> Network:
+    config = ClientConfig.from_properties({"bootstrap.servers": broker.bootstrap})
+    return Network(replace(config, sasl=SaslConfig("OAUTHBEARER", token=token)))
+
+
+def asks(network: Network) -> bool:
+    """Whether the broker says that this user may alter the cluster, as a super user may."""
+    answer = network.request(None, DescribeClusterRequest(include_cluster_authorized_operations=True))
+    assert isinstance(answer, DescribeClusterResponse)
+    assert answer.error_code == 0
+    return bool(answer.cluster_authorized_operations & 1 << ALTER)
+
+
+def until(what: str, holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+def counted(broker: Broker, what: str) -> int:
+    assert broker.metrics_url is not None
+    with urlopen(broker.metrics_url) as answer:
+        text = answer.read().decode()
+    name = f"kafka_server_socket_server_metrics_{what}_authentication_total"
+    return sum(int(float(line.split()[-1])) for line in text.splitlines() if line.startswith(name))
+
+
+def test_a_token_lets_in(broker: Broker, folder: Path) -> None:
+    path = folder / "token of alice"
+    path.write_text(KEY.token(EXPECTED) + "\n")
+    given = {
+        "bootstrap.servers": broker.bootstrap,
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.jaas.config": f"{MODULE} required;",
+        "sasl.oauthbearer.token.endpoint.url": path.as_uri(),
+    }
+    before = counted(broker, "successful")
+    network = Network(ClientConfig.from_properties(given))
+    assert asks(network)
+    network.close()
+    assert counted(broker, "successful") > before
+    path.unlink()
+    with pytest.raises(AuthenticationFailed, match=r"the token cannot be read from .*token of alice: No such file"):
+        asks(Network(ClientConfig.from_properties(given)))
+
+
+@pytest.mark.parametrize(
+    ("token", "reason"),
+    [
+        (lambda: KEY.token(EXPECTED, sub="mallory", exp=int(time.time()) - 5, iat=1), "it has expired 5 s ago"),
+        (lambda: KEY.token(EXPECTED, sub="mallory", aud="other"), "its audience is 'other'"),
+        (lambda: KEY.token(EXPECTED, sub="mallory", iss="https://evil.example"), "its issuer is 'https://evil"),
+        (lambda: SigningKey("one").token(EXPECTED, sub="mallory"), "its signature is not right"),
+        (lambda: SigningKey("new").token(EXPECTED, sub="mallory"), "no key for it, kid 'new' and alg 'RS256'"),
+        (lambda: unsecured({**EXPECTED, "sub": "mallory", "exp": 2**40, "iat": 0}), "its alg 'none'"),
+    ],
+)
+def test_a_wrong_token_does_not(broker: Broker, token: Callable[[], str], reason: str) -> None:
+    text = token()
+    before = counted(broker, "failed")
+    with pytest.raises(AuthenticationFailed, match=r'OAUTHBEARER: \{"status":"invalid_token"\}$'):
+        asks(network_of(broker, lambda: text))
+    assert counted(broker, "failed") == before + 1
+    lines = [line for line in broker.log.splitlines() if reason in line]
+    assert lines
+    assert "from 127.0.0.1" in lines[-1]
+    assert "its sub is 'mallory'" in lines[-1]
+    assert text.split(".")[1] not in broker.log
+    assert "Traceback" not in broker.log
+
+
+def test_a_client_logs_in_again_before_its_token_ends(broker: Broker) -> None:
+    """On the same connection: nothing is closed, and the client need not know."""
+    asked: list[int] = []
+
+    def token() -> str:
+        asked.append(1)
+        now = time.time()
+        return KEY.token(EXPECTED, iat=int(now), exp=now + 1.5)
+
+    network = network_of(broker, token)
+    asks(network)
+    before, first = counted(broker, "failed"), len(asked)
+    ends = time.monotonic() + 5
+    while time.monotonic() < ends:
+        asks(network)
+        time.sleep(0.05)
+    network.close()
+    assert len(asked) > first + 1
+    assert counted(broker, "failed") == before
+    assert "its session has expired" not in broker.log
+
+
+def test_keys_are_changed_while_it_runs(broker: Broker, folder: Path) -> None:
+    """Not to be seen half written: the new file takes the place of the old one."""
+
+    def gets_in(key: SigningKey) -> bool:
+        network = network_of(broker, lambda: key.token(EXPECTED))
+        try:
+            return asks(network)
+        except AuthenticationFailed:
+            return False
+        finally:
+            network.close()
+
+    def publish(data: bytes) -> None:
+        (folder / "next").write_bytes(data)
+        os.replace(folder / "next", folder / "keys.json")
+
+    assert not gets_in(OTHER)
+    publish(jwks(KEY, OTHER))
+    until("the new key counts", lambda: gets_in(OTHER))
+    assert gets_in(KEY)
+    publish(b"half a docu")
+    until("the failure is logged", lambda: "those of before stay" in broker.log)
+    assert gets_in(KEY)
+    publish(jwks(KEY))
+    until("the second key is gone", lambda: not gets_in(OTHER))
+    assert gets_in(KEY)
+
+
+@pytest.mark.skipif(why_unavailable() is not None, reason=str(why_unavailable()))
+def test_keys_of_a_server(tmp_path: Path) -> None:
+    """One that is down at first: the broker starts, refuses tokens, and takes them when the keys can be had."""
+    authority = Authority(tmp_path)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Keys)
+    context = authority.server_context(authority.sign("server", "DNS:localhost"))
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    url = f"https://localhost:{server.server_address[1]}/keys"
+    jaas = f'{MODULE} required ssl.truststore.type="PEM" ssl.truststore.location="{authority.certificate}";'
+    more = {"listener_name_sasl__plaintext_oauthbearer_sasl_jaas_config": jaas}
+    config = oauth_properties(tmp_path, **more) | {"sasl.oauthbearer.jwks.endpoint.url": url}
+    thread = threading.Thread(target=server.serve_forever)
+    _Keys.answer = 503
+    thread.start()
+    try:
+        with Broker(config=config) as broker:
+            assert "cannot be read from https://localhost" in broker.log
+            network = network_of(broker, KEY.token)
+            with pytest.raises(AuthenticationFailed):
+                asks(network)
+            assert "the issuer's keys could not be read yet" in broker.log
+            _Keys.answer = 200
+            until("the keys are there", lambda: "keys of the tokens' issuer: 'one'" in broker.log)
+            asks(network)
+            network.close()
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Keys(BaseHTTPRequestHandler):
+    answer = 200
+
+    def do_GET(self) -> None:
+        body = jwks(KEY) if self.answer == 200 else b""
+        self.send_response(self.answer)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "cannot be read: No such file or directory"),
+        (b"{}", "cannot be used: it is no JWKS"),
+        (b'{"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}', "cannot be used: it has no key that can verify tokens"),
+    ],
+)
+def test_a_start_without_keys_is_refused_in_one_line(tmp_path: Path, content: bytes | None, message: str) -> None:
+    path = tmp_path / "keys.json"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(BrokerFailed) as failure:
+        Broker(config=oauth_properties(path), data_dir=tmp_path / "data").start()
+    name = "sasl.oauthbearer.jwks.endpoint.url"
+    (line,) = [line for line in str(failure.value).splitlines() if line.startswith("shareq: ")]
+    assert line.startswith(f"shareq: Invalid value {path.as_uri()} for configuration {name}: {message}")
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_start_without_the_extra_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "keys.json"
+    path.write_bytes(jwks(KEY))
+    hidden = "import sys; sys.modules['jwt'] = None; from shareq.broker.__main__ import main; main()"
+    options = [text for name, value in oauth_properties(path).items() for text in ("--set", f"{name}={value}")]
+    done = subprocess.run(
+        [sys.executable, "-c", hidden, "serve", "--data-dir", tmp_path / "data", *options],
+        check=False,
+        env=child_environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == (
+        "shareq: Invalid value OAUTHBEARER for configuration sasl.enabled.mechanisms: "
+        "OAUTHBEARER needs `pip install 'shareq[oauth]'`"
+    )
+    assert not (tmp_path / "data").exists()
