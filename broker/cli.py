@@ -122,6 +122,22 @@ Exit codes: 0 done, 1 failed (one line on stderr says why), 2 wrong options, or 
 """
 
 
+IMPORT_EPILOG = """\b
+Example:
+  shareq import-logs /var/lib/kafka/data new-data && shareq serve --data-dir new-data
+      Go on with the topics of a broker of Apache Kafka that was stopped.
+
+\b
+KAFKA is a folder of log.dirs with all partitions of all topics, and the metadata (KRaft). It is only read.
+Topics keep their names, ids, records, offsets and properties; groups their committed offsets; the cluster its id.
+ACLs, users, quotas and properties of brokers are left out, with a line on stderr.
+
+\b
+Exit codes: 0 done, 1 failed (one line on stderr says why), 2 wrong options, KAFKA is in use or not Apache Kafka's, or
+DATA is not empty.
+"""
+
+
 class _Command(click.Command):
     """A command whose help and version may have nowhere to go. They are printed while its options are parsed."""
 
@@ -343,6 +359,17 @@ def restore(dest: str, data: str, name: str | None) -> None:
 
     with _one_line_errors():
         command.restore(dest, data, name, click.echo, _say_aside)
+
+
+@main.command(name="import-logs", epilog=IMPORT_EPILOG)
+@click.argument("kafka")
+@click.argument("data")
+def import_logs(kafka: str, data: str) -> None:
+    """Make DATA, an absent or empty folder, of the data folder KAFKA of Apache Kafka 4."""
+    from shareq.broker.maintenance.neighbour import command
+
+    with _one_line_errors():
+        command.import_logs(kafka, data, click.echo, _say_aside)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ wrote. A folder that is absent or empty becomes ours. Anything else is refused, 
 
 from __future__ import annotations
 
+import shlex
 from typing import Final, NamedTuple
 
 from shareq.broker.data_folder.journal_format import JOURNAL_FILE, parse_journal
@@ -22,6 +23,7 @@ SQLITE_TABLES: Final = (b"CREATE TABLE topics", b"CREATE TABLE scram")  # as SQL
 
 _LOCK_FILE: Final = ".lock"
 _PARTITION_FILE: Final = "partition.metadata"
+_KAFKA_FILE: Final = "meta.properties"
 _NAMED: Final = 3
 
 
@@ -121,6 +123,11 @@ def _refusal(fs: Fs, data_dir: str, names: list[str], damage: str) -> DataFolder
     metadata = [
         f"{name} is {'damaged' if name in names else 'missing'}" for name in (MARKER_FILE, META_DB_FILE, JOURNAL_FILE)
     ]
+    if _is_kafkas(fs, data_dir, names):
+        return DataFolderError(
+            f"data folder {data_dir} is one of Apache Kafka's: it has {_KAFKA_FILE}. Nothing in it was changed. "
+            f"`shareq import-logs {shlex.quote(data_dir)} NEW` makes a data folder NEW of it"
+        )
     if logs or damage or not {MARKER_FILE, META_DB_FILE, JOURNAL_FILE}.isdisjoint(names):
         found = f" but there are logs in it, like {_listed(logs)}," if logs else ""
         return DataFolderError(
@@ -132,6 +139,16 @@ def _refusal(fs: Fs, data_dir: str, names: list[str], damage: str) -> DataFolder
         f"data folder {data_dir} is not one of shareq's, and not empty: it has {_listed(names)}. "
         "Nothing in it was changed. Choose an empty folder, or one that does not exist yet"
     )
+
+
+def _is_kafkas(fs: Fs, data_dir: str, names: list[str]) -> bool:
+    """Nothing in it is a file of ours, and it has the file that Kafka's brokers know their own by."""
+    if _KAFKA_FILE not in names or not {MARKER_FILE, META_DB_FILE, JOURNAL_FILE}.isdisjoint(names):
+        return False
+    try:
+        return b"cluster.id=" in fs.read_bytes(f"{data_dir}/{_KAFKA_FILE}")
+    except OSError:
+        return False
 
 
 def _is_a_log(fs: Fs, folder: str) -> bool:

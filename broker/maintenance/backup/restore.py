@@ -16,7 +16,7 @@ from shareq.broker.maintenance.backup.store import BackupStore, sync_folder
 from shareq.broker.maintenance.errors import MaintenanceError
 from shareq.broker.maintenance.progress import Progress
 
-__all__ = ["RestoredFolder", "check_backup", "restore_backup"]
+__all__ = ["RestoredFolder", "check_backup", "refuse_unless_empty", "restore_backup"]
 
 _NOT_COUNTED: Final = {"lost+found"}
 
@@ -43,7 +43,7 @@ def restore_backup(dest: str, data_dir: str, *, name: str | None, progress: Prog
         raise MaintenanceError(f"{dest}: no complete backup in it")
     chosen = name or names[-1]
     catalog = store.read(chosen)
-    _refuse_unless_empty(data_dir)
+    refuse_unless_empty(data_dir)
     _check_objects(store, chosen, catalog)
     progress.expect(len(catalog.entries), catalog.size)
     try:
@@ -68,7 +68,8 @@ def check_backup(store: BackupStore, name: str, progress: Progress) -> list[str]
     return bad
 
 
-def _refuse_unless_empty(data_dir: str) -> None:
+def refuse_unless_empty(data_dir: str) -> None:
+    """MaintenanceError unless the folder is absent or empty."""
     if os.path.islink(data_dir) or (os.path.exists(data_dir) and not os.path.isdir(data_dir)):
         raise MaintenanceError(f"{data_dir}: not a folder", usage=True)
     names = set(os.listdir(data_dir)) - _NOT_COUNTED if os.path.isdir(data_dir) else set()

@@ -322,6 +322,21 @@ def test_a_foreign_folder_is_refused_before_a_byte_changes(tmp_path: Path, make:
     assert not (tmp_path / "elsewhere").exists()
 
 
+def test_a_folder_of_apache_kafkas_is_refused_with_the_command_that_takes_it_over(tmp_path: Path) -> None:
+    """And not with one that would rename its folders: it has logs, and none of our files."""
+    base = tmp_path / "its data"
+    (base / "orders-0").mkdir(parents=True)
+    (base / "orders-0" / "partition.metadata").write_text("version: 0\ntopic_id: AAECAwQFBgcICQoLDA0ODw\n")
+    (base / "meta.properties").write_text("version=1\ncluster.id=AAECAwQFBgcICQoLDA0ODw\nnode.id=1\n")
+    before = sorted(os.listdir(base))
+    with pytest.raises(DataFolderError) as refusal:
+        Folder(base).open()
+    assert f"`shareq import-logs '{base}' NEW`" in str(refusal.value)
+    assert "--repair" not in str(refusal.value)
+    assert not refusal.value.has_repair
+    assert sorted(os.listdir(base)) == before
+
+
 @pytest.mark.parametrize("names", [(), ("lost+found/",), (".lock",), ("shareq.data.tmp",), (".lock", "meta.db")])
 def test_an_empty_folder_is_taken(tmp_path: Path, names: tuple[str, ...]) -> None:
     base = tmp_path / "data"

@@ -1,0 +1,30 @@
+"""`shareq import-logs`: what it prints."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from shareq.broker.maintenance.errors import MaintenanceError
+from shareq.broker.maintenance.neighbour.take_over import take_over
+from shareq.broker.maintenance.progress import Progress, bytes_text
+from shareq.broker.maintenance.verify_command import verify
+
+__all__ = ["import_logs"]
+
+Write = Callable[[str], None]
+
+
+def import_logs(source: str, data_dir: str, out: Write, err: Write) -> None:
+    """Make a data folder of Apache Kafka's, and check it. MaintenanceError, OSError."""
+    taken = take_over(source, data_dir, Progress("import", time.monotonic, err))
+    for line in taken.left_out:
+        err(f"shareq: left out: {line}")
+    findings: list[str] = []
+    if not verify(data_dir, None, findings.append, err):
+        first = "; ".join(findings[:2])
+        raise MaintenanceError(f"{data_dir}: copied as it was, with damage: {first}; see `shareq verify {data_dir}`")
+    out(
+        f"imported {taken.topics} topics, {taken.logs} logs, {bytes_text(taken.size)}, of cluster {taken.cluster_id}, "
+        f"into {data_dir}; {source} is as it was"
+    )

@@ -1,0 +1,170 @@
+"""A data folder of ours with the logs of Apache Kafka's: topics by name and id, groups and offsets that are in logs.
+
+The files of `.log` are copied, without what a write that was cut off has left at their end; a start makes the others.
+The manifest promises each log up to where its copy ends. What makes it a data folder comes last.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from shareq.broker.config.group_config import GROUP_KEYS
+from shareq.broker.config.keys.definition import ConfigDef, ConfigError
+from shareq.broker.config.topic_config import TOPIC_KEYS
+from shareq.broker.data_folder.comparison import CLUSTER_ID
+from shareq.broker.data_folder.digest import digest_of
+from shareq.broker.log.promises.checkpoints import LOG_START_FILE, format_offsets, format_partition_metadata
+from shareq.broker.log.promises.manifest import snapshot
+from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
+from shareq.broker.log.segments.files import PARTITION_METADATA_FILE
+from shareq.broker.log.segments.segment import LOG_SUFFIX, BatchWalk, file_name, valid_batch_after
+from shareq.broker.maintenance.backup.metadata import CopiedMetadata
+from shareq.broker.maintenance.backup.promises import CopiedLog, copied_rows
+from shareq.broker.maintenance.backup.restore import refuse_unless_empty
+from shareq.broker.maintenance.backup.store import sync_folder
+from shareq.broker.maintenance.errors import MaintenanceError
+from shareq.broker.maintenance.neighbour.kafka_folder import KafkaFolder, SourceLog, while_stopped
+from shareq.broker.maintenance.progress import Progress
+from shareq.broker.metadata.changes import MetaState, PutConfig, PutMeta, PutTopic, ResourceName, TopicRow
+from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
+
+__all__ = ["TakenOver", "take_over"]
+
+_CHUNK_BYTES: Final = 1 << 20
+_NEXT_PRODUCER_ID: Final = "producer.id.next"
+_KEYS: Final[dict[str, ConfigDef]] = {"topic": TOPIC_KEYS, "group": GROUP_KEYS}
+
+
+@dataclass(frozen=True, slots=True)
+class TakenOver:
+    """How much was copied, in bytes; `left_out` are lines about what was there and was not."""
+
+    cluster_id: str
+    topics: int
+    logs: int
+    size: int
+    left_out: list[str]
+
+
+def take_over(source: str, data_dir: str, progress: Progress) -> TakenOver:
+    """Make `data_dir`, absent or empty before, of a stopped broker's folder. MaintenanceError, OSError."""
+    inside = os.path.realpath(data_dir).startswith(f"{os.path.realpath(source)}/")
+    if inside or os.path.realpath(data_dir) == os.path.realpath(source):
+        raise MaintenanceError(f"{data_dir}: must be another folder than {source}, and not in it", usage=True)
+    refuse_unless_empty(data_dir)
+    with while_stopped(source):
+        folder = KafkaFolder(source)
+        left_out = list(folder.left_out)
+        state = _state_of(folder, left_out)
+        starts = folder.log_starts()
+        size = sum(os.path.getsize(path) for log in folder.logs for path in _segments(source, log))
+        progress.expect(len(folder.logs), size)
+        try:
+            _make(folder, data_dir, state, starts, progress)
+        except OSError as error:
+            raise MaintenanceError(f"{error}; {data_dir} is half made: remove it before trying again") from error
+    return TakenOver(folder.cluster_id, len(folder.metadata.topics), len(folder.logs), size, left_out)
+
+
+def _state_of(folder: KafkaFolder, left_out: list[str]) -> MetaState:
+    state, metadata = MetaState(), folder.metadata
+    state.apply(PutMeta(CLUSTER_ID, folder.cluster_id))
+    state.apply(PutMeta(_NEXT_PRODUCER_ID, str(metadata.next_producer_id)))
+    for name, topic in metadata.named().items():
+        state.apply(PutTopic(TopicRow(name, topic.topic_id, len(topic.partitions), name in INTERNAL_TOPICS)))
+    for (kind, name), properties in sorted(metadata.configs.items()):
+        for key, text in sorted(properties.items()):
+            try:
+                _check(_KEYS[kind], key, text)
+            except ConfigError as error:
+                left_out.append(f"{kind} {name}: property {key}: {error}")
+            else:
+                state.apply(PutConfig(ResourceName(kind, name), key, text))
+    return state
+
+
+def _check(keys: ConfigDef, key: str, text: str) -> None:
+    if key not in keys:
+        raise ConfigError(key, text, "there is none of this name here")
+    keys[key].parse(text)
+
+
+def _make(
+    folder: KafkaFolder,
+    data_dir: str,
+    state: MetaState,
+    starts: dict[tuple[str, int], int],
+    progress: Progress,
+) -> None:
+    made_above = not os.path.isdir(data_dir)
+    os.makedirs(data_dir, mode=0o700, exist_ok=True)
+    copies: dict[tuple[str, int], CopiedLog] = {}
+    for log in folder.logs:
+        copies[log.topic.name, log.partition] = _copy(folder.path, log, f"{data_dir}/{log.name}", progress)
+        progress.item_done()
+    _write(f"{data_dir}/{LOG_START_FILE}", [format_offsets(starts)])
+    _write(f"{data_dir}/{MANIFEST_FILE}", [snapshot("", dict(copied_rows(copies, starts, None)))])
+    sync_folder(data_dir)
+    copied = CopiedMetadata(folder.cluster_id, state, 1, digest_of(state))
+    for name, content in copied.files().items():  # in their order, each durable before the next
+        _write(f"{data_dir}/{name}", [content])
+        sync_folder(data_dir)
+    if made_above:
+        sync_folder(os.path.dirname(os.path.abspath(data_dir)))
+
+
+def _copy(source: str, log: SourceLog, target: str, progress: Progress) -> CopiedLog:
+    os.mkdir(target, 0o700)
+    _write(f"{target}/{PARTITION_METADATA_FILE}", [format_partition_metadata(log.topic.topic_id)])
+    bases = log.bases or (0,)
+    end, sound = bases[-1], True
+    for base, path in zip(bases, _segments(source, log), strict=False):
+        size = os.path.getsize(path)
+        if base == bases[-1]:
+            size, end, sound = _sound_prefix(path, base, size)
+        _write(f"{target}/{os.path.basename(path)}", _chunks(path, size, progress))
+    if not log.bases:
+        _write(f"{target}/{file_name(0, LOG_SUFFIX)}", [])
+    sync_folder(target)
+    return CopiedLog(log.topic.topic_id, bases, end, sound, whole=True)
+
+
+def _sound_prefix(path: str, base: int, size: int) -> tuple[int, int, bool]:
+    """Of a log's last segment: how many bytes to copy, the offset behind them, and whether they are sound."""
+    with open(path, "rb", buffering=0) as file:
+
+        def read_at(position: int, count: int) -> bytes:
+            return os.pread(file.fileno(), count, position)
+
+        walk = BatchWalk(read_at, size, next_offset=base)
+        for _ in walk:
+            pass
+        if walk.fault is None:
+            return size, walk.next_offset, True
+        torn = valid_batch_after(read_at, size, walk.position, walk.next_offset) is None
+    return (walk.position, walk.next_offset, True) if torn else (size, walk.next_offset, False)
+
+
+def _segments(source: str, log: SourceLog) -> list[str]:
+    return [f"{source}/{log.name}/{file_name(base, LOG_SUFFIX)}" for base in log.bases]
+
+
+def _chunks(path: str, size: int, progress: Progress) -> Iterator[bytes]:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    with open(fd, "rb", buffering=0) as file:
+        while size and (chunk := file.read(min(_CHUNK_BYTES, size))):
+            size -= len(chunk)
+            progress.bytes_done(len(chunk))
+            yield chunk
+
+
+def _write(path: str, chunks: Iterator[bytes] | list[bytes]) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with open(fd, "wb") as file:
+        for chunk in chunks:
+            file.write(chunk)
+        file.flush()
+        os.fsync(file.fileno())
