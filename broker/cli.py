@@ -138,6 +138,23 @@ DATA is not empty.
 """
 
 
+EXPORT_EPILOG = """\b
+Example:
+  kafka-storage.sh format --cluster-id=ID --feature share.version=0 --feature eligible.leader.replicas.version=0 \\
+      -c server.properties
+  shareq export-logs shareq-data /var/lib/kafka/data
+      Then kafka-server-start.sh server.properties goes on with the topics. Without an ID, a refusal says it.
+
+\b
+DATA is only read, and must not be in use. KAFKA is the folder (log.dirs) that was formatted, and was not started yet.
+Topics keep their names, ids, records, offsets and properties; groups their committed offsets.
+ACLs, users, quotas and properties of brokers are left out.
+
+\b
+Exit codes: 0 done, 1 failed (one line on stderr says why), 2 wrong options, DATA is in use, or KAFKA is not as above.
+"""
+
+
 class _Command(click.Command):
     """A command whose help and version may have nowhere to go. They are printed while its options are parsed."""
 
@@ -370,6 +387,17 @@ def import_logs(kafka: str, data: str) -> None:
 
     with _one_line_errors():
         command.import_logs(kafka, data, click.echo, _say_aside)
+
+
+@main.command(name="export-logs", epilog=EXPORT_EPILOG)
+@click.argument("data")
+@click.argument("kafka")
+def export_logs(data: str, kafka: str) -> None:
+    """Fill KAFKA, a folder that Apache Kafka 4.3 has formatted, with the topics of the data folder DATA."""
+    from shareq.broker.maintenance.neighbour import command
+
+    with _one_line_errors():
+        command.export_logs(data, kafka, click.echo)
 
 
 @contextmanager

@@ -123,7 +123,7 @@ class ApacheKafka:
 
     def start(self, timeout_s: float = 60) -> float:
         """Start, wait until it answers. Seconds from exec to the first answer; formatting the disk apart."""
-        properties = self._format()
+        properties = self.format()
         with (self.folder / "broker.log").open("ab") as log:
             command = ["java", *self.jvm_flags, "-cp", class_path(), "kafka.Kafka", str(properties)]
             started = time.perf_counter()
@@ -154,7 +154,8 @@ class ApacheKafka:
         """The end of what the process wrote."""
         return (self.folder / "broker.log").read_text(errors="replace")[-size:]
 
-    def _format(self) -> Path:
+    def format(self) -> Path:
+        """Make the data folder ready, unless it is; the property file."""
         properties = self.folder / "server.properties"
         data = self.folder / "data"
         if not properties.exists():

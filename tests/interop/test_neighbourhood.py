@@ -1,4 +1,4 @@
-"""Logs of Apache Kafka taken over by shareq, all of them: records, ids, properties, groups, transactions, shares."""
+"""Logs of Apache Kafka taken over by shareq, and the other way: records, ids, properties, groups, transactions."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[at
 
 from devtools.clients.admin import QUIET, configure_group, create_topic, produce
 from devtools.clients.wire import WireClient
+from devtools.kafka.apache_kafka import ApacheKafka
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.testing import Broker
 from shareq.testing.broker import child_environment
-from tests.interop.support.broker_under_test import BrokerUnderTest, why_unavailable_here
+from tests.interop.support.broker_under_test import APACHE_JVM, APACHE_SETTINGS, BrokerUnderTest, why_unavailable_here
 
 pytestmark = [
     pytest.mark.interop,
@@ -79,9 +80,8 @@ def shared(bootstrap: str, topic: str, wanted: int) -> list[bytes]:
     return found
 
 
-def fill(broker: BrokerUnderTest) -> None:
+def fill(bootstrap: str) -> None:
     """Something of everything that logs and metadata have."""
-    bootstrap = broker.bootstrap
     create_topic(bootstrap, "orders", 3, retention_ms="777000000", segment_bytes="1048576")
     create_topic(bootstrap, "transactions")
     create_topic(bootstrap, "work")
@@ -125,7 +125,7 @@ def source() -> Iterator[Source]:
     broker = BrokerUnderTest("apache")
     try:
         broker.start()
-        fill(broker)
+        fill(broker.bootstrap)
         yield Source(broker)
     finally:
         broker.remove()
@@ -166,6 +166,53 @@ def test_everything_goes_on(source: Source, data: Path) -> None:
         assert len(values(broker.bootstrap, "orders", RECORDS - 10)) == RECORDS - 10
     done = shareq("verify", "--records", data)
     assert done.returncode == 0, done.stdout
+
+
+def formatted(folder: Path, cluster_id: str, *features: str) -> ApacheKafka:
+    """One of Apache Kafka that was formatted, and was not started."""
+    options = [word for feature in features for word in ("--feature", feature)]
+    kafka = ApacheKafka(folder, APACHE_SETTINGS, APACHE_JVM, format_options=options, cluster_id=cluster_id)
+    kafka.format()
+    return kafka
+
+
+def test_apache_kafka_goes_on_with_ours(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with Broker(data_dir=data, config={"offsets.topic.num.partitions": "4"}) as broker:
+        fill(broker.bootstrap)
+        topics = ids(broker.address)
+        with WireClient(broker.address) as client:
+            cluster_id = client.call(MetadataRequest([]), 12, MetadataResponse).cluster_id or ""
+        folder = tmp_path / "elsewhere"
+        folder.mkdir()
+        assert "a broker is using it" in shareq("export-logs", data, folder).stderr
+    refused = shareq("export-logs", data, folder)
+    assert refused.returncode == 2
+    assert f"`kafka-storage.sh format --cluster-id={cluster_id} " in refused.stderr
+    replicas = formatted(tmp_path / "replicas", cluster_id, "share.version=0")
+    assert "no partition would get a leader" in shareq("export-logs", data, replicas.folder / "data").stderr
+    before = digest(data)
+    kafka = formatted(tmp_path / "kafka", cluster_id, "share.version=0", "eligible.leader.replicas.version=0")
+    done = shareq("export-logs", data, kafka.folder / "data")
+    assert done.returncode == 0, done.stderr
+    assert digest(data) == before
+    assert shareq("export-logs", data, kafka.folder / "data").returncode == 2, "once"
+    kafka.start()
+    try:
+        produce(kafka.address, "orders", [(0, b"new")])
+        assert ids(("127.0.0.1", kafka.port)) == topics
+        assert values(kafka.address, "orders", RECORDS - 9) == sorted(
+            [b"%03d" % number for number in range(RECORDS) if number not in range(0, 30, 3)] + [b"new"]
+        )
+        assert values(kafka.address, "transactions", 1) == [b"committed"]
+        consumer = Consumer({"bootstrap.servers": kafka.address, "group.id": "invoices", **QUIET})
+        (committed,) = consumer.committed([TopicPartition("orders", 1)], 30)
+        assert (committed.offset, committed.metadata) == (42, "note")
+        assert consumer.get_watermark_offsets(TopicPartition("orders", 0), 30) == (10, RECORDS // 3 + 1)
+        consumer.close()
+        assert not [path.name for path in (kafka.folder / "data").iterdir() if "-stray" in path.name]
+    finally:
+        kafka.stop()
 
 
 def test_a_broker_at_work_is_left_alone(source: Source, tmp_path: Path) -> None:

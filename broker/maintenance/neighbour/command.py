@@ -1,4 +1,4 @@
-"""`shareq import-logs`: what it prints."""
+"""`shareq import-logs` and `shareq export-logs`: what they print."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable
 
 from shareq.broker.maintenance.errors import MaintenanceError
+from shareq.broker.maintenance.neighbour.hand_over import hand_over
 from shareq.broker.maintenance.neighbour.take_over import take_over
 from shareq.broker.maintenance.progress import Progress, bytes_text
 from shareq.broker.maintenance.verify_command import verify
 
-__all__ = ["import_logs"]
+__all__ = ["export_logs", "import_logs"]
 
 Write = Callable[[str], None]
 
@@ -28,3 +29,9 @@ def import_logs(source: str, data_dir: str, out: Write, err: Write) -> None:
         f"imported {taken.topics} topics, {taken.logs} logs, {bytes_text(taken.size)}, of cluster {taken.cluster_id}, "
         f"into {data_dir}; {source} is as it was"
     )
+
+
+def export_logs(data_dir: str, kafka: str, out: Write) -> None:
+    """Fill a folder that Apache Kafka's tool has formatted. MaintenanceError, OSError."""
+    done = hand_over(data_dir, kafka)
+    out(f"exported {done.topics} topics, {done.logs} logs into {kafka}, for Apache Kafka; {data_dir} is as it was")

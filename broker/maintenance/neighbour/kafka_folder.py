@@ -18,7 +18,7 @@ from shareq.broker.maintenance.neighbour.kafka_records import KafkaMetadata, Kaf
 from shareq.broker.metadata.topic_names import CLUSTER_METADATA, name_error
 from shareq.protocol.primitives import uuid_from_text, uuid_to_text
 
-__all__ = ["KafkaFolder", "SourceLog"]
+__all__ = ["KafkaFolder", "SourceLog", "properties_of", "while_stopped"]
 
 META_FILE: Final = "meta.properties"
 _LOCK_FILE: Final = ".lock"
@@ -112,7 +112,8 @@ def while_stopped(path: str) -> Iterator[None]:
         os.close(fd)
 
 
-def _cluster_id(path: str) -> str:
+def properties_of(path: str) -> dict[str, str]:
+    """Of the folder's `meta.properties`. MaintenanceError when there is none."""
     found = f"{path}/{META_FILE}"
     try:
         with open(found, encoding="latin-1") as file:
@@ -120,7 +121,11 @@ def _cluster_id(path: str) -> str:
     except OSError as error:
         text = f"{path}: no data folder of Apache Kafka: {META_FILE}: {error.strerror}"
         raise MaintenanceError(text, usage=True) from error
-    given = {name.strip(): value.strip() for name, _, value in lines}
+    return {name.strip(): value.strip() for name, _, value in lines}
+
+
+def _cluster_id(path: str) -> str:
+    given, found = properties_of(path), f"{path}/{META_FILE}"
     cluster_id = given.get("cluster.id", "")
     try:
         uuid_from_text(cluster_id)

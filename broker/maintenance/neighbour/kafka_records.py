@@ -27,6 +27,7 @@ _NOT_TAKEN: Final = {11: "SCRAM users", 14: "quotas", 18: "ACLs"}
 _TOPIC_KIND: Final = 2
 _KINDS: Final = {_TOPIC_KIND: "topic", 32: "group"}
 _PRODUCER_IDS: Final = struct.Struct(">iqq")
+_LEVEL: Final = struct.Struct(">h")
 _PARTITION: Final = struct.Struct(">i")
 
 
@@ -47,12 +48,13 @@ class KafkaMetadata:
     """What the records say that were applied so far.
 
     `configs` are properties by kind (topic, group) and name; `next_producer_id` is one that no producer has had.
-    `not_taken` names kinds of other things that there are.
+    `features` are levels by name; `not_taken` names kinds of other things that there are.
     """
 
     def __init__(self) -> None:
         self.topics: dict[bytes, KafkaTopic] = {}
         self.configs: dict[tuple[str, str], dict[str, str]] = {}
+        self.features: dict[str, int] = {}
         self.next_producer_id = 0
         self.not_taken: set[str] = set()
         self._pending: list[tuple[int, bytes]] | None = None
@@ -61,6 +63,7 @@ class KafkaMetadata:
             3: self._partition,
             4: self._config,
             9: self._remove_topic,
+            12: self._feature,
             15: self._producer_ids,
         }
 
@@ -137,6 +140,10 @@ class KafkaMetadata:
         topic = self.topics.pop(_uuid(fields, 0), None)
         if topic is not None:
             self.configs.pop(("topic", topic.name), None)
+
+    def _feature(self, fields: bytes) -> None:
+        name, at = _text(fields, 0)
+        (self.features[name or ""],) = _LEVEL.unpack_from(fields, at)
 
     def _producer_ids(self, fields: bytes) -> None:
         self.next_producer_id = max(self.next_producer_id, _PRODUCER_IDS.unpack_from(fields)[2])

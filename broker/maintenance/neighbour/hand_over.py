@@ -1,0 +1,157 @@
+"""Our logs put into a folder that Apache Kafka's tool has formatted: topics by name and id, groups and their offsets.
+
+Kafka's controller takes its first metadata from `bootstrap.checkpoint`. The records of our topics are put behind those
+of the tool; that comes last.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from shareq.broker.log.promises.checkpoints import LOG_START_FILE, format_partition_metadata
+from shareq.broker.log.segments.files import PARTITION_METADATA_FILE
+from shareq.broker.log.segments.segment import LOG_SUFFIX, file_name, offset_of_file
+from shareq.broker.maintenance.backup.metadata import copy_metadata
+from shareq.broker.maintenance.backup.promises import read_log_starts
+from shareq.broker.maintenance.backup.store import sync_folder
+from shareq.broker.maintenance.errors import MaintenanceError
+from shareq.broker.maintenance.neighbour.kafka_folder import META_FILE, properties_of, while_stopped
+from shareq.broker.maintenance.neighbour.kafka_records import KafkaMetadata, UnreadableMetadata
+from shareq.broker.maintenance.os_files import lock_for_maintenance
+from shareq.broker.metadata.changes import MetaState
+from shareq.protocol.primitives import uvarint
+from shareq.protocol.records.batch import RecordData, batch_headers, build_batch
+
+__all__ = ["HandedOver", "hand_over"]
+
+BOOTSTRAP_FILE: Final = "bootstrap.checkpoint"
+ELIGIBLE_REPLICAS: Final = "eligible.leader.replicas.version"
+_FRESH: Final = {META_FILE, BOOTSTRAP_FILE}
+_KINDS: Final = {"topic": 2, "group": 32}
+_BATCH_RECORDS: Final = 1_000
+_NO_LEADER: Final = -1  # the first one is elected when the broker is there
+
+
+class HandedOver(NamedTuple):
+    """How many topics and logs."""
+
+    topics: int
+    logs: int
+
+
+def hand_over(data_dir: str, kafka: str) -> HandedOver:
+    """Fill `kafka`, which was formatted and not started. MaintenanceError, OSError: it is half filled then."""
+    with lock_for_maintenance(data_dir), while_stopped(kafka):
+        found = copy_metadata(data_dir)
+        node = _check_formatted(kafka, found.cluster_id)
+        starts = read_log_starts(data_dir)
+        epochs = dict(_copy_logs(data_dir, kafka, found.state))
+        lines = [f"{topic} {partition} {offset}\n" for (topic, partition), offset in sorted(starts.items())]
+        _write(f"{kafka}/{LOG_START_FILE}", f"0\n{len(lines)}\n{''.join(lines)}".encode())
+        _add_records(f"{kafka}/{BOOTSTRAP_FILE}", list(_records(found.state, node, epochs)))
+        sync_folder(kafka)
+    return HandedOver(len(found.topics), len(epochs))
+
+
+def _check_formatted(kafka: str, cluster_id: str) -> int:
+    """The node's id. MaintenanceError with the command that makes the folder right."""
+    names = set(os.listdir(kafka)) if os.path.isdir(kafka) else set()
+    command = (
+        f"kafka-storage.sh format --cluster-id={cluster_id} --feature share.version=0 "
+        f"--feature {ELIGIBLE_REPLICAS}=0 -c server.properties"
+    )
+    if names - {"lost+found", ".lock"} != _FRESH:
+        text = f"{kafka}: must be a folder (log.dirs) that was formatted and not started: `{command}`"
+        raise MaintenanceError(text, usage=True)
+    given = properties_of(kafka)
+    if given.get("cluster.id") != cluster_id:
+        raise MaintenanceError(
+            f"{kafka}: is of cluster {given.get('cluster.id')}; format it with `{command}`", usage=True
+        )
+    metadata = KafkaMetadata()
+    try:
+        with open(f"{kafka}/{BOOTSTRAP_FILE}", "rb") as file:
+            metadata.apply(file.read())
+    except UnreadableMetadata as error:
+        raise MaintenanceError(f"{kafka}/{BOOTSTRAP_FILE}: cannot be read: {error}") from error
+    if metadata.features.get(ELIGIBLE_REPLICAS, 0):
+        text = f"{kafka}: with {ELIGIBLE_REPLICAS} above 0 no partition would get a leader; format it with `{command}`"
+        raise MaintenanceError(text, usage=True)
+    return int(given["node.id"])
+
+
+def _copy_logs(data_dir: str, kafka: str, state: MetaState) -> Iterator[tuple[tuple[str, int], int]]:
+    """Each log with the epoch of its newest batch."""
+    for topic in state.topics.values():
+        for partition in range(topic.partitions):
+            source, target = (f"{folder}/{topic.name}-{partition}" for folder in (data_dir, kafka))
+            os.mkdir(target, 0o700)
+            _write(f"{target}/{PARTITION_METADATA_FILE}", format_partition_metadata(topic.topic_id))
+            names = os.listdir(source) if os.path.isdir(source) else []
+            bases = sorted(base for name in names if (base := offset_of_file(name, LOG_SUFFIX)) is not None)
+            for base in bases:
+                path = f"{target}/{file_name(base, LOG_SUFFIX)}"
+                shutil.copyfile(f"{source}/{file_name(base, LOG_SUFFIX)}", path)
+                _sync(path)
+            sync_folder(target)
+            newest = [f"{source}/{file_name(base, LOG_SUFFIX)}" for base in bases]
+            yield (topic.name, partition), max((_last_epoch(path) for path in newest[-2:]), default=0)
+
+
+def _last_epoch(path: str) -> int:
+    with open(path, "rb") as file:
+        return max((header.leader_epoch for _, header in batch_headers(file.read())), default=0)
+
+
+def _records(state: MetaState, node: int, epochs: dict[tuple[str, int], int]) -> Iterator[bytes]:
+    only_node = b"\x02" + struct.pack(">i", node)
+    for topic in state.topics.values():
+        yield b"\x01\x02\x00" + _text(topic.name) + topic.topic_id + b"\0"
+        for partition in range(topic.partitions):
+            leader = struct.pack(">iii", _NO_LEADER, max(epochs[topic.name, partition], 0), 0)
+            replicas = only_node * 2 + b"\x01\x01"  # replicas, in sync; none removed, none added
+            yield b"\x01\x03\x00" + struct.pack(">i", partition) + topic.topic_id + replicas + leader + b"\0"
+    for resource, properties in state.configs.items():
+        if resource.kind in _KINDS:
+            for key, value in properties.items():
+                kind = bytes((_KINDS[resource.kind],))
+                yield b"\x01\x04\x00" + kind + _text(resource.name) + _text(key) + _text(value) + b"\0"
+
+
+def _add_records(path: str, records: list[bytes]) -> None:
+    """Before the snapshot's last batch, which says that it is whole."""
+    with open(path, "rb") as file:
+        data = file.read()
+    *_, (end_at, end) = batch_headers(data)
+    batches, offset = bytearray(data[:end_at]), end.base_offset
+    for at in range(0, len(records), _BATCH_RECORDS):
+        part = [RecordData(None, value) for value in records[at : at + _BATCH_RECORDS]]
+        batches += build_batch(part, timestamp_ms=end.max_timestamp, base_offset=offset, leader_epoch=0)
+        offset += len(part)
+    last = bytearray(data[end_at:])
+    struct.pack_into(">q", last, 0, offset)
+    _write(f"{path}.new", bytes(batches + last))
+    os.rename(f"{path}.new", path)
+
+
+def _text(value: str) -> bytes:
+    data = value.encode()
+    return uvarint(len(data) + 1) + data
+
+
+def _write(path: str, content: bytes) -> None:
+    with open(path, "xb") as file:
+        file.write(content)
+    _sync(path)
+
+
+def _sync(path: str) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
