@@ -8,6 +8,7 @@ from typing import TypeVar
 from scramp import ScramClient
 
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
+from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.metadata.changes import PutScram
 from shareq.broker.network.sasl_gate import SaslGates
 from shareq.broker.security.credentials import CredentialKey
@@ -37,8 +38,8 @@ def sasl_properties(**more: str) -> dict[str, str]:
 class SaslWorld(BrokerWorld):
     """A broker whose clients have to authenticate. Users of SCRAM are carol (looking-glass), for both mechanisms."""
 
-    def __init__(self, properties: Mapping[str, str] | None = None) -> None:
-        super().__init__(sasl_properties() if properties is None else properties)
+    def __init__(self, properties: Mapping[str, str] | None = None, *, clock: VirtualClock | None = None) -> None:
+        super().__init__(sasl_properties() if properties is None else properties, clock=clock)
         keys = [CredentialKey("carol", mechanism) for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512")]
         self.broker.services.metadata.alter_credentials(
             [PutScram(key, credential_from_password(key.mechanism, "looking-glass", SALT, 4096)) for key in keys]

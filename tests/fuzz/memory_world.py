@@ -1,0 +1,356 @@
+"""A whole broker but its sockets, and clients that send it the frames: on virtual time, so that a seed replays it.
+
+Frames go through the connections' own code, alone, several in one read, or in two reads. Half of the worlds have an
+authorizer, and clients with all rights, with some, with none; each has a client that is not authenticated yet.
+"""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, cast
+
+from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.metadata.changes import PutAcl
+from shareq.broker.network.connection import AnswerSlot, Connection
+from shareq.broker.network.sasl_gate import SaslGates
+from shareq.broker.security.acls import Acl, Operation, PatternType, Permission, ResourceKind
+from shareq.protocol.api_keys import ApiKey
+from shareq.protocol.primitives import Message
+from shareq.coordinator.share.keys import SharePartitionKey, partition_for
+from tests.fuzz.frames import Frames, Sent
+from tests.fuzz.metered_clock import MeteredClock
+from tests.fuzz.neighbour import Neighbour
+from tests.fuzz.oracle import Defect, Log, Outcome, gets_no_answer, judged, request_in
+from tests.simulation.audit_coordinators import share_states
+from tests.simulation.ledger import InvariantBroken
+from tests.simulation.reading import contents
+from tests.support.clients.access import STANDARD
+from tests.support.clients.sasl import SaslWorld, sasl_properties
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+FRAMES: Final = 400
+"""Of one world. A new one follows, so that what failed is replayed soon."""
+
+STALL_NS: Final = 100_000_000
+MOST_PEAK_BYTES: Final = 48 * 1024 * 1024
+"""A frame may take so much memory for a while, and fifty bytes for each of its own."""
+
+NEIGHBOUR_EVERY: Final = 25  # frames
+NEIGHBOUR_MS: Final = 10_000  # or after so long
+MOST_WAIT_MS: Final = 2**31  # what a client may ask to wait, at most
+PIPELINED: Final = (1, 1, 1, 1, 1, 2, 5)
+SUPER, ALICE, NOBODY, NEIGHBOUR = "User:super", "User:alice", "User:nobody", "User:neighbour"
+STRANGER: Final = "nobody yet"
+BEFORE_LOGIN: Final = (ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE, ApiKey.API_VERSIONS)
+
+Counts = Counter[tuple[str, bool, Outcome]]
+"""By RPC, whether the frame was bent, and what came of it."""
+
+
+@dataclass(slots=True)
+class Peer:
+    """A client. `waiting`: its frames without an answer, the oldest first."""
+
+    number: int
+    principal: str
+    connection: MockConnection
+    waiting: deque[Sent] = field(default_factory=deque)
+
+
+class MemoryWorld:
+    """`run` once; raises Defect. `counts` are what came of the frames, `sent` the newest of them, `taken` how many."""
+
+    def __init__(self, seed: int, log: Log, frames: int = FRAMES) -> None:
+        self.seed = seed
+        self.log = log
+        self.authorized = bool(seed % 2)
+        self.is_traced = seed % 10 == 7
+        self.frames = Frames(f"fuzz {seed}")
+        self.rng = self.frames.rng
+        self.counts: Counts = Counter()
+        self.sent: deque[Sent] = deque(maxlen=8)
+        self.taken = 0
+        self.longest_ns = 0
+        self.largest_peak = 0
+        self._frames = frames
+        self._alive_before = _alive()
+        self.clock = MeteredClock()
+        self.world = self._make_world()
+        self._peers: list[Peer] = []
+        self._parked: list[Peer] = []
+        self._connections = 0
+        who = (SUPER, ALICE, NOBODY, STRANGER) if self.authorized else ("", "", "", STRANGER)
+        self._peers = [self._peer(principal) for principal in who]
+        self._last_step_ms = 0
+        self._neighbours = self._neighbours_connection()
+        self.neighbour = Neighbour(self._neighbours)
+
+    def run(self) -> None:
+        """Send all frames, then look at everything."""
+        gc_was_enabled = gc.isenabled()
+        gc.disable()  # it would take its time in the middle of any frame
+        try:
+            if self.is_traced:
+                tracemalloc.start()
+            self._run()
+            if self.is_traced:
+                tracemalloc.stop()
+            self._end()
+        finally:
+            tracemalloc.stop()
+            if gc_was_enabled:
+                gc.enable()
+
+    def _make_world(self) -> BrokerWorld:
+        properties = sasl_properties()
+        properties |= {"offsets.topic.num.partitions": "2", "share.coordinator.state.topic.num.partitions": "2"}
+        properties |= {"transaction.state.log.num.partitions": "2", "group.initial.rebalance.delay.ms": "0"}
+        if self.authorized:
+            properties |= {"authorizer.class.name": STANDARD, "super.users": f"{SUPER};{NEIGHBOUR}"}
+        world = SaslWorld(properties, clock=self.clock)
+        if self.authorized:
+            world.services.metadata.alter_acls([PutAcl(acl) for acl in _rights_of_alice()])
+        return world
+
+    def _peer(self, principal: str) -> Peer:
+        self._connections += 1
+        connection = self.world.connect()
+        side = connection.side
+        if principal == STRANGER:
+            services = self.world.services
+            security = self.world.config.security["SASL_PLAINTEXT"]
+            gates = SaslGates(security, self.clock, services.scram_credential, services.env.secret_bytes)
+            gates.guard(side)
+        elif principal:
+            side.principal = principal
+        return Peer(self._connections, principal, connection)
+
+    def _neighbours_connection(self) -> MockConnection:
+        connection = self.world.connect(client_id="neighbour")
+        if self.authorized:
+            connection.side.principal = NEIGHBOUR
+        return connection
+
+    # -- frames
+
+    def _run(self) -> None:
+        while self.taken < self._frames:
+            index = self.rng.choice((0, 0, 0, 1, 1, 2, 3))
+            self._send(index)
+            passed = self.rng.choice((0,) * 30 + (1, 50, 1_000))
+            if passed:
+                self.clock.advance(passed)
+            self._collect()
+            if self.taken % NEIGHBOUR_EVERY == 0 or self.clock.now_ms() - self._last_step_ms > NEIGHBOUR_MS:
+                self._last_step_ms = self.clock.now_ms()
+                self.neighbour.step()
+                self.log.check()
+
+    def _send(self, index: int) -> None:
+        """Some frames of one client, in one read or in two."""
+        peer = self._peers[index]
+        apis = BEFORE_LOGIN if peer.principal == STRANGER and self.rng.random() < 0.8 else None
+        frames = [self.frames.next(peer.number, apis) for _ in range(self.rng.choice(PIPELINED))]
+        self.taken += len(frames)
+        self.sent.extend(frames)
+        data = b"".join(frame.data for frame in frames)
+        cut = self.rng.randrange(len(data) + 1) if self.rng.random() < 0.1 else len(data)
+        peer.waiting.extend(frames)
+        self.clock.longest_ns = 0
+        before = self._begin_tracing()
+        for part in (data[:cut], data[cut:]):
+            if part and not peer.connection.closed:
+                self.clock.measured(lambda part=part: peer.connection.send_raw(part))  # type: ignore[misc]
+        self.clock.run_until_idle()
+        if peer.waiting and not peer.connection.closed and not peer.connection.frames:
+            self.clock.advance(self.rng.choice((1, 100)))
+        self._check_costs(before, len(data))
+        self._take_answers(peer)
+        odd = next((frame for frame in frames if frame.has_odd_size), None)
+        if peer.connection.closed or odd is not None:
+            self._replace(index)
+        elif peer.waiting:
+            self._parked.append(peer)
+            self._peers[index] = self._peer(peer.principal)
+
+    def _begin_tracing(self) -> int:
+        if not tracemalloc.is_tracing():
+            return 0
+        tracemalloc.reset_peak()
+        return tracemalloc.get_traced_memory()[0]
+
+    def _check_costs(self, before: int, size: int) -> None:
+        self.longest_ns = max(self.longest_ns, self.clock.longest_ns)
+        if self.clock.longest_ns > STALL_NS:
+            raise Defect(f"the loop was held for {self.clock.longest_ns / 1e6:.0f} ms of CPU")
+        if tracemalloc.is_tracing():
+            peak = tracemalloc.get_traced_memory()[1] - before
+            self.largest_peak = max(self.largest_peak, peak)
+            if peak > MOST_PEAK_BYTES + 50 * size:
+                raise Defect(f"{peak / 1e6:.0f} MB of memory for {size} bytes")
+
+    def _replace(self, index: int) -> None:
+        """The client goes, and another one comes."""
+        peer = self._peers[index]
+        if not peer.connection.closed:
+            peer.connection.disconnect()
+        peer.waiting.clear()
+        self.frames.facts.connection_lost(peer.number)
+        self._peers[index] = self._peer(peer.principal)
+
+    def _collect(self) -> None:
+        """Answers that came later."""
+        for peer in self._parked:
+            self._take_answers(peer)
+        self._parked = [peer for peer in self._parked if peer.waiting]
+        self.log.check()
+
+    def _take_answers(self, peer: Peer) -> None:
+        """What came for the oldest of the client's frames, and for those behind it."""
+        connection = peer.connection
+        while connection.frames:
+            payload = connection.frames.popleft()
+            self._pass_silent(peer)
+            if not peer.waiting:
+                raise Defect(f"an answer to nothing: {payload[:100].hex()}")
+            frame = peer.waiting.popleft()
+            if frame.has_odd_size:
+                peer.waiting.clear()  # where the next frame begins the broker cannot know
+                connection.frames.clear()
+                self._count(frame, Outcome.ODD_SIZE)
+                break
+            self.sent.append(frame)
+            outcome, response = judged(frame.data, payload, self._state_is_odd)
+            self._count(frame, outcome)
+            self._learn(peer, frame, response)
+        if connection.closed:
+            self._check_close(peer)
+        else:
+            self._pass_silent(peer)
+
+    def _pass_silent(self, peer: Peer) -> None:
+        while peer.waiting and gets_no_answer(peer.waiting[0].data) and not peer.waiting[0].has_odd_size:
+            self._count(peer.waiting.popleft(), Outcome.SILENT)
+
+    def _check_close(self, peer: Peer) -> None:
+        """One line with a reason; the oldest frame without an answer was it."""
+        reasons = self.log.closed.pop(str(peer.connection.side), [])
+        if len(reasons) != 1 or not reasons[0]:
+            raise Defect(f"closed with {len(reasons)} lines in the log: {reasons}")
+        if "internal error" in reasons[0]:
+            raise Defect(f"closed: {reasons[0]}")
+        if peer.waiting:
+            self._count(peer.waiting.popleft(), Outcome.CLOSED)
+        for frame in peer.waiting:
+            self._count(frame, Outcome.BEHIND)
+        peer.waiting.clear()
+
+    def _count(self, frame: Sent, outcome: Outcome) -> None:
+        self.counts[frame.api.name, bool(frame.bends), outcome] += 1
+
+    def _state_is_odd(self, group: str, topic_id: bytes, partition: int) -> bool:
+        if group in self.frames.facts.written_outside:
+            return True
+        made = self.world.services.made.share_states
+        if made is None or not made.partitions.count:
+            return True
+        key = SharePartitionKey(group, topic_id, partition)
+        return made.partitions.get(partition_for(key, made.partitions.count)).shard.state_of(key) is None
+
+    def _learn(self, peer: Peer, frame: Sent, response: Message) -> None:
+        """From the request as the broker read it."""
+        request = request_in(frame.data)
+        if request is not None:
+            self.frames.facts.connection = peer.number
+            self.frames.facts.learn(request, response)
+
+    # -- the end
+
+    def _end(self) -> None:
+        """Everything was answered, nothing is left in memory, memory is what the disk says, and it starts again."""
+        self.neighbour.step()
+        self._wait_for_the_rest()
+        self._disconnect()
+        self._audit()
+        self._restart(clean=True)
+        self._audit()
+        self._restart(clean=False)
+        self.log.check()
+        self._check_nothing_is_left()
+
+    def _disconnect(self) -> None:
+        for peer in (*self._peers, *self._parked):
+            if not peer.connection.closed:
+                peer.connection.disconnect()
+        self._peers, self._parked = [], []
+        self.clock.run_until_idle()
+
+    def _wait_for_the_rest(self) -> None:
+        began = self.clock.now_ms()
+        while self._parked and self.clock.now_ms() - began <= MOST_WAIT_MS:
+            self.clock.advance(max(1_000, (self.clock.now_ms() - began) // 2))
+            self._collect()
+        if self._parked:
+            self.sent.extend(peer.waiting[0] for peer in self._parked)
+            raise Defect(f"never answered: {'; '.join(str(peer.waiting[0]) for peer in self._parked)}")
+
+    def _restart(self, *, clean: bool) -> None:
+        self.world.restart(clean=clean)
+        self._neighbours = self._neighbours_connection()
+        self.neighbour.reconnect(self._neighbours)
+        self.neighbour.step()
+
+    def _audit(self) -> None:
+        """Coordinators are what their logs say, and every log can be read."""
+        services = self.world.services
+        try:
+            if services.made.share_states is not None:
+                share_states(cast("World", self.world))
+            for topic in services.metadata.topics():
+                for partition in range(topic.partitions):
+                    contents(services.logs.get(topic.name, partition))
+        except InvariantBroken as broken:
+            raise Defect(f"at the end: {broken}") from broken
+
+    def _check_nothing_is_left(self) -> None:
+        """Of clients that are gone: no connection, no request."""
+        self.sent.clear()
+        self._neighbours.disconnect()
+        del self._neighbours, self.neighbour
+        gc.collect()
+        left = _alive() - self._alive_before
+        if left:
+            raise Defect(f"left in memory when every client is gone: {dict(left)}")
+
+
+def _alive() -> Counter[str]:
+    """What only a client's being there keeps in memory, by class."""
+    found = Counter[str]()
+    for each in gc.get_objects():
+        of = type(each)
+        if of in _OF_CLIENTS or (issubclass(of, Message) and of.__name__.endswith("Request")):
+            found[of.__name__] += 1
+    return found
+
+
+_OF_CLIENTS: Final = (Connection, RequestContext, AnswerSlot)
+
+
+def _rights_of_alice() -> list[Acl]:
+    """Some rights on some of what there is."""
+    of: list[tuple[ResourceKind, str, Operation]] = [
+        (ResourceKind.TOPIC, "orders", Operation.ALL),
+        (ResourceKind.TOPIC, "copies", Operation.DESCRIBE),
+        (ResourceKind.GROUP, "share-a", Operation.READ),
+        (ResourceKind.GROUP, "consumer-a", Operation.ALL),
+        (ResourceKind.GROUP, "classic-a", Operation.READ),
+        (ResourceKind.TRANSACTIONAL_ID, "tx-a", Operation.ALL),
+    ]
+    return [Acl(kind, name, PatternType.LITERAL, ALICE, "*", what, Permission.ALLOW) for kind, name, what in of]
+

@@ -1,0 +1,35 @@
+"""Virtual time that measures how much of this thread's CPU each tick of the loop takes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from devtools.in_memory.virtual_clock import VirtualClock, VirtualTimer
+
+
+class MeteredClock(VirtualClock):
+    """`longest_ns` is the CPU of the longest tick, timer or `measured` call since it was set to 0.
+
+    CPU, not time: other work on the machine does not count.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.longest_ns = 0
+
+    def measured(self, call: Callable[[], object]) -> None:
+        """Make a call, as the loop makes it when a socket has something."""
+        before = time.thread_time_ns()
+        call()
+        self.longest_ns = max(self.longest_ns, time.thread_time_ns() - before)
+
+    def run_tick(self) -> int:
+        before = time.thread_time_ns()
+        calls = super().run_tick()
+        if calls:
+            self.longest_ns = max(self.longest_ns, time.thread_time_ns() - before)
+        return calls
+
+    def call_at(self, when_ms: int, callback: Callable[[], None]) -> VirtualTimer:
+        return super().call_at(when_ms, lambda: self.measured(callback))
