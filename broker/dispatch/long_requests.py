@@ -8,12 +8,14 @@ made and written part by part. One such request is under way at a time, the othe
 from __future__ import annotations
 
 import logging
+import struct
 from collections.abc import Callable, Generator, Iterator
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.element_limits import most_elements
 from shareq.broker.dispatch.parts import Parts
+from shareq.broker.dispatch.response_errors import shorten_messages
 from shareq.broker.dispatch.route import Route
 from shareq.broker.network.connection import AnswerSlot, Buffer, CloseConnection, Connection, close_behind
 from shareq.protocol.bounded_reading import BoundedReader
@@ -84,7 +86,7 @@ def _frame(
             return None
         setattr(parts.response, parts.field, rows)
         route.count_errors(parts.response)
-        written.append(writer.rows(parts.response))
+        written.append(_written(writer, parts.response))
         count += len(rows)
         size += len(written[-1])
         if size > MOST_ANSWER_BYTES:
@@ -93,3 +95,13 @@ def _frame(
     frame = writer.whole(route.prefix, parts.response, count, written)
     route.finish(frame, correlation_id)
     return frame
+
+
+def _written(writer: RowWriter, response: Message) -> bytes:
+    """The rows that the response has now."""
+    try:
+        return writer.rows(response)
+    except (ValueError, struct.error):  # a string that is too long, by either form
+        if not shorten_messages(response):
+            raise
+        return writer.rows(response)

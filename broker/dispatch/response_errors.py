@@ -1,4 +1,4 @@
-"""The error codes in a response, wherever its schema has a place for one: at the top, or in nested arrays."""
+"""Error codes and messages in a response, wherever its schema has a place for one: at the top, or in nested arrays."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ from typing import Any, Final
 from shareq.protocol.primitives import Message, Structure
 
 _ERROR_CODE: Final = "error_code"  # and what ends with it
+
+_MESSAGE: Final = "error_message"  # and what ends with it
+LONGEST_MESSAGE: Final = 1_000
+"""Characters of a message that could not be written: a name in it may be as long as a string can be, and then the
+message is longer.
+"""
 
 Reader = Callable[[Message], list[int]]
 
@@ -47,3 +53,19 @@ def _lines(structure: type[Structure], depth: int) -> Iterator[str]:
         if inside:
             yield f"{indent}for e{depth + 1} in e{depth}.{name} or ():"
             yield from inside
+
+
+def shorten_messages(part: Structure) -> bool:
+    """Cut error messages down to `LONGEST_MESSAGE`, at the top and below; whether any was longer."""
+    shortened = False
+    for name in part.FIELDS:
+        value = getattr(part, name)
+        if isinstance(value, Structure):
+            shortened |= shorten_messages(value)
+        elif isinstance(value, list) and value and isinstance(value[0], Structure):
+            for element in value:
+                shortened |= shorten_messages(element)
+        elif name.endswith(_MESSAGE) and value is not None and len(value) > LONGEST_MESSAGE:
+            setattr(part, name, f"{value[: LONGEST_MESSAGE - 1]}…")
+            shortened = True
+    return shortened

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.parts import Parts
-from shareq.broker.dispatch.response_errors import error_reader
+from shareq.broker.dispatch.response_errors import error_reader, shorten_messages
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.network.connection import AnswerSlot, FallBack
@@ -17,7 +17,7 @@ from shareq.broker.network.counters import Requests
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.headers import response_header
-from shareq.protocol.primitives import Gathered, Message
+from shareq.protocol.primitives import Gathered, Message, UnencodableMessage
 
 if TYPE_CHECKING:
     from shareq.protocol.bounded_reading import BoundedReader
@@ -87,7 +87,12 @@ class Route:
         for error_code in self.errors_in(response):
             self.requests.failed(error_code)
         out = Gathered(self.prefix)
-        response.encode_into(out, self.version)
+        try:
+            response.encode_into(out, self.version)
+        except UnencodableMessage:
+            if not shorten_messages(response):
+                raise
+            response.encode_into(out, self.version)
         size = out.size if out.left else len(out)
         SIZE_AND_CORRELATION.pack_into(out, 0, size - 4, correlation_id)
         return out
