@@ -39,7 +39,6 @@ MOST_ELEMENTS: Final[dict[int, int]] = {
     ApiKey.DELETE_RECORDS: PARTITIONS,
     ApiKey.ADD_PARTITIONS_TO_TXN: PARTITIONS,
     ApiKey.TXN_OFFSET_COMMIT: PARTITIONS,
-    ApiKey.WRITE_TXN_MARKERS: PARTITIONS,
     ApiKey.CONSUMER_GROUP_HEARTBEAT: PARTITIONS,  # what the member has
     ApiKey.ELECT_LEADERS: PARTITIONS,
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: PARTITIONS,
@@ -52,6 +51,7 @@ MOST_ELEMENTS: Final[dict[int, int]] = {
     # acknowledgement batches: as many as a member can have locked records on all its partitions, within reason
     ApiKey.SHARE_FETCH: PARTITIONS,
     ApiKey.SHARE_ACKNOWLEDGE: PARTITIONS,
+    ApiKey.WRITE_TXN_MARKERS: 2_500,  # each is written to a log, and partitions count an eighth; clients send one
     # all topics, groups or resources
     ApiKey.METADATA: 100_000,  # a client that follows every topic
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: 100_000,

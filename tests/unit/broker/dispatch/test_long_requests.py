@@ -21,6 +21,7 @@ from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.share import acknowledgements
+from shareq.broker.transactions.markers import MarkerWriter
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.bounded_reading import STEP_ELEMENTS, BoundedReader
 from shareq.protocol.errors import ErrorCode
@@ -54,6 +55,12 @@ from shareq.protocol.generated.share_acknowledge import (
 )
 from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+from shareq.protocol.generated.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
 from shareq.protocol.primitives import uvarint
 
 GROUP = 32
@@ -178,6 +185,24 @@ def test_coordinators_are_found_in_turns(monkeypatch: pytest.MonkeyPatch) -> Non
     assert {row.error_code for row in answer.coordinators} == {ErrorCode.NONE}
     assert sum(work.ticks) == len(keys)
     assert max(work.ticks) <= 2_000
+
+
+def test_markers_are_written_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """10,000 of 40 µs each. So many partitions as a request may have were 1.6 million, and a minute."""
+    world, work = BrokerWorld(), Work()
+    world.create_topic("t")
+    stranger, neighbour = world.connect(), world.connect()
+    monkeypatch.setattr(MarkerWriter, "write", work.count(MarkerWriter.write))
+    topic = WritableTxnMarkerTopic("t", list(range(10_000)))
+    stranger.send(WriteTxnMarkersRequest([WritableTxnMarker(7, 0, True, [topic])]), 1)
+    work.run(world, neighbour)
+    (marker,) = stranger.receive(WriteTxnMarkersResponse).markers
+    (answered,) = marker.topics
+    assert [row.partition_index for row in answered.partitions] == topic.partition_indexes
+    errors = [row.error_code for row in answered.partitions]
+    assert errors == [ErrorCode.NONE, *[ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 9_999]
+    assert max(work.ticks) <= 500
+    assert sum(work.ticks) == 10_000
 
 
 def test_topics_of_many_partitions_are_answered_in_turns() -> None:
