@@ -70,18 +70,19 @@ class Frames:
         """A frame of this RPC, bent so often."""
         request = self._valid.request(api, version, given)
         layout = known_request(api).codec.layouts.by_version[version]
-        body, done = request.encode(version), []
+        body, done = request.encode(version), list[str]()
         where = [self.rng.choices("vpf", (45, 40, 15))[0] for _ in range(bends)]
         for _ in range(where.count("v")):
             done.append(bend_value(self.facts, request, layout))
         if done:
             try:
-                body = request.encode(version)
+                bent = request.encode(version)
             except UnencodableMessage:
-                body = b""
-            if not body or len(body) > LARGEST:
-                request, done = self._valid.request(api, version, given), ["given up"]
-                body = request.encode(version)
+                bent = bytes(LARGEST + 1)
+            if len(bent) <= LARGEST:
+                body = bent
+            else:
+                done = ["given up"]
         if "p" in where:
             pieces = pieces_of(layout, body)
             done += [bend_piece(self.rng, pieces) for _ in range(where.count("p"))]

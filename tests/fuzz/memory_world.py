@@ -21,6 +21,7 @@ from shareq.broker.security.acls import Acl, Operation, PatternType, Permission,
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.primitives import Message
 from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.generated.api_versions import ApiVersionsRequest
 from tests.fuzz.as_kafka import IsOdd
 from tests.fuzz.frames import Frames, Sent
 from tests.fuzz.metered_clock import MeteredClock
@@ -108,6 +109,20 @@ class MemoryWorld:
             tracemalloc.stop()
             if gc_was_enabled:
                 gc.enable()
+
+    def run_one(self, data: bytes) -> str:
+        """Send one frame when there is something it can be about; what came of it. Raises Defect."""
+        self._run()
+        client = self._peer(self._peers[0].principal)
+        frame = Sent(ApiKey.API_VERSIONS, 0, data, ("given",), ApiVersionsRequest())
+        client.waiting.append(frame)
+        self.clock.measured(lambda: client.connection.send_raw(data))
+        self.clock.advance(MOST_WAIT_MS if not client.connection.frames else 0)
+        self.log.check()
+        if client.connection.frames:
+            return str(judged(data, client.connection.frames[0], self._odd_states(client)))
+        reasons = self.log.closed.get(str(client.connection.side))
+        return f"closed: {reasons}" if client.connection.closed else "no answer"
 
     def _make_world(self) -> BrokerWorld:
         properties = sasl_properties()

@@ -1,0 +1,118 @@
+"""A broker process with sockets under the same frames, and a neighbour on a connection of its own that is served.
+
+Nothing is replayed here: ids come from the broker's own chance, and time passes. Besides the answers it is judged by
+what the process has logged, by its memory, and by the CPU that its loop's thread took for each frame.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections import Counter, deque
+from pathlib import Path
+from typing import Final
+
+from devtools.clients.wire import ConnectionClosed, WireClient
+from shareq.testing import Broker
+from tests.fuzz.frames import Frames, Sent
+from tests.fuzz.neighbour import Neighbour
+from tests.fuzz.oracle import Defect, Outcome, gets_no_answer, judged, request_in
+
+STALL_NS: Final = 100_000_000
+MOST_GROWTH_KB: Final = 150_000  # of the process, over a run of any length
+MOST_WAIT_S: Final = 1.0  # for a neighbour's step of a few requests, on a machine that does other things, too
+PATIENCE_S: Final = 0.3  # for an answer; what takes longer waits on purpose
+NEIGHBOUR_EVERY: Final = 20
+FAULT: Final = re.compile(r"Traceback|\bERROR\b|\bCRITICAL\b")
+
+
+class ProcessWorld:
+    """`run` once; raises Defect. What came of the frames is in `counts`."""
+
+    def __init__(self, seed: int, frames: int) -> None:
+        self.frames = Frames(f"process {seed}")
+        self.counts: Counter[tuple[str, bool, Outcome]] = Counter()
+        self.sent: deque[Sent] = deque(maxlen=4)
+        self.longest_ns = 0
+        self.longest_step_s = 0.0
+        self.rss_kb = 0
+        self.grown_kb = 0
+        self._count = frames
+        self._number = 0
+        self._authorized = bool(seed % 2)
+
+    def run(self) -> None:
+        """Send the frames, stop the broker, start it again."""
+        with Broker() as broker:
+            neighbour = Neighbour(WireClient(broker.address, client_id="neighbour"))
+            thread = Path(f"/proc/{broker.pid}/task/{broker.pid}/schedstat")
+            client, began_kb = self._connect(broker), 0
+            for index in range(self._count):
+                client = self._send(broker, client, thread)
+                if index % NEIGHBOUR_EVERY == 0:
+                    began = time.monotonic()
+                    neighbour.step()
+                    self.longest_step_s = max(self.longest_step_s, time.monotonic() - began)
+                if index == min(1_000, self._count // 2):
+                    began_kb = _rss_kb(broker.pid)
+            self.rss_kb = _rss_kb(broker.pid)
+            self.grown_kb = self.rss_kb - began_kb
+            if self.grown_kb > MOST_GROWTH_KB:
+                raise Defect(f"the process grew by {self.grown_kb} kB")
+            client.close()
+            neighbour.step()
+            broker.restart()
+            neighbour.reconnect(WireClient(broker.address, client_id="neighbour"))
+            neighbour.step()
+            if fault := FAULT.search(broker.log):
+                raise Defect(f"logged: {broker.log[max(0, fault.start() - 500) : fault.start() + 3_000]}")
+
+    def _connect(self, broker: Broker) -> WireClient:
+        self._number += 1
+        return WireClient(broker.address, client_id=None, timeout_s=PATIENCE_S)
+
+    def _send(self, broker: Broker, client: WireClient, thread: Path) -> WireClient:
+        """One frame; the connection for the next one."""
+        frame = self.frames.next(self._number)
+        self.sent.append(frame)
+        before = _cpu_ns(thread)
+        outcome = Outcome.ODD_SIZE
+        try:
+            client.send_raw(frame.data)
+            if not frame.has_odd_size:
+                outcome = self._answer(client, frame)
+        except (ConnectionClosed, ConnectionError):
+            outcome = Outcome.CLOSED
+        except TimeoutError:
+            outcome = Outcome.BEHIND  # it waits on purpose
+        took = _cpu_ns(thread) - before
+        self.longest_ns = max(self.longest_ns, took)
+        if took > 2 * STALL_NS and outcome is not Outcome.BEHIND:  # cleaner and timers have their part in it
+            raise Defect(f"{took / 1e6:.0f} ms of CPU for {frame}: {frame.data[:4000].hex()}")
+        self.counts[frame.api.name, bool(frame.bends), outcome] += 1
+        if outcome in (Outcome.CLOSED, Outcome.BEHIND, Outcome.ODD_SIZE):
+            with contextlib.suppress(OSError):
+                client.close()
+            self.frames.facts.connection_lost(self._number)
+            return self._connect(broker)
+        return client
+
+    def _answer(self, client: WireClient, frame: Sent) -> Outcome:
+        if gets_no_answer(frame.data):
+            return Outcome.SILENT
+        outcome, response = judged(frame.data, client.receive_frame(), lambda _group, _topic, _partition: True)
+        request = request_in(frame.data)
+        if request is not None:
+            self.frames.facts.learn(request, response)
+        return outcome
+
+
+def _cpu_ns(thread: Path) -> int:
+    return int(thread.read_text().split()[0])
+
+
+def _rss_kb(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    found = re.search(r"VmRSS:\s+(\d+)", status)
+    return int(found[1]) if found else 0
