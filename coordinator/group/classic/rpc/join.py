@@ -34,6 +34,9 @@ logger = logging.getLogger(__name__)
 MEMBER_ID_FROM_VERSION: Final = 4
 SKIP_ASSIGNMENT_FROM_VERSION: Final = 9
 
+LONGEST_NAME: Final = 8_000
+"""Characters that a new member id has of its instance id or client id, of 32,767 bytes that a string may have."""
+
 
 @dataclass(frozen=True, slots=True)
 class Joining:
@@ -54,7 +57,8 @@ class Joining:
 
     @property
     def new_member_id(self) -> str:
-        return f"{self.request.group_instance_id or self.client.client_id}-{self.new_id}"
+        name = self.request.group_instance_id or self.client.client_id
+        return f"{name[:LONGEST_NAME]}-{self.new_id}"
 
     @property
     def reason(self) -> str:

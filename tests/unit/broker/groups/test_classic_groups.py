@@ -71,6 +71,17 @@ def test_a_refused_join_can_be_written_in_every_version(version: int) -> None:
     assert response.protocol_name == (None if version >= 7 else "")
 
 
+@pytest.mark.parametrize("join", [3, 5, 9])  # 4 and later hand the id out first, 5 and later know instance ids
+@pytest.mark.parametrize("letter", ["x", "é", "\U0001f4a9"])
+def test_a_member_whose_name_is_as_long_as_a_string_can_be(join: int, letter: str) -> None:
+    world = BrokerWorld()
+    longest = letter * (32_767 // len(letter.encode()))
+    member = ClassicClient(world, join=join, client_id=longest, instance=longest if join >= 5 else None)
+    form([member])
+    assert member.heartbeat() is ErrorCode.NONE
+    assert member.member_id.startswith(letter * 8_000 + "-")
+
+
 @pytest.mark.parametrize(("join", "sync"), [(5, 3), (8, 4), (9, 5)])
 def test_a_static_member_starts_again(join: int, sync: int) -> None:
     world = BrokerWorld()
