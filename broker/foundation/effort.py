@@ -14,6 +14,9 @@ MOST_EFFORT: Final = 4 * 1024 * 1024
 RECORD_EFFORT: Final = 16
 """Bytes that a record counts beside its own: what is looked at of it takes as long as opening so many."""
 
+BATCH_EFFORT: Final = 16 * 1024
+"""What a batch of a request with several counts beside: small ones that are refused take 0.1 ms each."""
+
 
 class Effort:
     """`spent` since the go began. There is one loop, and so one of these (`EFFORT`)."""

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any, Final
 
 from shareq.broker.dispatch.table import HANDLERS
+from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
 from shareq.protocol.api_keys import ApiKey, flexible_from
 from shareq.protocol.primitives import ZERO_UUID, Message, UnencodableMessage
 from tests.fuzz import facts as known
@@ -41,6 +42,16 @@ class Sent:
         return f"{self.api.name} v{self.version}, {len(self.data)} bytes, {'; '.join(self.bends) or 'not bent'}"
 
 
+_ON_TOPICS: Final = (ApiKey.DELETE_TOPICS, ApiKey.DELETE_RECORDS, ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS)
+
+
+def _takes_away_what_all_share(api: ApiKey, body: bytes) -> bool:
+    """Whether the request is about a topic of a coordinator. A client with all rights may delete these, and the
+    neighbour's state is in them.
+    """
+    return api in _ON_TOPICS and any(name.encode() in body for name in INTERNAL_TOPICS)
+
+
 class Frames:
     """A source of frames. The same seed and the same answers make the same frames."""
 
@@ -53,8 +64,10 @@ class Frames:
         self._weights = list(table.values())
         self._correlation = 0
 
-    def next(self, connection: int, apis: Sequence[ApiKey] | None = None) -> Sent:
-        """The next frame, to be sent on the connection of this number; with `apis` one of these."""
+    def next(self, connection: int, apis: Sequence[ApiKey] | None = None, *, gentle: bool = False) -> Sent:
+        """The next frame, to be sent on the connection of this number; with `apis` one of these. `gentle`: bent in its
+        values alone, if at all, so that it can mostly be read, and the connection and its sessions live on.
+        """
         self.facts.connection = connection
         upkeep = self._upkeep() if apis is None and self.rng.random() < UPKEEP else None
         if upkeep is not None:
@@ -63,15 +76,17 @@ class Frames:
         api = self.rng.choice(apis) if apis else self.rng.choices(self._apis, self._weights)[0]
         served = HANDLERS[api].served
         version = self.rng.randint(served.first, served.last)
-        bends = 0 if self.rng.random() < STRAIGHT else self.rng.choice(BENDS)
-        return self.made(api, version, {}, bends=bends)
+        bends = 0 if self.rng.random() < STRAIGHT * (1 + gentle) else self.rng.choice(BENDS)
+        return self.made(api, version, {}, bends=bends, gentle=gentle)
 
-    def made(self, api: ApiKey, version: int, given: Mapping[str, Any], *, bends: int) -> Sent:
+    def made(
+        self, api: ApiKey, version: int, given: Mapping[str, Any], *, bends: int, gentle: bool = False
+    ) -> Sent:
         """A frame of this RPC, bent so often."""
         request = self._valid.request(api, version, given)
         layout = known_request(api).codec.layouts.by_version[version]
         body, done = request.encode(version), list[str]()
-        where = [self.rng.choices("vpf", (45, 40, 15))[0] for _ in range(bends)]
+        where = ["v" if gentle else self.rng.choices("vpf", (45, 40, 15))[0] for _ in range(bends)]
         for _ in range(where.count("v")):
             done.append(bend_value(self.facts, request, layout))
         if done:
@@ -79,7 +94,7 @@ class Frames:
                 bent = request.encode(version)
             except UnencodableMessage:
                 bent = bytes(LARGEST + 1)
-            if len(bent) <= LARGEST:
+            if len(bent) <= LARGEST and not _takes_away_what_all_share(api, bent):
                 body = bent
             else:
                 done = ["given up"]

@@ -24,6 +24,7 @@ MOST_GROWTH_KB: Final = 150_000  # of the process, over a run of any length
 MOST_WAIT_S: Final = 1.0  # for a neighbour's step of a few requests, on a machine that does other things, too
 PATIENCE_S: Final = 0.3  # for an answer; what takes longer waits on purpose
 NEIGHBOUR_EVERY: Final = 20
+STANDARD: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 FAULT: Final = re.compile(r"Traceback|\bERROR\b|\bCRITICAL\b")
 
 
@@ -44,7 +45,10 @@ class ProcessWorld:
 
     def run(self) -> None:
         """Send the frames, stop the broker, start it again."""
-        with Broker() as broker:
+        config = {"group.initial.rebalance.delay.ms": "0"}
+        if self._authorized:
+            config |= {"authorizer.class.name": STANDARD, "super.users": "User:ANONYMOUS"}
+        with Broker(config=config) as broker:
             neighbour = Neighbour(WireClient(broker.address, client_id="neighbour"))
             thread = Path(f"/proc/{broker.pid}/task/{broker.pid}/schedstat")
             client, began_kb = self._connect(broker), 0
@@ -74,7 +78,7 @@ class ProcessWorld:
 
     def _send(self, broker: Broker, client: WireClient, thread: Path) -> WireClient:
         """One frame; the connection for the next one."""
-        frame = self.frames.next(self._number)
+        frame = self.frames.next(self._number, gentle=bool(self._number % 2))
         self.sent.append(frame)
         before = _cpu_ns(thread)
         outcome = Outcome.ODD_SIZE

@@ -15,6 +15,8 @@ from tests.fuzz.facts import Acquired, Facts, Member, Producer, Topic
 from tests.fuzz.records import batch
 
 Scene = dict[str, Any]  # Any: values of fields, of every type
+Make = Callable[[Facts, int], Scene]
+"""From what is known and the version."""
 
 TOPIC_NAME_FIELDS: Final = ("Topic", "TopicName", "Name")
 PARTITION_FIELDS: Final = ("Index", "Partition", "PartitionIndex")
@@ -98,7 +100,9 @@ def _fetch(facts: Facts, version: int) -> Scene:
 
 def _share_session(facts: Facts) -> tuple[Member, Scene]:
     rng = facts.rng
-    member = _member(facts, facts.share, known.SHARE_GROUPS)
+    open_here = [key[1:] for key in facts.share_sessions if key[0] == facts.connection]
+    here = [member for member in facts.share if (member.group, member.member_id) in open_here]
+    member = _member(facts, here if here and rng.random() < 0.8 else facts.share, known.SHARE_GROUPS)
     epoch = facts.share_sessions.get((facts.connection, member.group, member.member_id), 0)
     if rng.random() < 0.08:
         epoch = -1
@@ -297,10 +301,13 @@ def _markers(facts: Facts, _version: int) -> Scene:
 
 
 def _state(facts: Facts, _version: int) -> Scene:
-    """Share state from outside."""
+    """Share state from outside, mostly of one share partition."""
+    rng = facts.rng
+    few = {} if rng.random() < 0.3 else {"Topics": [{**_named(rng.choice(facts.topics)), "Partitions": Partitions([0])}]}
     return {
-        "GroupId": facts.rng.choice(known.STATE_GROUPS),
-        "StateEpoch": lambda rng: rng.choice((0, 0, 1)),
+        **few,
+        "GroupId": rng.choice(known.STATE_GROUPS),
+        "StateEpoch": lambda rng: rng.choice((0, 0, 0, 0, 0, 1)),
         "LeaderEpoch": lambda rng: rng.choice((-1, 0, 0)),
         "StartOffset": lambda rng: rng.choice((-1, 0, 3)),
         "DeliveryCompleteCount": -1,
@@ -312,7 +319,7 @@ def _state(facts: Facts, _version: int) -> Scene:
 
 
 def _share_offsets(facts: Facts, _version: int) -> Scene:
-    return {"GroupId": facts.rng.choice((*known.SHARE_GROUPS, "state-a")), "StartOffset": lambda rng: rng.randrange(6)}
+    return {"GroupId": facts.rng.choice((*known.SHARE_GROUPS, "share-idle", "share-idle")), "StartOffset": lambda rng: rng.randrange(6)}
 
 
 def _create_topics(facts: Facts, _version: int) -> Scene:
@@ -554,9 +561,15 @@ def _metadata_of(facts: Facts, version: int) -> Scene:
     return {"Topics": topics, "AllowAutoTopicCreation": rng.random() < 0.7}
 
 
-def _names_of_groups(facts: Facts, _version: int) -> Scene:
-    names = _some(facts.rng, known.GROUPS)
-    return {"Groups": names, "GroupIds": names, "GroupsNames": [facts.rng.choice(known.GROUPS)]}
+def _names_of(groups: Sequence[str]) -> Make:
+    """Mostly of groups of the kind that is asked for."""
+
+    def make(facts: Facts, _version: int) -> Scene:
+        rng = facts.rng
+        names = _some(rng, groups if rng.random() < 0.8 else known.GROUPS)
+        return {"Groups": names, "GroupIds": names, "GroupsNames": [rng.choice(names)]}
+
+    return make
 
 
 def _cluster(facts: Facts, _version: int) -> Scene:
@@ -573,8 +586,6 @@ def _topic_partitions(facts: Facts, _version: int) -> Scene:
     return {"ResponsePartitionLimit": facts.rng.choice((1, 2000)), "TopicName": "orders", "Cursor": None}
 
 
-Make = Callable[[Facts, int], Scene]
-
 REQUESTS: Final[dict[ApiKey, Make]] = {
     ApiKey.PRODUCE: _produce,
     ApiKey.FETCH: _fetch,
@@ -588,11 +599,11 @@ REQUESTS: Final[dict[ApiKey, Make]] = {
     ApiKey.HEARTBEAT: _classic_member,
     ApiKey.LEAVE_GROUP: _classic_member,
     ApiKey.SYNC_GROUP: _classic_member,
-    ApiKey.DESCRIBE_GROUPS: _names_of_groups,
-    ApiKey.CONSUMER_GROUP_DESCRIBE: _names_of_groups,
-    ApiKey.SHARE_GROUP_DESCRIBE: _names_of_groups,
-    ApiKey.STREAMS_GROUP_DESCRIBE: _names_of_groups,
-    ApiKey.DELETE_GROUPS: _names_of_groups,
+    ApiKey.DESCRIBE_GROUPS: _names_of(known.CLASSIC_GROUPS),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: _names_of(known.CONSUMER_GROUPS),
+    ApiKey.SHARE_GROUP_DESCRIBE: _names_of(known.SHARE_GROUPS),
+    ApiKey.STREAMS_GROUP_DESCRIBE: _names_of(known.GROUPS),
+    ApiKey.DELETE_GROUPS: _names_of(known.GROUPS),
     ApiKey.LIST_GROUPS: _lists,
     ApiKey.LIST_TRANSACTIONS: _lists,
     ApiKey.LIST_CONFIG_RESOURCES: _lists,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.foundation.effort import EFFORT, MOST_EFFORT
+from shareq.broker.foundation.effort import BATCH_EFFORT, EFFORT, MOST_EFFORT
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.partition_log import Origin, PartitionLog
 from shareq.broker.security.rights import WRITE_TOPIC
@@ -64,6 +64,7 @@ class ProduceAppend:
             for part in data.partition_data:
                 if EFFORT.spent > MOST_EFFORT:
                     yield
+                EFFORT.spent += BATCH_EFFORT
                 parts.append(self._partition(image, part))
 
     def _image(self, data: TopicProduceData) -> TopicImage | ErrorCode:

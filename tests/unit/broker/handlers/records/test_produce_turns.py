@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
-from shareq.broker.foundation.effort import MOST_EFFORT
+from shareq.broker.foundation.effort import BATCH_EFFORT, MOST_EFFORT
 from shareq.broker.handlers.shared.produce_append import ProduceAppend
 from shareq.broker.log import admission
 from shareq.protocol.errors import ErrorCode
@@ -123,6 +123,27 @@ def test_what_is_too_large_is_refused_in_turns_too(
     assert codes(stranger) == [ErrorCode.MESSAGE_TOO_LARGE] * 20
     assert sum(opened.ticks) <= 20 * 1_000  # nothing was opened to its end
     assert len(opened.ticks) >= (15 if isinstance(records, bytes) else 1)
+
+
+def test_many_small_batches_are_taken_in_turns(world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """3,000 of 0.1 ms each, in 300 kB: nothing is opened of them, and each is refused with the record that is to blame."""
+    taken = [0]
+    original = ProduceAppend._partition
+
+    def counted(*args: Any) -> Any:
+        taken[-1] += 1
+        return original(*args)
+
+    monkeypatch.setattr(ProduceAppend, "_partition", counted)
+    stranger = world.connect()
+    without_key = bytes(build_batch([RecordData(None, b"v")], timestamp_ms=1))
+    parts = [PartitionProduceData(0, without_key)] * 3_000
+    stranger.send(ProduceRequest(None, -1, 1000, [TopicProduceData("t", partition_data=parts)]), 9)
+    while world.clock.run_tick():
+        taken.append(0)
+    assert sum(taken) == 3_000
+    assert max(taken) <= MOST_EFFORT // BATCH_EFFORT + 1
+    assert codes(stranger) == [ErrorCode.INVALID_RECORD] * 3_000
 
 
 def test_without_acknowledgement_an_error_closes_the_connection_all_the_same(world: BrokerWorld) -> None:

@@ -1,0 +1,192 @@
+"""Faults to plant in the broker, each as small as a mistake in a change would be. The fuzzer must notice them all.
+
+A fault is a context manager that replaces one piece of the product while it is open.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, Final
+
+from shareq.broker.dispatch.route import Route
+from shareq.broker.dispatch.dispatcher import Dispatcher
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.handlers.cluster import describe_cluster, find_coordinator
+from shareq.broker.handlers.configs import describe_configs
+from shareq.broker.handlers.groups import list_groups, offset_fetch
+from shareq.broker.handlers.records import list_offsets
+from shareq.broker.handlers.share import share_fetch
+from shareq.broker.metadata import store
+from shareq.broker.network.answer_budget import AnswerBudget
+from shareq.broker.network.connection import Connection
+from shareq.coordinator.share.shard import ShareCoordinatorShard
+from shareq.protocol.api_keys import ApiKey
+from shareq.protocol.errors import ErrorCode
+from tests.simulation.planted import replaced
+
+Fault = Callable[[], AbstractContextManager[object]]
+
+# Replacements stand in for functions of many signatures: Any is whatever they get.
+SLOW_S: Final = 0.2
+MANY_KEYS: Final = 3
+HUGE: Final = 200_000_000
+MANY_CLOSED: Final = 20
+
+
+def _before(module: Any, first: Callable[[Any], None]) -> AbstractContextManager[object]:
+    """Have a handler do something with each request first."""
+    original = module.handle
+
+    def handle(ctx: Any, request: Any) -> Any:
+        first(request)
+        return original(ctx, request)
+
+    return replaced((module, "handle", handle))
+
+
+def handler_raises_on_null() -> AbstractContextManager[object]:
+    return _before(describe_configs, lambda request: [len(each.configuration_keys) for each in request.resources] and None)
+
+
+def handler_trusts_a_number() -> AbstractContextManager[object]:
+    """It takes memory by what the request says."""
+
+    def take(request: Any) -> None:
+        bytearray(min(max(request.max_bytes, request.max_records, request.max_wait_ms, 0), HUGE))
+
+    return _before(share_fetch, take)
+
+
+def answer_in_another_version() -> AbstractContextManager[object]:
+    original = Route.frame
+
+    def frame(self: Route, response: Any, correlation_id: int) -> Any:
+        if self.api_key is not ApiKey.LIST_OFFSETS or self.version != 6:
+            return original(self, response, correlation_id)
+        self.version = 3
+        try:
+            return original(self, response, correlation_id)
+        finally:
+            self.version = 6
+
+    return replaced((Route, "frame", frame))
+
+
+def answer_for_another_request() -> AbstractContextManager[object]:
+    original = Route.frame
+
+    def frame(self: Route, response: Any, correlation_id: int) -> Any:
+        other = correlation_id + (self.api_key is ApiKey.LIST_GROUPS and correlation_id < 2**31 - 1)
+        return original(self, response, other)
+
+    return replaced((Route, "frame", frame))
+
+
+def answer_swallowed() -> AbstractContextManager[object]:
+    """Nothing completes it."""
+    original = describe_cluster.handle
+
+    def handle(ctx: Any, request: Any) -> Any:
+        return original(ctx, request) if request.endpoint_type == 1 else Pending[Any]()
+
+    return replaced((describe_cluster, "handle", handle))
+
+
+def slow_with_many() -> AbstractContextManager[object]:
+    def burn(request: Any) -> None:
+        if len(request.coordinator_keys) > MANY_KEYS:
+            until = time.thread_time() + SLOW_S
+            while time.thread_time() < until:
+                pass
+
+    return _before(find_coordinator, burn)
+
+
+def requests_kept() -> AbstractContextManager[object]:
+    kept: list[object] = []
+    return _before(list_groups, kept.append)
+
+
+def connections_kept() -> AbstractContextManager[object]:
+    original, kept = Dispatcher.handler_for, list[object]()
+
+    def handler_for(self: Dispatcher, connection: Connection) -> Any:
+        kept.append(connection)
+        return original(self, connection)
+
+    return replaced((Dispatcher, "handler_for", handler_for))
+
+
+def closed_without_a_word() -> AbstractContextManager[object]:
+    return replaced((Connection, "close", lambda self, _reason: self.finish()))
+
+
+def unexplained_server_error() -> AbstractContextManager[object]:
+    original = offset_fetch.handle
+
+    def handle(ctx: Any, request: Any) -> Any:
+        if any(topic.partition_indexes == [] for topic in request.topics or ()):
+            return offset_fetch.failed(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+        return original(ctx, request)
+
+    return replaced((offset_fetch, "handle", handle))
+
+
+def state_changed_without_a_record() -> AbstractContextManager[object]:
+    original = ShareCoordinatorShard.read_summary
+
+    def read_summary(self: ShareCoordinatorShard, key: Any) -> Any:
+        state = self.state_of(key)
+        if state is not None:
+            state.snapshot_epoch += 1
+        return original(self, key)
+
+    return replaced((ShareCoordinatorShard, "read_summary", read_summary))
+
+
+def names_not_checked() -> AbstractContextManager[object]:
+    return replaced((store, "name_error", lambda _name: None))
+
+
+def strangers_starve_the_neighbour() -> AbstractContextManager[object]:
+    """Room that a closed connection had is never given back."""
+    original, closed = Connection.close, list[str]()
+
+    def close(self: Connection, reason: str) -> None:
+        closed.append(reason)
+        original(self, reason)
+
+    return replaced(
+        (Connection, "close", close), (AnswerBudget, "has_room", lambda _self: len(closed) < MANY_CLOSED)
+    )
+
+
+def smallest_number_not_expected() -> AbstractContextManager[object]:
+    """A sum is made of it."""
+
+    def add(request: Any) -> None:
+        times = [partition.timestamp for topic in request.topics for partition in topic.partitions]
+        [(each - 1).to_bytes(8, "big", signed=True) for each in times]
+
+    return _before(list_offsets, add)
+
+
+FAULTS: Final[dict[Fault, str]] = {
+    handler_raises_on_null: "UNKNOWN_SERVER_ERROR in DescribeConfigs",
+    handler_trusts_a_number: "of memory for",
+    answer_in_another_version: "cannot be read",
+    answer_for_another_request: "was due",
+    answer_swallowed: "never answered",
+    slow_with_many: "the loop was held",
+    requests_kept: "left in memory",
+    connections_kept: "left in memory",
+    closed_without_a_word: "closed with 0 lines",
+    unexplained_server_error: "UNKNOWN_SERVER_ERROR in OffsetFetch",
+    state_changed_without_a_record: "at the end",
+    names_not_checked: "",
+    strangers_starve_the_neighbour: "neighbour",
+    smallest_number_not_expected: "UNKNOWN_SERVER_ERROR in ListOffsets",
+}
+"""What the failure says that a fault leads to."""
