@@ -1,7 +1,7 @@
 """`python -m tests.fuzz FRAMES`: bent requests of every RPC against a broker in memory. Exit code 1 when one does harm.
 
-`--process`: against a broker process, with sockets. `--world N`: one world once more. `--frame HEX`: one frame, its size
-included, sent to a new broker that has topics, groups and members; prints what came of it.
+`--process`: against a broker process, with sockets. `--world N`: one world once more. `--frame HEX`: one frame, its
+size included, sent to a new broker that has topics, groups and members; prints what came of it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ def _memory(frames: int, first: int, jobs: int, *, with_table: bool) -> int:
     print(totals(counts))
     print(
         f"{taken:,} frames in {worlds} worlds, {failed} failed; the longest tick {longest_ns / 1e6:.0f} ms of CPU, "
-        f"at most {peak / 1e6:.1f} MB for a frame, {rss_kb / 1e3:.0f} MB a process; {took:.0f} s, {taken / took:.0f} a second"
+        f"at most {peak / 1e6:.1f} MB for a frame, {rss_kb / 1e3:.0f} MB a process; "
+        f"{took:.0f} s, {taken / took:.0f} a second"
     )
     return 1 if failed else 0
 
@@ -85,8 +86,8 @@ def _process(frames: int, seed: int) -> int:
     took = time.monotonic() - began
     print(totals(world.counts))
     print(
-        f"{sum(world.counts.values()):,} frames to a process; at most {world.longest_ns / 1e6:.0f} ms of its loop's CPU for "
-        f"one, {world.rss_kb / 1e3:.0f} MB, of which {world.grown_kb / 1e3:.0f} MB since the first thousand; the "
+        f"{sum(world.counts.values()):,} frames to a process; at most {world.longest_ns / 1e6:.0f} ms of its loop's "
+        f"CPU for one, {world.rss_kb / 1e3:.0f} MB, of which {world.grown_kb / 1e3:.0f} MB since the first thousand; the "
         f"neighbour's longest step {world.longest_step_s * 1e3:.0f} ms; {took:.0f} s"
     )
     return 1 if failure else 0

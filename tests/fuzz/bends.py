@@ -170,7 +170,24 @@ def _bend_array(rng: Random, place: Place) -> str:
 def odd_number(rng: Random, element: str, before: int) -> int:
     """A number near an end of its type, of a smaller one, or of what it was."""
     low, high = INTEGER_RANGES[element]
-    around = (low, low + 1, -1, 0, 1, 2, high, high - 1, before - 1, before + 1, -before, 127, 128, 32767, 2**31 - 1, 2**31)
+    around = (
+        low,
+        low + 1,
+        -1,
+        0,
+        1,
+        2,
+        high,
+        high - 1,
+        before - 1,
+        before + 1,
+        -before,
+        127,
+        128,
+        32767,
+        2**31 - 1,
+        2**31,
+    )
     allowed = [number for number in around if low <= number <= high]
     return rng.choice(allowed) if rng.random() < 0.9 else rng.randint(low, high)
 
@@ -288,7 +305,7 @@ def _odd_length(rng: Random, before: bytes) -> bytes:
     width = len(before)
     if not width:
         return before
-    high = 2 ** (8 * width - 1) - 1
+    high: int = (1 << 8 * width - 1) - 1
     value = int.from_bytes(before, "big", signed=True)
     odd = rng.choice((-1, -2, 0, value - 1, value + 1, high, -high - 1, min(high, 100_000), high // 2))
     return max(-high - 1, min(high, odd)).to_bytes(width, "big", signed=True)
@@ -392,7 +409,9 @@ def _header_version(rng: Random, frame: Frame) -> None:
 
 def _size(rng: Random, frame: Frame) -> None:
     real = len(frame.payload())
-    frame.size = rng.choice((0, 1, 7, 8, real - 1, real + 1, -1, -(2**31), 2**31 - 1, 100 * 1024 * 1024 + 1, real + 1000))
+    frame.size = rng.choice(
+        (0, 1, 7, 8, real - 1, real + 1, -1, -(2**31), 2**31 - 1, 100 * 1024 * 1024 + 1, real + 1000)
+    )
 
 
 _FRAME_BENDS: Final[Sequence[Callable[[Random, Frame], None]]] = (

@@ -6,6 +6,7 @@ become wrong meanwhile: the upkeep (`cast.py`) makes it right again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
@@ -193,7 +194,7 @@ class Facts:
                 self.set_topic(topic.name, topic.topic_id, len(topic.partitions))
 
 
-_LEARN: Final = {
+_LEARN: Final[dict[int, Callable[[Facts, Any, Any], None]]] = {
     ApiKey.SHARE_GROUP_HEARTBEAT: Facts._share_heartbeat,
     ApiKey.CONSUMER_GROUP_HEARTBEAT: Facts._consumer_heartbeat,
     ApiKey.JOIN_GROUP: Facts._join,

@@ -42,7 +42,12 @@ class Sent:
         return f"{self.api.name} v{self.version}, {len(self.data)} bytes, {'; '.join(self.bends) or 'not bent'}"
 
 
-_ON_TOPICS: Final = (ApiKey.DELETE_TOPICS, ApiKey.DELETE_RECORDS, ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS)
+_ON_TOPICS: Final = (
+    ApiKey.DELETE_TOPICS,
+    ApiKey.DELETE_RECORDS,
+    ApiKey.ALTER_CONFIGS,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS,
+)
 
 
 def _takes_away_what_all_share(api: ApiKey, body: bytes) -> bool:
@@ -79,9 +84,7 @@ class Frames:
         bends = 0 if self.rng.random() < STRAIGHT * (1 + gentle) else self.rng.choice(BENDS)
         return self.made(api, version, {}, bends=bends, gentle=gentle)
 
-    def made(
-        self, api: ApiKey, version: int, given: Mapping[str, Any], *, bends: int, gentle: bool = False
-    ) -> Sent:
+    def made(self, api: ApiKey, version: int, given: Mapping[str, Any], *, bends: int, gentle: bool = False) -> Sent:
         """A frame of this RPC, bent so often."""
         request = self._valid.request(api, version, given)
         layout = known_request(api).codec.layouts.by_version[version]
@@ -125,13 +128,20 @@ class Frames:
                 made = {"Name": topic.name, "NumPartitions": known.TOPICS[topic.name], "ReplicationFactor": 1}
                 if rng.random() < 0.5:
                     return ApiKey.METADATA, {"Topics": None}
-                return ApiKey.CREATE_TOPICS, {"Topics": [{**made, "Assignments": [], "Configs": []}], "validateOnly": False}
+                return ApiKey.CREATE_TOPICS, {
+                    "Topics": [{**made, "Assignments": [], "Configs": []}],
+                    "validateOnly": False,
+                }
         wanted: list[tuple[ApiKey, dict[str, Any]]] = [(ApiKey.METADATA, {"Topics": None}), (ApiKey.PRODUCE, {})]
         if len(facts.share) < 3:
             member = {"GroupId": rng.choice(known.SHARE_GROUPS), "MemberId": f"s-{rng.randrange(4)}", "MemberEpoch": 0}
             wanted.append((ApiKey.SHARE_GROUP_HEARTBEAT, {**member, "SubscribedTopicNames": list(known.TOPICS)}))
         if len(facts.consumer) < 2:
-            member = {"GroupId": rng.choice(known.CONSUMER_GROUPS), "MemberId": f"c-{rng.randrange(4)}", "MemberEpoch": 0}
+            member = {
+                "GroupId": rng.choice(known.CONSUMER_GROUPS),
+                "MemberId": f"c-{rng.randrange(4)}",
+                "MemberEpoch": 0,
+            }
             joins = {"RebalanceTimeoutMs": 60_000, "SubscribedTopicNames": list(known.TOPICS), "TopicPartitions": []}
             wanted.append((ApiKey.CONSUMER_GROUP_HEARTBEAT, {**member, **joins, "SubscribedTopicRegex": None}))
         if facts.classic:

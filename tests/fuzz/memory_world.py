@@ -18,10 +18,10 @@ from shareq.broker.metadata.changes import PutAcl
 from shareq.broker.network.connection import AnswerSlot, Connection
 from shareq.broker.network.sasl_gate import SaslGates
 from shareq.broker.security.acls import Acl, Operation, PatternType, Permission, ResourceKind
-from shareq.protocol.api_keys import ApiKey
-from shareq.protocol.primitives import Message
 from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.generated.api_versions import ApiVersionsRequest
+from shareq.protocol.primitives import Message
 from tests.fuzz.as_kafka import IsOdd
 from tests.fuzz.frames import Frames, Sent
 from tests.fuzz.metered_clock import MeteredClock
@@ -283,7 +283,9 @@ class MemoryWorld:
         """Of share partitions that have, or had, no state, or one that requests have written."""
         there = peer.states & self._share_states()
         outside = self.frames.facts.written_outside
-        return lambda group, topic_id, partition: group in outside or SharePartitionKey(group, topic_id, partition) not in there
+        return lambda group, topic_id, partition: (
+            group in outside or SharePartitionKey(group, topic_id, partition) not in there
+        )
 
     def _learn(self, peer: Peer, frame: Sent, response: Message) -> None:
         """From the request as the broker read it."""
@@ -375,4 +377,3 @@ def _rights_of_alice() -> list[Acl]:
         (ResourceKind.TRANSACTIONAL_ID, "tx-a", Operation.ALL),
     ]
     return [Acl(kind, name, PatternType.LITERAL, ALICE, "*", what, Permission.ALLOW) for kind, name, what in of]
-

@@ -1,4 +1,4 @@
-"""A client that wants nothing but to be served: it produces, fetches in a share group, acknowledges, and checks it all."""
+"""A client that wants to be served: it produces, fetches in a share group, acknowledges, and checks all of it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ class Neighbour:
         self._accepted = 0  # offsets before it: values are offsets
         self._held: list[tuple[int, int]] = []  # acquired, not acknowledged
         self.served = 0
-        setting = AlterConfigsResource(GROUP_RESOURCE, GROUP, [AlterableConfig("share.auto.offset.reset", 0, "earliest")])
+        setting = AlterConfigsResource(
+            GROUP_RESOURCE, GROUP, [AlterableConfig("share.auto.offset.reset", 0, "earliest")]
+        )
         answer = client.call(IncrementalAlterConfigsRequest([setting]), 1, IncrementalAlterConfigsResponse)
         self._expect("IncrementalAlterConfigs", answer.responses[0].error_code)
         self._heartbeat()

@@ -1,4 +1,4 @@
-"""What may come of a frame: a well-formed answer of its version without a fault of the broker's, or a closed connection."""
+"""What may come of a frame: a well-formed answer of its version without a fault of ours, or a closed connection."""
 
 from __future__ import annotations
 

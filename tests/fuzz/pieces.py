@@ -1,6 +1,6 @@
 """An encoded request taken apart into its pieces, by its schema: what every byte of it is.
 
-The codecs under test encoded it; this walk over the layouts is apart from them, so that it also holds that the two agree.
+The codecs under test encoded it. This walk over the layouts is apart from them: it also holds that the two agree.
 """
 
 from __future__ import annotations

@@ -12,7 +12,14 @@ from shareq.protocol.records.compression import compress
 from tests.fuzz.facts import Producer
 from tests.support.kafka.raw_batches import raw_batch, raw_headers, raw_record
 
-CODECS: Final = (Compression.NONE, Compression.NONE, Compression.GZIP, Compression.SNAPPY, Compression.LZ4, Compression.ZSTD)
+CODECS: Final = (
+    Compression.NONE,
+    Compression.NONE,
+    Compression.GZIP,
+    Compression.SNAPPY,
+    Compression.LZ4,
+    Compression.ZSTD,
+)
 SIZES: Final = (1, 1, 2, 3, 10)
 BOMB_BYTES: Final = 8 * 1024 * 1024
 _HEADER: Final = 61
@@ -21,7 +28,10 @@ _HEADER: Final = 61
 def batch(rng: Random, producer: Producer | None, place: tuple[str, int], *, transactional: bool) -> bytes:
     """A batch of a few records; with a producer the next of its sequence there, which goes on."""
     records = [
-        RecordData(rng.choice((b"k0", b"k1", None if place[0] != "compacted" else b"k2")), rng.randbytes(rng.choice((0, 5, 60))))
+        RecordData(
+            rng.choice((b"k0", b"k1", None if place[0] != "compacted" else b"k2")),
+            rng.randbytes(rng.choice((0, 5, 60))),
+        )
         for _ in range(rng.choice(SIZES))
     ]
     if place[0] == "compacted":
@@ -135,7 +145,11 @@ def _doubled(_rng: Random, data: bytes) -> bytes:
 
 
 def _no_records(rng: Random, _data: bytes) -> bytes:
-    return bytes(encode_batch(read_header(raw_batch(raw_record(0), count=0, timestamp_ms=TIMESTAMP_MS)), b"")) if rng else b""
+    return (
+        bytes(encode_batch(read_header(raw_batch(raw_record(0), count=0, timestamp_ms=TIMESTAMP_MS)), b""))
+        if rng
+        else b""
+    )
 
 
 def _cut(rng: Random, data: bytes) -> bytes:

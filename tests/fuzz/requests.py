@@ -16,9 +16,9 @@ from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.generator.layout import FieldLayout, StructLayout
 from shareq.protocol.generator.names import snake
 from shareq.protocol.primitives import ZERO_UUID, Message, Structure
-from tests.fuzz import scenes
 from tests.fuzz.facts import Facts
 from tests.fuzz.pieces import fields_of
+from tests.fuzz.scenes import table as scenes
 from tests.support.kafka.random_messages import KnownMessage, known_messages
 
 Scene = dict[str, Any]
@@ -32,7 +32,7 @@ class ValidRequests:
         self.facts = facts
         self._rng: Random = facts.rng
 
-    def request(self, api: ApiKey, version: int, given: Mapping[str, Any] = {}) -> Message:  # noqa: B006 - never changed
+    def request(self, api: ApiKey, version: int, given: Mapping[str, Any] = {}) -> Message:
         """A request; `given` goes before what its scene has. Any: values of the fields."""
         known = known_request(api)
         make = scenes.REQUESTS.get(api)
@@ -119,10 +119,6 @@ _STATEFUL: Final = 3.0
 def weights() -> dict[ApiKey, float]:
     """How often each RPC's turn comes: more often where its state is deep."""
     return {
-        api: _NOT_OFFERED
-        if row.module.startswith("not_offered.")
-        else _STATEFUL
-        if api in scenes.STATEFUL
-        else 1.0
+        api: _NOT_OFFERED if row.module.startswith("not_offered.") else _STATEFUL if api in scenes.STATEFUL else 1.0
         for api, row in HANDLERS.items()
     }

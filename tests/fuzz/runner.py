@@ -53,11 +53,15 @@ def _run_world(seed: int, frames: int) -> Result:
         except Defect as defect:
             failure = str(defect) or "a defect"
         except Exception as error:
-            failure = f"{type(error).__name__} came out of the broker: {error}\n" + "".join(traceback.format_exception(error))
+            failure = f"{type(error).__name__} came out of the broker: {error}\n" + "".join(
+                traceback.format_exception(error)
+            )
         if world is None:
             return Result(seed, 0, failure)
-        last = () if not failure else tuple(
-            f"  {frame}\n    {frame.data.hex()[: 2 * LARGEST_FRAME_SHOWN]}" for frame in world.sent
+        last = (
+            ()
+            if not failure
+            else tuple(f"  {frame}\n    {frame.data.hex()[: 2 * LARGEST_FRAME_SHOWN]}" for frame in world.sent)
         )
         rss_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return Result(seed, world.taken, failure, last, world.counts, world.longest_ns, world.largest_peak, rss_kb)

@@ -31,7 +31,6 @@ from tests.fuzz.oracle import errors_in
 LONG = "x" * 32_767
 
 
-
 def of_a_kind(name: str) -> alter_client_quotas.AlterClientQuotasRequestEntryData:
     entity = alter_client_quotas.AlterClientQuotasRequestEntityData(name, "x")
     return alter_client_quotas.AlterClientQuotasRequestEntryData([entity], [])

@@ -126,7 +126,7 @@ def test_what_is_too_large_is_refused_in_turns_too(
 
 
 def test_many_small_batches_are_taken_in_turns(world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    """3,000 of 0.1 ms each, in 300 kB: nothing is opened of them, and each is refused with the record that is to blame."""
+    """3,000 of 0.1 ms each, in 300 kB: nothing of them is opened, and each is refused, with the record to blame."""
     taken = [0]
     original = ProduceAppend._partition
 
