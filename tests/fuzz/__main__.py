@@ -87,8 +87,8 @@ def _process(frames: int, seed: int) -> int:
     print(totals(world.counts))
     print(
         f"{sum(world.counts.values()):,} frames to a process; at most {world.longest_ns / 1e6:.0f} ms of its loop's "
-        f"CPU for one, {world.rss_kb / 1e3:.0f} MB, of which {world.grown_kb / 1e3:.0f} MB since the first thousand; the "
-        f"neighbour's longest step {world.longest_step_s * 1e3:.0f} ms; {took:.0f} s"
+        f"CPU for one, {world.rss_kb / 1e3:.0f} MB, of which {world.grown_kb / 1e3:.0f} MB since the first thousand; "
+        f"the neighbour's longest step {world.longest_step_s * 1e3:.0f} ms; {took:.0f} s"
     )
     return 1 if failure else 0
 

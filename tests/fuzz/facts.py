@@ -82,6 +82,7 @@ class Facts:
         self.acquired: list[Acquired] = []
         self.share_sessions: dict[tuple[int, str, str], int] = {}  # by connection, group, member: the next epoch
         self.fetch_sessions: dict[int, tuple[int, int]] = {}  # by connection: id and next epoch
+        self.mechanisms: dict[int, str] = {}  # by connection: what was agreed on
         self.written_outside: set[str] = set()  # groups whose share state requests have changed
         self.connection = 0  # of the request that is being made, or whose answer is learned
 
@@ -99,6 +100,7 @@ class Facts:
     def connection_lost(self, number: int) -> None:
         """Sessions end with their connection."""
         self.fetch_sessions.pop(number, None)
+        self.mechanisms.pop(number, None)
         for key in [key for key in self.share_sessions if key[0] == number]:
             del self.share_sessions[key]
 
@@ -185,6 +187,10 @@ class Facts:
             epoch = request.session_epoch + 1 if request.session_id == response.session_id else 1
             self.fetch_sessions[self.connection] = (response.session_id, epoch if 0 < epoch < 2**31 else 1)
 
+    def _handshake(self, request: Any, response: Any) -> None:
+        if response.error_code == ErrorCode.NONE and request.mechanism == "PLAIN":
+            self.mechanisms[self.connection] = request.mechanism
+
     def _state(self, request: Any, response: Any) -> None:
         self.written_outside.add(request.group_id)
 
@@ -206,6 +212,7 @@ _LEARN: Final[dict[int, Callable[[Facts, Any, Any], None]]] = {
     ApiKey.SHARE_ACKNOWLEDGE: Facts._share_answer,
     ApiKey.FETCH: Facts._fetch,
     ApiKey.METADATA: Facts._metadata,
+    ApiKey.SASL_HANDSHAKE: Facts._handshake,
     ApiKey.INITIALIZE_SHARE_GROUP_STATE: Facts._state,
     ApiKey.WRITE_SHARE_GROUP_STATE: Facts._state,
     ApiKey.DELETE_SHARE_GROUP_STATE: Facts._state,

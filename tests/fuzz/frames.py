@@ -81,6 +81,8 @@ class Frames:
         api = self.rng.choice(apis) if apis else self.rng.choices(self._apis, self._weights)[0]
         served = HANDLERS[api].served
         version = self.rng.randint(served.first, served.last)
+        if api is ApiKey.SASL_HANDSHAKE and self.rng.random() < 0.7:
+            version = served.last  # tokens behind the first version have no header
         bends = 0 if self.rng.random() < STRAIGHT * (1 + gentle) else self.rng.choice(BENDS)
         return self.made(api, version, {}, bends=bends, gentle=gentle)
 

@@ -13,12 +13,11 @@ from typing import Any, Final
 from shareq.broker.dispatch.dispatcher import Dispatcher
 from shareq.broker.dispatch.route import Route
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.handlers.cluster import describe_cluster, find_coordinator
+from shareq.broker.handlers.cluster import describe_cluster
 from shareq.broker.handlers.configs import describe_configs
-from shareq.broker.handlers.groups import list_groups, offset_fetch
+from shareq.broker.handlers.groups import list_groups, offset_commit, offset_fetch
 from shareq.broker.handlers.records import list_offsets
 from shareq.broker.handlers.share import share_fetch
-from shareq.broker.metadata import store
 from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.network.connection import Connection
 from shareq.coordinator.share.shard import ShareCoordinatorShard
@@ -30,7 +29,7 @@ Fault = Callable[[], AbstractContextManager[object]]
 
 # Replacements stand in for functions of many signatures: Any is whatever they get.
 SLOW_S: Final = 0.2
-MANY_KEYS: Final = 3
+MANY_TOPICS: Final = 3
 HUGE: Final = 200_000_000
 MANY_CLOSED: Final = 20
 
@@ -99,12 +98,12 @@ def answer_swallowed() -> AbstractContextManager[object]:
 
 def slow_with_many() -> AbstractContextManager[object]:
     def burn(request: Any) -> None:
-        if len(request.coordinator_keys) > MANY_KEYS:
+        if len(request.topics) > MANY_TOPICS:
             until = time.thread_time() + SLOW_S
             while time.thread_time() < until:
                 pass
 
-    return _before(find_coordinator, burn)
+    return _before(offset_commit, burn)
 
 
 def requests_kept() -> AbstractContextManager[object]:
@@ -149,10 +148,6 @@ def state_changed_without_a_record() -> AbstractContextManager[object]:
     return replaced((ShareCoordinatorShard, "read_summary", read_summary))
 
 
-def names_not_checked() -> AbstractContextManager[object]:
-    return replaced((store, "name_error", lambda _name: None))
-
-
 def strangers_starve_the_neighbour() -> AbstractContextManager[object]:
     """Room that a closed connection had is never given back."""
     original, closed = Connection.close, list[str]()
@@ -186,7 +181,6 @@ FAULTS: Final[dict[Fault, str]] = {
     closed_without_a_word: "closed with 0 lines",
     unexplained_server_error: "UNKNOWN_SERVER_ERROR in OffsetFetch",
     state_changed_without_a_record: "at the end",
-    names_not_checked: "",
     strangers_starve_the_neighbour: "neighbour",
     smallest_number_not_expected: "UNKNOWN_SERVER_ERROR in ListOffsets",
 }

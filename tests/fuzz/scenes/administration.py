@@ -196,11 +196,16 @@ def features(facts: Facts, _version: int) -> Scene:
     }
 
 
+_TOKENS: Final = {"PLAIN": b"\0alice\0wonderland"}
+
+
 def sasl(facts: Facts, _version: int) -> Scene:
     rng = facts.rng
     return {
         "Mechanism": rng.choice(("PLAIN", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI")),
-        "AuthBytes": rng.choice(
+        "AuthBytes": _TOKENS[facts.mechanisms[facts.connection]]
+        if facts.connection in facts.mechanisms and rng.random() < 0.7
+        else rng.choice(
             (b"\0alice\0wonderland", b"\0alice\0wrong", b"n,,n=carol,r=abcdef", b"c=biws,r=abcdef,p=AAAA", b"")
         ),
     }
@@ -266,6 +271,11 @@ def cluster(facts: Facts, _version: int) -> Scene:
         "ClientSoftwareName": "fuzz",
         "ClientSoftwareVersion": "1.0",
     }
+
+
+def quorum(facts: Facts, _version: int) -> Scene:
+    partition = {"PartitionIndex": 0 if facts.rng.random() < 0.9 else 1}
+    return {"Topics": [{"TopicName": "__cluster_metadata", "Partitions": [partition]}]}
 
 
 def topic_partitions(facts: Facts, _version: int) -> Scene:

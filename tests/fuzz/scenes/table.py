@@ -48,7 +48,7 @@ REQUESTS: Final[dict[ApiKey, Make]] = {
     ApiKey.SASL_AUTHENTICATE: administration.sasl,
     ApiKey.API_VERSIONS: administration.cluster,
     ApiKey.DESCRIBE_CLUSTER: administration.cluster,
-    ApiKey.DESCRIBE_QUORUM: administration.cluster,
+    ApiKey.DESCRIBE_QUORUM: administration.quorum,
     ApiKey.CREATE_TOPICS: administration.create_topics,
     ApiKey.DELETE_TOPICS: administration.delete_topics,
     ApiKey.CREATE_PARTITIONS: administration.grow,
