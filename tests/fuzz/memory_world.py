@@ -173,7 +173,8 @@ class MemoryWorld:
         """Some frames of one client, in one read or in two."""
         peer = self._peers[index]
         apis = BEFORE_LOGIN if peer.principal == STRANGER and self.rng.random() < 0.8 else None
-        frames = [self.frames.next(peer.number, apis, gentle=index == 0) for _ in range(self.rng.choice(PIPELINED))]
+        gentle = index == 0 or (apis is not None and self.rng.random() < 0.7)
+        frames = [self.frames.next(peer.number, apis, gentle=gentle) for _ in range(self.rng.choice(PIPELINED))]
         self.taken += len(frames)
         self.sent.extend(frames)
         data = b"".join(frame.data for frame in frames)
