@@ -16,7 +16,7 @@ from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.cluster import describe_cluster
 from shareq.broker.handlers.configs import describe_configs
 from shareq.broker.handlers.groups import list_groups, offset_commit, offset_fetch
-from shareq.broker.handlers.records import list_offsets
+from shareq.broker.handlers.records import fetch
 from shareq.broker.handlers.share import share_fetch
 from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.network.connection import Connection
@@ -28,6 +28,7 @@ from tests.simulation.planted import replaced
 Fault = Callable[[], AbstractContextManager[object]]
 
 # Replacements stand in for functions of many signatures: Any is whatever they get.
+FLEXIBLE_LIST_OFFSETS: Final = 6
 SLOW_S: Final = 0.2
 MANY_TOPICS: Final = 3
 HUGE: Final = 200_000_000
@@ -65,13 +66,13 @@ def answer_in_another_version() -> AbstractContextManager[object]:
     original = Route.frame
 
     def frame(self: Route, response: Any, correlation_id: int) -> Any:
-        if self.api_key is not ApiKey.LIST_OFFSETS or self.version != 6:
-            return original(self, response, correlation_id)
-        self.version = 3
+        version = self.version
+        if self.api_key is ApiKey.LIST_OFFSETS and version >= FLEXIBLE_LIST_OFFSETS:
+            self.version = FLEXIBLE_LIST_OFFSETS - 1
         try:
             return original(self, response, correlation_id)
         finally:
-            self.version = 6
+            self.version = version
 
     return replaced((Route, "frame", frame))
 
@@ -159,14 +160,14 @@ def strangers_starve_the_neighbour() -> AbstractContextManager[object]:
     return replaced((Connection, "close", close), (AnswerBudget, "has_room", lambda _self: len(closed) < MANY_CLOSED))
 
 
-def smallest_number_not_expected() -> AbstractContextManager[object]:
+def largest_number_not_expected() -> AbstractContextManager[object]:
     """A sum is made of it."""
 
     def add(request: Any) -> None:
-        times = [partition.timestamp for topic in request.topics for partition in topic.partitions]
-        [(each - 1).to_bytes(8, "big", signed=True) for each in times]
+        offsets = [partition.fetch_offset for topic in request.topics for partition in topic.partitions]
+        [(offset + 1).to_bytes(8, "big", signed=True) for offset in offsets]
 
-    return _before(list_offsets, add)
+    return _before(fetch, add)
 
 
 FAULTS: Final[dict[Fault, str]] = {
@@ -182,6 +183,6 @@ FAULTS: Final[dict[Fault, str]] = {
     unexplained_server_error: "UNKNOWN_SERVER_ERROR in OffsetFetch",
     state_changed_without_a_record: "at the end",
     strangers_starve_the_neighbour: "neighbour",
-    smallest_number_not_expected: "UNKNOWN_SERVER_ERROR in ListOffsets",
+    largest_number_not_expected: "UNKNOWN_SERVER_ERROR in Fetch",
 }
 """What the failure says that a fault leads to."""
