@@ -51,7 +51,6 @@ MOST_ELEMENTS: Final[dict[int, int]] = {
     # acknowledgement batches: as many as a member can have locked records on all its partitions, within reason
     ApiKey.SHARE_FETCH: PARTITIONS,
     ApiKey.SHARE_ACKNOWLEDGE: PARTITIONS,
-    ApiKey.WRITE_TXN_MARKERS: 2_500,  # each is written to a log, and partitions count an eighth; clients send one
     # all topics, groups or resources
     ApiKey.METADATA: 100_000,  # a client that follows every topic
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: 100_000,
@@ -59,7 +58,13 @@ MOST_ELEMENTS: Final[dict[int, int]] = {
     # what a member names: it fits into a record, and so into max.message.bytes
     ApiKey.SHARE_GROUP_HEARTBEAT: 5_000,  # 4 µs each, in one turn
     ApiKey.JOIN_GROUP: NAMES,
+    # what brokers send each other, a share partition or some at a time; their answers are made in one turn
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE: 10_000,
+    ApiKey.READ_SHARE_GROUP_STATE: 10_000,
+    ApiKey.DELETE_SHARE_GROUP_STATE: 10_000,
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: 10_000,
     # of which there are a few
+    ApiKey.WRITE_TXN_MARKERS: NAMES,  # each is written to a log, and partitions count an eighth; clients send one
     ApiKey.LIST_GROUPS: NAMES,
     ApiKey.LIST_CONFIG_RESOURCES: NAMES,
     ApiKey.API_VERSIONS: NAMES,
