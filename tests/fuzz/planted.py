@@ -16,7 +16,6 @@ from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.cluster import describe_cluster
 from shareq.broker.handlers.configs import describe_configs
 from shareq.broker.handlers.groups import list_groups, offset_commit, offset_fetch
-from shareq.broker.handlers.records import fetch
 from shareq.broker.handlers.share import share_fetch
 from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.network.connection import Connection
@@ -160,16 +159,6 @@ def strangers_starve_the_neighbour() -> AbstractContextManager[object]:
     return replaced((Connection, "close", close), (AnswerBudget, "has_room", lambda _self: len(closed) < MANY_CLOSED))
 
 
-def largest_number_not_expected() -> AbstractContextManager[object]:
-    """A sum is made of it."""
-
-    def add(request: Any) -> None:
-        offsets = [partition.fetch_offset for topic in request.topics for partition in topic.partitions]
-        [(offset + 1).to_bytes(8, "big", signed=True) for offset in offsets]
-
-    return _before(fetch, add)
-
-
 FAULTS: Final[dict[Fault, str]] = {
     handler_raises_on_null: "UNKNOWN_SERVER_ERROR in DescribeConfigs",
     handler_trusts_a_number: "of memory for",
@@ -183,6 +172,5 @@ FAULTS: Final[dict[Fault, str]] = {
     unexplained_server_error: "UNKNOWN_SERVER_ERROR in OffsetFetch",
     state_changed_without_a_record: "at the end",
     strangers_starve_the_neighbour: "neighbour",
-    largest_number_not_expected: "UNKNOWN_SERVER_ERROR in Fetch",
 }
 """What the failure says that a fault leads to."""
