@@ -26,7 +26,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := broker client coordinator protocol spark src
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen interop interop-apache interop-all interop-cluster interop-spark bench-spark spark-kill-matrix exactly-once storage-kills crash-images docker-test differential differential-few sim fuzz storage-matrix mutation bench dist clean
+.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen interop interop-apache interop-tls interop-all interop-cluster interop-spark bench-spark spark-kill-matrix exactly-once storage-kills crash-images docker-test differential differential-few sim fuzz storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -39,6 +39,7 @@ help:
 	@echo "  make check       what a change must pass besides: lint, types, imports, gen-check, links, words"
 	@echo "  make interop     every Kafka client, and Kafka's tools; needs Java, Maven, Go, Node, kcat, skips what is missing"
 	@echo "  make interop-apache  the same tests on Apache Kafka 4.3.1, which judges them (7 minutes)"
+	@echo "  make interop-tls  the same tests with every client behind TLS and a login (SASL_SSL); ARGS=--broker=apache"
 	@echo "  make interop-cluster  the client of the Spark source on three nodes of Apache Kafka; needs Java, Maven, openssl"
 	@echo "  make interop-all both, with clean restarts where make interop has the kill -9 alone"
 	@echo "  make interop-spark  Spark's Kafka source and sink; ours on a cluster of Apache Kafka; fetches half a gigabyte once"
@@ -111,7 +112,7 @@ test: $(READY)
 	$(WITHIN) 600 env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder -m "not interop and not container and not spark" --ignore=tests/spark $(ARGS)
 
 test-spark: $(SPARK_READY)
-	$(SPARK_RUN) scripts/within.py 480 $(SPARK_BIN)/pytest -q -rs -m "spark and not interop" $(ARGS) tests/spark
+	$(SPARK_RUN) scripts/within.py 480 $(SPARK_BIN)/pytest -q -rs -m "spark and not interop and not thorough" $(ARGS) tests/spark
 
 check: lint types imports gen-check links words
 
@@ -145,6 +146,10 @@ interop: $(READY)
 interop-apache: $(READY)
 	$(WITHIN) 900 $(BIN)/pytest $(INTEROP) --numprocesses=3 --broker=apache $(ARGS) \
 	|| $(WITHIN) 300 $(BIN)/pytest $(INTEROP) --numprocesses=1 --broker=apache --last-failed --last-failed-no-failures=none $(ARGS)
+
+# The same tests, their clients behind TLS and a login. Those that cannot be are skipped, with reasons, and counted.
+interop-tls: $(READY)
+	$(WITHIN) 900 $(BIN)/pytest $(INTEROP) --numprocesses=2 --protocol=SASL_SSL $(ARGS)
 
 interop-cluster: $(READY)
 	$(WITHIN) 180 $(BIN)/pytest -q -rs -m interop $(CLUSTER) $(ARGS)

@@ -58,11 +58,17 @@ Exit codes: 0 stopped by a signal, 1 failed, 2 wrong options or configuration.
 """
 
 CHECK_EPILOG = """\b
-Example:
+Examples:
   shareq check 127.0.0.1:9092 --timeout 3
+      Does it answer? On a listener without TLS, with or without SASL.
+  shareq check broker.example.com:9095 --command-config admin.properties
+      As a client with these properties, as for Kafka's tools: handshake of TLS, ApiVersions, login.
+  shareq check localhost:9094 --command-property security.protocol=SSL --command-property ssl.truststore.type=PEM \
+    --command-property ssl.truststore.location=ca.pem
+      The same without a file. Every user of the machine can read a command line: passwords belong into the file.
 
 \b
-Exit codes: 0 the broker has answered, 1 it has not (one line on stderr says why), 2 wrong options.
+Exit codes: 0 the broker has answered, 1 it has not (one line on stderr says why), 2 wrong options or properties.
 """
 
 VERIFY_EPILOG = """\b
@@ -276,18 +282,43 @@ def serve(
 @main.command(epilog=CHECK_EPILOG)
 @click.argument("address", metavar="HOST:PORT")
 @click.option("--timeout", "timeout_s", metavar="SECONDS", default=5.0, show_default=True, help="When to give up.")
-def check(address: str, timeout_s: float) -> None:
-    """Ask a running broker for ApiVersions, as any client does first. Works without authentication, too."""
-    from shareq.broker.process.health import UnhealthyError
-    from shareq.broker.process.health import check as check_broker
+@click.option("--command-config", "config_file", metavar="FILE", help="Properties of a client, for TLS and SASL.")
+@click.option(
+    "--command-property",
+    "settings",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="One property, over the file. Repeatable.",
+)
+def check(address: str, timeout_s: float, config_file: str | None, settings: tuple[str, ...]) -> None:
+    """Ask a running broker for ApiVersions, as any client does first. Works without authentication, too.
+
+    With properties of a client it also shakes hands and logs in as they say.
+    """
+    from shareq.broker.process import health
 
     host, port = _host_and_port("check", address, 9092)
     if not 0 < timeout_s <= MAX_CHECK_TIMEOUT_S:
         _exit(USAGE_ERROR, f"--timeout {timeout_s:g}: must be above 0 and at most {MAX_CHECK_TIMEOUT_S:g}")
     try:
-        check_broker(host, port, timeout_s)
-    except UnhealthyError as error:
+        if config_file is None and not settings:
+            health.check(host, port, timeout_s)
+        else:
+            _check_as(host, port, config_file, settings, timeout_s)
+    except health.UnhealthyError as error:
         _exit(FAILURE, f"{address}: {error}")
+
+
+def _check_as(host: str, port: int, config_file: str | None, settings: tuple[str, ...], timeout_s: float) -> None:
+    from shareq.broker.process import health
+    from shareq.client.errors import ConfigError
+
+    try:
+        properties = {} if config_file is None else _read_properties(config_file, "--command-config")
+        properties |= _pairs("--command-property", settings)
+        health.check_as(host, port, properties, timeout_s)
+    except ConfigError as error:
+        _exit(USAGE_ERROR, str(error))
 
 
 @main.command(epilog=VERIFY_EPILOG)
@@ -475,7 +506,7 @@ def _exit(code: int, message: str) -> NoReturn:
     raise SystemExit(code)
 
 
-def _read_properties(path: str) -> dict[str, str]:
+def _read_properties(path: str, option: str = "--config") -> dict[str, str]:
     import javaproperties
 
     try:
@@ -483,7 +514,7 @@ def _read_properties(path: str) -> dict[str, str]:
             loaded: dict[str, str] = javaproperties.load(file)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        _exit(USAGE_ERROR, f"--config {path}: {reason}")
+        _exit(USAGE_ERROR, f"{option} {path}: {reason}")
     return loaded
 
 

@@ -17,6 +17,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="which broker the interop tests run against: shareq, or Apache Kafka as the judge of the tests",
     )
     parser.addoption(
+        "--protocol",
+        choices=["PLAINTEXT", "SASL_SSL"],
+        default="PLAINTEXT",
+        help="how the interop tests' clients talk to brokers that have no listeners of their own",
+    )
+    parser.addoption(
         "--side-by-side",
         action="store_true",
         help="tests of Apache Kafka's tools: run Apache Kafka as well, instead of comparing with its transcripts",
@@ -31,14 +37,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="with tests/interop/test_every_client.py: write what each client can do into docs/evidence/clients.md",
     )
+    parser.addoption(
+        "--update-security-matrix",
+        action="store_true",
+        help="with test_security_matrix.py, test_source_tls.py: write docs/evidence/security-matrix.md",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Compile the product as it is. The distribution brings a plugin for pytest, so that pytest would rewrite the
     asserts of all of its modules: half the time of a collection, for asserts that no test reads.
+
+    Clients are made to talk SASL_SSL before any test module has imported them.
     """
     marked: set[str] = getattr(config.pluginmanager.rewrite_hook, "_must_rewrite", set())  # pytest's own: no way to ask
     marked.discard("shareq")
+    if config.getoption("--protocol") == "SASL_SSL":
+        from tests.interop.support.protocol import install
+
+        install()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -11,11 +11,13 @@ import os
 import shutil
 import signal
 import socket
+import ssl
 import struct
 import subprocess
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -81,10 +83,13 @@ def free_port() -> int:
     return port
 
 
-def answers(port: int, timeout_s: float = 1.0) -> bool:
-    """Whether a Kafka broker on 127.0.0.1 answers ApiVersions now."""
+def answers(port: int, timeout_s: float = 1.0, tls: ssl.SSLContext | None = None) -> bool:
+    """Whether a Kafka broker on 127.0.0.1 answers ApiVersions now, behind TLS if that is given."""
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout_s) as connection:
+        with ExitStack() as stack:
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout_s))
+            if tls is not None:
+                connection = stack.enter_context(tls.wrap_socket(connection, server_hostname="127.0.0.1"))
             connection.settimeout(timeout_s)
             connection.sendall(_API_VERSIONS_V0)
             return len(connection.recv(4)) == 4
@@ -102,6 +107,7 @@ class ApacheKafka:
     """A broker process over `folder`. `start` may be called again after `stop` or `kill`: same data, same port.
 
     `format_options` are given to the tool that makes the data folder ready; `cluster_id`, for a node of several.
+    `tls` where the listener at `port` has TLS.
     """
 
     folder: Path
@@ -110,6 +116,7 @@ class ApacheKafka:
     port: int = field(default_factory=free_port)
     format_options: Sequence[str] = ()
     cluster_id: str = field(default_factory=new_cluster_id)
+    tls: ssl.SSLContext | None = None
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -128,7 +135,7 @@ class ApacheKafka:
             command = ["java", *self.jvm_flags, "-cp", class_path(), "kafka.Kafka", str(properties)]
             started = time.perf_counter()
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        while not answers(self.port):
+        while not answers(self.port, tls=self.tls):
             if self.process.poll() is not None or time.perf_counter() - started > timeout_s:
                 self.kill()
                 raise RuntimeError(f"Apache Kafka did not start:\n{self.log_tail()}")

@@ -35,14 +35,14 @@ class Authority:
         self.certificate = folder / f"{name}.pem"
         _openssl("req", "-x509", *_NEW_KEY, "-keyout", self._key, "-out", self.certificate, "-subj", f"/CN={name}")
 
-    def sign(self, name: str, *alternatives: str, subject: str | None = None) -> Signed:
+    def sign(self, name: str, *alternatives: str, subject: str | None = None, days: int = 2) -> Signed:
         """`alternatives`: as in `DNS:localhost` and `IP:127.0.0.1`; none for a client. `subject`: as openssl writes it,
-        if it is more than the common name.
+        if it is more than the common name. `days` from now on it is valid; -1: it ended yesterday.
         """
         file = {part: self._folder / f"{name}.{part}" for part in ("key", "csr", "pem", "ext", "locked", "both")}
         _openssl("req", *_NEW_KEY, "-keyout", file["key"], "-out", file["csr"], "-subj", subject or f"/CN={name}")
         file["ext"].write_text(f"subjectAltName={','.join(alternatives)}\n" if alternatives else "")
-        authority = ("-CA", self.certificate, "-CAkey", self._key, "-CAcreateserial", "-days", "2")
+        authority = ("-CA", self.certificate, "-CAkey", self._key, "-CAcreateserial", "-days", days)
         _openssl("x509", "-req", "-in", file["csr"], *authority, "-extfile", file["ext"], "-out", file["pem"])
         _openssl("pkcs8", "-topk8", "-in", file["key"], "-out", file["locked"], "-passout", f"pass:{KEY_PASSWORD}")
         file["both"].write_text(file["key"].read_text() + file["pem"].read_text())

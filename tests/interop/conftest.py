@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from tests.interop.support.fixtures import both_brokers, broker, broker_kind, unique
 from tests.interop.support.java_driver import JavaDriver, why_no_java
+from tests.interop.support.protocol import why_not
 
 __all__ = ["both_brokers", "broker", "broker_kind", "unique"]
 
@@ -25,6 +27,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.parent == HERE:
             for warning in _LEAKS_OF_CLIENTS:
                 item.add_marker(pytest.mark.filterwarnings(warning))
+            if item.config.getoption("--protocol") == "SASL_SSL" and (why := why_not(item.nodeid)) is not None:
+                item.add_marker(pytest.mark.skip(reason=f"not over SASL_SSL: {why}"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """With `--protocol=SASL_SSL`, how many tests had no such run, by their reasons."""
+    if config.getoption("--protocol") == "SASL_SSL":
+        skipped = [report.longrepr[2] for report in terminalreporter.stats.get("skipped", ())]
+        reasons = Counter(reason.split(": ", 2)[2] for reason in skipped if "not over SASL_SSL: " in reason)
+        terminalreporter.section("not over SASL_SSL")
+        for reason, count in reasons.most_common():
+            terminalreporter.write_line(f"{count:4} {reason}")
+        terminalreporter.write_line(f"{reasons.total():4} in all")
 
 
 @pytest.fixture(scope="module", autouse=True)

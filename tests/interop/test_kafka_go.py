@@ -18,10 +18,9 @@ import pytest
 
 from devtools.kafka.apache_kafka import free_port
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
-from tests.interop.support.clients.commands import Unavailable
+from tests.interop.support.clients.commands import SCRAM_MODULE, Unavailable
 from tests.interop.support.clients.programs import KAFKA_GO, kafka_go_suite
 from tests.interop.support.go_suite import Outcome, Program, listed
-from tests.interop.support.guarded_broker import SCRAM_MODULE
 from tests.support.clients.access import STANDARD
 from tests.support.clients.sasl import PLAIN_MODULE
 

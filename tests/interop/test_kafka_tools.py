@@ -14,6 +14,7 @@ from devtools.kafka.apache_kafka import class_path
 from shareq.protocol.api_keys import ApiKey
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.java_driver import JavaDriver
+from tests.interop.support.protocol import tool_arguments
 from tests.interop.support.share_ledger import Ledger, members, run_until
 
 pytestmark = pytest.mark.interop
@@ -149,8 +150,8 @@ def console_share_consumer(broker: BrokerUnderTest, topic: str, group: str, *arg
     """The command line of the tool in a process of its own, as people run it."""
     command = ["java", "-Xmx256M", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
     command += ["-cp", class_path(), "org.apache.kafka.tools.consumer.ConsoleShareConsumer"]
-    command += ["--bootstrap-server", broker.bootstrap, "--topic", topic, "--group", group]
-    return [*command, *arguments]
+    given = ["--bootstrap-server", broker.bootstrap, "--topic", topic, "--group", group, *arguments]
+    return [*command, *tool_arguments(given)]
 
 
 def test_console_share_consumer(broker: BrokerUnderTest, java: JavaDriver, unique: Unique) -> None:

@@ -28,6 +28,7 @@ from shareq.client import (
 from shareq.client.network import Network
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import LENGTH_OVERHEAD, batch_headers
+from tests.interop.support import protocol
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.share_wire import eventually
 
@@ -48,7 +49,8 @@ Held = dict[int, OffsetRanges]
 
 def config(broker: BrokerUnderTest, **properties: str) -> ClientConfig:
     given = {name.replace("_", "."): value for name, value in properties.items()}
-    return ClientConfig.from_properties({"bootstrap.servers": broker.bootstrap, **given})
+    security = protocol.properties(broker.bootstrap)
+    return ClientConfig.from_properties({"bootstrap.servers": broker.bootstrap, **security, **given})
 
 
 @contextmanager

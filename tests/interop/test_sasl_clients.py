@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka import AIOKafkaProducer
 from aiokafka.errors import AuthenticationFailedError, KafkaConnectionError
-from confluent_kafka import Consumer, KafkaException, Producer, ShareConsumer
+from confluent_kafka import KafkaException, Producer, ShareConsumer
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AclBinding,
     AclBindingFilter,
@@ -23,7 +23,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     UserScramCredentialUpsertion,
 )
 from confluent_kafka.cimpl import NewTopic
-from kafka import KafkaConsumer, KafkaProducer
+from kafka import KafkaProducer
 from kafka.errors import KafkaError
 
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
@@ -110,54 +110,6 @@ def produce(broker: BrokerUnderTest, user: str, mechanism: str, value: bytes) ->
         return str(error.args[0].name())
     assert producer.flush(20) == 0
     return errors[0] if errors else None
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_librdkafka(broker: BrokerUnderTest, mechanism: str) -> None:
-    assert produce(broker, "admin", mechanism, mechanism.encode()) is None
-    consumer = Consumer(
-        {**confluent(broker, "admin", mechanism), "group.id": mechanism, "auto.offset.reset": "earliest"}
-    )
-    consumer.subscribe(["t"])
-    message = consumer.poll(20)
-    consumer.close()
-    assert message is not None
-    assert message.error() is None
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_librdkafka_share_consumer(broker: BrokerUnderTest, mechanism: str) -> None:
-    consumer = ShareConsumer({**confluent(broker, "admin", mechanism), "group.id": f"share-{mechanism}"})
-    consumer.subscribe(["t"])
-    values: list[bytes] = []
-    deadline = time.monotonic() + 30
-    while not values and time.monotonic() < deadline:
-        produce(broker, "admin", mechanism, b"shared")
-        values = [message.value() or b"" for message in consumer.poll(1)]
-    consumer.close()
-    assert values
-    assert set(values) == {b"shared"}
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_kafka_python(broker: BrokerUnderTest, mechanism: str) -> None:
-    producer = KafkaProducer(**python(broker, "admin", mechanism))
-    offset = producer.send("t", b"kafka-python").get(20).offset
-    producer.close()
-    consumer = KafkaConsumer("t", **python(broker, "admin", mechanism), auto_offset_reset="earliest")
-    values = [next(consumer).value for _ in range(offset + 1)]
-    consumer.close()
-    assert values[-1] == b"kafka-python"
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-async def test_aiokafka(broker: BrokerUnderTest, mechanism: str) -> None:
-    async with AIOKafkaProducer(**python(broker, "admin", mechanism)) as producer:
-        sent = await producer.send_and_wait("t", b"aiokafka")
-    consumer = AIOKafkaConsumer("t", **python(broker, "admin", mechanism), auto_offset_reset="earliest")
-    async with consumer:
-        values = [(await consumer.getone()).value for _ in range(sent.offset + 1)]
-    assert values[-1] == b"aiokafka"
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)

@@ -12,7 +12,8 @@ import pytest
 
 from devtools.kafka.apache_kafka import class_path
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
-from tests.interop.support.guarded_broker import PASSWORD, SCRAM_MODULE, guarded_broker
+from tests.interop.support.clients.commands import SCRAM_MODULE
+from tests.interop.support.guarded_broker import PASSWORD, guarded_broker
 from tests.interop.support.java_driver import JavaDriver
 from tests.support.clients.sasl import PLAIN_MODULE
 

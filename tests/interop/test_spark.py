@@ -22,6 +22,7 @@ from devtools.clients.admin import QUIET, create_topic
 from devtools.kafka.spark_kafka import connector_jars
 from shareq.spark.java_home import java_home
 from tests.interop.support.broker_under_test import BrokerUnderTest
+from tests.interop.support.protocol import properties
 
 JOB = Path(__file__).with_name("spark") / "job.py"
 TIMEOUT_S = 120
@@ -53,7 +54,7 @@ def test_batches_a_sink_and_a_stream(broker: BrokerUnderTest, unique: Callable[[
     assert producer.flush(20) == 0
 
     jars = ",".join(map(str, connector_jars()))
-    reported = run_job(broker.bootstrap, source, target, jars, tmp_path)
+    reported = run_job(broker.bootstrap, source, target, jars, tmp_path, json.dumps(properties(broker.bootstrap)))
 
     places = {(row["partition"], row["offset"]): row for row in reported["batch"]}
     assert len(reported["batch"]) == len(places) == 100

@@ -9,19 +9,17 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from devtools.clients.admin import QUIET, create_topic, read_from_start
+from devtools.clients.admin import QUIET, create_topic
 from devtools.kafka.certificates import why_unavailable
 from shareq.client.admin import Admin
 from shareq.client.config import ClientConfig
 from shareq.client.errors import AuthenticationFailed
 from shareq.client.network import Network
-from shareq.client.share.consumer import AcknowledgeType, AckRange, AcquiredRange, ShareRangeConsumer
-from shareq.protocol.errors import ErrorCode
 from tests.interop.support.broker_under_test import Kind
-from tests.interop.support.clients.commands import Client, Unavailable, librdkafka_security
-from tests.interop.support.clients.features import LACKING, MECHANISMS
+from tests.interop.support.clients.commands import SCRAM_MODULE, Client, Unavailable, librdkafka_security
+from tests.interop.support.clients.features import MECHANISMS
 from tests.interop.support.clients.registry import CLIENTS
-from tests.interop.support.guarded_broker import PASSWORD, SCRAM_MODULE
+from tests.interop.support.guarded_broker import PASSWORD
 from tests.interop.support.tls_broker import USER, TlsBroker, tls_broker
 from tests.support.clients.sasl import PLAIN_MODULE
 
@@ -48,30 +46,6 @@ def client(request: pytest.FixtureRequest) -> Iterator[tuple[str, Client]]:
         pytest.skip(str(error))
     yield request.param, client
     client.close()
-
-
-def works(client: Client, value: str, **place: object) -> None:
-    """It produces, asks for offsets, and reads what it has produced."""
-    client.call("produce", topic="t", values=[value], **place)
-    count = client.call("offsets", topic="t", **place)["latest"]
-    records = client.call("fetch", topic="t", count=count, **place)["records"]
-    assert records[-1]["value"] == value
-
-
-@pytest.mark.parametrize("listener", ["OPEN", "MUTUAL"])
-def test_certificates(client: tuple[str, Client], broker: TlsBroker, listener: str) -> None:
-    name, program = client
-    tls = broker.pki.tls(broker.pki.client if listener == "MUTUAL" else None)
-    works(program, f"{name} {listener}", bootstrap=broker.bootstrap(listener), login=None, tls=tls)
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_logins(client: tuple[str, Client], broker: TlsBroker, mechanism: str) -> None:
-    name, program = client
-    if (name, mechanism) in LACKING:
-        pytest.skip(f"the client {LACKING[name, mechanism]}")
-    login = LOGIN | {"mechanism": mechanism}
-    works(program, f"{name} {mechanism}", bootstrap=broker.bootstrap("LOGIN"), login=login, tls=broker.pki.tls())
 
 
 @pytest.mark.thorough
@@ -140,27 +114,6 @@ def our_properties(broker: TlsBroker, how: str) -> dict[str, str]:
         jaas = f'{module} required username="{USER}" password="{PASSWORD}";'
         given |= {"sasl.mechanism": how, "sasl.jaas.config": jaas}
     return given
-
-
-@pytest.mark.parametrize("how", OURS)
-def test_our_own_client(broker: TlsBroker, how: str) -> None:
-    """A share group of ranges: what is acquired is accepted."""
-    topic, group = f"ours-{how.lower()}", f"ours-{how.lower()}"
-    create_topic(broker.plain, topic)
-    read_from_start(broker.plain, group)
-    writer = CLIENTS["librdkafka"]()
-    writer.call("produce", bootstrap=broker.plain, topic=topic, values=["a", "b", "c"])
-    config = ClientConfig.from_properties(our_properties(broker, how))
-    network = Network(config)
-    assert Admin(network).log_ranges({topic: range(1)})[topic, 0].end == 3
-    network.close()
-    with ShareRangeConsumer(config, group, [topic]) as consumer:
-        acquired: list[AcquiredRange] = []
-        while sum(one.last - one.first + 1 for one in acquired) < 3:
-            acquired += consumer.poll(max_records=10, max_wait_ms=1000)
-        ranges = [AckRange(one.topic_id, one.partition, one.first, one.last) for one in acquired]
-        results = consumer.acknowledge(ranges, AcknowledgeType.ACCEPT)
-        assert {error for _, error in results} == {ErrorCode.NONE}
 
 
 @pytest.mark.parametrize(

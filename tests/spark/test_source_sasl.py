@@ -22,7 +22,8 @@ from devtools.clients.admin import QUIET
 from shareq.client.config import ClientConfig
 from shareq.client.network import Network
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
-from tests.interop.support.guarded_broker import PASSWORD, SCRAM_MODULE, guarded_broker
+from tests.interop.support.clients.commands import SCRAM_MODULE
+from tests.interop.support.guarded_broker import PASSWORD, guarded_broker
 from tests.spark.support.share_stream import ShareStream
 from tests.support.clients.administration import alter_configs_request
 from tests.support.clients.sasl import PLAIN_MODULE

@@ -1,18 +1,19 @@
-"""Listeners with TLS: the source reads with a certificate, and with a login behind TLS; wrong ones are refused."""
+"""The source on listeners of every kind, as in the matrix of all clients; a wrong certificate is refused."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from devtools.clients.admin import create_topic, produce, read_from_start
 from devtools.kafka.certificates import why_unavailable
 from tests.interop.support.broker_under_test import Kind
-from tests.interop.support.guarded_broker import PASSWORD, SCRAM_MODULE
-from tests.interop.support.tls_broker import USER, TlsBroker, tls_broker
+from tests.interop.support.clients.commands import java_security
+from tests.interop.support.security_matrix import SPARK, WAYS, Cells, Way, passed, update
+from tests.interop.support.tls_broker import TlsBroker, tls_broker
 from tests.spark.support.share_stream import ShareStream
 
 if TYPE_CHECKING:
@@ -38,36 +39,42 @@ def stream_of(
     return stream
 
 
-def options(broker: TlsBroker, listener: str) -> dict[str, str]:
+def options(broker: TlsBroker, way: Way) -> dict[str, str]:
     """What lets the source in there."""
-    trusted = {
-        "kafka.ssl.truststore.type": "PEM",
-        "kafka.ssl.truststore.location": str(broker.pki.authority.certificate),
-    }
-    if listener == "MUTUAL":
-        own = {"kafka.ssl.keystore.type": "PEM", "kafka.ssl.keystore.location": str(broker.pki.client.both)}
-        return {"kafka.security.protocol": "SSL", **trusted, **own}
-    return {
-        "kafka.security.protocol": "SASL_SSL",
-        "kafka.sasl.mechanism": "SCRAM-SHA-512",
-        "kafka.sasl.jaas.config": f'{SCRAM_MODULE} required username="{USER}" password="{PASSWORD}";',
-        **trusted,
-    }
+    place: Any = way.place(broker)
+    return {f"kafka.{name}": value for name, value in java_security(place["login"], place["tls"]).items()}
 
 
-@pytest.mark.parametrize("listener", ["MUTUAL", "LOGIN"])
-def test_reading_behind_tls(
-    spark: SparkSession, broker: TlsBroker, unique: Callable[[str], str], tmp_path: Path, listener: str
+@pytest.fixture(scope="module")
+def cells(request: pytest.FixtureRequest, broker_kind: Kind) -> Iterator[Cells]:
+    """What happened, written into the document at the end when that is asked for."""
+    seen: Cells = {}
+    yield seen
+    if request.config.getoption("--update-security-matrix"):
+        update(broker_kind, seen)
+
+
+OFTEN = ("SSL, client certificate", "SASL_SSL, SCRAM-SHA-512")
+
+
+@pytest.mark.parametrize(
+    "row", [row if row in OFTEN else pytest.param(row, marks=pytest.mark.thorough) for row in WAYS]
+)
+def test_reading(
+    spark: SparkSession, broker: TlsBroker, cells: Cells, unique: Callable[[str], str], tmp_path: Path, row: str
 ) -> None:
-    stream = stream_of(spark, broker, listener, unique, tmp_path)
-    (batch,) = stream.drain(stream.load(**options(broker, listener)))
+    cells[row, SPARK] = "✗"
+    way = WAYS[row]
+    stream = stream_of(spark, broker, way.listener, unique, tmp_path)
+    (batch,) = stream.drain(stream.load(**options(broker, way)))
     assert len(batch.rows) == 10
+    cells[row, SPARK] = passed(SPARK, row)
 
 
 def test_a_certificate_of_another_authority_is_refused(
     spark: SparkSession, broker: TlsBroker, unique: Callable[[str], str], tmp_path: Path
 ) -> None:
     stream = stream_of(spark, broker, "MUTUAL", unique, tmp_path)
-    wrong = {"kafka.ssl.keystore.location": str(broker.pki.stranger.both)}
+    stranger = java_security(None, broker.pki.tls(broker.pki.stranger))
     with pytest.raises(Exception, match=r"ended TLS: |closed the connection"):
-        stream.drain(stream.load(**options(broker, "MUTUAL") | wrong))
+        stream.drain(stream.load(**{f"kafka.{name}": value for name, value in stranger.items()}))

@@ -1,6 +1,7 @@
 """Spark's Kafka source and sink; a process of its own. Prints one JSON object.
 
-Arguments: broker address, topic to read, topic to write, the jars with commas between them, folder for checkpoints.
+Arguments: broker address, topic to read, topic to write, the jars with commas between them, folder for checkpoints,
+more properties of the client as a JSON object.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 
-def main(bootstrap: str, source: str, target: str, jars: str, checkpoints: str) -> None:
+def main(bootstrap: str, source: str, target: str, jars: str, checkpoints: str, security: str) -> None:
     settings = {
         "spark.jars": jars,
         "spark.ui.enabled": "false",
@@ -24,13 +25,15 @@ def main(bootstrap: str, source: str, target: str, jars: str, checkpoints: str) 
     for name, value in settings.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
-    options = {"kafka.bootstrap.servers": bootstrap, "startingOffsets": "earliest", "includeHeaders": "true"}
+    client = {"kafka.bootstrap.servers": bootstrap}
+    client |= {f"kafka.{name}": value for name, value in json.loads(security).items()}
+    options = {**client, "startingOffsets": "earliest", "includeHeaders": "true"}
 
     # a batch: everything there is
     batch = spark.read.format("kafka").options(**options, subscribe=source).load()
     # the sink
     changed = batch.selectExpr("concat(cast(value as string), '!') as value", "headers")
-    written = {"kafka.bootstrap.servers": bootstrap, "topic": target, "includeHeaders": "true"}
+    written = {**client, "topic": target, "includeHeaders": "true"}
     changed.write.format("kafka").options(**written).save()
 
     def stream() -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ from devtools.clients.wire import WireClient
 from devtools.kafka.apache_kafka import ApacheKafka, answers, free_port, why_unavailable
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from tests.interop.support import protocol
 
 Kind = Literal["ours", "apache"]
 
@@ -48,13 +50,14 @@ APACHE_SETTINGS = {
 class OurProcess:
     """`python -m shareq.broker serve` as a child process. `start` again after an end: same data, same port.
 
-    `settings` with several `listeners` give all addresses; `port` is one of them then.
+    `settings` with several `listeners` give all addresses; `port` is one of them then. `tls` where it has TLS.
     """
 
     folder: Path
     settings: Mapping[str, str]
     port: int = field(default_factory=free_port)
     options: Sequence[str] = ()
+    tls: ssl.SSLContext | None = None
     process: subprocess.Popen[bytes] | None = None
 
     def start(self, timeout_s: float = 20) -> float:
@@ -68,7 +71,7 @@ class OurProcess:
         with (self.folder / "broker.log").open("ab") as log:
             started = time.perf_counter()
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        while not answers(self.port):
+        while not answers(self.port, tls=self.tls):
             if self.process.poll() is not None or time.perf_counter() - started > timeout_s:
                 self.kill()
                 raise RuntimeError(f"shareq did not start:\n{self.log_tail()}")
@@ -114,11 +117,15 @@ class BrokerUnderTest:
         self._served: set[int] = set()
         given = dict(settings or {})
         port = free_port() if port is None else port
+        tls = None
+        if (listener := protocol.listener_for(kind, port, given)) is not None:
+            given = {**listener.settings, **given}
+            scram_users, tls = [*scram_users, *listener.scram_users], listener.tls
         added = [word for user in scram_users for word in ("--add-scram", user)]
         self._process: OurProcess | ApacheKafka = (
-            OurProcess(self.folder, given, port, added)
+            OurProcess(self.folder, given, port, added, tls)
             if kind == "ours"
-            else ApacheKafka(self.folder, {**APACHE_SETTINGS, **given}, APACHE_JVM, port, added)
+            else ApacheKafka(self.folder, {**APACHE_SETTINGS, **given}, APACHE_JVM, port, added, tls=tls)
         )
 
     @property

@@ -20,6 +20,7 @@ from kafka import KafkaConsumer
 from kafka.errors import KafkaError as PythonKafkaError
 
 from devtools.kafka.apache_kafka import class_path
+from tests.interop.support.protocol import tool_arguments
 
 SESSION_MS: Final = 6_000
 HEARTBEAT_MS: Final = 500
@@ -181,7 +182,8 @@ class Java(GroupMember):
     def run(self, stopped: Callable[[], bool]) -> None:
         command = ["java", "-Xmx256M", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
         command += ["-cp", class_path(), "org.apache.kafka.tools.VerifiableConsumer", "--topic", self.topic]
-        command += ["--bootstrap-server", self.bootstrap, "--group-id", self.group, "--reset-policy", "earliest"]
+        command += tool_arguments(["--bootstrap-server", self.bootstrap])
+        command += ["--group-id", self.group, "--reset-policy", "earliest"]
         command += self.protocol
         if self.instance is not None:
             command += ["--group-instance-id", self.instance]

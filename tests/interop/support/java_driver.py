@@ -14,6 +14,7 @@ from typing import NamedTuple
 from devtools.kafka.apache_kafka import CACHE, class_path, why_unavailable
 from devtools.kafka.build_once import folder_made_once
 from tests.interop.support.json_process import JsonProcess, ProgramError
+from tests.interop.support.protocol import tool_arguments
 
 SOURCE = Path(__file__).resolve().parents[1] / "java" / "src" / "Driver.java"
 
@@ -84,7 +85,7 @@ class JavaDriver(JavaProcess):
     def tool(self, main_class: str, *arguments: str) -> ToolResult:
         """Run a command-line tool by its main class, without the `org.apache.kafka.tools.` in front."""
         name = main_class if main_class.startswith("kafka.") else f"org.apache.kafka.tools.{main_class}"
-        answer = self.call("tool", main=name, args=list(arguments))
+        answer = self.call("tool", main=name, args=tool_arguments(arguments))
         return ToolResult(answer["code"], answer["out"], answer["err"])
 
     def consumer(self, bootstrap: str, group: str, topic: str, **settings: object) -> JavaShareConsumer:

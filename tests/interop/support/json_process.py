@@ -8,6 +8,8 @@ import threading
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from tests.interop.support.protocol import program_arguments
+
 
 class ProgramError(Exception):
     """What went wrong within the program: its name for the error, and the message."""
@@ -29,7 +31,7 @@ class JsonProcess:
         overdue = threading.Timer(self._timeout_s, self._process.kill)
         overdue.start()
         try:
-            self._process.stdin.write(json.dumps({"do": do, **arguments}) + "\n")
+            self._process.stdin.write(json.dumps({"do": do, **program_arguments(arguments)}) + "\n")
             self._process.stdin.flush()
             line = self._process.stdout.readline()
         finally:

@@ -11,19 +11,30 @@ from typing import Final
 from devtools.kafka.apache_kafka import free_port
 from devtools.kafka.certificates import Authority, Signed
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
+from tests.interop.support.clients.commands import SCRAM_MODULE
 from tests.interop.support.clients.features import MECHANISMS
-from tests.interop.support.guarded_broker import PASSWORD, SCRAM_MODULE
+from tests.interop.support.guarded_broker import PASSWORD
+from tests.interop.support.listeners import SCRAM, scram_users
 from tests.support.clients.access import STANDARD
 from tests.support.clients.sasl import PLAIN_MODULE
 
-LISTENERS: Final = ("OPEN", "MUTUAL", "LOGIN")
-"""SSL; SSL with certificates of clients; SASL_SSL. Beside them is PLAINTEXT, for the tests themselves."""
+PROTOCOLS: Final = {
+    "PLAINTEXT": "PLAINTEXT",
+    "OPEN": "SSL",
+    "MUTUAL": "SSL",
+    "LOGIN": "SASL_SSL",
+    "CLEAR": "SASL_PLAINTEXT",
+    "ELSEWHERE": "SSL",
+    "EXPIRED": "SSL",
+}
+"""Listener -> protocol. MUTUAL wants certificates of clients; that of ELSEWHERE is of another host, that of EXPIRED has
+ended. PLAINTEXT is for the tests themselves, too.
+"""
 
 USER: Final = "alice"
 """Of SASL, and of the certificate `Pki.client` by `RULES`. May do all, as anonymous clients may."""
 
 RULES: Final = "RULE:^CN=([^,]*)-client,OU=Orders.*$/$1/L,DEFAULT"
-_SCRAM: Final = MECHANISMS[1:]
 
 
 class Pki:
@@ -36,6 +47,8 @@ class Pki:
         self.authority, self.other = Authority(folder), Authority(folder, "other")
         names = ("DNS:localhost", "IP:127.0.0.1")
         self.server = self.authority.sign("server", *names)
+        self.elsewhere = self.authority.sign("elsewhere", "DNS:broker.example.com")
+        self.expired = self.authority.sign("expired", *names, days=-1)
         self.again = self.authority.sign("again", *names, subject="/CN=server")
         self.client = self.authority.sign("ALICE-client", subject="/O=Example/OU=Orders/CN=ALICE-client")
         self.guest, self.stranger = self.authority.sign("guest"), self.other.sign("stranger")
@@ -72,10 +85,9 @@ class TlsBroker:
 def tls_broker(kind: Kind, folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[TlsBroker]:
     """Started, and removed at the end; neither password nor key is in its log then."""
     pki = Pki(folder)
-    ports = {name: free_port() for name in (*LISTENERS, "PLAINTEXT")}
+    ports = {name: free_port() for name in PROTOCOLS}
     given = {**_common(pki), **_listeners(kind, ports), **(settings or {})}
-    added = [f"{mechanism}=[name={USER},password={PASSWORD}]" for mechanism in _SCRAM]
-    broker = BrokerUnderTest(kind, given, port=ports["PLAINTEXT"], scram_users=added)
+    broker = BrokerUnderTest(kind, given, port=ports["PLAINTEXT"], scram_users=scram_users([USER], PASSWORD))
     try:
         broker.start()
         yield TlsBroker(broker, pki, ports)
@@ -92,19 +104,27 @@ def _common(pki: Pki) -> dict[str, str]:
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": str(pki.authority.certificate),
         "listener.name.mutual.ssl.client.auth": "required",
+        "listener.name.elsewhere.ssl.keystore.location": str(pki.elsewhere.both),
+        "listener.name.expired.ssl.keystore.location": str(pki.expired.both),
         "ssl.principal.mapping.rules": RULES,
         "sasl.enabled.mechanisms": ",".join(MECHANISMS),
-        "listener.name.login.plain.sasl.jaas.config": f'{PLAIN_MODULE} required user_{USER}="{PASSWORD}";',
-        **{f"listener.name.login.{name.lower()}.sasl.jaas.config": f"{SCRAM_MODULE} required;" for name in _SCRAM},
+        **_jaas("login"),
+        **_jaas("clear"),
         "authorizer.class.name": STANDARD,
         "super.users": f"User:{USER};User:ANONYMOUS",
         "group.initial.rebalance.delay.ms": "0",
     }
 
 
+def _jaas(listener: str) -> dict[str, str]:
+    plain = f'{PLAIN_MODULE} required user_{USER}="{PASSWORD}";'
+    modules = {"PLAIN": plain, **dict.fromkeys(SCRAM, f"{SCRAM_MODULE} required;")}
+    return {f"listener.name.{listener}.{name.lower()}.sasl.jaas.config": text for name, text in modules.items()}
+
+
 def _listeners(kind: Kind, ports: Mapping[str, int]) -> dict[str, str]:
     addresses = ",".join(f"{name}://localhost:{port}" for name, port in ports.items())
-    protocols = "PLAINTEXT:PLAINTEXT,OPEN:SSL,MUTUAL:SSL,LOGIN:SASL_SSL,CONTROLLER:PLAINTEXT"
+    protocols = ",".join(f"{name}:{protocol}" for name, protocol in PROTOCOLS.items()) + ",CONTROLLER:PLAINTEXT"
     given = {"listeners": addresses, "listener.security.protocol.map": protocols}
     if kind == "apache":
         controller = free_port()

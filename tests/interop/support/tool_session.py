@@ -14,6 +14,7 @@ from devtools.clients import admin
 from devtools.kafka.apache_kafka import java_tool
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.java_driver import JavaDriver, JavaShareConsumer, ToolResult
+from tests.interop.support.protocol import tool_arguments
 from tests.interop.support.transcript import Names, Step, View, command_line, tidy
 
 # Script in Apache Kafka's bin folder -> main class, and the option for the broker's address.
@@ -62,9 +63,8 @@ class Session:
 
     def apart(self, script: str, *arguments: str, view: View) -> None:
         """The same in a process of its own, for a tool that finishes its work in the virtual machine's own hooks."""
-        done = java_tool(
-            f"org.apache.kafka.tools.{SCRIPTS[script]}", "--bootstrap-server", self.broker.bootstrap, *arguments
-        )
+        given = tool_arguments(("--bootstrap-server", self.broker.bootstrap, *arguments))
+        done = java_tool(f"org.apache.kafka.tools.{SCRIPTS[script]}", *given)
         lines = tidy(self.names.replace(done.stdout), self.names.replace(done.stderr), done.returncode)
         self.steps.append(Step(command_line(script, arguments), tuple(view(lines))))
 

@@ -49,6 +49,7 @@ import org.apache.kafka.common.utils.Exit;
  * {"do": "tool", "main": class, "args": [...]}    {"code": N, "out": standard output, "err": standard error}
  * </pre>
  *
+ * Where there is a "bootstrap" there may be "security", more properties of the client.
  * An exception is answered as {"error": class name, "message": text}. The end of the input ends the process.
  */
 public final class Driver {
@@ -185,7 +186,10 @@ public final class Driver {
     }
 
     private static Admin admin(JsonNode command) {
-        return Admin.create(Map.of("bootstrap.servers", command.get("bootstrap").asText()));
+        Map<String, Object> config = new HashMap<>();
+        command.path("security").properties().forEach(entry -> config.put(entry.getKey(), entry.getValue().asText()));
+        config.put("bootstrap.servers", command.get("bootstrap").asText());
+        return Admin.create(config);
     }
 
     private static TopicPartition place(JsonNode row) {

@@ -25,7 +25,12 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Mapping
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from tests.support.clients.sasl import PLAIN_MODULE
+
+SCRAM_MODULE: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
 class Client(Protocol):
@@ -63,6 +68,28 @@ def librdkafka_security(login: Mapping[str, str] | None, tls: Mapping[str, str] 
         if "certificate" in tls:
             settings |= {"ssl.certificate.location": tls["certificate"], "ssl.key.location": tls["key"]}
     return settings
+
+
+def java_security(login: Mapping[str, str] | None, tls: Mapping[str, str] | None) -> dict[str, str]:
+    """`login` and `tls` as properties of Java's clients, and of our own client, which has their names."""
+    settings = {"security.protocol": protocol_of(login, tls)}
+    if login is not None:
+        module = PLAIN_MODULE if login["mechanism"] == "PLAIN" else SCRAM_MODULE
+        user = f'username="{login["username"]}" password="{login["password"]}"'
+        settings |= {"sasl.mechanism": login["mechanism"], "sasl.jaas.config": f"{module} required {user};"}
+    if tls is not None:
+        settings |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": tls["ca"]}
+        if "certificate" in tls:
+            chain, key = (Path(tls[part]).read_text() for part in ("certificate", "key"))
+            settings |= {"ssl.keystore.type": "PEM"}
+            settings |= {"ssl.keystore.certificate.chain": chain, "ssl.keystore.key": key}
+    return settings
+
+
+def properties_text(properties: Mapping[str, str]) -> str:
+    """A property file, for `--command-config`."""
+    lines = (f"{name}={value}".replace("\\", "\\\\").replace("\n", "\\n") for name, value in properties.items())
+    return "".join(f"{line}\n" for line in lines)
 
 
 def tls_context(tls: Mapping[str, str]) -> ssl.SSLContext:

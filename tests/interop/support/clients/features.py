@@ -92,6 +92,13 @@ def _go_version() -> str:
     return found[1].removeprefix("v")
 
 
+def kafka_go_version() -> str:
+    """Of the client whose own tests are run, too."""
+    found = re.search(r"kafka-go v(\S+)", (HERE / "kafka_go" / "go.mod").read_text())
+    assert found is not None
+    return found[1]
+
+
 def _node_version(package: str) -> str:
     pinned: str = json.loads((HERE / "node" / "package.json").read_text())["dependencies"][package]
     return pinned

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from tests.interop.support.clients.commands import Unavailable, librdkafka_security
 from tests.interop.support.json_process import ProgramError
+from tests.interop.support.protocol import PLAIN_LOGIN, program_arguments
 
 TIMEOUT_S: Final = 40
 
@@ -24,6 +25,7 @@ class Kcat:
 
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
         """Raises ProgramError with what kcat printed."""
+        arguments = program_arguments(arguments, PLAIN_LOGIN)
         security = librdkafka_security(arguments.get("login"), arguments.get("tls"))
         settings = {"broker.address.family": "v4", **security}
         command: dict[str, Any] = {"bootstrap": arguments["bootstrap"], **arguments, "settings": settings}

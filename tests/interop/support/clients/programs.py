@@ -1,4 +1,4 @@
-"""Clients that are programs: Java, franz-go, kafkajs, @platformatic/kafka. Built, or installed, once into `.cache`.
+"""Clients that are programs: Java, franz-go, kafka-go, kafkajs, @platformatic/kafka. Built once into `.cache`.
 
 `python -m tests.interop.support.clients.programs` does that ahead of the tests, which otherwise do it themselves.
 """
@@ -48,6 +48,11 @@ def platformatic() -> JsonProcess:
     return _node_program("platformatic.js")
 
 
+def kafka_go() -> JsonProcess:
+    """Raises Unavailable."""
+    return JsonProcess([str(_built(HERE / "kafka_go", _kafka_go_build) / "kafka-go")], TIMEOUT_S)
+
+
 def kafka_go_suite() -> Path:
     """A folder with kafka-go's own tests, one program for each package that talks to a broker. Raises Unavailable."""
     return _built(HERE / "kafka_go", _kafka_go_build)
@@ -90,6 +95,7 @@ def _kafka_go_build(folder: Path) -> None:
     _need_go(folder, "kafka-go")
     packages = [f"{KAFKA_GO}{name}" for name in ("", "/compress", "/sasl", "/topics")]
     _run(["go", "test", "-mod=readonly", "-c", "-o", f"{folder}{os.sep}", *packages], folder, {"CGO_ENABLED": "0"})
+    _run(["go", "build", "-mod=readonly", "-o", "kafka-go", "."], folder, {"CGO_ENABLED": "0"})
 
 
 def _need_go(folder: Path, client: str) -> None:

@@ -1,0 +1,67 @@
+"""Apache Kafka's console tools: producer, consumer and share consumer, with `--command-config`."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+from devtools.kafka.apache_kafka import class_path
+from tests.interop.support.clients.commands import Unavailable, java_security, properties_text
+from tests.interop.support.java_driver import JavaDriver, why_no_java
+from tests.interop.support.json_process import ProgramError
+
+TIMEOUT_S: Final = 60
+
+
+class JavaTools:
+    """`produce`, `fetch` and `share` of `Client`'s commands, without what is beside topic, group, count and values.
+
+    Raises Unavailable without Java.
+    """
+
+    def __init__(self) -> None:
+        if (missing := why_no_java()) is not None:
+            raise Unavailable(missing)
+        self._java = JavaDriver()
+        self._folder = tempfile.TemporaryDirectory(prefix="shareq-tools-")
+
+    def call(self, do: str, **arguments: Any) -> dict[str, Any]:
+        """Raises ProgramError with what the tool printed."""
+        config = Path(self._folder.name) / "client.properties"
+        config.write_text(properties_text(java_security(arguments.get("login"), arguments.get("tls"))))
+        address = ("--bootstrap-server", arguments["bootstrap"], "--command-config", str(config))
+        common = [*address, "--topic", arguments["topic"]]
+        if do == "produce":
+            return _produce(common, arguments["values"])
+        count = ("--max-messages", str(arguments["count"]), "--timeout-ms", str(TIMEOUT_S * 500))
+        if do == "fetch":
+            place = ("--partition", "0", "--offset", "earliest")
+            values = self._lines("consumer.ConsoleConsumer", *common, *place, *count)
+            return {"records": [{"offset": offset, "value": value} for offset, value in enumerate(values)]}
+        assert do == "share"
+        group = ("--group", arguments["group"])
+        values = self._lines("consumer.ConsoleShareConsumer", *common, *group, *count)
+        return {"deliveries": [[value, 1] for value in values]}
+
+    def _lines(self, tool: str, *arguments: str) -> list[str]:
+        result = self._java.tool(tool, *arguments)
+        if f"Processed a total of {arguments[arguments.index('--max-messages') + 1]} messages" not in result.err:
+            raise ProgramError(result.output)
+        return result.out.splitlines()
+
+    def close(self) -> None:
+        """End the process of the consumers."""
+        self._java.close()
+        self._folder.cleanup()
+
+
+def _produce(common: list[str], values: list[str]) -> dict[str, Any]:
+    command = ["java", "-Xmx256M", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
+    command += ["-cp", class_path(), "org.apache.kafka.tools.ConsoleProducer", *common]
+    given = "".join(f"{value}\n" for value in values)
+    done = subprocess.run(command, check=False, input=given, capture_output=True, text=True, timeout=TIMEOUT_S)
+    if done.returncode or "ERROR" in done.stderr:
+        raise ProgramError(done.stdout + done.stderr)
+    return {}

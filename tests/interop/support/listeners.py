@@ -1,0 +1,46 @@
+"""The settings of a broker of either kind with one listener, CLIENTS, for clients that have to log in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from devtools.kafka.apache_kafka import free_port
+from tests.interop.support.clients.commands import SCRAM_MODULE
+from tests.interop.support.clients.features import MECHANISMS
+from tests.support.clients.sasl import PLAIN_MODULE
+
+SCRAM: Final = MECHANISMS[1:]
+
+
+def one_listener(
+    kind: Literal["ours", "apache"], port: int, protocol: str, users: Sequence[str], password: str
+) -> dict[str, str]:
+    """Of all mechanisms; `users` are those of PLAIN. Apache Kafka has a second one, INTERNAL, where it is ANONYMOUS."""
+    named = " ".join(f'user_{user}="{password}"' for user in users)
+    shared = {
+        "sasl.enabled.mechanisms": ",".join(MECHANISMS),
+        "listener.name.clients.plain.sasl.jaas.config": f"{PLAIN_MODULE} required {named};",
+    }
+    if kind == "ours":
+        return {
+            **shared,
+            "listeners": "CLIENTS://127.0.0.1:0",  # the port is an option of the command line
+            "listener.security.protocol.map": f"CLIENTS:{protocol}",
+        }
+    internal, controller = free_port(), free_port()
+    addresses = f"CLIENTS://127.0.0.1:{port},INTERNAL://127.0.0.1:{internal}"
+    return {
+        **shared,
+        "listeners": f"{addresses},CONTROLLER://127.0.0.1:{controller}",
+        "advertised.listeners": addresses,
+        "controller.quorum.voters": f"1@127.0.0.1:{controller}",
+        "listener.security.protocol.map": f"CLIENTS:{protocol},INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "inter.broker.listener.name": "INTERNAL",
+        **{f"listener.name.clients.{name.lower()}.sasl.jaas.config": f"{SCRAM_MODULE} required;" for name in SCRAM},
+    }
+
+
+def scram_users(users: Sequence[str], password: str) -> list[str]:
+    """As `--add-scram` takes them, for both mechanisms."""
+    return [f"{mechanism}=[name={user},password={password}]" for mechanism in SCRAM for user in users]

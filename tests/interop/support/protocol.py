@@ -1,0 +1,249 @@
+"""`--protocol=SASL_SSL`: every client of the suite behind TLS and with a login, by what is written here alone.
+
+`BrokerUnderTest` then has one listener, of SASL_SSL, and `secured` its port. A client whose address has such a port and
+that was given no protocol of its own gets the properties that its library has for it: by `install` those that are made
+in this process, by `program_arguments` and `tool_arguments` those of other processes. Without the option nothing of
+this is in the way. A broker with `listeners` or `advertised.listeners` of its own keeps them, as its tests are about
+them.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import inspect
+import shutil
+import ssl
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+from devtools.clients.wire import WireClient
+from devtools.kafka.certificates import Authority
+from shareq.protocol.generated.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from shareq.protocol.generated.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from tests.interop.support.clients.commands import (
+    java_security,
+    librdkafka_security,
+    properties_text,
+    python_security,
+)
+from tests.interop.support.listeners import one_listener, scram_users
+
+USER: Final = "alice"
+PASSWORD: Final = "through-the-looking-glass"
+LOGIN: Final = {"mechanism": "SCRAM-SHA-512", "username": USER, "password": PASSWORD}
+PLAIN_LOGIN: Final = LOGIN | {"mechanism": "PLAIN"}
+"""Of clients that cannot do SCRAM."""
+
+# (module, class), changed by `install`.
+_LIBRDKAFKA: Final = (
+    ("confluent_kafka", "Producer"),
+    ("confluent_kafka", "Consumer"),
+    ("confluent_kafka", "ShareConsumer"),
+    ("confluent_kafka.admin", "AdminClient"),
+)
+_PYTHON: Final = (
+    ("kafka", "KafkaProducer"),
+    ("kafka", "KafkaConsumer"),
+    ("kafka.admin", "KafkaAdminClient"),
+    ("aiokafka", "AIOKafkaProducer"),
+    ("aiokafka", "AIOKafkaConsumer"),
+    ("aiokafka.admin", "AIOKafkaAdminClient"),
+)
+
+
+class _Files(NamedTuple):
+    authority: Path
+    server: Path
+    """Certificate and key of every broker."""
+    properties: Path
+    """For `--command-config`."""
+
+
+_installed = False
+_ports: set[int] = set()
+
+
+@functools.cache
+def _files() -> _Files:
+    folder = Path(tempfile.mkdtemp(prefix="shareq-interop-pki-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    authority = Authority(folder)
+    server = authority.sign("server", "DNS:localhost", "IP:127.0.0.1")
+    properties = folder / "client.properties"
+    files = _Files(authority.certificate, server.both, properties)
+    properties.write_text(properties_text(java_security(LOGIN, {"ca": str(authority.certificate)})))
+    return files
+
+
+# -- brokers
+
+
+class Listener(NamedTuple):
+    """What a broker needs to serve the suite's clients."""
+
+    settings: Mapping[str, str]
+    scram_users: Sequence[str]
+    tls: ssl.SSLContext
+    """How a test finds out that the broker answers."""
+
+
+def listener_for(kind: Literal["ours", "apache"], port: int, given: Mapping[str, str]) -> Listener | None:
+    """Of SASL_SSL, at `port`, which is secured from now on. None without the option, or with listeners of its own."""
+    if not _installed or "listeners" in given or "advertised.listeners" in given:
+        return None
+    _ports.add(port)
+    files = _files()
+    settings = {
+        **one_listener(kind, port, "SASL_SSL", [USER], PASSWORD),
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(files.server),
+    }
+    return Listener(settings, scram_users([USER], PASSWORD), _context())
+
+
+def secured(bootstrap: object) -> bool:
+    """Whether HOST:PORT, or a list of one, is a listener of `listener_for`."""
+    if isinstance(bootstrap, list):
+        return any(map(secured, bootstrap))
+    port = str(bootstrap).rpartition(":")[2]
+    return port.isdecimal() and int(port) in _ports
+
+
+# -- clients, library by library
+
+
+def tls() -> dict[str, str]:
+    """As the commands of client programs have it."""
+    return {"ca": str(_files().authority)}
+
+
+def java() -> dict[str, str]:
+    """Java's clients, Spark's source and sink (with `kafka.` in front), and our own client."""
+    return java_security(LOGIN, tls())
+
+
+def properties(bootstrap: str) -> dict[str, str]:
+    """`java()` for a secured address, else none."""
+    return java() if secured(bootstrap) else {}
+
+
+def program_arguments(arguments: Mapping[str, Any], login: Mapping[str, str] = LOGIN) -> dict[str, Any]:
+    """A command of a client program (Java, franz-go, node, kcat): `login` and `tls` as client programs take them,
+    `security` as our Java drivers do, and whole configurations of Java's.
+    """
+    given = dict(arguments)
+    for name in ("config", "consumer"):
+        config = given.get(name)
+        if isinstance(config, dict) and secured(config.get("bootstrap.servers")) and "security.protocol" not in config:
+            given[name] = config | java()
+    if secured(given.get("bootstrap")) and given.get("tls") is None:
+        given |= {"login": dict(login), "tls": tls(), "security": java()}
+    return given
+
+
+def tool_arguments(arguments: Sequence[str]) -> list[str]:
+    """Those of one of Apache Kafka's tools: `--command-config` behind the address, before any subcommand."""
+    given = list(arguments)
+    if "--bootstrap-server" in given and "--command-config" not in given:
+        at = given.index("--bootstrap-server") + 1
+        if secured(given[at]):
+            given[at + 1 : at + 1] = ["--command-config", str(_files().properties)]
+    return given
+
+
+def librdkafka(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of confluent-kafka."""
+    given = dict(settings)
+    if secured(given.get("bootstrap.servers")) and not str(given.get("security.protocol", "")).endswith("SSL"):
+        given |= librdkafka_security(LOGIN, tls())
+    return given
+
+
+def python(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of kafka-python and of aiokafka."""
+    given = dict(settings)
+    if secured(given.get("bootstrap_servers")) and not str(given.get("security_protocol", "")).endswith("SSL"):
+        given |= python_security(LOGIN, tls())
+    return given
+
+
+def _context() -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=str(_files().authority))
+
+
+def _log_in(client: WireClient) -> None:
+    handshake = client.call(SaslHandshakeRequest("PLAIN"), 1, SaslHandshakeResponse)
+    assert handshake.error_code == 0, handshake
+    token = f"\0{USER}\0{PASSWORD}".encode()
+    answer = client.call(SaslAuthenticateRequest(token), 2, SaslAuthenticateResponse)
+    assert answer.error_code == 0, answer
+
+
+# -- in this process
+
+
+def install() -> None:
+    """Before any test module is imported: the classes of clients learn of secured ports."""
+    global _installed  # noqa: PLW0603 - the option of a run
+    if _installed:
+        return
+    _installed = True
+    for module, name in _LIBRDKAFKA:
+        _change(module, name, _with_librdkafka)
+    for module, name in _PYTHON:
+        _change(module, name, _with_python)
+    WireClient.__init__ = _with_wire(WireClient.__init__)  # type: ignore[method-assign]
+
+
+Initialize = Callable[..., None]
+
+
+def _change(module: str, name: str, around: Callable[[Initialize], Initialize]) -> None:
+    """In place, but for a class of C, of which a subclass takes the place."""
+    found = import_module(module)
+    base: Any = getattr(found, name)
+    changed = functools.wraps(base.__init__)(around(base.__init__))
+    if inspect.isfunction(base.__init__):
+        base.__init__ = changed
+    else:
+        setattr(found, name, type(name, (base,), {"__init__": changed}))
+
+
+def _with_librdkafka(plain: Initialize) -> Initialize:
+    def initialize(self: object, settings: Mapping[str, Any], **more: Any) -> None:
+        plain(self, librdkafka(settings), **more)
+
+    return initialize
+
+
+def _with_python(plain: Initialize) -> Initialize:
+    def initialize(self: object, *positional: Any, **settings: Any) -> None:
+        plain(self, *positional, **python(settings))
+
+    return initialize
+
+
+def _with_wire(plain: Initialize) -> Initialize:
+    def initialize(self: WireClient, address: tuple[str, int], **given: Any) -> None:
+        ours = address[1] in _ports and given.get("tls") is None
+        plain(self, address, **(given | {"tls": _context()} if ours else given))
+        if ours:
+            _log_in(self)
+
+    return initialize
+
+
+# -- what has no such run
+
+_RAW: Final = "writes to sockets of its own, below any client"
+CANNOT: Final[Mapping[str, str]] = {}
+"""Part of a test's id -> why it has no run over SASL_SSL."""
+
+
+def why_not(node_id: str) -> str | None:
+    """Of a test; None when it runs."""
+    return next((why for part, why in CANNOT.items() if part in node_id), None)

@@ -1,0 +1,146 @@
+"""The table of `docs/evidence/security-matrix.md`: protocol and mechanism by client, on both brokers.
+
+`--update-security-matrix` writes what a run has seen, and leaves the cells of clients that it did not have as they are:
+Spark's source has an environment of its own.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from devtools.kafka.apache_kafka import KAFKA_VERSION
+from tests.interop.support.broker_under_test import Kind
+from tests.interop.support.clients.features import LACKING, MECHANISMS, clients, kafka_go_version
+from tests.interop.support.guarded_broker import PASSWORD
+from tests.interop.support.tls_broker import USER, TlsBroker
+
+DOCUMENT: Final = Path(__file__).parents[3] / "docs" / "evidence" / "security-matrix.md"
+
+
+class Way(NamedTuple):
+    """A row: how a client is let in."""
+
+    listener: str
+    mechanism: str | None = None
+
+    def place(self, broker: TlsBroker) -> dict[str, object]:
+        """`bootstrap`, `login` and `tls`, as client programs take them."""
+        tls = None
+        if self.listener not in ("PLAINTEXT", "CLEAR"):
+            tls = broker.pki.tls(broker.pki.client if self.listener == "MUTUAL" else None)
+        login = {"mechanism": self.mechanism, "username": USER, "password": PASSWORD} if self.mechanism else None
+        return {"bootstrap": broker.bootstrap(self.listener), "login": login, "tls": tls}
+
+
+WAYS: Final[Mapping[str, Way]] = {
+    "PLAINTEXT": Way("PLAINTEXT"),
+    "SSL": Way("OPEN"),
+    "SSL, client certificate": Way("MUTUAL"),
+    **{f"SASL_PLAINTEXT, {name}": Way("CLEAR", name) for name in MECHANISMS},
+    **{f"SASL_SSL, {name}": Way("LOGIN", name) for name in MECHANISMS},
+}
+TASKS: Final = {"produce": "p", "fetch": "c", "share": "s"}
+BROKERS: Final[Mapping[Kind, str]] = {"ours": "shareq", "apache": f"Apache Kafka {KAFKA_VERSION}"}
+TOOLS, OURS, SPARK, KAFKA_GO = "java-tools", "shareq", "spark", "kafka-go"
+
+_NO_SHARE: Final = "has no share consumer"
+_NO_PRODUCER: Final = "has no producer"
+# (client, task) -> what the client lacks, beside `LACKING`.
+_WITHOUT: Final[Mapping[tuple[str, str], str]] = {
+    (KAFKA_GO, "share"): _NO_SHARE,
+    (OURS, "produce"): _NO_PRODUCER,
+    (SPARK, "produce"): _NO_PRODUCER,
+    (SPARK, "fetch"): "reads as a member of a share group alone",
+}
+
+
+def columns() -> dict[str, str]:
+    """Name -> heading."""
+    found = {}
+    for name, title in clients().items():
+        found[name] = f"Java clients {KAFKA_VERSION}" if name == "java" else title
+        if name == "java":
+            found[TOOLS] = f"Java console tools {KAFKA_VERSION}"
+        elif name == "franz-go":
+            found[KAFKA_GO] = f"kafka-go {kafka_go_version()}"
+    return found | {OURS: "our client", SPARK: "our Spark source"}
+
+
+def why_not(client: str, way: Way, task: str) -> str | None:
+    """What the client lacks for a cell; None when it has all."""
+    if way.mechanism is not None and (client, way.mechanism) in LACKING:
+        return LACKING[client, way.mechanism]
+    if task == "share" and (client, "share_group") in LACKING:
+        return LACKING[client, "share_group"]
+    return _WITHOUT.get((client, task))
+
+
+Cells = dict[tuple[str, str], str]
+"""(row, client) -> what stands in the cell."""
+
+
+def passed(client: str, row: str) -> str:
+    """The cell when everything that the client has works: letters, and the numbers of notes."""
+    done = [letter for task, letter in TASKS.items() if why_not(client, WAYS[row], task) is None]
+    lacking = dict.fromkeys(why for task in TASKS if (why := why_not(client, WAYS[row], task)) is not None)
+    notes = [str(_notes().index(why) + 1) for why in lacking]
+    return " ".join([*(done or ["–"]), *([f"({', '.join(notes)})"] if notes else [])])
+
+
+def _notes() -> list[str]:
+    """What clients lack, in the order of the tables."""
+    cells = ((client, way, task) for way in WAYS.values() for client in columns() for task in TASKS)
+    return list(dict.fromkeys(why for cell in cells if (why := why_not(*cell)) is not None))
+
+
+def everything_passes() -> Cells:
+    return {(row, client): passed(client, row) for row in WAYS for client in columns()}
+
+
+def table(kind: Kind, cells: Cells) -> str:
+    """Markdown with its marks."""
+    heads = columns()
+    lines = [f"| | {' | '.join(heads.values())} |", f"| --- |{' :-: |' * len(heads)}"]
+    lines += [f"| {row} | {' | '.join(cells.get((row, name), 'not tried') for name in heads)} |" for row in WAYS]
+    return "\n".join([_begin(kind), "", *lines, "", _end(kind)])
+
+
+def notes() -> str:
+    """What the numbers in the tables mean."""
+    lines = [f"{number}. The client {why}." for number, why in enumerate(_notes(), 1)]
+    return "\n".join([_begin("notes"), "", *lines, "", _end("notes")])
+
+
+def part(text: str, name: str) -> str:
+    """What stands between the marks of a table, or of the notes, with them."""
+    return text[text.index(_begin(name)) : text.index(_end(name)) + len(_end(name))]
+
+
+def _begin(name: str) -> str:
+    return f"<!-- made by --update-security-matrix: {name} -->"
+
+
+def _end(name: str) -> str:
+    return f"<!-- end of {name} -->"
+
+
+def _read(made: str) -> Cells:
+    rows = [line.strip("| ").split(" | ") for line in made.splitlines() if line.startswith("| ")]
+    return {
+        (row, name): cell for row, *cells in rows if row in WAYS for name, cell in zip(columns(), cells, strict=True)
+    }
+
+
+def update(kind: Kind, seen: Cells) -> None:
+    """Write cells into the document."""
+    with DOCUMENT.open("r+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        text = file.read()
+        old = part(text, kind)
+        text = text.replace(old, table(kind, _read(old) | seen)).replace(part(text, "notes"), notes())
+        file.seek(0)
+        file.truncate()
+        file.write(text)
