@@ -5,7 +5,7 @@ tests/spark/test_source_tls.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 import pytest
@@ -14,18 +14,14 @@ from devtools.clients.admin import create_topic, produce, read_from_start
 from devtools.kafka.certificates import why_unavailable
 from tests.interop.support.broker_under_test import Kind
 from tests.interop.support.clients.commands import Client, Unavailable
-from tests.interop.support.clients.java_tools import JavaTools
-from tests.interop.support.clients.our_client import OurClient
-from tests.interop.support.clients.programs import kafka_go
-from tests.interop.support.clients.registry import CLIENTS
-from tests.interop.support.security_matrix import KAFKA_GO, OURS, TASKS, TOOLS, WAYS, Cells, passed, update, why_not
+from tests.interop.support.clients.registry import CLIENTS, PROGRAMS
+from tests.interop.support.security_matrix import TASKS, WAYS, Cells, passed, update, why_not
 from tests.interop.support.tls_broker import TlsBroker, tls_broker
 
 pytestmark = [
     pytest.mark.interop,
     pytest.mark.skipif(why_unavailable() is not None, reason=str(why_unavailable())),
 ]
-PROGRAMS: Final[dict[str, Callable[[], Client]]] = {**CLIENTS, TOOLS: JavaTools, KAFKA_GO: kafka_go, OURS: OurClient}
 VALUES: Final = ["one", "two", "three"]
 
 

@@ -1,9 +1,13 @@
-"""Every client behind TLS: protocol by mechanism, right and wrong certificates. The same holds at Apache Kafka."""
+"""Every client behind TLS: wrong certificates and passwords, and what the name in a certificate is worth.
+
+What works is in test_security_matrix.py.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
 
 import pytest
 from confluent_kafka.admin import AdminClient
@@ -11,24 +15,16 @@ from confluent_kafka.cimpl import NewTopic
 
 from devtools.clients.admin import QUIET, create_topic
 from devtools.kafka.certificates import why_unavailable
-from shareq.client.admin import Admin
-from shareq.client.config import ClientConfig
-from shareq.client.errors import AuthenticationFailed
-from shareq.client.network import Network
 from tests.interop.support.broker_under_test import Kind
-from tests.interop.support.clients.commands import SCRAM_MODULE, Client, Unavailable, librdkafka_security
-from tests.interop.support.clients.features import MECHANISMS
-from tests.interop.support.clients.registry import CLIENTS
-from tests.interop.support.guarded_broker import PASSWORD
+from tests.interop.support.clients.commands import Client, Unavailable, librdkafka_security
+from tests.interop.support.clients.registry import PROGRAMS
+from tests.interop.support.share_wire import eventually
 from tests.interop.support.tls_broker import USER, TlsBroker, tls_broker
-from tests.support.clients.sasl import PLAIN_MODULE
 
 pytestmark = [
     pytest.mark.interop,
     pytest.mark.skipif(why_unavailable() is not None, reason=str(why_unavailable())),
 ]
-
-LOGIN: Final = {"username": USER, "password": PASSWORD}
 
 
 @pytest.fixture(scope="module")
@@ -38,45 +34,131 @@ def broker(broker_kind: Kind, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield broker
 
 
-@pytest.fixture(scope="module", params=CLIENTS)
+@pytest.fixture(scope="module", params=PROGRAMS)
 def client(request: pytest.FixtureRequest) -> Iterator[tuple[str, Client]]:
     try:
-        client = CLIENTS[request.param]()
+        client = PROGRAMS[request.param]()
     except Unavailable as error:
         pytest.skip(str(error))
     yield request.param, client
     client.close()
 
 
+class Wrong(NamedTuple):
+    """What is wrong, and what our broker logs of it; `log` is a regular expression."""
+
+    listener: str
+    log: str
+
+
+_ALERT: Final = "TLS handshake failed: (sslv3|tlsv1) alert "
+WRONG: Final[Mapping[str, Wrong]] = {
+    "authority": Wrong("OPEN", _ALERT + "(unknown ca|bad certificate|certificate unknown)"),
+    "name": Wrong("ELSEWHERE", _ALERT + "(bad certificate|certificate unknown)"),
+    "expired": Wrong("EXPIRED", _ALERT + "(certificate expired|bad certificate|certificate unknown)"),
+    "missing": Wrong("MUTUAL", "TLS handshake failed: peer did not return a certificate"),
+    "stranger": Wrong(
+        "MUTUAL", "TLS handshake failed: certificate verify failed: unable to get local issuer certificate"
+    ),
+    "password": Wrong("LOGIN", "authentication failed: Invalid username or password"),
+}
+"""A broker whose authority the client does not trust, with a certificate of another host, or with one that has ended;
+a client without a certificate, or with one of an authority that the broker does not trust; a wrong password.
+"""
+
+
+_OPENSSL: Final = "certificate verify failed: broker certificate could not be verified"
+_PASSWORD: Final = "Authentication failed: Invalid username or password"
+_JAVA: Final = "SslAuthenticationException: SSL handshake failed"
+_GO: Final = "tls: failed to verify certificate: x509: "
+_NO_REASON: Final = "Unable to bootstrap from "  # the reason is in the client's log alone
+_KCAT: Final = "Failed to query metadata for topic t: Local: Broker transport failure"
+ERRORS: Final[Mapping[str, Mapping[str, str]]] = {
+    "java": {
+        "authority": f"{_JAVA}.*unable to find valid certification path",
+        "name": f"{_JAVA}; No subject alternative DNS name matching localhost",
+        "expired": f"{_JAVA}.*NotAfter: ",
+        "missing": "SslAuthenticationException: .*Received fatal alert: certificate_required",
+        "stranger": "SslAuthenticationException: .*Received fatal alert: unknown_ca",
+        "password": f"SaslAuthenticationException: {_PASSWORD}",
+    },
+    "java-tools": {
+        "authority": f"{_JAVA}.*unable to find valid certification path",
+        "name": f"{_JAVA}.*No subject alternative DNS name matching localhost",
+        "expired": f"{_JAVA}.*CertPathValidatorException: validity check failed",
+        "missing": "SslAuthenticationException: .*\n.*Received fatal alert: certificate_required",
+        "stranger": "SslAuthenticationException: .*\n.*Received fatal alert: unknown_ca",
+        "password": f"SaslAuthenticationException: {_PASSWORD}",
+    },
+    "librdkafka": {
+        **dict.fromkeys(("authority", "name", "expired"), f"_SSL.*{_OPENSSL}"),
+        **dict.fromkeys(("missing", "stranger"), "_TRANSPORT|_ALL_BROKERS_DOWN"),
+        "password": f"_AUTHENTICATION.*{_PASSWORD}",
+    },
+    "kafka-python": dict.fromkeys(WRONG, f"KafkaTimeoutError: {_NO_REASON}"),
+    "aiokafka": dict.fromkeys(WRONG, f"KafkaConnectionError: {_NO_REASON}"),
+    "franz-go": {
+        "authority": f"unable to dial: {_GO}certificate signed by unknown authority",
+        "name": f"unable to dial: {_GO}certificate is valid for broker.example.com, not localhost",
+        "expired": f"unable to dial: {_GO}certificate has expired",
+        "missing": "remote error: tls: certificate required",
+        "stranger": "remote error: tls: unknown certificate authority",
+        "password": f"SASL_AUTHENTICATION_FAILED: .*{_PASSWORD}",
+    },
+    "kafka-go": {
+        "authority": f"failed to dial: {_GO}certificate signed by unknown authority",
+        "name": f"failed to dial: {_GO}certificate is valid for broker.example.com, not localhost",
+        "expired": f"failed to dial: {_GO}certificate has expired",
+        "missing": "remote error: tls: certificate required",
+        "stranger": "remote error: tls: unknown certificate authority",
+        "password": "could not successfully authenticate to .* with SASL: .58. SASL Authentication Failed",
+    },
+    "kafkajs": {
+        "authority": "Connection error: unable to verify the first certificate",
+        "name": "Connection error: Hostname/IP does not match certificate's altnames",
+        "expired": "Connection error: certificate has expired",
+        "missing": "Connection error: .*alert certificate required",
+        "stranger": "Connection error: .*alert unknown ca",
+        "password": f"SASL PLAIN authentication failed: {_PASSWORD}",
+    },
+    "platformatic": {
+        "authority": "Connection to localhost:[0-9]+ failed.; unable to verify the first certificate",
+        "name": "Connection to localhost:[0-9]+ failed.; Hostname/IP does not match certificate's altnames",
+        "expired": "Connection to localhost:[0-9]+ failed.; certificate has expired",
+        **dict.fromkeys(("missing", "stranger"), "Connection closed"),
+        "password": "SASL authentication failed.",
+    },
+    "kcat": dict.fromkeys(WRONG, _KCAT),
+    "shareq": {
+        "authority": "its certificate is not accepted: unable to get local issuer certificate",
+        "name": "its certificate is not accepted: Hostname mismatch, certificate is not valid for 'localhost'",
+        "expired": "its certificate is not accepted: certificate has expired",
+        "missing": "ended TLS: .*alert certificate required|closed the connection",
+        "stranger": "ended TLS: .*alert unknown ca|closed the connection",
+        "password": f"PLAIN: {_PASSWORD}",
+    },
+}
+"""Client -> what is wrong -> its error, a regular expression."""
+
+
 @pytest.mark.thorough
-@pytest.mark.parametrize("what", ["authority", "missing", "stranger", "password"])
+@pytest.mark.parametrize("what", WRONG)
 def test_what_is_wrong_is_refused(client: tuple[str, Client], broker: TlsBroker, what: str) -> None:
-    """A client that does not trust the broker; no certificate, or one of another authority; a wrong password.
-
-    Some clients try again for half a minute.
-    """
-    _, program = client
-    pki = broker.pki
+    """The client says so, as far as its errors go; our broker logs why, with the address, and counts it."""
+    name, program = client
+    wrong, pki, ours = WRONG[what], broker.pki, broker.broker.kind == "ours"
     tls = pki.tls(pki.stranger if what == "stranger" else None, pki.other if what == "authority" else pki.authority)
-    listener = {"authority": "OPEN", "password": "LOGIN"}.get(what, "MUTUAL")
-    login = {"mechanism": "PLAIN", "username": USER, "password": "wrong"} if what == "password" else None
-    with pytest.raises(Exception):  # noqa: B017, PT011 - of another class with each client
-        program.call("fetch", topic="t", count=1, bootstrap=broker.bootstrap(listener), login=login, tls=tls)
-
-
-def test_the_log_says_who_failed_and_why(broker_kind: Kind, broker: TlsBroker) -> None:
-    if broker_kind != "ours":
-        pytest.skip("asks our log")
-    context = AdminClient(
-        {"bootstrap.servers": broker.bootstrap("MUTUAL"), **librdkafka_security(None, broker.pki.tls()), **QUIET}
-    )
-    with pytest.raises(Exception, match=r"_TRANSPORT|_TIMED_OUT|_SSL|_ALL_BROKERS_DOWN"):
-        context.list_topics(timeout=3)
-    assert (
-        "from 127.0.0.1 on MUTUAL: closing: TLS handshake failed: peer did not return a certificate"
-        in broker.broker.log
-    )
-    assert "Traceback" not in broker.broker.log
+    login = {"mechanism": "PLAIN", "username": USER, "password": "guess"} if what == "password" else None
+    place = {"bootstrap": broker.bootstrap(wrong.listener), "login": login, "tls": tls}
+    logged, failed = len(broker.broker.log), broker.failed_logins(wrong.listener) if ours else 0
+    with pytest.raises(Exception, match=f"(?s){ERRORS[name][what]}"):
+        program.call("fetch", topic="t", count=1, **place)
+    if ours:
+        logs = re.compile(rf"from 127\.0\.0\.1 on {wrong.listener}: closing: {wrong.log}$", re.MULTILINE)
+        # A client may have its error before the broker has read that it went away.
+        eventually(lambda: logs.search(broker.broker.log[logged:]))
+        eventually(lambda: broker.failed_logins(wrong.listener) > failed or None)
+        assert "guess" not in broker.broker.log
 
 
 def admin(broker: TlsBroker, tls: dict[str, str]) -> AdminClient:
@@ -91,47 +173,3 @@ def test_the_name_in_the_certificate_has_the_rights(broker: TlsBroker) -> None:
     [refused] = guest.create_topics([NewTopic("guests", 1, 1)]).values()
     with pytest.raises(Exception, match="TOPIC_AUTHORIZATION_FAILED"):
         refused.result(20)
-
-
-OURS: Final = ("OPEN", "MUTUAL", *MECHANISMS)
-
-
-def our_properties(broker: TlsBroker, how: str) -> dict[str, str]:
-    """For our own client, and so for the Spark source."""
-    listener = how if how in ("OPEN", "MUTUAL") else "LOGIN"
-    pki = broker.pki
-    given = {
-        "bootstrap.servers": broker.bootstrap(listener),
-        "security.protocol": "SASL_SSL" if listener == "LOGIN" else "SSL",
-        "ssl.truststore.type": "PEM",
-        "ssl.truststore.location": str(pki.authority.certificate),
-        "default.api.timeout.ms": "20000",
-    }
-    if how == "MUTUAL":
-        given |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(pki.client.both)}
-    elif listener == "LOGIN":
-        module = PLAIN_MODULE if how == "PLAIN" else SCRAM_MODULE
-        jaas = f'{module} required username="{USER}" password="{PASSWORD}";'
-        given |= {"sasl.mechanism": how, "sasl.jaas.config": jaas}
-    return given
-
-
-@pytest.mark.parametrize(
-    ("how", "change", "why"),
-    [
-        ("OPEN", {"ssl.truststore.location": "other"}, "its certificate is not accepted"),
-        ("MUTUAL", {"ssl.keystore.location": "stranger"}, "ended TLS: |closed the connection"),
-        ("MUTUAL", {"ssl.keystore.location": ""}, "ended TLS: |closed the connection"),
-        ("PLAIN", {"sasl.jaas.config": f'{PLAIN_MODULE} required username="{USER}" password="wrong";'}, "PLAIN: "),
-    ],
-)
-def test_our_own_client_is_refused(broker: TlsBroker, how: str, change: dict[str, str], why: str) -> None:
-    files = {"other": str(broker.pki.other.certificate), "stranger": str(broker.pki.stranger.both)}
-    given = our_properties(broker, how) | {name: files.get(text, text) for name, text in change.items()}
-    if not given.get("ssl.keystore.location"):
-        for name in ("ssl.keystore.location", "ssl.keystore.type"):
-            given.pop(name, None)
-    network = Network(ClientConfig.from_properties(given))
-    with pytest.raises(AuthenticationFailed, match=why):
-        Admin(network).log_ranges({"t": range(1)})
-    network.close()

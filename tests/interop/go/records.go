@@ -66,6 +66,9 @@ func fetch(ctx context.Context, command Command) (Answer, error) {
 		return nil, err
 	}
 	defer client.Close()
+	if err := client.Ping(ctx); err != nil { // which says what is wrong; polling tries again for ever
+		return nil, err
+	}
 	found, err := poll(ctx, client, command.Count)
 	if err != nil {
 		return nil, err

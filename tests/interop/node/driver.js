@@ -16,13 +16,18 @@ export async function serve(name, commands) {
     try {
       answer = await within(DEADLINE_MS, commands[command.do](command))
     } catch (error) {
-      const causes = (error.errors ?? []).map((cause) => cause.message)
-      answer = { error: name, message: [error.message, ...causes].join('; ') }
+      answer = { error: name, message: [...new Set(messages(error))].join('; ') }
     }
     const text = JSON.stringify(answer, (_, value) => (typeof value === 'bigint' ? Number(value) : value))
     process.stdout.write(text + '\n')
   }
   process.exit(0)
+}
+
+// Of an error and all that it holds: platformatic's have the causes of each attempt within.
+function messages(error) {
+  const within = [...(error.errors ?? []), ...(error.cause ? [error.cause] : [])]
+  return [error.message, ...within.flatMap(messages)]
 }
 
 // What node:tls takes: authority, and the client's own certificate if it has one.

@@ -102,6 +102,7 @@ class BrokerUnderTest:
     """One broker process on 127.0.0.1 with a data folder of its own, which can be killed and started again.
 
     `port`: None takes a free one. `scram_users`: those who are there from the beginning, as `--add-scram` takes them.
+    `metrics_port`: where ours serves metrics; Apache Kafka has none there.
     """
 
     def __init__(
@@ -111,6 +112,7 @@ class BrokerUnderTest:
         *,
         port: int | None = None,
         scram_users: Sequence[str] = (),
+        metrics_port: int | None = None,
     ) -> None:
         self.kind: Kind = kind
         self.folder = Path(tempfile.mkdtemp(prefix=f"shareq-interop-{kind}-"))
@@ -122,8 +124,9 @@ class BrokerUnderTest:
             given = {**listener.settings, **given}
             scram_users, tls = [*scram_users, *listener.scram_users], listener.tls
         added = [word for user in scram_users for word in ("--add-scram", user)]
+        ours = [*added, "--metrics", f"127.0.0.1:{metrics_port}"] if metrics_port is not None else added
         self._process: OurProcess | ApacheKafka = (
-            OurProcess(self.folder, given, port, added, tls)
+            OurProcess(self.folder, given, port, ours, tls)
             if kind == "ours"
             else ApacheKafka(self.folder, {**APACHE_SETTINGS, **given}, APACHE_JVM, port, added, tls=tls)
         )

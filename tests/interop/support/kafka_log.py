@@ -62,9 +62,11 @@ class Transactional:
     """One producer of partition 0, transactional with an id of its own, or plain without."""
 
     def __init__(self, bootstrap: str, topic: str, name: str | None, compression: str = "none") -> None:
-        settings = {"bootstrap.servers": bootstrap, "linger.ms": 1, "compression.type": compression, **QUIET}
+        settings: dict[str, str | int] = {"bootstrap.servers": bootstrap, "linger.ms": 1, **QUIET}
+        settings["compression.type"] = compression
         if name is not None:
-            settings["transactional.id"] = name
+            # What stays open has to stay so until Apache Kafka has reported it, on a slow machine, too.
+            settings |= {"transactional.id": name, "transaction.timeout.ms": 600_000}
         self._topic = topic
         self._producer = Producer(settings)
         self._sent: dict[int, bytes] = {}

@@ -17,6 +17,7 @@ import ssl
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -63,6 +64,7 @@ class _Files(NamedTuple):
     """For `--command-config`."""
 
 
+_CONFIG_OPTIONS: Final = ("--command-config", "--consumer-config")
 _installed = False
 _ports: set[int] = set()
 
@@ -146,13 +148,27 @@ def program_arguments(arguments: Mapping[str, Any], login: Mapping[str, str] = L
 
 
 def tool_arguments(arguments: Sequence[str]) -> list[str]:
-    """Those of one of Apache Kafka's tools: `--command-config` behind the address, before any subcommand."""
+    """Those of one of Apache Kafka's tools: `--command-config` behind the address, before any subcommand. A file that
+    the test gives has the properties added to it.
+    """
     given = list(arguments)
-    if "--bootstrap-server" in given and "--command-config" not in given:
-        at = given.index("--bootstrap-server") + 1
-        if secured(given[at]):
-            given[at + 1 : at + 1] = ["--command-config", str(_files().properties)]
-    return given
+    at = given.index("--bootstrap-server") + 1 if "--bootstrap-server" in given else len(given)
+    if not secured(" ".join(given[at : at + 1])):
+        return given
+    named = [Path(path) for option, path in pairwise(given) if option in _CONFIG_OPTIONS]
+    for file in named:
+        if file.exists() and "security.protocol" not in (text := file.read_text()):
+            file.write_text(f"{text}\n{_files().properties.read_text()}")
+    return given if named else [*given[: at + 1], *_config_option(), *given[at + 1 :]]
+
+
+def without_config() -> dict[str, str]:
+    """The arguments that `tool_arguments` adds, as tools print them, and nothing instead of them."""
+    return {" ".join(["", *_config_option()]): ""} if _installed else {}
+
+
+def _config_option() -> tuple[str, str]:
+    return "--command-config", str(_files().properties)
 
 
 def librdkafka(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -239,8 +255,20 @@ def _with_wire(plain: Initialize) -> Initialize:
 
 # -- what has no such run
 
-_RAW: Final = "writes to sockets of its own, below any client"
-CANNOT: Final[Mapping[str, str]] = {}
+_OWN: Final = "has listeners of its own, which are what it is about"
+_PROXY: Final = "a proxy between client and broker reads the frames"
+_NO_BROKER: Final = "talks to no broker"
+CANNOT: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("/test_sasl_", "/test_tls_clients.py", "/test_tls_renewal.py", "/test_security_matrix.py"), _OWN),
+    **dict.fromkeys(("/test_share_rights.py", "/test_changes_at_work.py", "::test_authentication["), _OWN),
+    **dict.fromkeys(("/test_kafka_go.py", "/test_kafka_python_suite.py", "/test_client_cluster.py"), _OWN),
+    **dict.fromkeys(("/test_java_client_settings.py", "/test_java_group_offsets.py"), _PROXY),
+    **dict.fromkeys(("/test_java_codecs.py", "/test_java_record_batches.py", "/test_tls_names.py"), _NO_BROKER),
+    "/test_exactly_once.py": "its jobs are programs of their own, in four languages, which know no security",
+    "::test_what_is_switched_off": "wants to be ANONYMOUS",
+    "[quotas-of-clients]": "lists the users of the broker, of which there is one more",
+    "[share-consumer-perf-test]": "prints the metrics of the client, of which TLS has more",
+}
 """Part of a test's id -> why it has no run over SASL_SSL."""
 
 

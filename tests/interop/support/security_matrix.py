@@ -7,7 +7,8 @@ Spark's source has an environment of its own.
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -57,16 +58,23 @@ _WITHOUT: Final[Mapping[tuple[str, str], str]] = {
 }
 
 
-def columns() -> dict[str, str]:
-    """Name -> heading."""
-    found = {}
-    for name, title in clients().items():
-        found[name] = f"Java clients {KAFKA_VERSION}" if name == "java" else title
-        if name == "java":
-            found[TOOLS] = f"Java console tools {KAFKA_VERSION}"
-        elif name == "franz-go":
-            found[KAFKA_GO] = f"kafka-go {kafka_go_version()}"
-    return found | {OURS: "our client", SPARK: "our Spark source"}
+COLUMNS: Final = (
+    *("java", TOOLS, "librdkafka", "kafka-python", "aiokafka", "franz-go", KAFKA_GO, "kafkajs", "platformatic", "kcat"),
+    *(OURS, SPARK),
+)
+
+
+def headings() -> list[str]:
+    """With the versions that are tested. PackageNotFoundError in an environment without one of them, as Spark's is."""
+    named = {
+        **clients(),
+        "java": f"Java clients {KAFKA_VERSION}",
+        TOOLS: f"Java console tools {KAFKA_VERSION}",
+        KAFKA_GO: f"kafka-go {kafka_go_version()}",
+        OURS: "our client",
+        SPARK: "our Spark source",
+    }
+    return [named[name] for name in COLUMNS]
 
 
 def why_not(client: str, way: Way, task: str) -> str | None:
@@ -92,19 +100,18 @@ def passed(client: str, row: str) -> str:
 
 def _notes() -> list[str]:
     """What clients lack, in the order of the tables."""
-    cells = ((client, way, task) for way in WAYS.values() for client in columns() for task in TASKS)
+    cells = ((client, way, task) for way in WAYS.values() for client in COLUMNS for task in TASKS)
     return list(dict.fromkeys(why for cell in cells if (why := why_not(*cell)) is not None))
 
 
 def everything_passes() -> Cells:
-    return {(row, client): passed(client, row) for row in WAYS for client in columns()}
+    return {(row, client): passed(client, row) for row in WAYS for client in COLUMNS}
 
 
-def table(kind: Kind, cells: Cells) -> str:
+def table(kind: Kind, cells: Cells, heads: Sequence[str]) -> str:
     """Markdown with its marks."""
-    heads = columns()
-    lines = [f"| | {' | '.join(heads.values())} |", f"| --- |{' :-: |' * len(heads)}"]
-    lines += [f"| {row} | {' | '.join(cells.get((row, name), 'not tried') for name in heads)} |" for row in WAYS]
+    lines = [f"| | {' | '.join(heads)} |", f"| --- |{' :-: |' * len(heads)}"]
+    lines += [f"| {row} | {' | '.join(cells.get((row, name), 'not tried') for name in COLUMNS)} |" for row in WAYS]
     return "\n".join([_begin(kind), "", *lines, "", _end(kind)])
 
 
@@ -127,11 +134,22 @@ def _end(name: str) -> str:
     return f"<!-- end of {name} -->"
 
 
+def _rows(made: str) -> list[list[str]]:
+    return [line.removeprefix("| ").removesuffix(" |").split(" | ") for line in made.splitlines() if line[:2] == "| "]
+
+
 def _read(made: str) -> Cells:
-    rows = [line.strip("| ").split(" | ") for line in made.splitlines() if line.startswith("| ")]
-    return {
-        (row, name): cell for row, *cells in rows if row in WAYS for name, cell in zip(columns(), cells, strict=True)
-    }
+    rows = {row: cells for row, *cells in _rows(made) if row in WAYS}
+    return {(row, name): cell for row, cells in rows.items() for name, cell in zip(COLUMNS, cells, strict=True)}
+
+
+def _headings_of(made: str) -> list[str]:
+    """Those that a whole environment has written."""
+    try:
+        return headings()
+    except PackageNotFoundError:
+        line = next(line for line in made.splitlines() if line.startswith("| | "))
+        return line.removeprefix("| | ").removesuffix(" |").split(" | ")
 
 
 def update(kind: Kind, seen: Cells) -> None:
@@ -140,7 +158,9 @@ def update(kind: Kind, seen: Cells) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
         text = file.read()
         old = part(text, kind)
-        text = text.replace(old, table(kind, _read(old) | seen)).replace(part(text, "notes"), notes())
+        text = text.replace(old, table(kind, _read(old) | seen, _headings_of(old))).replace(
+            part(text, "notes"), notes()
+        )
         file.seek(0)
         file.truncate()
         file.write(text)

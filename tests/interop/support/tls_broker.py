@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
+from urllib.request import urlopen
 
 from devtools.kafka.apache_kafka import free_port
 from devtools.kafka.certificates import Authority, Signed
@@ -66,14 +68,24 @@ class Pki:
 class TlsBroker:
     """A running broker, with the addresses of its listeners."""
 
-    def __init__(self, broker: BrokerUnderTest, pki: Pki, ports: Mapping[str, int]) -> None:
+    def __init__(self, broker: BrokerUnderTest, pki: Pki, ports: Mapping[str, int], metrics_port: int) -> None:
         self.broker = broker
         self.pki = pki
         self._ports = ports
+        self._metrics = f"http://127.0.0.1:{metrics_port}/metrics"
 
     def bootstrap(self, listener: str) -> str:
         """HOST:PORT of a listener."""
         return f"localhost:{self._ports[listener]}"
+
+    def failed_logins(self, listener: str) -> int:
+        """What our broker has counted of logins and handshakes that failed; Apache Kafka has it in JMX alone."""
+        with urlopen(self._metrics, timeout=20) as answer:
+            text = answer.read().decode()
+        name = "kafka_server_socket_server_metrics_failed_authentication_total"
+        found = re.search(rf'^{name}{{[^}}]*listener="{listener}"[^}}]*}} (\d+)', text, re.MULTILINE)
+        assert found is not None, text
+        return int(found[1])
 
     @property
     def plain(self) -> str:
@@ -87,10 +99,11 @@ def tls_broker(kind: Kind, folder: Path, settings: Mapping[str, str] | None = No
     pki = Pki(folder)
     ports = {name: free_port() for name in PROTOCOLS}
     given = {**_common(pki), **_listeners(kind, ports), **(settings or {})}
-    broker = BrokerUnderTest(kind, given, port=ports["PLAINTEXT"], scram_users=scram_users([USER], PASSWORD))
+    users, metrics_port = scram_users([USER], PASSWORD), free_port()
+    broker = BrokerUnderTest(kind, given, port=ports["PLAINTEXT"], scram_users=users, metrics_port=metrics_port)
     try:
         broker.start()
-        yield TlsBroker(broker, pki, ports)
+        yield TlsBroker(broker, pki, ports, metrics_port)
         assert PASSWORD not in broker.log
         assert "PRIVATE KEY" not in broker.log
     finally:

@@ -14,7 +14,7 @@ from devtools.clients import admin
 from devtools.kafka.apache_kafka import java_tool
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.java_driver import JavaDriver, JavaShareConsumer, ToolResult
-from tests.interop.support.protocol import tool_arguments
+from tests.interop.support.protocol import tool_arguments, without_config
 from tests.interop.support.transcript import Names, Step, View, command_line, tidy
 
 # Script in Apache Kafka's bin folder -> main class, and the option for the broker's address.
@@ -49,7 +49,14 @@ class Session:
         self.java = java
         self.steps: list[Step] = []
         self._folder = folder
-        self.names = Names({f"127.0.0.1:{broker.port}": "BROKER", str(folder): "FILES", str(broker.folder): "BROKER"})
+        self.names = Names(
+            {
+                **without_config(),
+                f"127.0.0.1:{broker.port}": "BROKER",
+                str(folder): "FILES",
+                str(broker.folder): "BROKER",
+            }
+        )
 
     # -- tools
 

@@ -58,10 +58,19 @@ public final class Clients {
             } catch (Exception error) {
                 Throwable cause = error instanceof ExecutionException ? error.getCause() : error;
                 answer = JSON.createObjectNode().put("error", cause.getClass().getSimpleName());
-                answer.put("message", cause.getMessage());
+                answer.put("message", messages(cause));
             }
             System.out.println(answer);
         }
+    }
+
+    /** Its own, and those of its causes: what is wrong with a certificate is the cause of a failed handshake. */
+    private static String messages(Throwable error) {
+        StringBuilder all = new StringBuilder(String.valueOf(error.getMessage()));
+        for (Throwable cause = error.getCause(); cause != null; cause = cause.getCause()) {
+            all.append("; ").append(cause.getMessage());
+        }
+        return all.toString();
     }
 
     private void run() throws Exception {

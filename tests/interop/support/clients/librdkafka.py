@@ -7,7 +7,16 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
-from confluent_kafka import AcknowledgeType, Consumer, KafkaException, Message, Producer, ShareConsumer, TopicPartition
+from confluent_kafka import (
+    AcknowledgeType,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    ShareConsumer,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # type: ignore[attr-defined]
 from confluent_kafka.cimpl import NewTopic
 
@@ -23,9 +32,19 @@ class Librdkafka:
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
         """Raises KafkaException or TimeoutError."""
         security = librdkafka_security(arguments.get("login"), arguments.get("tls"))
-        settings = {"bootstrap.servers": arguments["bootstrap"], **security, **QUIET}
-        answer: dict[str, Any] = getattr(self, f"_{do}")(settings, arguments)
+        settings = {"bootstrap.servers": arguments["bootstrap"], **security, **QUIET, "error_cb": self._note}
+        self._last = ""
+        try:
+            answer: dict[str, Any] = getattr(self, f"_{do}")(settings, arguments)
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}; {self._last}") from error
         return answer
+
+    def _note(self, error: KafkaError) -> None:
+        """The library tries again for ever, whatever a broker has against it, or it against a broker."""
+        self._last = str(error)
+        if error.code() in (KafkaError._SSL, KafkaError._AUTHENTICATION):
+            raise KafkaException(error)
 
     def close(self) -> None:
         """Nothing stays open between commands."""

@@ -7,10 +7,12 @@ from typing import Final
 
 from tests.interop.support.clients.aio_kafka import AioKafka
 from tests.interop.support.clients.commands import Client
+from tests.interop.support.clients.java_tools import JavaTools
 from tests.interop.support.clients.kafka_python import KafkaPython
 from tests.interop.support.clients.kcat import Kcat
 from tests.interop.support.clients.librdkafka import Librdkafka
-from tests.interop.support.clients.programs import franz_go, java, kafkajs, platformatic
+from tests.interop.support.clients.our_client import OurClient
+from tests.interop.support.clients.programs import franz_go, java, kafka_go, kafkajs, platformatic
 
 # Each raises Unavailable when this machine has no runtime for it.
 CLIENTS: Final[dict[str, Callable[[], Client]]] = {
@@ -23,3 +25,10 @@ CLIENTS: Final[dict[str, Callable[[], Client]]] = {
     "platformatic": platformatic,
     "kcat": Kcat,
 }
+PROGRAMS: Final[dict[str, Callable[[], Client]]] = {
+    **CLIENTS,
+    "java-tools": JavaTools,
+    "kafka-go": kafka_go,
+    "shareq": OurClient,
+}
+"""The same, and those that do only part of the commands."""
