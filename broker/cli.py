@@ -295,30 +295,32 @@ def check(address: str, timeout_s: float, config_file: str | None, settings: tup
 
     With properties of a client it also shakes hands and logs in as they say.
     """
-    from shareq.broker.process import health
-
     host, port = _host_and_port("check", address, 9092)
     if not 0 < timeout_s <= MAX_CHECK_TIMEOUT_S:
         _exit(USAGE_ERROR, f"--timeout {timeout_s:g}: must be above 0 and at most {MAX_CHECK_TIMEOUT_S:g}")
+    if config_file is not None or settings:
+        properties = {} if config_file is None else _read_properties(config_file, "--command-config")
+        _check_as_client(host, port, properties | _pairs("--command-property", settings), timeout_s)
+        return
+    from shareq.broker.process.health import UnhealthyError
+    from shareq.broker.process.health import check as check_broker
+
     try:
-        if config_file is None and not settings:
-            health.check(host, port, timeout_s)
-        else:
-            _check_as(host, port, config_file, settings, timeout_s)
-    except health.UnhealthyError as error:
+        check_broker(host, port, timeout_s)
+    except UnhealthyError as error:
         _exit(FAILURE, f"{address}: {error}")
 
 
-def _check_as(host: str, port: int, config_file: str | None, settings: tuple[str, ...], timeout_s: float) -> None:
-    from shareq.broker.process import health
-    from shareq.client.errors import ConfigError
+def _check_as_client(host: str, port: int, properties: Mapping[str, str], timeout_s: float) -> None:
+    from shareq.client.check import ClientError, ConfigError
+    from shareq.client.check import check as check_as_client
 
     try:
-        properties = {} if config_file is None else _read_properties(config_file, "--command-config")
-        properties |= _pairs("--command-property", settings)
-        health.check_as(host, port, properties, timeout_s)
+        check_as_client(host, port, properties, timeout_s)
     except ConfigError as error:
         _exit(USAGE_ERROR, str(error))
+    except ClientError as error:
+        _exit(FAILURE, str(error))
 
 
 @main.command(epilog=VERIFY_EPILOG)

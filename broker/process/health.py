@@ -1,15 +1,14 @@
 """Does a broker listen and answer? What `shareq check` asks: ApiVersions, the one request that needs no rights.
 
 Every Kafka broker answers it, also on a listener with SASL before the client has authenticated. Apart from the
-broker's process, so that its health is seen from outside. With properties of a client it is asked as that client asks
-it: behind TLS, and with a login.
+broker's process, so that its health is seen from outside.
 """
 
 from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
 from typing import Final
 
@@ -48,28 +47,6 @@ def check(host: str, port: int, timeout_s: float) -> None:
         raise UnhealthyError(f"this is no Kafka broker: {error}") from error
     except OSError as error:
         raise UnhealthyError(error.strerror or str(error)) from error
-
-
-def check_as(host: str, port: int, properties: Mapping[str, str], timeout_s: float) -> None:
-    """As `check`, by a client with these properties of Kafka's Java client: handshake of TLS, ApiVersions, login.
-
-    Raises UnhealthyError with the address in it, and the client's ConfigError for what is wrong in `properties`.
-    """
-    from shareq.client.config import ClientConfig
-    from shareq.client.connection import open_connection
-    from shareq.client.errors import ClientError
-    from shareq.client.security.tls import tls_context
-
-    host = host or "127.0.0.1"
-    bootstrap = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    config = ClientConfig.from_properties({**properties, "bootstrap.servers": bootstrap})
-    context = None if config.tls is None else tls_context(config.tls)
-    deadline_s = time.monotonic() + timeout_s
-    (address,) = config.bootstrap_servers
-    try:
-        open_connection(address, "", config, context, deadline_s, time.monotonic).close()
-    except ClientError as error:
-        raise UnhealthyError(str(error)) from error
 
 
 def _chunks(connection: socket.socket, deadline_s: float) -> Iterator[bytes]:
