@@ -78,16 +78,16 @@ ERRORS: Final[Mapping[str, Mapping[str, str]]] = {
         "authority": f"{_JAVA}.*unable to find valid certification path",
         "name": f"{_JAVA}; No subject alternative DNS name matching localhost",
         "expired": f"{_JAVA}.*NotAfter: ",
-        "missing": "SslAuthenticationException: .*Received fatal alert: certificate_required",
-        "stranger": "SslAuthenticationException: .*Received fatal alert: unknown_ca",
+        "missing": "SslAuthenticationException: .*Received fatal alert: (certificate_required|bad_certificate)",
+        "stranger": "SslAuthenticationException: .*Received fatal alert: (unknown_ca|bad_certificate)",
         "password": f"SaslAuthenticationException: {_PASSWORD}",
     },
     "java-tools": {
         "authority": f"{_JAVA}.*unable to find valid certification path",
         "name": f"{_JAVA}.*No subject alternative DNS name matching localhost",
         "expired": f"{_JAVA}.*CertPathValidatorException: validity check failed",
-        "missing": "SslAuthenticationException: .*\n.*Received fatal alert: certificate_required",
-        "stranger": "SslAuthenticationException: .*\n.*Received fatal alert: unknown_ca",
+        "missing": "SslAuthenticationException: .*\n.*Received fatal alert: (certificate_required|bad_certificate)",
+        "stranger": "SslAuthenticationException: .*\n.*Received fatal alert: (unknown_ca|bad_certificate)",
         "password": f"SaslAuthenticationException: {_PASSWORD}",
     },
     "librdkafka": {
@@ -101,24 +101,24 @@ ERRORS: Final[Mapping[str, Mapping[str, str]]] = {
         "authority": f"unable to dial: {_GO}certificate signed by unknown authority",
         "name": f"unable to dial: {_GO}certificate is valid for broker.example.com, not localhost",
         "expired": f"unable to dial: {_GO}certificate has expired",
-        "missing": "remote error: tls: certificate required",
-        "stranger": "remote error: tls: unknown certificate authority",
+        "missing": "remote error: tls: (certificate required|bad certificate)",
+        "stranger": "remote error: tls: (unknown certificate authority|bad certificate)",
         "password": f"SASL_AUTHENTICATION_FAILED: .*{_PASSWORD}",
     },
     "kafka-go": {
         "authority": f"failed to dial: {_GO}certificate signed by unknown authority",
         "name": f"failed to dial: {_GO}certificate is valid for broker.example.com, not localhost",
         "expired": f"failed to dial: {_GO}certificate has expired",
-        "missing": "remote error: tls: certificate required",
-        "stranger": "remote error: tls: unknown certificate authority",
+        "missing": "remote error: tls: (certificate required|bad certificate)",
+        "stranger": "remote error: tls: (unknown certificate authority|bad certificate)",
         "password": "could not successfully authenticate to .* with SASL: .58. SASL Authentication Failed",
     },
     "kafkajs": {
         "authority": "Connection error: unable to verify the first certificate",
         "name": "Connection error: Hostname/IP does not match certificate's altnames",
         "expired": "Connection error: certificate has expired",
-        "missing": "Connection error: .*alert certificate required",
-        "stranger": "Connection error: .*alert unknown ca",
+        "missing": "Connection error: .*alert (certificate required|bad certificate)",
+        "stranger": "Connection error: .*alert (unknown ca|bad certificate|certificate unknown)",
         "password": f"SASL PLAIN authentication failed: {_PASSWORD}",
     },
     "platformatic": {
@@ -133,12 +133,12 @@ ERRORS: Final[Mapping[str, Mapping[str, str]]] = {
         "authority": "its certificate is not accepted: unable to get local issuer certificate",
         "name": "its certificate is not accepted: Hostname mismatch, certificate is not valid for 'localhost'",
         "expired": "its certificate is not accepted: certificate has expired",
-        "missing": "ended TLS: .*alert certificate required|closed the connection",
-        "stranger": "ended TLS: .*alert unknown ca|closed the connection",
+        "missing": "ended TLS: .*alert (certificate required|bad certificate)|closed the connection",
+        "stranger": "ended TLS: .*alert (unknown ca|bad certificate|certificate unknown)|closed the connection",
         "password": f"PLAIN: {_PASSWORD}",
     },
 }
-"""Client -> what is wrong -> its error, a regular expression."""
+"""Client -> what is wrong -> its error, a regular expression. Where there are two alerts the second is Apache Kafka's."""
 
 
 SILENT: Final = {
