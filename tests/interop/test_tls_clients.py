@@ -138,7 +138,7 @@ ERRORS: Final[Mapping[str, Mapping[str, str]]] = {
         "password": f"PLAIN: {_PASSWORD}",
     },
 }
-"""Client -> what is wrong -> its error, a regular expression. Where there are two alerts the second is Apache Kafka's."""
+"""Client -> what is wrong -> its error, a regular expression. Of two alerts the second is Apache Kafka's."""
 
 
 SILENT: Final = {
