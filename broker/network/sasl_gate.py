@@ -129,9 +129,7 @@ class SaslGate:
             else:
                 self._gates.authentications.failed += 1
                 mechanism, user = self.session.attempt
-                self._connection.close(
-                    f"authentication failed: {error.reason} (mechanism {mechanism}, user {user!r})"
-                )
+                self._connection.close(f"authentication failed: {error.reason} (mechanism {mechanism}, user {user!r})")
             raise
         if answer.refusal is not None:
             self._gates.authentications.failed += 1
