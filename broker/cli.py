@@ -6,25 +6,30 @@ import gc
 import logging
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from shareq import __version__
+from shareq.broker.process.serve_options import (
+    apply_advertise,
+    apply_options,
+    configure_log,
+    levels_of,
+    scram_users_of,
+    set_by,
+)
+from shareq.broker.process.usage import FAILURE, USAGE_ERROR, exit_with, host_and_port, pairs, read_properties
 
 if TYPE_CHECKING:
-    from shareq.broker.process.scram_option import NewScramUser
     from shareq.broker.process.server import Server
 
 logger = logging.getLogger(__name__)
 
-USAGE_ERROR = 2  # bad usage or configuration
-FAILURE = 1  # the broker could not start or go on
 MAX_CHECK_TIMEOUT_S = 3600.0
 MAX_PATIENCE_S = 3600.0
-HIGHEST_PORT = 65_535
 
 EPILOG = """\b
 Examples:
@@ -171,7 +176,7 @@ class _Command(click.Command):
             return super().make_context(info_name, args, parent, **extra)
         except OSError as error:
             _drop_standard_output()
-            _exit(FAILURE, f"standard output cannot be written: {error.strerror}")
+            exit_with(FAILURE, f"standard output cannot be written: {error.strerror}")
 
 
 class _Commands(_Command, click.Group):
@@ -254,29 +259,29 @@ def serve(
     from shareq.broker.config.broker_config import BrokerConfig
     from shareq.broker.config.keys.definition import ConfigError
 
-    _configure_log(log_level, log_format)
+    configure_log(log_level, log_format)
     try:
-        properties = _read_properties(config_file) if config_file is not None else {}
-        overrides = _pairs("--set", settings)
+        properties = read_properties(config_file) if config_file is not None else {}
+        overrides = pairs("--set", settings)
         environment = dict(os.environ)
-        _apply_options(properties, environment, overrides, listen, data_dir)
+        apply_options(properties, environment, overrides, listen, data_dir)
         if advertise is not None:
-            _apply_advertise({**properties, **_set_by(environment), **overrides}, overrides, advertise)
+            apply_advertise({**properties, **set_by(environment), **overrides}, overrides, advertise)
         config = BrokerConfig.load(properties, overrides, environment)
     except ConfigError as error:
-        _exit(USAGE_ERROR, str(error))
-    levels = {**config.requested_features, **_levels(features)}
+        exit_with(USAGE_ERROR, str(error))
+    levels = {**config.requested_features, **levels_of(features)}
 
-    new_users = _scram_users(scram_users)
+    new_users = scram_users_of(scram_users)
 
     from shareq.broker.process.serve import serve_forever
     from shareq.broker.process.sockets import Address, ServeError
 
-    metrics_address = None if metrics is None else Address(*_host_and_port("--metrics", metrics, 9464))
+    metrics_address = None if metrics is None else Address(*host_and_port("--metrics", metrics, 9464))
     try:
         serve_forever(config, levels, metrics=metrics_address, new_users=new_users, insecure=insecure, ready=_say_ready)
     except ServeError as error:
-        _exit(USAGE_ERROR if error.usage else FAILURE, str(error))
+        exit_with(USAGE_ERROR if error.usage else FAILURE, str(error))
 
 
 @main.command(epilog=CHECK_EPILOG)
@@ -295,12 +300,12 @@ def check(address: str, timeout_s: float, config_file: str | None, settings: tup
 
     With properties of a client it also shakes hands and logs in as they say.
     """
-    host, port = _host_and_port("check", address, 9092)
+    host, port = host_and_port("check", address, 9092)
     if not 0 < timeout_s <= MAX_CHECK_TIMEOUT_S:
-        _exit(USAGE_ERROR, f"--timeout {timeout_s:g}: must be above 0 and at most {MAX_CHECK_TIMEOUT_S:g}")
+        exit_with(USAGE_ERROR, f"--timeout {timeout_s:g}: must be above 0 and at most {MAX_CHECK_TIMEOUT_S:g}")
     if config_file is not None or settings:
-        properties = {} if config_file is None else _read_properties(config_file, "--command-config")
-        _check_as_client(host, port, properties | _pairs("--command-property", settings), timeout_s)
+        properties = {} if config_file is None else read_properties(config_file, "--command-config")
+        _check_as_client(host, port, properties | pairs("--command-property", settings), timeout_s)
         return
     from shareq.broker.process.health import UnhealthyError
     from shareq.broker.process.health import check as check_broker
@@ -308,7 +313,7 @@ def check(address: str, timeout_s: float, config_file: str | None, settings: tup
     try:
         check_broker(host, port, timeout_s)
     except UnhealthyError as error:
-        _exit(FAILURE, f"{address}: {error}")
+        exit_with(FAILURE, f"{address}: {error}")
 
 
 def _check_as_client(host: str, port: int, properties: Mapping[str, str], timeout_s: float) -> None:
@@ -318,9 +323,9 @@ def _check_as_client(host: str, port: int, properties: Mapping[str, str], timeou
     try:
         check_as_client(host, port, properties, timeout_s)
     except ConfigError as error:
-        _exit(USAGE_ERROR, str(error))
+        exit_with(USAGE_ERROR, str(error))
     except ClientError as error:
-        _exit(FAILURE, str(error))
+        exit_with(FAILURE, str(error))
 
 
 @main.command(epilog=VERIFY_EPILOG)
@@ -346,7 +351,7 @@ def verify(
 ) -> None:
     """Check every file of the data folder DATA: checksums, indexes, offsets, internal records, metadata."""
     if not repair and (skip_damage or cut_tails or adopt or set_aside or trust):
-        _exit(USAGE_ERROR, "verify: that option changes files; give --repair, too")
+        exit_with(USAGE_ERROR, "verify: that option changes files; give --repair, too")
     from shareq.broker.maintenance import verify_command
     from shareq.broker.maintenance.repair.apply import Choices
 
@@ -394,7 +399,7 @@ def backup(
             if not command.check_backups(checked, click.echo, _say_aside):
                 raise SystemExit(FAILURE)
         elif data is None or dest is None or listed is not None or checked is not None:
-            _exit(USAGE_ERROR, "backup: give DATA and DEST, or --list DEST, or --check DEST")
+            exit_with(USAGE_ERROR, "backup: give DATA and DEST, or --list DEST, or --check DEST")
         else:
             command.backup(data, dest, keep, patience_s, click.echo, _say_aside)
 
@@ -441,40 +446,13 @@ def _one_line_errors() -> Iterator[None]:
     try:
         yield
     except MaintenanceError as error:
-        _exit(USAGE_ERROR if error.usage else FAILURE, str(error))
+        exit_with(USAGE_ERROR if error.usage else FAILURE, str(error))
     except OSError as error:
-        _exit(FAILURE, f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        exit_with(FAILURE, f"{error.filename}: {error.strerror}" if error.filename else str(error))
 
 
 def _say_aside(line: str) -> None:
     click.echo(line, err=True)
-
-
-def _configure_log(level: str, log_format: str) -> None:
-    from shareq.broker.process import logging_setup
-
-    if log_format.lower() not in logging_setup.FORMATS:
-        _exit(USAGE_ERROR, f"--log-format {log_format}: must be one of {', '.join(logging_setup.FORMATS)}")
-    try:
-        levels = logging_setup.parse_levels(level)
-    except ValueError as error:
-        _exit(USAGE_ERROR, f"--log-level {error}")
-    logging_setup.configure(levels, log_format.lower())
-
-
-def _scram_users(texts: Iterable[str]) -> list[NewScramUser]:
-    """The users of --add-scram. What was given is not repeated in an error: there may be a password in it."""
-    users = []
-    for text in texts:
-        from shareq.broker.process.scram_option import parse_add_scram
-
-        try:
-            users.append(parse_add_scram(text, os.environ))
-        except ValueError as error:
-            _exit(USAGE_ERROR, f"--add-scram: {error}")
-        except OSError as error:
-            _exit(USAGE_ERROR, f"--add-scram: {error.filename}: {error.strerror}")
-    return users
 
 
 def _say_ready(server: Server) -> None:
@@ -501,133 +479,3 @@ def _fill_standard_streams() -> None:
 def _drop_standard_output() -> None:
     """Else Python tries to write what is left of it once more at the end, and complains."""
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-
-
-def _exit(code: int, message: str) -> NoReturn:
-    click.echo(f"shareq: {message}", err=True)
-    raise SystemExit(code)
-
-
-def _read_properties(path: str, option: str = "--config") -> dict[str, str]:
-    import javaproperties
-
-    try:
-        with open(path, "rb") as file:
-            loaded: dict[str, str] = javaproperties.load(file)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        _exit(USAGE_ERROR, f"{option} {path}: {reason}")
-    return loaded
-
-
-def _pairs(option: str, texts: Iterable[str], form: str = "KEY=VALUE") -> dict[str, str]:
-    """Texts of that form; the last of a key wins."""
-    result: dict[str, str] = {}
-    for text in texts:
-        key, separator, value = text.partition("=")
-        if not separator or not key.strip():
-            _exit(USAGE_ERROR, f"{option} {text}: must be {form}")
-        result[key.strip()] = value.strip()
-    return result
-
-
-def _levels(texts: Iterable[str]) -> dict[str, int]:
-    result: dict[str, int] = {}
-    for name, level in _pairs("--feature", texts, "NAME=LEVEL").items():
-        if not level.isdecimal():
-            _exit(USAGE_ERROR, f"--feature {name}={level}: the level must be a whole number from 0 on")
-        result[name] = int(level)
-    return result
-
-
-def _host_and_port(option: str, text: str, usual_port: int) -> tuple[str, int]:
-    """The host without brackets, "" for all addresses, and the port."""
-    host, separator, port = text.rpartition(":")
-    if not separator or not port.isdecimal():
-        _exit(USAGE_ERROR, f"{option} {text}: must be HOST:PORT, for example 127.0.0.1:{usual_port}")
-    if int(port) > HIGHEST_PORT:
-        _exit(USAGE_ERROR, f"{option} {text}: the port must be at most {HIGHEST_PORT}")
-    bracketed = host.startswith("[") and host.endswith("]")
-    if ":" in host and not bracketed:
-        _exit(USAGE_ERROR, f"{option} {text}: an IPv6 address needs brackets, for example [::1]:{usual_port}")
-    return host[1:-1] if bracketed else host, int(port)
-
-
-def _listener_name(given: Mapping[str, str]) -> str:
-    """The listener that --listen gives an address to: PLAINTEXT, unless the only listener that `given` is about has
-    authentication. It never takes that away."""
-    pairs = (text.partition(":") for text in given.get("listener.security.protocol.map", "").split(","))
-    protocols = {_upper(name): _upper(protocol) for name, _, protocol in pairs}
-    names = _listener_names(given, protocols)
-    if all(protocols.get(name, name) == "PLAINTEXT" for name in names):
-        return "PLAINTEXT"
-    if len(names) > 1:
-        _exit(USAGE_ERROR, f"--listen: there are several listeners ({', '.join(names)}); set listeners instead")
-    return names[0]
-
-
-def _listener_names(given: Mapping[str, str], protocols: Mapping[str, str]) -> list[str]:
-    """The listeners for clients that properties open; where they open none, those that they advertise or protect."""
-    controllers = set(map(_upper, given.get("controller.listener.names", "").split(",")))
-    for key in ("listeners", "advertised.listeners"):
-        names = [_upper(text.partition("://")[0]) for text in given.get(key, "").split(",") if text.strip()]
-        names = [name for name in names if name not in controllers]
-        if names:
-            return names
-    own = (key.split(".")[2].upper() for key in given if key.startswith("listener.name.") and key.count(".") > 2)
-    return sorted({name for name in own if protocols.get(name, name).startswith(("SASL_", "SSL"))} - controllers)
-
-
-def _upper(text: str) -> str:
-    return text.strip().upper()
-
-
-def _set_by(environment: Mapping[str, str]) -> dict[str, str]:
-    """The properties in the environment."""
-    if not any(name.startswith("SHAREQ_") for name in environment):
-        return {}
-    from shareq.broker.config.sources.environment import environment_properties
-
-    return environment_properties(environment)
-
-
-def _apply_options(
-    properties: dict[str, str],
-    environment: dict[str, str],
-    overrides: dict[str, str],
-    listen: str | None,
-    data_dir: str | None,
-) -> None:
-    """Put --listen and --data-dir over whatever the file, the environment and --set say about the same things."""
-    if listen is not None:
-        _host_and_port("--listen", listen, 9092)
-        below = {**properties, **_set_by(environment)}
-        name = _listener_name({**below, **overrides})
-        overrides["listeners"] = f"{name}://{listen}"
-        advertised = [text.strip() for text in below.get("advertised.listeners", "").split(",")]
-        kept = [text for text in advertised if text.upper().startswith(f"{name}://")]
-        if any(advertised) and kept != advertised:
-            logger.warning("Property advertised.listeners is ignored but for %s, the listener of --listen", name)
-        properties.pop("advertised.listeners", None)
-        environment.pop("SHAREQ_ADVERTISED_LISTENERS", None)
-        if kept:  # what other listeners advertise has no meaning here
-            properties["advertised.listeners"] = ",".join(kept)
-    if data_dir is not None:
-        if not data_dir.strip():
-            _exit(USAGE_ERROR, f"--data-dir {data_dir!r}: must name a folder")
-        for names in (properties, overrides):
-            names.pop("log.dirs", None)
-        environment.pop("SHAREQ_LOG_DIRS", None)
-        overrides["log.dir"] = data_dir
-
-
-def _apply_advertise(given: Mapping[str, str], overrides: dict[str, str], advertise: str) -> None:
-    """Put --advertise over what is said of the one listener that there is."""
-    host, _ = _host_and_port("--advertise", advertise, 9092)
-    if not host:
-        _exit(USAGE_ERROR, f"--advertise {advertise}: must name a host that clients can connect to")
-    opened = {"listeners": given.get("listeners", "PLAINTEXT://")}
-    names = _listener_names({**given, **opened}, {})
-    if len(names) > 1:
-        _exit(USAGE_ERROR, f"--advertise: there are several listeners ({', '.join(names)}); set advertised.listeners")
-    overrides["advertised.listeners"] = f"{names[0]}://{advertise}"

@@ -1,0 +1,135 @@
+"""The options of `shareq serve`, and how they go over the file, the environment and --set."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from shareq.broker.process.usage import USAGE_ERROR, exit_with, host_and_port, pairs
+
+if TYPE_CHECKING:
+    from shareq.broker.process.scram_option import NewScramUser
+
+logger = logging.getLogger(__name__)
+
+
+def configure_log(level: str, log_format: str) -> None:
+    """Apply --log-level and --log-format."""
+    from shareq.broker.process import logging_setup
+
+    if log_format.lower() not in logging_setup.FORMATS:
+        exit_with(USAGE_ERROR, f"--log-format {log_format}: must be one of {', '.join(logging_setup.FORMATS)}")
+    try:
+        levels = logging_setup.parse_levels(level)
+    except ValueError as error:
+        exit_with(USAGE_ERROR, f"--log-level {error}")
+    logging_setup.configure(levels, log_format.lower())
+
+
+def scram_users_of(texts: Iterable[str]) -> list[NewScramUser]:
+    """The users of --add-scram. What was given is not repeated in an error: there may be a password in it."""
+    users = []
+    for text in texts:
+        from shareq.broker.process.scram_option import parse_add_scram
+
+        try:
+            users.append(parse_add_scram(text, os.environ))
+        except ValueError as error:
+            exit_with(USAGE_ERROR, f"--add-scram: {error}")
+        except OSError as error:
+            exit_with(USAGE_ERROR, f"--add-scram: {error.filename}: {error.strerror}")
+    return users
+
+
+def levels_of(texts: Iterable[str]) -> dict[str, int]:
+    """The levels of --feature, by name."""
+    result: dict[str, int] = {}
+    for name, level in pairs("--feature", texts, "NAME=LEVEL").items():
+        if not level.isdecimal():
+            exit_with(USAGE_ERROR, f"--feature {name}={level}: the level must be a whole number from 0 on")
+        result[name] = int(level)
+    return result
+
+
+def _listener_name(given: Mapping[str, str]) -> str:
+    """The listener that --listen gives an address to: PLAINTEXT, unless the only listener that `given` is about has
+    authentication. It never takes that away."""
+    pairs = (text.partition(":") for text in given.get("listener.security.protocol.map", "").split(","))
+    protocols = {_upper(name): _upper(protocol) for name, _, protocol in pairs}
+    names = _listener_names(given, protocols)
+    if all(protocols.get(name, name) == "PLAINTEXT" for name in names):
+        return "PLAINTEXT"
+    if len(names) > 1:
+        exit_with(USAGE_ERROR, f"--listen: there are several listeners ({', '.join(names)}); set listeners instead")
+    return names[0]
+
+
+def _listener_names(given: Mapping[str, str], protocols: Mapping[str, str]) -> list[str]:
+    """The listeners for clients that properties open; where they open none, those that they advertise or protect."""
+    controllers = set(map(_upper, given.get("controller.listener.names", "").split(",")))
+    for key in ("listeners", "advertised.listeners"):
+        names = [_upper(text.partition("://")[0]) for text in given.get(key, "").split(",") if text.strip()]
+        names = [name for name in names if name not in controllers]
+        if names:
+            return names
+    own = (key.split(".")[2].upper() for key in given if key.startswith("listener.name.") and key.count(".") > 2)
+    return sorted({name for name in own if protocols.get(name, name).startswith(("SASL_", "SSL"))} - controllers)
+
+
+def _upper(text: str) -> str:
+    return text.strip().upper()
+
+
+def set_by(environment: Mapping[str, str]) -> dict[str, str]:
+    """The properties in the environment."""
+    if not any(name.startswith("SHAREQ_") for name in environment):
+        return {}
+    from shareq.broker.config.sources.environment import environment_properties
+
+    return environment_properties(environment)
+
+
+def apply_options(
+    properties: dict[str, str],
+    environment: dict[str, str],
+    overrides: dict[str, str],
+    listen: str | None,
+    data_dir: str | None,
+) -> None:
+    """Put --listen and --data-dir over whatever the file, the environment and --set say about the same things."""
+    if listen is not None:
+        host_and_port("--listen", listen, 9092)
+        below = {**properties, **set_by(environment)}
+        name = _listener_name({**below, **overrides})
+        overrides["listeners"] = f"{name}://{listen}"
+        advertised = [text.strip() for text in below.get("advertised.listeners", "").split(",")]
+        kept = [text for text in advertised if text.upper().startswith(f"{name}://")]
+        if any(advertised) and kept != advertised:
+            logger.warning("Property advertised.listeners is ignored but for %s, the listener of --listen", name)
+        properties.pop("advertised.listeners", None)
+        environment.pop("SHAREQ_ADVERTISED_LISTENERS", None)
+        if kept:  # what other listeners advertise has no meaning here
+            properties["advertised.listeners"] = ",".join(kept)
+    if data_dir is not None:
+        if not data_dir.strip():
+            exit_with(USAGE_ERROR, f"--data-dir {data_dir!r}: must name a folder")
+        for names in (properties, overrides):
+            names.pop("log.dirs", None)
+        environment.pop("SHAREQ_LOG_DIRS", None)
+        overrides["log.dir"] = data_dir
+
+
+def apply_advertise(given: Mapping[str, str], overrides: dict[str, str], advertise: str) -> None:
+    """Put --advertise over what is said of the one listener that there is."""
+    host, _ = host_and_port("--advertise", advertise, 9092)
+    if not host:
+        exit_with(USAGE_ERROR, f"--advertise {advertise}: must name a host that clients can connect to")
+    opened = {"listeners": given.get("listeners", "PLAINTEXT://")}
+    names = _listener_names({**given, **opened}, {})
+    if len(names) > 1:
+        exit_with(
+            USAGE_ERROR, f"--advertise: there are several listeners ({', '.join(names)}); set advertised.listeners"
+        )
+    overrides["advertised.listeners"] = f"{names[0]}://{advertise}"
