@@ -144,7 +144,7 @@ ERRORS: Final[Mapping[str, Mapping[str, str]]] = {
 SILENT: Final = {
     (name, what) for name in ("aiokafka", "kafkajs", "platformatic") for what in ("authority", "name", "expired")
 }
-"""Clients that leave in the middle of the handshake without an alert: a broker cannot know that it failed, nor why."""
+"""No alert of these clients shows in the broker's log: to it their connections only ended."""
 
 
 @pytest.mark.thorough
