@@ -129,7 +129,7 @@ def unexplained_server_error() -> AbstractContextManager[object]:
     original = offset_fetch.handle
 
     def handle(ctx: Any, request: Any) -> Any:
-        if any(topic.partition_indexes == [] for topic in request.topics or ()):
+        if any(index < 0 for topic in request.topics or () for index in topic.partition_indexes):
             return offset_fetch.failed(request, ErrorCode.UNKNOWN_SERVER_ERROR)
         return original(ctx, request)
 

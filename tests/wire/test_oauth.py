@@ -104,7 +104,7 @@ def test_a_token_lets_in(broker: Broker, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("token", "reason"),
     [
-        (lambda: KEY.token(EXPECTED, sub="mallory", exp=int(time.time()) - 5, iat=1), "it has expired 5 s ago"),
+        (lambda: KEY.token(EXPECTED, sub="mallory", exp=int(time.time()) - 5, iat=1), "it has expired "),
         (lambda: KEY.token(EXPECTED, sub="mallory", aud="other"), "its audience is 'other'"),
         (lambda: KEY.token(EXPECTED, sub="mallory", iss="https://evil.example"), "its issuer is 'https://evil"),
         (lambda: SigningKey("one").token(EXPECTED, sub="mallory"), "its signature is not right"),
