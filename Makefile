@@ -140,7 +140,7 @@ gen: $(READY)
 	$(RUN) -m shareq.protocol.generator
 
 interop: $(READY)
-	$(WITHIN) 480 $(BIN)/pytest $(INTEROP) --numprocesses=2 $(ARGS)
+	$(WITHIN) 600 $(BIN)/pytest $(INTEROP) --numprocesses=2 $(ARGS)
 
 # Apache Kafka races with itself now and then: what fails is asked once more, alone, and has to fail again to count.
 interop-apache: $(READY)
