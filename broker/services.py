@@ -280,6 +280,7 @@ class Services:
             self.lookup,
             self.share_state_store,
             _LeadersMade(self.made),
+            config.shareq_max_groups_per_principal,
         )
         return made
 

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.security.names import CLUSTER_NAME
+from shareq.broker.security.names import ANONYMOUS, CLUSTER_NAME
 
 if TYPE_CHECKING:
     from shareq.broker.network.connection import Connection
@@ -32,6 +32,14 @@ class RequestContext:
     def quota_names(self) -> tuple[str, str]:
         """The client as quotas know it: the user's name, and the client id, "" for none."""
         return self.connection.principal.partition(":")[2], self.client_id or ""
+
+    @property
+    def owner(self) -> str:
+        """Whose is what the request makes and one owner may have so many of: the user's; of those who did not
+        authenticate, the machine's.
+        """
+        connection = self.connection
+        return connection.client_host if connection.principal == ANONYMOUS else connection.principal
 
     def unreadable(self, what: object, error: Exception) -> str:
         """Why the connection is closed after a malformed request (`what`: its RPC and version), for the log."""

@@ -509,6 +509,18 @@ _METRICS_KEYS: Final = (
     ),
 )
 
+# Apache Kafka bounds the members of a group, not the groups.
+_OWNER_KEYS: Final = (
+    ConfigKey(
+        "shareq.max.groups.per.principal",
+        Type.INT,
+        10_000,
+        Range(1, 100_000),
+        "The most groups that one user makes; of clients that did not authenticate, one address. A new group over it is "
+        "refused.",
+    ),
+)
+
 BROKER_KEYS: Final = ConfigDef(
     (
         *_SERVER_KEYS,
@@ -522,5 +534,6 @@ BROKER_KEYS: Final = ConfigDef(
         *_TRANSACTION_KEYS,
         *_DISK_KEYS,
         *_METRICS_KEYS,
+        *_OWNER_KEYS,
     )
 )

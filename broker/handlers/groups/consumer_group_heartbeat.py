@@ -13,6 +13,7 @@ from typing import Final
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import DESCRIBE_TOPIC, READ_GROUP
+from shareq.coordinator.group.consumer.member import JOIN_EPOCH
 from shareq.coordinator.group.consumer.requests import refusal
 from shareq.coordinator.group.groups import Client
 from shareq.protocol.errors import ErrorCode
@@ -41,6 +42,14 @@ def handle(
     if ctx.lacking(DESCRIBE_TOPIC, request.subscribed_topic_names or ()):
         return ConsumerGroupHeartbeatResponse(error_code=DESCRIBE_TOPIC.error)
     client = Client(ctx.client_id or "", f"/{ctx.connection.client_host}")
-    return ctx.services.groups.consumer.heartbeat(
-        request, ctx.api_version, client, lambda topic: ctx.may(DESCRIBE_TOPIC, topic)
-    )
+    groups = ctx.services.groups
+
+    def heartbeat() -> Pending[ConsumerGroupHeartbeatResponse]:
+        return groups.consumer.heartbeat(
+            request, ctx.api_version, client, lambda topic: ctx.may(DESCRIBE_TOPIC, topic)
+        )
+
+    if request.member_epoch != JOIN_EPOCH:
+        return heartbeat()
+    full = refusal(ErrorCode.GROUP_MAX_SIZE_REACHED, groups.names.refusal_message)
+    return groups.names.make(request.group_id, ctx.owner, heartbeat, lambda: full)

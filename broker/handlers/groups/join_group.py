@@ -34,7 +34,16 @@ def handle(ctx: RequestContext, request: JoinGroupRequest) -> Pending[JoinGroupR
     if not ctx.may(READ_GROUP, request.group_id):
         return completed(_refused(ctx.api_version, READ_GROUP.error))
     client = Client(ctx.client_id or "", f"/{ctx.connection.client_host}")
-    answer = ctx.services.groups.classic.join(request, ctx.api_version, client)
+    groups, version = ctx.services.groups, ctx.api_version
+    if request.member_id:  # makes no group
+        answer = groups.classic.join(request, version, client)
+    else:
+        answer = groups.names.make(
+            request.group_id,
+            ctx.owner,
+            lambda: groups.classic.join(request, version, client),
+            lambda: _refused(version, ErrorCode.GROUP_MAX_SIZE_REACHED),
+        )
     return answer if ctx.api_version >= _NULL_PROTOCOL_FROM else answer.then(_without_null)
 
 

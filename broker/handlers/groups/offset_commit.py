@@ -27,11 +27,23 @@ def handle(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCommitRes
     for topic in request.topics:
         (named if _may_read(ctx, topic) else hidden).append(topic)
     if not hidden:
-        return ctx.services.groups.offsets.commit(request, ctx.api_version)
+        return _commit(ctx, request)
     rows = refused(OffsetCommitRequest(topics=hidden), READ_TOPIC.error).topics
     request.topics = named
-    committed = ctx.services.groups.offsets.commit(request, ctx.api_version)
+    committed = _commit(ctx, request)
     return committed.then(lambda response: OffsetCommitResponse(topics=[*rows, *response.topics]))
+
+
+def _commit(ctx: RequestContext, request: OffsetCommitRequest) -> Pending[OffsetCommitResponse]:
+    groups = ctx.services.groups
+    if request.generation_id_or_member_epoch >= 0:  # makes no group
+        return groups.offsets.commit(request, ctx.api_version)
+    return groups.names.make(
+        request.group_id,
+        ctx.owner,
+        lambda: groups.offsets.commit(request, ctx.api_version),
+        lambda: refused(request, ErrorCode.GROUP_MAX_SIZE_REACHED),
+    )
 
 
 def _may_read(ctx: RequestContext, topic: OffsetCommitRequestTopic) -> bool:

@@ -14,7 +14,7 @@ from shareq.broker.foundation.pending import Pending, completed, join
 from shareq.broker.handlers.shared.fetch_bound import most_bytes
 from shareq.broker.handlers.shared.share_fetch_response import share_fetch_response
 from shareq.broker.handlers.shared.share_fetch_rights import Refusal, refusal, wanted_partitions, without_refused
-from shareq.broker.handlers.shared.share_requests import acknowledge, requested_acks, session_owner, share_request_error
+from shareq.broker.handlers.shared.share_requests import acknowledge, requested_acks, share_request_error
 from shareq.broker.security.rights import READ_GROUP
 from shareq.broker.share.acknowledgements import AckResults, PartitionAcks
 from shareq.broker.share.core.sessions import ListedPartition, ShareFetchContext
@@ -64,7 +64,7 @@ def _session(
         forgotten,
         has_acks=has_acks,
         connection_id=ctx.connection.id,
-        owner=session_owner(ctx),
+        owner=ctx.owner,
     )
     if not isinstance(context, ErrorCode) and request.share_session_epoch == 0:
         ctx.services.share.sessions.watch(ctx.connection)

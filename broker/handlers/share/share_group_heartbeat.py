@@ -11,7 +11,7 @@ from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import DESCRIBE_TOPIC, READ_GROUP
 from shareq.coordinator.group.groups import Client
-from shareq.coordinator.group.share.heartbeat import refusal
+from shareq.coordinator.group.share.heartbeat import JOIN_EPOCH, refusal
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 
@@ -33,4 +33,12 @@ def handle(
     if ctx.lacking(DESCRIBE_TOPIC, request.subscribed_topic_names or ()):
         return ShareGroupHeartbeatResponse(error_code=DESCRIBE_TOPIC.error)
     client = Client(ctx.client_id or "", f"/{ctx.connection.client_host}")
-    return ctx.services.groups.share.heartbeat(request, client)
+    groups = ctx.services.groups
+    if request.member_epoch != JOIN_EPOCH:
+        return groups.share.heartbeat(request, client)
+    return groups.names.make(
+        request.group_id,
+        ctx.owner,
+        lambda: groups.share.heartbeat(request, client),
+        lambda: refusal(ErrorCode.GROUP_MAX_SIZE_REACHED, groups.names.refusal_message),
+    )

@@ -7,7 +7,6 @@ from typing import Protocol, TypeVar
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.security.names import ANONYMOUS
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
 from shareq.broker.share.acknowledgements import AckResults, PartitionAcks
 from shareq.broker.share.core.partition import Acknowledged
@@ -58,12 +57,6 @@ def share_request_error(ctx: RequestContext, group_id: str | None, member_id: st
     if group_id is None or not member_id or len(member_id) > MAX_MEMBER_ID_LENGTH:
         return ErrorCode.INVALID_REQUEST
     return ErrorCode.NONE
-
-
-def session_owner(ctx: RequestContext) -> str:
-    """Whose a session is that the request opens: the user's; of those who did not authenticate, the machine's."""
-    connection = ctx.connection
-    return connection.client_host if connection.principal == ANONYMOUS else connection.principal
 
 
 def requested_acks(topics: Sequence[WireTopic]) -> list[PartitionAcks]:

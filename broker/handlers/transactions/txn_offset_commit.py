@@ -13,6 +13,7 @@ from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC, WRITE_TRANSACTION
 from shareq.broker.transactions.offsets import as_offset_commit
+from shareq.coordinator.group.offsets.commit import refused
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_commit import (
@@ -43,7 +44,17 @@ def handle(
     if not offsets.topics:
         return _response(request, errors)
     producer = ProducerEpoch(request.producer_id, request.producer_epoch)
-    answer = ctx.services.transactions.offsets.commit(producer, request.transactional_id, offsets, ctx.api_version)
+
+    def commit() -> Pending[OffsetCommitResponse]:
+        return ctx.services.transactions.offsets.commit(producer, request.transactional_id, offsets, ctx.api_version)
+
+    if request.generation_id >= 0:  # makes no group
+        answer = commit()
+    else:
+        full = ErrorCode.GROUP_MAX_SIZE_REACHED
+        answer = ctx.services.groups.names.make(
+            request.group_id, ctx.owner, commit, lambda: refused(offsets, full)
+        )
     return answer.then(lambda response: _response(request, errors | _errors(response)))
 
 

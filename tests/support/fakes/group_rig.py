@@ -41,6 +41,7 @@ class GroupRig:
             self.ports.logs.lookup(),
             self.states,
             self.leaders,
+            self.ports.config.shareq_max_groups_per_principal,
         )
 
     def id_of(self, topic: str) -> bytes:

@@ -1,0 +1,115 @@
+"""Names by owner: the one with too many is refused, never another one."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shareq.broker.quotas.owned_names import SWEEP_INTERVAL_MS, OwnedNames
+
+
+class Made:
+    """What exists, and how often it was looked for."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.looks = 0
+
+    def place_of(self, name: str) -> int:
+        return len(name)
+
+    def has(self, name: str, place: int) -> bool:
+        assert place == len(name)
+        self.looks += 1
+        return name in self.names
+
+
+def make(names: OwnedNames, made: Made, name: str, owner: str, now_ms: int = 0) -> bool:
+    admitted = names.admit(name, owner, now_ms)
+    if admitted:
+        made.names.add(name)
+    return admitted
+
+
+def test_an_owner_at_its_bound_is_refused_new_names_only() -> None:
+    made = Made()
+    names = OwnedNames(2, made)
+    assert [make(names, made, name, "greedy") for name in "abc"] == [True, True, False]
+    assert make(names, made, "a", "greedy")
+    assert make(names, made, "c", "honest")
+    assert make(names, made, "c", "greedy")  # it exists, and stays the other's
+    assert (names.count("greedy"), names.count("honest")) == (2, 1)
+
+
+def test_names_that_are_gone_make_room() -> None:
+    made = Made()
+    names = OwnedNames(1, made)
+    assert make(names, made, "a", "x")
+    made.names.clear()
+    assert make(names, made, "b", "x")
+    assert "a" not in names
+
+
+def test_an_owner_that_goes_on_asking_is_swept_once_an_interval() -> None:
+    made = Made()
+    names = OwnedNames(100, made)
+    for i in range(100):
+        assert make(names, made, f"n{i}", "x")
+    made.looks = 0
+    for i in range(1_000):
+        assert not make(names, made, f"more{i}", "x", now_ms=5)
+    assert made.looks == 1_000 + 100  # each new name, and every counted one once
+    made.names.discard("n7")
+    assert not make(names, made, "late", "x", now_ms=4 + SWEEP_INTERVAL_MS)
+    assert make(names, made, "late", "x", now_ms=5 + SWEEP_INTERVAL_MS)
+
+
+def test_what_was_not_made_is_not_counted() -> None:
+    made = Made()
+    names = OwnedNames(1, made)
+    assert names.admit("a", "x", 0)
+    names.settle("a")
+    assert names.count("x") == 0
+    assert make(names, made, "b", "x")
+    names.settle("b")
+    assert names.count("x") == 1
+
+
+def test_a_name_of_nobody_is_counted_for_the_first_that_uses_it() -> None:
+    made = Made()
+    made.names.update("ab")
+    names = OwnedNames(1, made)
+    assert make(names, made, "a", "x")
+    assert make(names, made, "b", "x")  # it exists: never refused
+    assert names.count("x") == 2
+    assert not make(names, made, "c", "x")
+
+
+def test_a_name_that_is_gone_may_be_made_by_another_owner() -> None:
+    made = Made()
+    names = OwnedNames(1, made)
+    assert make(names, made, "a", "x")
+    made.names.clear()
+    assert make(names, made, "a", "y")
+    assert (names.count("x"), names.count("y")) == (0, 1)
+
+
+@given(
+    most=st.integers(1, 4),
+    acts=st.lists(st.tuples(st.sampled_from(["make", "remove"]), st.sampled_from("abcdefgh"), st.sampled_from("xyz"))),
+)
+def test_nobody_is_refused_because_of_others(most: int, acts: list[tuple[str, str, str]]) -> None:
+    made = Made()
+    names = OwnedNames(most, made)
+    maker: dict[str, str] = {}  # the model: of each name that exists
+    for step, (act, name, owner) in enumerate(acts):
+        if act == "remove":
+            made.names.discard(name)
+            maker.pop(name, None)
+            continue
+        own = sum(each == owner for each in maker.values())
+        admitted = make(names, made, name, owner, now_ms=step * SWEEP_INTERVAL_MS)
+        assert admitted == (name in maker or own < most)
+        if admitted:
+            maker.setdefault(name, owner)
+    assert all(names.count(owner) >= sum(each == owner for each in maker.values()) for owner in "xyz")
