@@ -1,8 +1,8 @@
 """Who made which names, so that one owner's do not become too many. Pure: time comes in as a number.
 
-An owner is a user, or of those who did not authenticate a machine. A name is counted where it would be made; one that is
-gone is found at the next sweep of its owner's, and an owner is swept only at its bound. Nothing here looks at what
-other owners have: they cannot be refused because of it.
+An owner is a user, or of those who did not authenticate a machine. A name is counted where it would be made; one that
+is gone is found at the next sweep of its owner's, and an owner is swept only at its bound. What other owners have is
+not looked at: they cannot be refused because of it.
 """
 
 from __future__ import annotations

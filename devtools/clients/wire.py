@@ -72,7 +72,7 @@ class RequestsInFlight:
 
 
 class WireClient:
-    """One connection, with TLS if given; `requests` are those that it has no answer to."""
+    """One connection, with TLS if given, from the address `source` if given; `requests` are those that it has no answer to."""
 
     def __init__(
         self,
@@ -81,9 +81,10 @@ class WireClient:
         client_id: str | None = "wire-test",
         timeout_s: float = 10,
         tls: ssl.SSLContext | None = None,
+        source: str = "",
     ) -> None:
         self.requests = RequestsInFlight(client_id)
-        self._socket = socket.create_connection(address, timeout=timeout_s)
+        self._socket = socket.create_connection(address, timeout_s, (source, 0) if source else None)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if tls is not None:
             self._socket = tls.wrap_socket(self._socket, server_hostname="localhost")

@@ -516,8 +516,8 @@ _OWNER_KEYS: Final = (
         Type.INT,
         10_000,
         Range(1, 100_000),
-        "The most groups that one user makes; of clients that did not authenticate, one address. A new group over it is "
-        "refused.",
+        "The most groups that one user makes; of clients that did not authenticate, one address. A new group over it "
+        "is refused.",
     ),
 )
 

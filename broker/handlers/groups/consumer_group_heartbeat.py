@@ -45,9 +45,7 @@ def handle(
     groups = ctx.services.groups
 
     def heartbeat() -> Pending[ConsumerGroupHeartbeatResponse]:
-        return groups.consumer.heartbeat(
-            request, ctx.api_version, client, lambda topic: ctx.may(DESCRIBE_TOPIC, topic)
-        )
+        return groups.consumer.heartbeat(request, ctx.api_version, client, lambda topic: ctx.may(DESCRIBE_TOPIC, topic))
 
     if request.member_epoch != JOIN_EPOCH:
         return heartbeat()
