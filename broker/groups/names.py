@@ -33,7 +33,7 @@ class GroupNames:
             return completed(refuse())
         answer = ask()
         if not is_counted:
-            answer.on_complete(lambda _answer: names.settle(group_id))
+            answer.on_complete(lambda _answer: names.settle(group_id, owner))
         return answer
 
     # -- Places: partitions of the groups' topic

@@ -65,11 +65,13 @@ class OwnedNames:
         self._add(name, place, owner)
         return True
 
-    def settle(self, name: str) -> None:
-        """The request that was to make the name has been answered: do not count what it did not make."""
-        owner = self._owner_of.get(name)
-        if owner is not None and not self._places.has(name, self._names[owner][name]):
+    def settle(self, name: str, owner: Hashable) -> None:
+        """The request that was to make the name has been answered: count it if it did, at the place it has now."""
+        place = self._places.place_of(name)
+        if not self._places.has(name, place):
             self.drop(name)
+        elif self._owner_of.get(name, owner) == owner:
+            self._add(name, place, owner)
 
     def drop(self, name: str) -> None:
         """The name is gone, or was not made. Nothing happens when it is nobody's."""

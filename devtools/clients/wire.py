@@ -72,7 +72,7 @@ class RequestsInFlight:
 
 
 class WireClient:
-    """One connection, with TLS if given, from the address `source` if given; `requests` are those that it has no answer to."""
+    """One connection, with TLS and from the address `source` if given; `requests` are those it has no answer to."""
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ from typing import Final
 import pytest
 
 from devtools.clients.requests import create_topic
+from devtools.clients.transactor import Transactor
 from devtools.clients.wire import WireClient
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import alter_share_group_offsets as alter
@@ -73,11 +74,19 @@ def alter_offsets(client: WireClient, group: str) -> int:
     return client.call(request, 0, alter.AlterShareGroupOffsetsResponse).error_code
 
 
+def commit_in_transaction(client: WireClient, group: str) -> int:
+    producer = Transactor(client, transactional_id=group)
+    assert producer.init() == NONE
+    (error,) = producer.commit_offsets(group, {("t", 0): 1})
+    return error
+
+
 MAKERS: Final[dict[str, Make]] = {
     "JoinGroup": join,
     "ConsumerGroupHeartbeat": consume,
     "ShareGroupHeartbeat": share,
     "OffsetCommit": commit,
+    "TxnOffsetCommit": commit_in_transaction,
     "AlterShareGroupOffsets": alter_offsets,
 }
 
