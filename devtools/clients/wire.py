@@ -105,6 +105,10 @@ class WireClient:
     def send_raw(self, data: bytes) -> None:
         self._socket.sendall(data)
 
+    def set_timeout(self, timeout_s: float) -> None:
+        """How long each later call waits for the broker."""
+        self._socket.settimeout(timeout_s)
+
     def receive_frame(self) -> bytes:
         """The next frame without its size. Raises ConnectionClosed."""
         (size,) = struct.unpack(">i", self._exactly(4))

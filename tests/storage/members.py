@@ -92,6 +92,8 @@ class ShareMember(Process):
         response = self._beat(self._member_epoch, topics)
         error = ErrorCode(response.error_code)
         if error in _REJOIN:
+            # It was removed at some time since its last heartbeat, and what it held was free from then on.
+            self.scene.recorder.ok(self.name, self._beat_at, Departed(self.group, self.member))
             self._member_epoch, self.assigned = 0, []
             self._incarnation += 1
             self.session.reset()

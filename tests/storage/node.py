@@ -33,13 +33,16 @@ def free_port() -> int:
 
 @dataclass(slots=True)
 class Node:
-    """One data folder and the broker on it. `prefix`: a command to run it under; `module`: what to run."""
+    """One data folder and the broker on it. `prefix`: a command to run it under; `module`: what to run; `options`: more
+    of its command line. `settings` with listeners have `port` among them.
+    """
 
     data_dir: Path
     settings: Mapping[str, str]
     module: str = "shareq.broker"
     prefix: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    options: Sequence[str] = ()
     port: int = field(default_factory=free_port)
     process: subprocess.Popen[bytes] | None = None
     pid: int = 0
@@ -60,7 +63,9 @@ class Node:
     def spawn(self) -> None:
         """Start it, and do not wait until it listens."""
         command = [*self.prefix, sys.executable, "-m", self.module, "serve"]
-        command += ["--listen", f"127.0.0.1:{self.port}", "--data-dir", str(self.data_dir)]
+        if "listeners" not in self.settings:
+            command += ["--listen", f"127.0.0.1:{self.port}"]
+        command += ["--data-dir", str(self.data_dir), *self.options]
         for name, value in self.settings.items():
             command += ["--set", f"{name}={value}"]
         environment = {**os.environ, "PYTHONUNBUFFERED": "1", **self.environment}

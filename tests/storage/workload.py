@@ -12,9 +12,9 @@ from tests.storage.scene import QUEUE, QUEUE_COMMITTED, Process, Scene
 
 
 class Workload:
-    """Share groups, transactions, compaction, deletion, retention, all at once."""
+    """Share groups, transactions, compaction, deletion, retention, all at once, and `more`."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: Scene, more: Sequence[Process] = ()) -> None:
         self._scene = scene
         self._admin = Admin(scene, "admin")
         self._processes: Sequence[Process] = (
@@ -29,6 +29,7 @@ class Workload:
             ShareMember(scene, "sharer-b", QUEUE),
             ShareMember(scene, "committed-a", QUEUE_COMMITTED),
             Resetter(scene, "resetter"),
+            *more,
         )
 
     def start(self) -> None:

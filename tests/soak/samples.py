@@ -1,0 +1,122 @@
+"""What a broker process shows of itself, looked at every second: /proc and its own metrics."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+from urllib.request import urlopen
+
+from bench.proc import resident_mb
+
+EVERY_S: Final = 1.0
+PATIENCE_S: Final = 2.0
+_SLOW_STALL: Final = 0.1  # one of the bounds of the broker's buckets
+_LINE: Final = re.compile(r"^([a-z_]+)(?:\{([^}]*)\})? (\S+)", re.MULTILINE)
+GAUGES: Final = {
+    "connections": "kafka_server_socket_server_metrics_connection_count",
+    "share members": "shareq_share_group_members",
+    "consumer members": "shareq_consumer_group_members",
+    "held answers": "shareq_held_reply_bytes",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One look. `at_s` on the monotonic clock; `rss_mb` in 10^6 bytes.
+
+    The rest grows over the process's life: `slow_stalls`, how often the loop was held over 100 ms; `stalled_s`, how long
+    it was held in all; `waited_s`, how long its threads wanted a processor and had none: the loop waits for one that has
+    Python's lock, too. Stalls are None, and gauges empty, where the broker did not answer a scrape in time.
+    """
+
+    at_s: float
+    rss_mb: float
+    descriptors: int
+    threads: int
+    waited_s: float = 0.0
+    slow_stalls: int | None = None
+    stalled_s: float = 0.0
+    gauges: Mapping[str, float] = field(default_factory=dict)
+
+
+class Sampler:
+    """Looks from `start` to `stop`, in a thread of its own; what it saw is in `samples`."""
+
+    def __init__(self, pid: int, metrics_port: int) -> None:
+        self._pid = pid
+        self._url = f"http://127.0.0.1:{metrics_port}/metrics"
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
+        self.samples: list[Sample] = []
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Look no more. Harmless when it has not begun."""
+        self._stop.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        due = time.monotonic()
+        while not self._stop.is_set():
+            with contextlib.suppress(ProcessLookupError, FileNotFoundError):  # it has ended: others say so
+                self.samples.append(self._look())
+            due = max(due + EVERY_S, time.monotonic())
+            self._stop.wait(due - time.monotonic())
+
+    def _look(self) -> Sample:
+        text = ""
+        with contextlib.suppress(OSError), urlopen(self._url, timeout=PATIENCE_S) as answer:
+            text = answer.read().decode()
+        process = Path(f"/proc/{self._pid}")
+        threads = list((process / "task").iterdir())
+        waited_ns = sum(map(_waited_ns, threads))
+        slow, stalled_s, gauges = read_metrics(text)
+        return Sample(
+            time.monotonic(),
+            resident_mb(self._pid),
+            len(list((process / "fd").iterdir())),
+            len(threads),
+            waited_ns / 1e9,
+            slow,
+            stalled_s,
+            gauges,
+        )
+
+
+def _waited_ns(thread: Path) -> int:
+    try:
+        return int((thread / "schedstat").read_text().split()[1])
+    except OSError:  # it has ended
+        return 0
+
+
+def read_metrics(text: str) -> tuple[int | None, float, dict[str, float]]:
+    """How often the loop was held over 100 ms, how long in all, and `GAUGES`, each summed over its labels.
+
+    None, 0 and nothing out of an empty text.
+    """
+    sums: Counter[str] = Counter()
+    quick = count = stalled_s = 0.0
+    for name, labels, value in _LINE.findall(text):
+        if name == "shareq_event_loop_stall_seconds_bucket":
+            if f'le="{_SLOW_STALL:g}"' in labels:
+                quick = float(value)
+        elif name == "shareq_event_loop_stall_seconds_count":
+            count = float(value)
+        elif name == "shareq_event_loop_stall_seconds_sum":
+            stalled_s = float(value)
+        else:
+            sums[name] += float(value)  # type: ignore[assignment]
+    if not count:
+        return None, 0.0, {}
+    return int(count - quick), stalled_s, {what: sums[name] for what, name in GAUGES.items() if name in sums}

@@ -1,0 +1,146 @@
+"""What a soak is judged by. Pure: samples, disturbances and texts go in, verdicts come out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from statistics import median
+from typing import Final
+
+from tests.soak.samples import Sample
+
+MOST_MB_A_MINUTE: Final = 1.0
+NOISE_MB: Final = 15.0
+"""A slope over a short time says little: less growth than this, over all that is looked at, is not called growth."""
+MOST_ABOVE_MIDDLE: Final = 1.1
+MOST_MORE_DESCRIPTORS: Final = 12
+"""Segments of logs come and go: so many more in the last third than in the middle one are nothing."""
+AFTERMATH_S: Final = 2.5
+"""A stall ends after what caused it, and is seen by the next scrape that is answered."""
+_FAULT: Final = re.compile(r"Traceback|\bERROR\b|\bCRITICAL\b")
+_MOST_PAIRS: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One thing that was judged. `found`: what was seen, in a line."""
+
+    name: str
+    sound: bool
+    found: str
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One disturbance: what it was, and from when to when, on the monotonic clock."""
+
+    name: str
+    began_s: float
+    ended_s: float
+    text: str = ""
+
+
+def slope_a_minute(points: Sequence[tuple[float, float]]) -> float:
+    """Theil and Sen: the median of the slopes of all pairs, by minute where the first of each is in seconds."""
+    step = max(1, len(points) // _MOST_PAIRS)
+    slopes = [
+        60 * (later - earlier) / (to - since)
+        for (since, earlier), (to, later) in combinations(points[::step], 2)
+        if to > since
+    ]
+    return median(slopes) if slopes else 0.0
+
+
+def thirds(samples: Sequence[Sample]) -> tuple[Sequence[Sample], Sequence[Sample], Sequence[Sample]]:
+    """By time, not by number: the broker is looked at less often while it is slow."""
+    begin, end = samples[0].at_s, samples[-1].at_s
+    first, second = begin + (end - begin) / 3, begin + 2 * (end - begin) / 3
+    return (
+        [one for one in samples if one.at_s < first],
+        [one for one in samples if first <= one.at_s < second],
+        [one for one in samples if one.at_s >= second],
+    )
+
+
+def memory(samples: Sequence[Sample]) -> Verdict:
+    """Flat over the last two thirds."""
+    _, middle, last = thirds(samples)
+    points = [(one.at_s, one.rss_mb) for one in (*middle, *last)]
+    slope = slope_a_minute(points)
+    grown = slope * (points[-1][0] - points[0][0]) / 60
+    before, after = median(one.rss_mb for one in middle), median(one.rss_mb for one in last)
+    steep = slope >= MOST_MB_A_MINUTE and grown >= NOISE_MB
+    high = after > before * MOST_ABOVE_MIDDLE
+    found = f"{slope:+.2f} MB/min; medians {before:.1f} MB, then {after:.1f} MB; most {max(_rss(samples)):.1f} MB"
+    return Verdict("memory", not steep and not high, found)
+
+
+def descriptors(samples: Sequence[Sample]) -> Verdict:
+    """The fewest of the last third, when nobody floods, against those of the middle one."""
+    _, middle, last = thirds(samples)
+    before, after = min(one.descriptors for one in middle), min(one.descriptors for one in last)
+    most = max(one.descriptors for one in samples)
+    found = f"at least {before}, then {after}; most {most}"
+    return Verdict("descriptors", after <= before + MOST_MORE_DESCRIPTORS, found)
+
+
+def stalls(samples: Sequence[Sample], turns: Sequence[Turn]) -> Verdict:
+    """No stall over 100 ms but in a turn of `turns`, or while the machine did not run the broker's threads.
+
+    A stall is counted where it ends: it may have begun one look earlier.
+    """
+    every = ours = machine = 0
+    unexplained: list[str] = []
+    seen = [one for one in samples if one.slow_stalls is not None]
+    for earlier, (before, after) in zip(seen[:1] + seen, pairwise(seen), strict=False):
+        assert before.slow_stalls is not None
+        assert after.slow_stalls is not None
+        count = after.slow_stalls - before.slow_stalls
+        if not count:
+            continue
+        every += count
+        if any(one.began_s <= after.at_s and one.ended_s + AFTERMATH_S >= before.at_s for one in turns):
+            ours += count
+        elif (after.waited_s - earlier.waited_s) >= 0.5 * (after.stalled_s - before.stalled_s):
+            machine += count
+        else:
+            held_s = after.stalled_s - before.stalled_s
+            unexplained.append(f"{count} of {held_s:.2f} s at {after.at_s - samples[0].at_s:.0f} s")
+    found = f"{every} over 100 ms: {ours} in our stops and slow syncs, {machine} while it had no processor"
+    found += f", unexplained: {'; '.join(unexplained[:8]) or 'none'}"
+    return Verdict("stalls", bool(seen) and not unexplained, found)
+
+
+def log(text: str) -> Verdict:
+    """No traceback and no error. Warnings are about clients, and counted."""
+    fault = _FAULT.search(text)
+    lines = text.splitlines()
+    levels = {level: sum(f" {level} " in line for line in lines) for level in ("INFO", "WARNING", "ERROR")}
+    found = ", ".join(f"{count:,} {level}" for level, count in levels.items())
+    if fault is not None:
+        found += f"; first: {text[max(0, fault.start() - 100) : fault.start() + 300]!r}"
+    return Verdict("log", fault is None, found)
+
+
+def history(operations: int, anomalies: Sequence[str], failures: Sequence[str]) -> Verdict:
+    """What the clients saw makes sense, and no client failed."""
+    found = f"{operations:,} operations, {len(anomalies)} anomalies, {len(failures)} failures of clients"
+    first = [*anomalies[:3], *(failure.strip()[-300:] for failure in failures[:2])]
+    return Verdict("history", bool(operations) and not anomalies and not failures, "; ".join([found, *first]))
+
+
+def stop(code: int | None, took_s: float, most_s: float) -> Verdict:
+    """It ended by itself with 0. `code` None: it had to be killed."""
+    return Verdict("stop", code == 0 and took_s <= most_s, f"code {code} after {took_s:.1f} s")
+
+
+def verify(code: int, text: str) -> Verdict:
+    """`shareq verify` finds nothing."""
+    lines = text.strip().splitlines()
+    return Verdict("verify", code == 0, f"code {code}: {lines[-1] if lines else 'nothing said'}")
+
+
+def _rss(samples: Sequence[Sample]) -> list[float]:
+    return [one.rss_mb for one in samples]
