@@ -1,4 +1,4 @@
-"""The clients of a soak: those of tests/storage, some of them behind TLS and a login, and members of a consumer group."""
+"""The clients of a soak: those of tests/storage, some behind TLS and a login, and members of a consumer group."""
 
 from __future__ import annotations
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import sys
 import time
 from collections.abc import Callable, Sequence
 from enum import Enum
@@ -89,13 +88,13 @@ def _plant(fault: Fault) -> None:
         elif fault is Fault.STALL and count % 2_000 == 0:
             time.sleep(0.25)
         elif fault is Fault.LOST and count % 20 == 0 and "/plain-" in file.path and file.path.endswith(".log"):
-            buffers = [_hidden(b"".join(map(bytes, buffers)))]
+            buffers = [hidden(b"".join(map(bytes, buffers)))]
         plain(file, buffers)
 
     _replace(OsFile, "append", append)
 
 
-def _hidden(batch: bytes) -> bytes:
+def hidden(batch: bytes) -> bytes:
     """The batch as one of control records, which no consumer sees, with a checksum that is right."""
     from shareq.protocol.records.checksum import crc32c
 

@@ -31,9 +31,9 @@ GAUGES: Final = {
 class Sample:
     """One look. `at_s` on the monotonic clock; `rss_mb` in 10^6 bytes.
 
-    The rest grows over the process's life: `slow_stalls`, how often the loop was held over 100 ms; `stalled_s`, how long
-    it was held in all; `waited_s`, how long its threads wanted a processor and had none: the loop waits for one that has
-    Python's lock, too. Stalls are None, and gauges empty, where the broker did not answer a scrape in time.
+    What follows grows: `slow_stalls`, how often the loop was held over 100 ms; `stalled_s`, how long it was held in
+    all; `waited_s`, how long the threads wanted a processor and had none (the loop waits for one that has Python's
+    lock, too). Stalls are None, and gauges empty, where the broker did not answer a scrape in time.
     """
 
     at_s: float

@@ -1,0 +1,143 @@
+"""The verdicts of a soak: what is flat and what is not. All of it, with a broker: `make soak`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from devtools.clients.requests import batch
+from shareq.protocol.records.batch import batch_headers
+from tests.soak import verdicts
+from tests.soak.__main__ import NOTICED_BY
+from tests.soak.planted import Fault, Levers, hidden
+from tests.soak.report import sparkline
+from tests.soak.samples import Sample, read_metrics
+from tests.soak.verdicts import Turn
+
+FLAT = [
+    Sample(float(second), 60 + (second * 7 % 5) / 10, 50 + second * 3 % 7, 5, slow_stalls=0) for second in range(1800)
+]
+
+
+def test_a_flat_process_is_sound() -> None:
+    found = [verdicts.memory(FLAT), verdicts.descriptors(FLAT), verdicts.stalls(FLAT, [])]
+    assert [one.sound for one in found] == [True] * 3, found
+
+
+def test_slope_is_that_of_most_points_whatever_a_few_of_them_do() -> None:
+    points = [(second, second * 2 / 60 + (500 if second % 20 == 0 else 0)) for second in range(300)]
+    assert verdicts.slope_a_minute(points) == pytest.approx(2, abs=0.05)
+    assert verdicts.slope_a_minute(points[:1]) == 0
+
+
+def test_a_leak_of_two_megabytes_a_minute_is_noticed() -> None:
+    leaking = [replace(one, rss_mb=one.rss_mb + one.at_s * 2 / 60) for one in FLAT]
+    assert not verdicts.memory(leaking).sound
+
+
+def test_memory_that_grows_at_the_start_alone_is_sound() -> None:
+    warm = [replace(one, rss_mb=one.rss_mb + min(one.at_s, 500) / 10) for one in FLAT]
+    assert verdicts.memory(warm).sound
+
+
+def test_memory_that_jumps_late_is_noticed() -> None:
+    late = [replace(one, rss_mb=one.rss_mb + (10 if one.at_s > 1200 else 0)) for one in FLAT]
+    assert not verdicts.memory(late).sound
+
+
+def test_descriptors_that_stay_open_are_noticed_and_those_of_a_flood_are_not() -> None:
+    flood = [replace(one, descriptors=one.descriptors + 300 * (one.at_s % 60 < 5)) for one in FLAT]
+    assert verdicts.descriptors(flood).sound
+    leaking = [replace(one, descriptors=one.descriptors + int(one.at_s / 30)) for one in flood]
+    assert not verdicts.descriptors(leaking).sound
+
+
+@pytest.mark.parametrize(
+    ("turns", "waited_s", "sound"),
+    [
+        ([], 0.0, False),
+        ([], 0.3, True),
+        ([], 0.1, False),
+        ([Turn("broker stands still", 95, 99)], 0.0, True),
+        ([Turn("broker stands still", 80, 90)], 0.0, False),
+        ([Turn("broker stands still", 104, 109)], 0.0, False),
+    ],
+    ids=["ours", "no processor", "a little without", "a stop", "an earlier stop", "a later stop"],
+)
+def test_a_stall_is_noticed_unless_something_else_explains_it(turns: list[Turn], waited_s: float, sound: bool) -> None:
+    held = [replace(one, slow_stalls=1, stalled_s=0.4, waited_s=waited_s) if one.at_s >= 100 else one for one in FLAT]
+    assert verdicts.stalls(held, turns).sound is sound
+
+
+def test_looks_that_had_no_answer_hide_no_stall() -> None:
+    silent = [
+        replace(
+            one, slow_stalls=None if 90 < one.at_s < 110 else int(one.at_s >= 100), stalled_s=float(one.at_s >= 100)
+        )
+        for one in FLAT
+    ]
+    assert not verdicts.stalls(silent, []).sound
+
+
+def test_stalls_need_an_answered_look() -> None:
+    assert not verdicts.stalls([replace(one, slow_stalls=None) for one in FLAT], []).sound
+
+
+def test_a_log_with_a_traceback_or_an_error_is_noticed() -> None:
+    assert verdicts.log("10:00:00 INFO all is well\n10:00:01 WARNING a client left\n").sound
+    assert not verdicts.log("10:00:00 INFO x\nTraceback (most recent call last):\n").sound
+    assert not verdicts.log("10:00:00 ERROR x\n").sound
+
+
+def test_a_history_needs_operations_no_anomaly_and_no_failure() -> None:
+    assert verdicts.history(10, [], []).sound
+    assert not verdicts.history(0, [], []).sound
+    assert not verdicts.history(10, ["lost-write: x"], []).sound
+    assert not verdicts.history(10, [], ["Traceback"]).sound
+
+
+def test_a_stop_is_by_itself_with_code_zero_and_in_time() -> None:
+    assert verdicts.stop(0, 1, 20).sound
+    assert not verdicts.stop(-9, 1, 20).sound
+    assert not verdicts.stop(0, 21, 20).sound
+    assert not verdicts.verify(1, "damaged").sound
+
+
+def test_metrics_have_what_is_sampled() -> None:
+    text = """# HELP shareq_event_loop_stall_seconds How late
+shareq_event_loop_stall_seconds_bucket{le="0.03"} 7.0
+shareq_event_loop_stall_seconds_bucket{le="0.1"} 8.0
+shareq_event_loop_stall_seconds_bucket{le="+Inf"} 11.0
+shareq_event_loop_stall_seconds_count 11.0
+shareq_event_loop_stall_seconds_sum 2.5
+shareq_share_group_members{group="a"} 2.0
+shareq_share_group_members{group="b"} 1.0
+"""
+    assert read_metrics(text) == (3, 2.5, {"share members": 3.0})
+    assert read_metrics("") == (None, 0.0, {})
+
+
+def test_sparkline_has_a_bar_for_each_part_of_the_time() -> None:
+    assert sparkline([(float(at), at) for at in range(8)], 8) == "▁▂▃▄▅▆▇█"
+    assert sparkline([(0.0, 1), (9.0, 1)], 3) == "▁ ▁"
+    assert sparkline([]) == ""
+
+
+def test_levers_are_seen_by_whoever_has_the_file_open(tmp_path: Path) -> None:
+    path = tmp_path / "levers"
+    ours, theirs = Levers(path), Levers(path)
+    ours.set(clock_ms=-5)
+    ours.set(sync_ms=7)
+    assert (theirs.clock_ms, theirs.sync_ms) == (-5, 7)
+
+
+def test_ahidden_batch_is_sound_and_of_control_records() -> None:
+    (_, header), *_ = batch_headers(hidden(bytes(batch(b"x"))))
+    assert header.is_control
+
+
+def test_each_fault_has_a_verdict() -> None:
+    assert set(NOTICED_BY) == set(Fault)
+    assert set(NOTICED_BY.values()) == {"memory", "descriptors", "stalls", "history"}
