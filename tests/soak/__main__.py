@@ -16,7 +16,7 @@ from tests.soak.planted import Fault
 from tests.soak.report import BEGIN, END, markdown
 from tests.soak.soak import Soak
 
-PLANTED_MINUTES: Final = 0.6
+PLANTED_MINUTES: Final = 1.0
 NOTICED_BY: Final = {
     Fault.LEAK: "memory",
     Fault.DESCRIPTOR: "descriptors",

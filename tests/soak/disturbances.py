@@ -28,6 +28,7 @@ SYNC_MS: Final = (50, 400)
 FRAMES: Final = 200
 FRAME_PATIENCE_S: Final = 0.1
 READERS, PER_READER = 60, 40
+OPENING_S: Final = 6.0
 FLOOD: Final = 300
 BIG_BYTES, BIG_SENT, BIG_CONNECTIONS = 100_000_000, 2_000_000, 20
 
@@ -159,21 +160,23 @@ class Disturbances:
     # -- strangers
 
     def no_descriptors(self) -> str:
-        """More idle connections than the broker may have open files."""
+        """More idle connections than the broker may have open files, or as many as it takes in some seconds."""
         with contextlib.ExitStack() as stack:
-            opened = sum(self._idle(stack) for _ in range(self._open_files + 50))
+            opened, until = 0, time.monotonic() + OPENING_S
+            while opened < self._open_files + 50 and time.monotonic() < until:
+                opened += self._idle(stack)
             self._stop.wait(2)
             return f"{opened} connections of {self._open_files} open files"
 
     def _idle(self, stack: contextlib.ExitStack) -> int:
         try:
-            stack.enter_context(socket.create_connection(("127.0.0.1", self._doors.ports["PLAINTEXT"]), timeout=1))
+            stack.enter_context(socket.create_connection(("127.0.0.1", self._doors.ports["PLAINTEXT"]), timeout=0.3))
         except OSError:
             return 0
         return 1
 
     def bent_frames(self) -> str:
-        """Frames of the fuzzer, from somebody who is logged in and has no right."""
+        """Frames of the fuzzer, from a client that is logged in and has no right."""
         sent, client = 0, self._stranger()
         try:
             while sent < FRAMES and not self._stop.is_set():
@@ -225,7 +228,7 @@ class Disturbances:
             for number in range(BIG_CONNECTIONS):
                 port = self._doors.ports[("PLAINTEXT", "CLEAR")[number % 2]]
                 with contextlib.suppress(OSError):
-                    one = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=1))
+                    one = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=0.3))
                     one.sendall(struct.pack(">i", BIG_BYTES) + b"\0\0\0\x0c" + bytes(BIG_SENT))
                     sent += 1
             self._stop.wait(1)

@@ -18,15 +18,19 @@ from typing import Any, Final
 LEVERS: Final = "SHAREQ_SOAK"
 FAULT: Final = "SHAREQ_PLANTED"
 _NUMBERS: Final = Struct("<qq")
+LEAKED_A_SECOND: Final = 2_000_000
 
 
 class Fault(Enum):
     """What is wrong with the broker."""
 
-    LEAK = "each write to a log leaves memory behind"
-    DESCRIPTOR = "some writes to a log leave an open file behind"
-    STALL = "some writes to a log hold the loop for 0.25 s"
-    LOST = "some batches are answered and cannot be read"
+    LEAK = "writes to logs leave memory behind, 2 MB a second"
+    DESCRIPTOR = "writes to logs leave files open, three a second at most"
+    STALL = "a write to a log holds the loop for 0.5 s, every two seconds"
+    LOST = "some records are answered, and others stand in their place"
+
+
+_EVERY_S: Final = {Fault.LEAK: 0.1, Fault.DESCRIPTOR: 0.3, Fault.STALL: 2.0}
 
 
 class Levers:
@@ -76,31 +80,39 @@ def _plant(fault: Fault) -> None:
 
     plain: Callable[[OsFile, Sequence[Any]], None] = OsFile.append
     kept: list[Any] = []
-    count = 0
+    last_s = time.monotonic()
 
     def append(file: OsFile, buffers: Sequence[Any]) -> None:
-        nonlocal count
-        count += 1
-        if fault is Fault.LEAK:
-            kept.append(bytearray(os.urandom(1 << 14)))
-        elif fault is Fault.DESCRIPTOR and count % 100 == 0:
-            kept.append(os.open(file.path, os.O_RDONLY))
-        elif fault is Fault.STALL and count % 2_000 == 0:
-            time.sleep(0.25)
-        elif fault is Fault.LOST and count % 20 == 0 and "/plain-" in file.path and file.path.endswith(".log"):
-            buffers = [hidden(b"".join(map(bytes, buffers)))]
+        nonlocal last_s
+        passed_s = time.monotonic() - last_s
+        if fault is Fault.LOST:
+            if "/plain-" in file.path and file.path.endswith(".log"):
+                buffers = [swapped(b"".join(map(bytes, buffers)))]
+        elif passed_s > _EVERY_S[fault]:
+            last_s += passed_s
+            if fault is Fault.LEAK:
+                kept.append(os.urandom(int(passed_s * LEAKED_A_SECOND)))
+            elif fault is Fault.DESCRIPTOR:
+                kept.append(os.open(file.path, os.O_RDONLY))
+            else:
+                time.sleep(0.5)
         plain(file, buffers)
 
     _replace(OsFile, "append", append)
 
 
-def hidden(batch: bytes) -> bytes:
-    """The batch as one of control records, which no consumer sees, with a checksum that is right."""
+def swapped(data: bytes) -> bytes:
+    """The batches with other values where the plain producer's were, of the same size, and checksums that are right."""
     from shareq.protocol.records.checksum import crc32c
 
-    body = bytearray(batch[21:])
-    body[1] |= 0x20
-    return batch[:17] + crc32c(bytes(body)).to_bytes(4, "big") + bytes(body)
+    written, at = bytearray(data), 0
+    while at + 12 <= len(data):
+        end = at + 12 + int.from_bytes(data[at + 8 : at + 12], "big")
+        body = data[at + 21 : end].replace(b"plain.", b"ghost.")
+        written[at + 17 : at + 21] = crc32c(body).to_bytes(4, "big")
+        written[at + 21 : end] = body
+        at = end
+    return bytes(written)
 
 
 def _replace(owner: object, name: str, value: object) -> None:

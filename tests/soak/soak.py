@@ -33,7 +33,8 @@ from tests.storage.node import Node, free_port
 from tests.storage.scene import GROUP_TOPICS, JOB_GROUP, PLAIN, SETTINGS, SIMPLE_GROUP
 from tests.storage.workload import Workload
 
-ROUND_S: Final = 45.0
+ROUND_S: Final = (8.0, 45.0)
+"""At least, and at most: a short soak has four, since only between rounds what stays open shows."""
 LONGEST_STOP_S: Final = 40.0
 OPEN_FILES: Final = 400
 SESSION_MS: Final = 6_000
@@ -63,7 +64,9 @@ class SoakResult:
 
 
 class Soak:
-    """`run` once. `fault`: one planted in the broker; `keep`: where folder and log go when it was not sound."""
+    """`run` once. `fault`: one planted in the broker; `keep`: where folder and log go when it was not sound;
+    `round_s`: of each round.
+    """
 
     def __init__(
         self,
@@ -73,11 +76,12 @@ class Soak:
         show: Callable[[str], None] = lambda _line: None,
         fault: Fault | None = None,
         keep: Path | None = None,
-        round_s: float = ROUND_S,
+        round_s: float | None = None,
     ) -> None:
         self._show = show
         self._keep = keep
-        self._round_s = round_s
+        least_s, most_s = ROUND_S
+        self._round_s = round_s or max(least_s, min(most_s, minutes * 60 / 4))
         self._folder = Path(tempfile.mkdtemp(prefix="shareq-soak-"))
         self._doors = Doors(Authority(self._folder))
         self._levers = Levers(self._folder / "levers")

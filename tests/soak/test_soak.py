@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from devtools.clients.requests import batch
-from shareq.protocol.records.batch import batch_headers
+from shareq.protocol.records.batch import batch_headers, decode_records
 from tests.soak import verdicts
 from tests.soak.__main__ import NOTICED_BY
-from tests.soak.planted import Fault, Levers, hidden
+from tests.soak.planted import Fault, Levers, swapped
 from tests.soak.report import sparkline
 from tests.soak.samples import Sample, read_metrics
 from tests.soak.verdicts import Turn
@@ -125,7 +125,7 @@ def test_sparkline_has_a_bar_for_each_part_of_the_time() -> None:
     assert sparkline([]) == ""
 
 
-def test_levers_are_seen_by_whoever_has_the_file_open(tmp_path: Path) -> None:
+def test_levers_are_seen_by_all_who_have_the_file_open(tmp_path: Path) -> None:
     path = tmp_path / "levers"
     ours, theirs = Levers(path), Levers(path)
     ours.set(clock_ms=-5)
@@ -133,9 +133,25 @@ def test_levers_are_seen_by_whoever_has_the_file_open(tmp_path: Path) -> None:
     assert (theirs.clock_ms, theirs.sync_ms) == (-5, 7)
 
 
-def test_ahidden_batch_is_sound_and_of_control_records() -> None:
-    (_, header), *_ = batch_headers(hidden(bytes(batch(b"x"))))
-    assert header.is_control
+def test_swapped_batches_are_sound_and_have_other_values() -> None:
+    data = swapped(batch(b"plain.7|..", b"other") + batch(b"plain.8"))
+    values = [
+        record.value
+        for at, header in batch_headers(data)
+        for record in decode_records(data[at : at + header.size])
+    ]
+    assert values == [b"ghost.7|..", b"other", b"ghost.8"]
+
+
+def test_too_few_looks_are_not_sound() -> None:
+    assert not verdicts.memory([]).sound
+    assert not verdicts.descriptors(FLAT[:1]).sound
+
+
+def test_a_machine_that_is_too_busy_says_nothing_about_stalls() -> None:
+    starved = [replace(one, waited_s=one.at_s * 0.6) for one in FLAT]
+    assert not verdicts.stalls(starved, []).sound
+    assert verdicts.stalls([replace(one, waited_s=one.at_s * 0.4) for one in FLAT], []).sound
 
 
 def test_each_fault_has_a_verdict() -> None:

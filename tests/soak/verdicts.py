@@ -19,6 +19,10 @@ MOST_MORE_DESCRIPTORS: Final = 12
 """Segments of logs come and go: so many more in the last third than in the middle one are nothing."""
 AFTERMATH_S: Final = 2.5
 """A stall ends after what caused it, and is seen by the next scrape that is answered."""
+TOO_FEW: Final = "too few looks"
+TOO_BUSY: Final = 0.5
+"""So much of the time the threads waited for a processor: stalls say something about the machine alone."""
+MOST_EXCUSE: Final = 0.5  # of a stall
 _FAULT: Final = re.compile(r"Traceback|\bERROR\b|\bCRITICAL\b")
 _MOST_PAIRS: Final = 400
 
@@ -55,6 +59,8 @@ def slope_a_minute(points: Sequence[tuple[float, float]]) -> float:
 
 def thirds(samples: Sequence[Sample]) -> tuple[Sequence[Sample], Sequence[Sample], Sequence[Sample]]:
     """By time, not by number: the broker is looked at less often while it is slow."""
+    if not samples:
+        return (), (), ()
     begin, end = samples[0].at_s, samples[-1].at_s
     first, second = begin + (end - begin) / 3, begin + 2 * (end - begin) / 3
     return (
@@ -67,6 +73,8 @@ def thirds(samples: Sequence[Sample]) -> tuple[Sequence[Sample], Sequence[Sample
 def memory(samples: Sequence[Sample]) -> Verdict:
     """Flat over the last two thirds."""
     _, middle, last = thirds(samples)
+    if not middle or not last:
+        return Verdict("memory", False, TOO_FEW)
     points = [(one.at_s, one.rss_mb) for one in (*middle, *last)]
     slope = slope_a_minute(points)
     grown = slope * (points[-1][0] - points[0][0]) / 60
@@ -80,6 +88,8 @@ def memory(samples: Sequence[Sample]) -> Verdict:
 def descriptors(samples: Sequence[Sample]) -> Verdict:
     """The fewest of the last third, when nobody floods, against those of the middle one."""
     _, middle, last = thirds(samples)
+    if not middle or not last:
+        return Verdict("descriptors", False, TOO_FEW)
     before, after = min(one.descriptors for one in middle), min(one.descriptors for one in last)
     most = max(one.descriptors for one in samples)
     found = f"at least {before}, then {after}; most {most}"
@@ -103,14 +113,17 @@ def stalls(samples: Sequence[Sample], turns: Sequence[Turn]) -> Verdict:
         every += count
         if any(one.began_s <= after.at_s and one.ended_s + AFTERMATH_S >= before.at_s for one in turns):
             ours += count
-        elif (after.waited_s - earlier.waited_s) >= 0.5 * (after.stalled_s - before.stalled_s):
+        elif (after.waited_s - earlier.waited_s) >= MOST_EXCUSE * (after.stalled_s - before.stalled_s):
             machine += count
         else:
             held_s = after.stalled_s - before.stalled_s
             unexplained.append(f"{count} of {held_s:.2f} s at {after.at_s - samples[0].at_s:.0f} s")
     found = f"{every} over 100 ms: {ours} in our stops and slow syncs, {machine} while it had no processor"
     found += f", unexplained: {'; '.join(unexplained[:8]) or 'none'}"
-    return Verdict("stalls", bool(seen) and not unexplained, found)
+    busy = _waited_part(samples)
+    if busy > TOO_BUSY:
+        found += f"; it wanted a processor and had none for {busy:.0%} of the time: too busy a machine to judge by"
+    return Verdict("stalls", bool(seen) and not unexplained and busy <= TOO_BUSY, found)
 
 
 def log(text: str) -> Verdict:
@@ -144,3 +157,9 @@ def verify(code: int, text: str) -> Verdict:
 
 def _rss(samples: Sequence[Sample]) -> list[float]:
     return [one.rss_mb for one in samples]
+
+
+def _waited_part(samples: Sequence[Sample]) -> float:
+    """How much of the time the threads had no processor; over 1 when several waited at once."""
+    took_s = samples[-1].at_s - samples[0].at_s if samples else 0.0
+    return (samples[-1].waited_s - samples[0].waited_s) / took_s if took_s else 0.0

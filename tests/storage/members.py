@@ -43,6 +43,7 @@ class ShareMember(Process):
         self._incarnation = 0
         self._member_epoch = 0
         self._beat_at = 0
+        self._alive_at = 0
         self.session = _Session()
         self.assigned: list[Place] = []
         self.rows: dict[Place, ErrorCode] = {}
@@ -89,17 +90,18 @@ class ShareMember(Process):
     def heartbeat(self) -> None:
         joining = self._member_epoch == 0
         topics = [plan.name for plan in GROUP_TOPICS[self.group]] if joining else None
+        invoked = self.now()
         response = self._beat(self._member_epoch, topics)
         error = ErrorCode(response.error_code)
         if error in _REJOIN:
             # It was removed at some time since its last heartbeat, and what it held was free from then on.
-            self.scene.recorder.ok(self.name, self._beat_at, Departed(self.group, self.member))
+            self.scene.recorder.ok(self.name, self._alive_at, Departed(self.group, self.member))
             self._member_epoch, self.assigned = 0, []
             self._incarnation += 1
             self.session.reset()
         elif error is ErrorCode.NONE:
             self._member_epoch = response.member_epoch
-            self._beat_at = self.now()
+            self._beat_at, self._alive_at = self.now(), invoked
             if response.assignment is not None:
                 self.assigned = [
                     Place(topic.topic_id.hex(), partition)
