@@ -136,9 +136,7 @@ def test_levers_are_seen_by_all_who_have_the_file_open(tmp_path: Path) -> None:
 def test_swapped_batches_are_sound_and_have_other_values() -> None:
     data = swapped(batch(b"plain.7|..", b"other") + batch(b"plain.8"))
     values = [
-        record.value
-        for at, header in batch_headers(data)
-        for record in decode_records(data[at : at + header.size])
+        record.value for at, header in batch_headers(data) for record in decode_records(data[at : at + header.size])
     ]
     assert values == [b"ghost.7|..", b"other", b"ghost.8"]
 
