@@ -57,8 +57,9 @@ def _planted(seed: int) -> int:
     for fault, name in NOTICED_BY.items():
         result = Soak(seed, PLANTED_MINUTES, fault=fault).run()
         (verdict,) = [one for one in result.verdicts if one.name == name]
-        missed += verdict.sound
-        _show(f"{fault.value}: {'NOT NOTICED' if verdict.sound else 'noticed'}; {name}: {verdict.found}")
+        noticed = verdict.judged and not verdict.sound
+        missed += not noticed
+        _show(f"{fault.value}: {'noticed' if noticed else 'NOT NOTICED'}; {name}: {verdict.found}")
     return 1 if missed else 0
 
 

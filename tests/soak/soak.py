@@ -40,6 +40,8 @@ OPEN_FILES: Final = 400
 SESSION_MS: Final = 6_000
 """Of members: a longer stop ends their sessions; locks end before."""
 MOST_STOP_S: Final = 20.0
+LOOKS_S: Final = 3.0
+"""After each round nothing is asked of the broker for so long: looks at what stays open and in memory."""
 STALLING: Final = ("broker stands still", "slow syncs")
 
 
@@ -179,6 +181,7 @@ class Soak:
         result.operations += len(history.operations)
         result.anomalies += found
         result.failures += scene.failures
+        time.sleep(LOOKS_S)
         self._show(f"round {result.rounds}: {len(history.operations):,} operations, {len(found)} anomalies")
 
     def _clear(self, scene: SoakScene) -> None:

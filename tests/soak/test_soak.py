@@ -42,6 +42,12 @@ def test_memory_that_grows_at_the_start_alone_is_sound() -> None:
     assert verdicts.memory(warm).sound
 
 
+def test_a_short_run_may_take_some_memory_for_good_and_not_much() -> None:
+    for jump_mb, sound in ((20, True), (40, False)):
+        short = [replace(one, rss_mb=one.rss_mb + jump_mb * (one.at_s > 60)) for one in FLAT[:90]]
+        assert verdicts.memory(short).sound is sound
+
+
 def test_memory_that_jumps_late_is_noticed() -> None:
     late = [replace(one, rss_mb=one.rss_mb + (10 if one.at_s > 1200 else 0)) for one in FLAT]
     assert not verdicts.memory(late).sound
@@ -148,7 +154,8 @@ def test_too_few_looks_are_not_sound() -> None:
 
 def test_a_machine_that_is_too_busy_says_nothing_about_stalls() -> None:
     starved = [replace(one, waited_s=one.at_s * 0.6) for one in FLAT]
-    assert not verdicts.stalls(starved, []).sound
+    found = verdicts.stalls(starved, [])
+    assert (found.sound, found.judged) == (False, False)
     assert verdicts.stalls([replace(one, waited_s=one.at_s * 0.4) for one in FLAT], []).sound
 
 

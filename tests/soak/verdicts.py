@@ -14,6 +14,9 @@ from tests.soak.samples import Sample
 MOST_MB_A_MINUTE: Final = 1.0
 NOISE_MB: Final = 15.0
 """A slope over a short time says little: less growth than this, over all that is looked at, is not called growth."""
+SHORT_S: Final = 300.0
+SHORT_NOISE_MB: Final = 25.0
+"""In so short a run each kind of work is done for the first time, and memory taken for it stays."""
 MOST_ABOVE_MIDDLE: Final = 1.1
 MOST_MORE_DESCRIPTORS: Final = 12
 """Segments of logs come and go: so many more in the last third than in the middle one are nothing."""
@@ -29,11 +32,14 @@ _MOST_PAIRS: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One thing that was judged. `found`: what was seen, in a line."""
+    """One thing that was judged. `found`: what was seen, in a line. Not `judged`: nothing can be said, and it is not
+    sound.
+    """
 
     name: str
     sound: bool
     found: str
+    judged: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +80,14 @@ def memory(samples: Sequence[Sample]) -> Verdict:
     """Flat over the last two thirds."""
     _, middle, last = thirds(samples)
     if not middle or not last:
-        return Verdict("memory", False, TOO_FEW)
+        return Verdict("memory", False, TOO_FEW, judged=False)
     points = [(one.at_s, one.rss_mb) for one in (*middle, *last)]
     slope = slope_a_minute(points)
     grown = slope * (points[-1][0] - points[0][0]) / 60
     before, after = median(one.rss_mb for one in middle), median(one.rss_mb for one in last)
-    steep = slope >= MOST_MB_A_MINUTE and grown >= NOISE_MB
-    high = after > before * MOST_ABOVE_MIDDLE
+    short = samples[-1].at_s - samples[0].at_s < SHORT_S
+    steep = slope >= MOST_MB_A_MINUTE and grown >= (SHORT_NOISE_MB if short else NOISE_MB)
+    high = after > before * MOST_ABOVE_MIDDLE and (not short or after > before + SHORT_NOISE_MB)
     found = f"{slope:+.2f} MB/min; medians {before:.1f} MB, then {after:.1f} MB; most {max(_rss(samples)):.1f} MB"
     return Verdict("memory", not steep and not high, found)
 
@@ -89,7 +96,7 @@ def descriptors(samples: Sequence[Sample]) -> Verdict:
     """The fewest of the last third, when nobody floods, against those of the middle one."""
     _, middle, last = thirds(samples)
     if not middle or not last:
-        return Verdict("descriptors", False, TOO_FEW)
+        return Verdict("descriptors", False, TOO_FEW, judged=False)
     before, after = min(one.descriptors for one in middle), min(one.descriptors for one in last)
     most = max(one.descriptors for one in samples)
     found = f"at least {before}, then {after}; most {most}"
@@ -123,7 +130,8 @@ def stalls(samples: Sequence[Sample], turns: Sequence[Turn]) -> Verdict:
     busy = _waited_part(samples)
     if busy > TOO_BUSY:
         found += f"; it wanted a processor and had none for {busy:.0%} of the time: too busy a machine to judge by"
-    return Verdict("stalls", bool(seen) and not unexplained and busy <= TOO_BUSY, found)
+    judged = bool(seen) and (bool(unexplained) or busy <= TOO_BUSY)
+    return Verdict("stalls", judged and not unexplained and busy <= TOO_BUSY, found, judged)
 
 
 def log(text: str) -> Verdict:
