@@ -14,7 +14,7 @@ from shareq.protocol.generated.produce import PartitionProduceResponse, ProduceR
 from shareq.protocol.records.batch import RecordData, build_batch
 from tests.history.operations import Outcome, Place, Record, Refused, Seek, Transfer
 from tests.storage.fetching import Reader
-from tests.storage.links import Cut
+from tests.storage.links import Cut, Stopped
 from tests.storage.scene import (
     COMPACTED,
     CYCLED,
@@ -159,9 +159,13 @@ class IdempotentProducer(Producer):
     def _send_open(self) -> None:
         assert self._open is not None
         invoked, place, records, batch = self._open
-        if self.rng.random() < 0.05:
-            self.link.send_and_hang_up(self.request(place, batch), 13)
-        answer = self.exchange(place, batch)
+        try:
+            if self.rng.random() < 0.05:
+                self.link.send_and_hang_up(self.request(place, batch), 13)
+            answer = self.exchange(place, batch)
+        except Stopped:
+            self._give_up(invoked, records)
+            raise
         self._open = None
         if answer.error_code:
             self._id = None
@@ -174,7 +178,16 @@ class IdempotentProducer(Producer):
 
     def at_end(self) -> None:
         if self._open is not None:
-            self._send_open()
+            invoked, _, records, _ = self._open
+            try:
+                self._send_open()
+            except Cut:
+                self._give_up(invoked, records)
+                raise
+
+    def _give_up(self, invoked: int, records: list[Record]) -> None:
+        """The batch is not sent again: nobody knows whether the broker has it."""
+        self.scene.recorder.add(self.name, invoked, Outcome.INFO, Transfer(tuple(records)))
 
 
 class TransactionalProducer(Process):
