@@ -129,8 +129,13 @@ def test_a_leader_that_moves_is_followed(cluster: KafkaCluster, network: Network
     move_leader(other, topic, 0, new)
     other.close()
     assert network.leader(topic_id, 0) == old, "what is known is not old yet"
-    assert Admin(network).log_ranges({topic: PARTITIONS}) == whole_log(topic)
-    assert network.leader(topic_id, 0) == new
+
+    def followed() -> bool:
+        """The old leader goes on answering until it has heard of the election itself."""
+        assert Admin(network).log_ranges({topic: PARTITIONS}) == whole_log(topic)
+        return network.leader(topic_id, 0) == new
+
+    until("the old leader refuses, and the client asks the new one", followed)
     assert values_in(fetcher, topic_id, topic, 0, 10, RECORDS - 1) == {value(0, at) for at in range(10, RECORDS)}
     fetcher.close()
 
