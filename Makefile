@@ -114,7 +114,7 @@ test: $(READY)
 	$(WITHIN) 600 env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder -m "not interop and not container and not spark" --ignore=tests/spark $(ARGS)
 
 test-spark: $(SPARK_READY)
-	$(SPARK_RUN) scripts/within.py 480 $(SPARK_BIN)/pytest -q -rs -m "spark and not interop and not thorough" $(ARGS) tests/spark
+	$(SPARK_RUN) scripts/within.py 600 $(SPARK_BIN)/pytest -q -rs -m "spark and not interop and not thorough" $(ARGS) tests/spark
 
 check: lint types imports gen-check links words
 
