@@ -36,7 +36,7 @@ help:
 	@echo "  make demo        336,776 flights through one share group, the broker killed half way (2 minutes)"
 	@echo "  make test        every test that needs only Python (10 minutes at most)"
 	@echo "  make demo-spark  the same flights through Spark and a second member, broker and driver killed; needs no Java"
-	@echo "  make test-spark  the tests of the Spark source (8 minutes at most); fetches half a gigabyte once, needs no Java"
+	@echo "  make test-spark  the tests of the Spark source (8 minutes); fetches half a gigabyte once, needs no Java"
 	@echo "  make check       what a change must pass besides: lint, types, imports, gen-check, links, words"
 	@echo "  make interop     every Kafka client, and Kafka's tools; needs Java, Maven, Go, Node, kcat, skips what is missing"
 	@echo "  make interop-apache  the same tests on Apache Kafka 4.3.1, which judges them (7 minutes)"
