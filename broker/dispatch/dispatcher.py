@@ -299,6 +299,8 @@ def _failure(
             reply = route.frame(route.failed(request, ErrorCode.UNKNOWN_SERVER_ERROR), correlation_id)
             route.requests.durations.add(context.connection.now_ns() - context.connection.since_ns)
             return reply
+        except CloseConnection:
+            raise
         except Exception:
             logger.exception("%s: no error answer for %s", context.connection, route)
     raise CloseConnection(f"internal error in {route}")

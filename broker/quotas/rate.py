@@ -58,7 +58,7 @@ class Rate:
         rate = sum(sample.value for sample in self._samples) / span_ms * 1000
         if rate <= bound:
             return 0
-        return min(int((rate - bound) / bound * span_ms + 0.5), LONGEST_THROTTLE_MS)
+        return int(min((rate - bound) / bound * span_ms + 0.5, LONGEST_THROTTLE_MS))  # infinite at the tiniest bounds
 
     def is_idle(self, now_ms: int, windows: Windows) -> bool:
         """Whether nothing that was recorded counts any more."""
@@ -109,4 +109,4 @@ class TokenBucket:
     def throttle_ms(self, bound: float, now_ms: int, windows: Windows) -> int:
         """How long until it is not overdrawn any more."""
         left = self.left(bound, now_ms, windows)
-        return min(int(-left / bound * 1000 + 0.5), LONGEST_THROTTLE_MS) if left < 0 else 0
+        return int(min(-left / bound * 1000 + 0.5, LONGEST_THROTTLE_MS)) if left < 0 else 0

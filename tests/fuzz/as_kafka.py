@@ -11,10 +11,12 @@ from typing import Final
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from shareq.protocol.generated.join_group import JoinGroupRequest
+from shareq.protocol.generated.offset_commit import OffsetCommitRequest
 from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
 from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest
 from shareq.protocol.generated.sync_group import SyncGroupRequest
+from shareq.protocol.generated.txn_offset_commit import TxnOffsetCommitRequest
 from shareq.protocol.primitives import Message
 
 ACQUIRE_MODES: Final = (0, 1)
@@ -37,8 +39,19 @@ def fails_as_in_kafka(request: Message, response: Message, size: int, state_is_o
             return all(state_is_odd(request.group_id or "", *place) for place in _failed(response))
         case JoinGroupRequest() | SyncGroupRequest() | ConsumerGroupHeartbeatRequest() | ShareGroupHeartbeatRequest():
             return size > LARGE_BYTES
+        case OffsetCommitRequest() | TxnOffsetCommitRequest():
+            return _committed_bytes(request) > LARGE_BYTES
         case _:
             return False
+
+
+def _committed_bytes(request: OffsetCommitRequest | TxnOffsetCommitRequest) -> int:
+    """Of the records, at least: each has the names of the group and the topic, and the metadata."""
+    return sum(
+        len(request.group_id) + len(topic.name) + len(partition.committed_metadata or "")
+        for topic in request.topics
+        for partition in topic.partitions
+    )
 
 
 def _failed(response: Message) -> Iterator[tuple[bytes, int]]:

@@ -69,8 +69,8 @@ SHARDS: Final = {
 """What runs side by side, by program; the empty one has what no other has."""
 PASSED: Final = 590
 ASKED_AGAIN: Final[Mapping[Kind, int]] = {"ours": 1, "apache": 3}
-"""How often what failed is asked again. Apache Kafka tells of a new topic later than kafka-go's readers look: whoever
-reads in between has no partition for the rest of a generation."""
+"""How often what failed is asked again. Apache Kafka knows a new topic later than kafka-go's readers look: one that
+looks in between has no partition for the rest of a generation."""
 
 
 @pytest.fixture(scope="module")

@@ -54,7 +54,7 @@ def _admit(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pe
         ctx.services.transactions.admission, ctx.services.lookup, ctx.may, ctx.api_version, request
     )
     if isinstance(admitted, ErrorCode):
-        return _refuse_all(request, admitted)
+        return failed(request, admitted)
     if admitted.done:
         return _append(ctx, request, admitted.value)
     if request.acks == 0:
@@ -121,16 +121,12 @@ def _as_pending(answer: ProduceResponse | Pending[ProduceResponse] | None) -> Pe
     return answer if isinstance(answer, Pending) else completed(answer)
 
 
-def _refuse_all(request: ProduceRequest, error: ErrorCode) -> ProduceResponse:
+def failed(request: ProduceRequest, error: ErrorCode) -> ProduceResponse:
+    """The answer when the request could not be handled at all. Raises CloseConnection where none is due."""
     if request.acks == 0:
         raise CloseConnection(
             f"a Produce request with acks=0 failed ({error.name}), and has no response that could carry the error"
         )
-    return failed(request, error)
-
-
-def failed(request: ProduceRequest, error: ErrorCode) -> ProduceResponse:
-    """The answer when the request could not be handled at all."""
     return ProduceResponse(
         responses=[
             TopicProduceResponse(

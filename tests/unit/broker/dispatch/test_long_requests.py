@@ -23,12 +23,20 @@ from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.share import acknowledgements
 from shareq.broker.share.coordinator import ShareCoordinatorService
+from shareq.broker.transactions import named_partitions
 from shareq.broker.transactions.markers import MarkerWriter
+from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.bounded_reading import STEP_ELEMENTS, BoundedReader
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.framing import frame
 from shareq.protocol.generated import initialize_share_group_state
+from shareq.protocol.generated.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from shareq.protocol.generated.describe_configs import (
     DescribeConfigsRequest,
@@ -211,6 +219,49 @@ def test_markers_are_written_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert errors == [ErrorCode.NONE, *[ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 6_999]
     assert max(work.ticks) <= 500
     assert sum(work.ticks) == 7_000
+
+
+@pytest.mark.parametrize(
+    ("version", "topics"),
+    [(3, [("t", 30_000)]), (3, [(f"u{at}", 300) for at in range(100)]), (5, [("t", 30_000)]), (5, [("t", 900)])],
+)
+def test_partitions_of_transactions_are_looked_at_in_turns(
+    monkeypatch: pytest.MonkeyPatch, version: int, topics: list[tuple[str, int]]
+) -> None:
+    """Of 5 µs each; in one transaction, or in thirty of brokers."""
+    world, work = BrokerWorld(), Work()
+    world.create_topic("t", 2)
+    stranger, neighbour = world.connect(), world.connect()
+    monkeypatch.setattr(named_partitions, "TopicPartition", work.count(TopicPartition))  # two for each
+    named = [AddPartitionsToTxnTopic(name, list(range(partitions))) for name, partitions in topics]
+    if version == 3:
+        request = AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id="x",
+            v3_and_below_producer_id=1,
+            v3_and_below_producer_epoch=0,
+            v3_and_below_topics=named,
+        )
+    else:
+        times = 30_000 // topics[0][1]
+        request = AddPartitionsToTxnRequest(
+            [AddPartitionsToTxnTransaction(f"x{at}", 1, 0, False, named) for at in range(times)]
+        )
+    stranger.send(request, version)
+    work.run(world, neighbour)
+    answer = stranger.receive(AddPartitionsToTxnResponse)
+    results = answer.results_by_topic_v3_and_below
+    for transaction in answer.results_by_transaction:
+        results += transaction.topic_results
+    rows = {
+        (topic.name, row.partition_index): row.partition_error_code
+        for topic in results
+        for row in topic.results_by_partition
+    }
+    expected = {(name, at): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION for name, count in topics for at in range(count)}
+    expected |= {at: ErrorCode.OPERATION_NOT_ATTEMPTED for at in (("t", 0), ("t", 1)) if at in expected}
+    assert rows == expected
+    assert sum(work.ticks) >= 2 * len(rows)
+    assert max(work.ticks) <= 5_000
 
 
 def test_share_states_are_initialised_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,6 +42,15 @@ def test_no_wait_is_longer_than_an_answer_can_say() -> None:
     assert bucket.throttle_ms(1.0, 0, Windows()) == LONGEST_THROTTLE_MS
 
 
+def test_the_tiniest_bound_there_is_has_the_longest_wait() -> None:
+    """A quota may be any number above 0."""
+    rate, bucket, tiniest = Rate(0), TokenBucket(), 5e-324
+    rate.record(1, 0, Windows())
+    bucket.take(1, tiniest, 0, Windows())
+    assert rate.throttle_ms(tiniest, 0, Windows()) == LONGEST_THROTTLE_MS
+    assert bucket.throttle_ms(tiniest, 0, Windows()) == LONGEST_THROTTLE_MS
+
+
 def test_a_full_bucket_holds_all_windows() -> None:
     bucket = TokenBucket()
     assert bucket.left(2.0, 0, Windows()) == 22

@@ -9,6 +9,7 @@ import pytest
 from devtools.clients.requests import batch, fetch_request, only_partition, produce_request
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.handlers.records.produce_fast_path import MOST_LEARNED
+from shareq.broker.handlers.shared.produce_append import ProduceAppend
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import FetchResponse
@@ -166,6 +167,23 @@ def test_acks_0_on_the_short_way() -> None:
     client.send(request, 9)
     assert client.closed
     assert not client.frames
+
+
+def test_acks_0_is_not_answered_by_a_fault_of_ours_either(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = BrokerWorld()
+    world.create_topic("t")
+    client = world.connect()
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("planted")
+
+    monkeypatch.setattr(ProduceAppend, "append", broken)
+    client.send(produce_request(batch(b"x"), topic="t", acks=0), 9)
+    assert client.closed
+    assert not client.frames
+    assert [record.levelname for record in caplog.records if record.exc_info] == ["ERROR"]
 
 
 def test_internal_topics_are_for_the_broker_alone() -> None:
