@@ -268,6 +268,7 @@ class Services:
     def groups(self) -> GroupService:
         """Groups of every kind: membership, assignment, offsets."""
         from shareq.broker.groups.coordinator import group_coordinator_settings, group_log_settings
+        from shareq.broker.groups.names import MostPerOwner
         from shareq.broker.groups.service import GroupService
 
         config = self.started_with
@@ -280,7 +281,7 @@ class Services:
             self.lookup,
             self.share_state_store,
             _LeadersMade(self.made),
-            config.shareq_max_groups_per_principal,
+            MostPerOwner(config.shareq_max_groups_per_principal, config.shareq_max_members_per_principal),
         )
         return made
 

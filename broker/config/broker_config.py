@@ -241,6 +241,9 @@ class BrokerConfig:
     shareq_disk_reserve_bytes: int
     shareq_metrics_names: bool | None
     shareq_max_groups_per_principal: int
+    shareq_max_members_per_principal: int
+    shareq_max_producer_ids_per_principal: int
+    shareq_max_transactional_ids_per_principal: int
 
     def __init__(
         self,

@@ -72,7 +72,8 @@ def group_coordinator_settings(config: BrokerConfig) -> GroupCoordinatorSettings
 class GroupCoordinatorService:
     """The shards of all groups. Answers come when what they say is durable.
 
-    `counters`: what happens to classic and consumer groups, and to offsets.
+    `counters`: what happens to classic and consumer groups, and to offsets. `may_make_share_group` (limit, group id)
+    is whether `group.share.max.groups` leaves a place for a new one; `GroupNames` knows whose the places are.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class GroupCoordinatorService:
     ) -> None:
         self._metadata = host.metadata
         self.counters = GroupCounters()
+        self.may_make_share_group: Callable[[int, str], bool] = self._has_place
         self.partitions: CoordinatorPartitions[GroupCoordinatorShard] = CoordinatorPartitions(
             host,
             CONSUMER_OFFSETS,
@@ -92,7 +94,7 @@ class GroupCoordinatorService:
                 configs,
                 host.env.clock.wall_ms,
                 settings,
-                self._count_share_groups,
+                lambda limit, group_id: self.may_make_share_group(limit, group_id),
                 self.counters,
                 self.partitions.room,
             ),
@@ -168,5 +170,5 @@ class GroupCoordinatorService:
         """The runtime of the group's shard. The topic has to exist."""
         return self.partitions.get(group_partition_for(group_id, self.partitions.count))
 
-    def _count_share_groups(self) -> int:
-        return sum(partition.shard.share.count() for partition in self.partitions)
+    def _has_place(self, limit: int, _group_id: str) -> bool:
+        return sum(partition.shard.share.count() for partition in self.partitions) < limit

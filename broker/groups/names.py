@@ -1,40 +1,134 @@
-"""New groups are counted for those that make them: `shareq.max.groups.per.principal`."""
+"""New groups, and new members of groups, are counted for those that make them: `shareq.max.groups.per.principal`,
+`shareq.max.members.per.principal`.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable
-from typing import TypeVar
+from itertools import count
+from typing import NamedTuple, TypeVar
 
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.groups.coordinator import GroupCoordinatorService
+from shareq.broker.quotas.fair_part import may_make
 from shareq.broker.quotas.owned_names import OwnedNames
 from shareq.coordinator.routing import group_partition_for
 
 T = TypeVar("T")
 
 
-class GroupNames:
-    """Groups of every kind, by who made them. Asked only by requests that make a group where there is none."""
+class MostPerOwner(NamedTuple):
+    """How many groups and members one owner makes, each at least 1."""
 
-    def __init__(self, groups: GroupCoordinatorService, most: int, clock: Clock) -> None:
+    groups: int
+    members: int
+
+
+class Joining(NamedTuple):
+    """What is known of a member before its group answers. `member_id` is "" where the broker gives it one."""
+
+    group_id: str
+    member_id: str
+    instance_id: str | None = None
+
+
+MemberName = tuple[str, str | int]
+"""A group and a member's id, or a number while it has none."""
+
+
+class GroupNames:
+    """Groups of every kind and their members, by who made them. Asked only by requests that make one where there is
+    none.
+    """
+
+    def __init__(self, groups: GroupCoordinatorService, most: MostPerOwner, clock: Clock) -> None:
         self._groups = groups
-        self._names = OwnedNames(most, self)
+        self._names = OwnedNames(most.groups, self)
+        self._members = OwnedNames(most.members, _Members(self, groups))
+        self._nameless = count()
         self._now = clock.now_ms
-        self.refusal_message = f"The client's user has made shareq.max.groups.per.principal={most} groups already."
+        self.refusal_message = (
+            f"The client's user has made shareq.max.groups.per.principal={most.groups} groups already."
+        )
+        self.no_member_message = (
+            f"The client's user has shareq.max.members.per.principal={most.members} members in groups already."
+        )
+        groups.may_make_share_group = self._may_make_share_group
 
     def make(
-        self, group_id: str, owner: Hashable, ask: Callable[[], Pending[T]], refuse: Callable[[], T]
+        self, group_id: str, owner: Hashable, ask: Callable[[], Pending[T]], refuse: Callable[[str], T]
     ) -> Pending[T]:
-        """The answer to a request that may make the group, or `refuse`'s when its owner has too many."""
+        """The answer to a request that may make the group, or `refuse`'s, by its message, when its owner has too many."""
         names = self._names
         is_counted = group_id in names
         if not names.admit(group_id, owner, self._now()):
-            return completed(refuse())
+            return completed(refuse(self.refusal_message))
         answer = ask()
         if not is_counted:
             answer.on_complete(lambda _answer: names.settle(group_id, owner))
         return answer
+
+    def join(
+        self,
+        joining: Joining,
+        owner: Hashable,
+        ask: Callable[[], Pending[T]],
+        refuse: Callable[[str], T],
+        id_of: Callable[[T], str],
+    ) -> Pending[T]:
+        """As `make`, of a request that may make a member, too. `id_of` gives the member's id in an answer, or ""."""
+        return self.make(joining.group_id, owner, lambda: self._join(joining, owner, ask, refuse, id_of), refuse)
+
+    def heard_of(self, group_id: str, owner: Hashable) -> None:
+        """A member of a group that exists asks something: the group becomes its owner's if it is nobody's, as all are
+        after a start.
+        """
+        if group_id not in self._names and self.has(group_id, self.place_of(group_id)):
+            self._names.admit(group_id, owner, self._now())
+
+    def _join(
+        self,
+        joining: Joining,
+        owner: Hashable,
+        ask: Callable[[], Pending[T]],
+        refuse: Callable[[str], T],
+        id_of: Callable[[T], str],
+    ) -> Pending[T]:
+        members, group_id = self._members, joining.group_id
+        name: MemberName = (group_id, joining.member_id or next(self._nameless))
+        if not self._replaces(joining) and not members.admit(name, owner, self._now()):
+            return completed(refuse(self.no_member_message))
+
+        def settle(answer: T) -> None:
+            member_id = joining.member_id or id_of(answer)
+            if (group_id, member_id) != name:
+                members.drop(name)
+            if member_id:
+                members.settle((group_id, member_id), owner)
+
+        answer = ask()
+        answer.on_complete(settle)
+        return answer
+
+    def _replaces(self, joining: Joining) -> bool:
+        """Whether the member takes the place of a static one."""
+        group_id, instance_id = joining.group_id, joining.instance_id
+        place = self.place_of(group_id)
+        partitions = self._groups.partitions
+        return (
+            instance_id is not None
+            and place < partitions.count
+            and partitions.get(place).shard.has_static_member(group_id, instance_id)
+        )
+
+    def _may_make_share_group(self, limit: int, group_id: str) -> bool:
+        """Whether `group.share.max.groups` leaves a place for the group, which is counted for its owner by now."""
+        partitions = self._groups.partitions
+        owner_of = self._names.owner_of
+        held = Counter(owner_of(group.group_id) for partition in partitions for group in partition.shard.share.all())
+        return may_make(limit, held, owner_of(group_id))
 
     # -- Places: partitions of the groups' topic
 
@@ -45,3 +139,27 @@ class GroupNames:
     def has(self, name: str, place: int) -> bool:
         partitions = self._groups.partitions
         return place < partitions.count and partitions.get(place).shard.group_kind(name) is not None
+
+    keeps = has
+
+
+class _Members:
+    """The places of members are those of their groups."""
+
+    def __init__(self, names: GroupNames, groups: GroupCoordinatorService) -> None:
+        self._names = names
+        self._groups = groups
+
+    def place_of(self, name: MemberName) -> int:
+        return self._names.place_of(name[0])
+
+    def has(self, name: MemberName, place: int) -> bool:
+        group_id, member_id = name
+        partitions = self._groups.partitions
+        return (
+            isinstance(member_id, str)
+            and place < partitions.count
+            and partitions.get(place).shard.has_member(group_id, member_id)
+        )
+
+    keeps = has

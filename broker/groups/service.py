@@ -9,7 +9,7 @@ from shareq.broker.groups.administration import GroupAdministration
 from shareq.broker.groups.classic import ClassicGroupService
 from shareq.broker.groups.consumer import ConsumerGroupService
 from shareq.broker.groups.coordinator import GroupCoordinatorService
-from shareq.broker.groups.names import GroupNames
+from shareq.broker.groups.names import GroupNames, MostPerOwner
 from shareq.broker.groups.offsets import GroupOffsetsService
 from shareq.broker.groups.ports import EndedLog, ShareLeaders, ShareStates
 from shareq.broker.groups.share import ShareGroupService
@@ -22,7 +22,7 @@ from shareq.coordinator.ports import GroupSettingsSource, TopicImage
 
 class GroupService(Service):
     """The group coordinator (`coordinator`), and what is asked of it by the kind of group, of offsets, and by
-    administrators. `names`: who made them; `most_per_owner` is `shareq.max.groups.per.principal`.
+    administrators. `names`: who made them, and their members.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class GroupService(Service):
         lookup: PartitionLookup[EndedLog],
         states: ShareStates,
         leaders: ShareLeaders,
-        most_per_owner: int,
+        most_per_owner: MostPerOwner,
     ) -> None:
         clock, metadata = host.env.clock, host.metadata
         self.coordinator = coordinator = GroupCoordinatorService(host, configs, settings, log_settings)

@@ -1,49 +1,71 @@
 """Who made which names, so that one owner's do not become too many. Pure: time comes in as a number.
 
 An owner is a user, or of those who did not authenticate a machine. A name is counted where it would be made; one that
-is gone is found at the next sweep of its owner's, and an owner is swept only at its bound. What other owners have is
-not looked at: they cannot be refused because of it.
+is gone is found later: at each new name a few are looked at, of its owner's and of one other's in turn, and at its bound
+an owner has its names looked through. What other owners have is not counted: they cannot be refused because of it.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Hashable
-from typing import Final, Protocol
+from typing import Final, Generic, Protocol, TypeVar
 
 SWEEP_INTERVAL_MS: Final = 1_000
-"""An owner at its bound has its names looked through once in so long at most, however often it asks."""
+"""An owner at its bound has names looked through once in so long at most, however often it asks."""
+
+SWEEP_NAMES: Final = 10_000
+"""So many at once at most; the next time those that follow."""
+
+_PENDING: Final = -1  # in place of the place: the request that makes the name is not answered yet
+_LOOKS: Final = (
+    2  # at each new name, of its owner and of another: those that are gone are no more than those that exist
+)
+
+K = TypeVar("K", bound=Hashable)
+K_contra = TypeVar("K_contra", bound=Hashable, contravariant=True)
 
 
-class Places(Protocol):
+class Places(Protocol[K_contra]):
     """Where names are. A place is found once for each that is counted: names may be long."""
 
-    def place_of(self, name: str) -> int:
+    def place_of(self, name: K_contra) -> int:
         """The place of a name, whether it exists or not."""
 
-    def has(self, name: str, place: int) -> bool:
+    def has(self, name: K_contra, place: int) -> bool:
         """Whether the name exists there."""
 
+    def keeps(self, name: K_contra, place: int) -> bool:
+        """As `has`, of a counted name; what nobody needs any more may be given up here."""
 
-class OwnedNames:
+
+class OwnedNames(Generic[K]):
     """The names of one kind. `most` >= 1 is how many an owner may have."""
 
     __slots__ = ("_names", "_owner_of", "_places", "_swept_ms", "most")
 
-    def __init__(self, most: int, places: Places) -> None:
+    def __init__(self, most: int, places: Places[K]) -> None:
         self.most = most
         self._places = places
-        self._owner_of: dict[str, Hashable] = {}
-        self._names: dict[Hashable, dict[str, int]] = {}  # to the places
+        self._owner_of: dict[K, Hashable] = {}
+        self._names: OrderedDict[Hashable, OrderedDict[K, int]] = OrderedDict()  # to the places
         self._swept_ms: dict[Hashable, int] = {}  # of owners that were at their bound
 
-    def __contains__(self, name: str) -> bool:
+    def __contains__(self, name: K) -> bool:
         return name in self._owner_of
 
+    def __len__(self) -> int:
+        return len(self._owner_of)
+
+    def owner_of(self, name: K) -> Hashable | None:
+        """The owner the name is counted for; None: nobody."""
+        return self._owner_of.get(name)
+
     def count(self, owner: Hashable) -> int:
-        """How many names are counted for an owner, those included that are gone and were not swept."""
+        """How many names are counted for an owner, those included that are gone and were not found to be."""
         return len(self._names.get(owner, ()))
 
-    def admit(self, name: str, owner: Hashable, now_ms: int) -> bool:
+    def admit(self, name: K, owner: Hashable, now_ms: int) -> bool:
         """Whether the owner may use the name, which is made by that if it does not exist; then it is counted.
 
         A name that exists is never refused. One that is nobody's, as all are after a start, becomes the asker's, be it
@@ -62,10 +84,10 @@ class OwnedNames:
             if self.count(owner) >= self.most:
                 return False
         self.drop(name)  # another owner's, and gone
-        self._add(name, place, owner)
+        self._add(name, _PENDING, owner)
         return True
 
-    def settle(self, name: str, owner: Hashable) -> None:
+    def settle(self, name: K, owner: Hashable) -> None:
         """The request that was to make the name has been answered: count it if it did, at the place it has now."""
         place = self._places.place_of(name)
         if not self._places.has(name, place):
@@ -73,7 +95,7 @@ class OwnedNames:
         elif self._owner_of.get(name, owner) == owner:
             self._add(name, place, owner)
 
-    def drop(self, name: str) -> None:
+    def drop(self, name: K) -> None:
         """The name is gone, or was not made. Nothing happens when it is nobody's."""
         owner = self._owner_of.pop(name, None)
         if owner is None:
@@ -84,15 +106,38 @@ class OwnedNames:
             del self._names[owner]
             self._swept_ms.pop(owner, None)
 
-    def _add(self, name: str, place: int, owner: Hashable) -> None:
+    def _add(self, name: K, place: int, owner: Hashable) -> None:
+        if name not in self._owner_of and self._names:
+            self._look(owner, _LOOKS)
+            if self._names:
+                other = next(iter(self._names))
+                self._names.move_to_end(other)
+                self._look(other, _LOOKS)
         self._owner_of[name] = owner
-        self._names.setdefault(owner, {})[name] = place
+        names = self._names.get(owner)
+        if names is None:
+            names = self._names[owner] = OrderedDict()
+        names[name] = place
 
     def _sweep(self, owner: Hashable, now_ms: int) -> None:
         swept_ms = self._swept_ms.get(owner)
         if swept_ms is not None and now_ms - swept_ms < SWEEP_INTERVAL_MS:
             return
         self._swept_ms[owner] = now_ms
-        has = self._places.has
-        for name in [name for name, place in self._names[owner].items() if not has(name, place)]:
-            self.drop(name)
+        self._look(owner, SWEEP_NAMES, at_pending=True)
+
+    def _look(self, owner: Hashable, most: int, *, at_pending: bool = False) -> None:
+        """Look at some of the owner's names, at those first that were not looked at for longest."""
+        names = self._names.get(owner)
+        if not names:
+            return
+        places = self._places
+        for _ in range(min(most, len(names))):
+            name, place = next(iter(names.items()))
+            names.move_to_end(name)
+            if place == _PENDING:
+                if not at_pending:
+                    continue
+                place = places.place_of(name)
+            if not places.keeps(name, place):
+                self.drop(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Protocol
@@ -43,6 +43,8 @@ class Group(Protocol):
     def protocol_type(self) -> str: ...
     @property
     def state_name(self) -> str: ...
+    @property
+    def members(self) -> Mapping[str, object]: ...
 
 
 def settled_epoch(group_epoch: int, assignment_epoch: int, member_epochs: Iterable[int]) -> int:

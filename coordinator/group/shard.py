@@ -11,10 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
+from shareq.coordinator.group.classic.group import ClassicGroup
 from shareq.coordinator.group.classic.turn import ClassicGroupSettings
 from shareq.coordinator.group.classic_groups import ClassicGroups
 from shareq.coordinator.group.classic_protocol.members import ClassicMembers
 from shareq.coordinator.group.classic_protocol.requests import ClassicProtocol
+from shareq.coordinator.group.consumer.group import ConsumerGroup
 from shareq.coordinator.group.consumer.records import CONSUMER_GROUP_RECORDS
 from shareq.coordinator.group.consumer_groups import ConsumerGroupLimits, ConsumerGroups
 from shareq.coordinator.group.counters import GroupCounters
@@ -50,7 +52,7 @@ class GroupCoordinatorShard:
 
     `share`, `classic`, `consumer`: the groups of these kinds; `classic_protocol`: what members ask that speak it, of
     whichever kind their group is; `offsets`: what groups have committed.
-    `wall_ms` gives the time of day; for `share_group_count` see `ShareGroups`. `counters` are those of the coordinator;
+    `wall_ms` gives the time of day; for `may_make_share_group` see `ShareGroups`. `counters` are those of the coordinator;
     `room` is what one operation may append to its log.
     """
 
@@ -60,7 +62,7 @@ class GroupCoordinatorShard:
         group_settings: GroupSettingsSource,
         wall_ms: Callable[[], int],
         settings: GroupCoordinatorSettings,
-        share_group_count: Callable[[], int] | None = None,
+        may_make_share_group: Callable[[int, str], bool] | None = None,
         counters: GroupCounters | None = None,
         room: LogRoom | None = None,
     ) -> None:
@@ -68,7 +70,7 @@ class GroupCoordinatorShard:
         room = room or AmpleRoom()
         self._groups: dict[str, Group] = {}
         self.share = ShareGroups(
-            self._groups, metadata, group_settings, wall_ms, settings.share, room, share_group_count
+            self._groups, metadata, group_settings, wall_ms, settings.share, room, may_make_share_group
         )
         self.classic = ClassicGroups(self._groups, wall_ms, settings.classic, counters, room)
         self.consumer = ConsumerGroups(
@@ -83,6 +85,18 @@ class GroupCoordinatorShard:
         """The kind of a group; None: there is none of that name."""
         group = self._groups.get(group_id)
         return None if group is None else group.kind
+
+    def has_member(self, group_id: str, member_id: str) -> bool:
+        """Whether a group of any kind has the member, or has given out the id."""
+        group = self._groups.get(group_id)
+        if group is None:
+            return False
+        return member_id in group.members or (isinstance(group, ClassicGroup) and member_id in group.pending_joins)
+
+    def has_static_member(self, group_id: str, instance_id: str) -> bool:
+        """Whether the group has a member of this instance id (KIP-345)."""
+        group = self._groups.get(group_id)
+        return isinstance(group, ClassicGroup | ConsumerGroup) and instance_id in group.static_members
 
     def kinds(self) -> Counter[GroupKind]:
         """How many groups there are of each kind."""

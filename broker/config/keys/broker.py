@@ -509,7 +509,7 @@ _METRICS_KEYS: Final = (
     ),
 )
 
-# Apache Kafka bounds the members of a group, not the groups.
+# Apache Kafka bounds the members of a group if told to, and nothing else of these. Far above what honest clients have.
 _OWNER_KEYS: Final = (
     ConfigKey(
         "shareq.max.groups.per.principal",
@@ -518,6 +518,30 @@ _OWNER_KEYS: Final = (
         Range(1, 100_000),
         "The most groups that one user makes; of clients that did not authenticate, one address. A new group over it "
         "is refused.",
+    ),
+    ConfigKey(
+        "shareq.max.members.per.principal",
+        Type.INT,
+        10_000,
+        Range(1, 1_000_000),
+        "The most members of groups that one user has; of clients that did not authenticate, one address. A new member "
+        "over it is refused.",
+    ),
+    ConfigKey(
+        "shareq.max.producer.ids.per.principal",
+        Type.INT,
+        100_000,
+        Range(1, 10_000_000),
+        "The most producers, each counted once for each partition, of which the broker remembers what they sent, of one "
+        "user; of clients that did not authenticate, one address. A new one over it is refused.",
+    ),
+    ConfigKey(
+        "shareq.max.transactional.ids.per.principal",
+        Type.INT,
+        100_000,
+        Range(1, 10_000_000),
+        "The most transactional ids that one user makes; of clients that did not authenticate, one address. A new one "
+        "over it is refused.",
     ),
 )
 

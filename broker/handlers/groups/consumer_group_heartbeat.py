@@ -12,6 +12,7 @@ from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending
+from shareq.broker.groups.names import Joining
 from shareq.broker.security.rights import DESCRIBE_TOPIC, READ_GROUP
 from shareq.coordinator.group.consumer.member import JOIN_EPOCH
 from shareq.coordinator.group.consumer.requests import refusal
@@ -49,5 +50,10 @@ def handle(
 
     if request.member_epoch != JOIN_EPOCH:
         return heartbeat()
-    full = refusal(ErrorCode.GROUP_MAX_SIZE_REACHED, groups.names.refusal_message)
-    return groups.names.make(request.group_id, ctx.owner, heartbeat, lambda: full)
+    return groups.names.join(
+        Joining(request.group_id, request.member_id, request.instance_id),
+        ctx.owner,
+        heartbeat,
+        lambda message: refusal(ErrorCode.GROUP_MAX_SIZE_REACHED, message),
+        lambda response: response.member_id or "",
+    )

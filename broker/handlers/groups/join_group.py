@@ -12,6 +12,7 @@ from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.groups.names import Joining
 from shareq.broker.security.rights import READ_GROUP
 from shareq.coordinator.group.groups import Client
 from shareq.protocol.errors import ErrorCode
@@ -35,14 +36,15 @@ def handle(ctx: RequestContext, request: JoinGroupRequest) -> Pending[JoinGroupR
         return completed(_refused(ctx.api_version, READ_GROUP.error))
     client = Client(ctx.client_id or "", f"/{ctx.connection.client_host}")
     groups, version = ctx.services.groups, ctx.api_version
-    if request.member_id:  # makes no group
+    if request.member_id:  # makes neither a group nor a member
         answer = groups.classic.join(request, version, client)
     else:
-        answer = groups.names.make(
-            request.group_id,
+        answer = groups.names.join(
+            Joining(request.group_id, "", request.group_instance_id),
             ctx.owner,
             lambda: groups.classic.join(request, version, client),
-            lambda: _refused(version, ErrorCode.GROUP_MAX_SIZE_REACHED),
+            lambda _message: _refused(version, ErrorCode.GROUP_MAX_SIZE_REACHED),
+            lambda response: response.member_id,
         )
     return answer if ctx.api_version >= _NULL_PROTOCOL_FROM else answer.then(_without_null)
 

@@ -42,7 +42,7 @@ def _commit(ctx: RequestContext, request: OffsetCommitRequest) -> Pending[Offset
         request.group_id,
         ctx.owner,
         lambda: groups.offsets.commit(request, ctx.api_version),
-        lambda: refused(request, ErrorCode.GROUP_MAX_SIZE_REACHED),
+        lambda _message: refused(request, ErrorCode.GROUP_MAX_SIZE_REACHED),
     )
 
 

@@ -44,12 +44,11 @@ def handle(
         by_partition = offsets.setdefault(topic.topic_name, {})
         by_partition.update({part.partition_index: part.start_offset for part in topic.partitions})
     groups = ctx.services.groups
-    full = ApiError(ErrorCode.GROUP_MAX_SIZE_REACHED, groups.names.refusal_message)
     pending = groups.names.make(
         request.group_id,
         ctx.owner,
         lambda: groups.administration.alter_offsets(request.group_id, offsets),
-        lambda: AlteredOffsets(full),
+        lambda message: AlteredOffsets(ApiError(ErrorCode.GROUP_MAX_SIZE_REACHED, message)),
     )
     return pending.then(lambda altered: _response(ctx, request, altered, refused))
 

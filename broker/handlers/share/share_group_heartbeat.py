@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending
+from shareq.broker.groups.names import Joining
 from shareq.broker.security.rights import DESCRIBE_TOPIC, READ_GROUP
 from shareq.coordinator.group.groups import Client
 from shareq.coordinator.group.share.heartbeat import JOIN_EPOCH, refusal
@@ -35,10 +36,12 @@ def handle(
     client = Client(ctx.client_id or "", f"/{ctx.connection.client_host}")
     groups = ctx.services.groups
     if request.member_epoch != JOIN_EPOCH:
+        groups.names.heard_of(request.group_id, ctx.owner)
         return groups.share.heartbeat(request, client)
-    return groups.names.make(
-        request.group_id,
+    return groups.names.join(
+        Joining(request.group_id, request.member_id),
         ctx.owner,
         lambda: groups.share.heartbeat(request, client),
-        lambda: refusal(ErrorCode.GROUP_MAX_SIZE_REACHED, groups.names.refusal_message),
+        lambda message: refusal(ErrorCode.GROUP_MAX_SIZE_REACHED, message),
+        lambda response: response.member_id or "",
     )

@@ -52,7 +52,7 @@ def handle(
         answer = commit()
     else:
         full = ErrorCode.GROUP_MAX_SIZE_REACHED
-        answer = ctx.services.groups.names.make(request.group_id, ctx.owner, commit, lambda: refused(offsets, full))
+        answer = ctx.services.groups.names.make(request.group_id, ctx.owner, commit, lambda _: refused(offsets, full))
     return answer.then(lambda response: _response(request, errors | _errors(response)))
 
 

@@ -36,8 +36,8 @@ class ShareGroupLimits:
 class ShareGroups:
     """The share groups among `groups`. Operations decide; `groups` changes by replay alone, see `records`.
 
-    `wall_ms` gives the time of day. `count` returns how many share groups the broker has in all its shards; without
-    it, those of this shard are counted.
+    `wall_ms` gives the time of day. `may_make` returns whether a limit of the broker's share groups leaves a place for
+    a new one of that id; without it, those of this shard are counted.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class ShareGroups:
         wall_ms: Callable[[], int],
         settings: ShareGroupLimits,
         room: LogRoom,
-        count: Callable[[], int] | None = None,
+        may_make: Callable[[int, str], bool] | None = None,
     ) -> None:
         self.settings = settings
         self._groups = groups
@@ -56,7 +56,7 @@ class ShareGroups:
         self._share_settings = share_settings
         self._wall_ms = wall_ms
         self._room = room
-        self._count = count or self.count
+        self._may_make = may_make or (lambda limit, _group_id: self.count() < limit)
         self._activity: dict[str, Activity] = {}
         self._sessions = SessionTimeouts()
 
@@ -191,7 +191,7 @@ class ShareGroups:
         if not isinstance(group, ShareGroup):
             return CoordinatorResult(AlterOffsetsPlan(self._no_share_group(group_id)))
         result = administration.begin_alter_offsets(group, offsets, self._metadata)
-        full = self._no_more_groups() if result.records and group_id not in self._groups else None
+        full = self._no_more_groups(group_id) if result.records and group_id not in self._groups else None
         if full is not None:
             return CoordinatorResult(AlterOffsetsPlan(full))
         if result.response.initialize:
@@ -302,13 +302,13 @@ class ShareGroups:
             return group
         if group is not None or request.member_epoch != heartbeat.JOIN_EPOCH:
             return _group_not_found(request.group_id, group)
-        full = self._no_more_groups()
+        full = self._no_more_groups(request.group_id)
         return ShareGroup(request.group_id) if full is None else refusal(full.code, full.message or "")
 
-    def _no_more_groups(self) -> ApiError | None:
-        """Why no group may be made, or None: nothing but the limit forbids it."""
+    def _no_more_groups(self, group_id: str) -> ApiError | None:
+        """Why the group may not be made, or None: nothing but the limit forbids it."""
         limit = self.settings.max_groups
-        if limit is None or self._count() < limit:
+        if limit is None or self._may_make(limit, group_id):
             return None
         message = f"There are as many share groups as group.share.max.groups={limit} allows."
         return ApiError(ErrorCode.GROUP_MAX_SIZE_REACHED, message)

@@ -6,6 +6,7 @@ from typing import Final
 
 from shareq.broker.coordinator_runtime.batches import CoordinatorLogSettings
 from shareq.broker.groups.coordinator import group_coordinator_settings
+from shareq.broker.groups.names import MostPerOwner
 from shareq.broker.groups.service import GroupService
 from shareq.coordinator.group.groups import Client
 from shareq.coordinator.group.shard import GroupCoordinatorShard
@@ -41,7 +42,9 @@ class GroupRig:
             self.ports.logs.lookup(),
             self.states,
             self.leaders,
-            self.ports.config.shareq_max_groups_per_principal,
+            MostPerOwner(
+                self.ports.config.shareq_max_groups_per_principal, self.ports.config.shareq_max_members_per_principal
+            ),
         )
 
     def id_of(self, topic: str) -> bytes:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shareq.broker.quotas import owned_names
 from shareq.broker.quotas.owned_names import SWEEP_INTERVAL_MS, OwnedNames
 
 
@@ -23,11 +25,15 @@ class Made:
         self.looks += 1
         return name in self.names
 
+    def keeps(self, name: str, place: int) -> bool:
+        return self.has(name, place)
+
 
 def make(names: OwnedNames, made: Made, name: str, owner: str, now_ms: int = 0) -> bool:
     admitted = names.admit(name, owner, now_ms)
     if admitted:
         made.names.add(name)
+        names.settle(name, owner)
     return admitted
 
 
@@ -127,3 +133,39 @@ def test_what_was_swept_while_it_was_made_is_counted_once_it_is() -> None:
     names.settle("slow", "x")
     assert names.count("x") == 2
     assert not make(names, made, "other", "x", now_ms=SWEEP_INTERVAL_MS)
+
+
+def test_many_names_are_swept_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(owned_names, "SWEEP_NAMES", 10)
+    made = Made()
+    names = OwnedNames(25, made)
+    for i in range(25):
+        assert make(names, made, f"n{i}", "x")
+    made.names.discard("n24")
+    made.looks = 0
+    refused = [not make(names, made, f"more{i}", "x", now_ms=i * SWEEP_INTERVAL_MS) for i in range(3)]
+    assert refused.count(False) == 1  # the slice with the one that is gone came
+    assert made.looks <= 3 * (1 + 10) + 5  # two slices without, one with it, and what an admitted one costs
+
+
+def test_names_that_come_and_go_are_no_leak() -> None:
+    """Members have a new id each time they join: of those that are gone as many are kept as exist, not all."""
+    made = Made()
+    names = OwnedNames(1_000_000, made)
+    for owner in range(50):  # machines that are never seen again
+        assert make(names, made, f"gone-{owner}", f"machine-{owner}")
+    made.names.clear()
+    for i in range(1_000):
+        assert make(names, made, f"member-{i}", "x")
+        made.names.discard(f"member-{i - 10}")
+    assert names.count("x") <= 40
+    assert len(names) <= 40 + 5
+
+
+def test_a_name_that_is_being_made_is_counted_all_the_while() -> None:
+    made = Made()
+    names = OwnedNames(5, made)
+    assert [names.admit(f"slow-{i}", "x", 0) for i in range(5)] == [True] * 5
+    for i in range(10):
+        assert make(names, made, f"other-{i}", "y" if i < 5 else f"y{i}")
+    assert names.count("x") == 5

@@ -1,0 +1,20 @@
+"""A limit of the whole broker, in parts for the owners of what it counts. Pure.
+
+While there is room, the first to ask gets it, as in Apache Kafka. When there is none, an owner that has less than its
+part, the limit divided by the owners, may still make one: what exists is never taken from its owner, so the limit is
+exceeded by that. Of k owners there are at most `limit` x (1 + 1/2 + ... + 1/k) + k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+
+
+def may_make(limit: int, held: Mapping[Hashable, int], owner: Hashable) -> bool:
+    """Whether an owner may make one more. `held`: how many each owner has, each at least 1; those that are nobody's
+    count as one owner's. `limit` >= 1.
+    """
+    if sum(held.values()) < limit:
+        return True
+    owners = len(held) + (owner not in held)
+    return held.get(owner, 0) < max(1, limit // owners)

@@ -1,0 +1,132 @@
+"""A client that joins without end, one that fills `group.share.max.groups`, and others beside them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+
+from devtools.clients.requests import create_topic
+from devtools.clients.wire import WireClient
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from shareq.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
+from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+from shareq.testing import Broker
+
+FULL: Final = ErrorCode.GROUP_MAX_SIZE_REACHED
+NONE: Final = ErrorCode.NONE
+MOST: Final = 3
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere 127.0.0.2 is no address")
+
+
+def join_request(group: str, member_id: str = "", instance_id: str | None = None) -> JoinGroupRequest:
+    return JoinGroupRequest(
+        group_id=group,
+        member_id=member_id,
+        group_instance_id=instance_id,
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=10_000,
+        protocol_type="consumer",
+        protocols=[JoinGroupRequestProtocol("range", b"")],
+    )
+
+
+def join(client: WireClient, group: str, _member: str) -> int:
+    error = client.call(join_request(group), 5, JoinGroupResponse).error_code
+    return NONE if error == ErrorCode.MEMBER_ID_REQUIRED else error
+
+
+def join_static(client: WireClient, group: str, member: str) -> int:
+    return client.call(join_request(group, instance_id=member), 5, JoinGroupResponse).error_code
+
+
+def consume(client: WireClient, group: str, member: str) -> int:
+    request = ConsumerGroupHeartbeatRequest(
+        group_id=group,
+        member_id=member,
+        member_epoch=0,
+        rebalance_timeout_ms=10_000,
+        subscribed_topic_names=["t"],
+        topic_partitions=[],
+    )
+    return client.call(request, 1, ConsumerGroupHeartbeatResponse).error_code
+
+
+def share(client: WireClient, group: str, member: str, epoch: int = 0) -> int:
+    request = ShareGroupHeartbeatRequest(
+        group_id=group, member_id=member, member_epoch=epoch, subscribed_topic_names=["t"]
+    )
+    return client.call(request, 1, ShareGroupHeartbeatResponse).error_code
+
+
+Join = Callable[[WireClient, str, str], int]
+BY: Final[dict[str, Join]] = {"classic": join, "consumer": consume, "share": share}
+
+
+@pytest.mark.parametrize("by", BY)
+def test_the_greedy_one_gets_no_more_members_and_others_do(by: str) -> None:
+    one_joins = BY[by]
+    config = {"shareq.max.members.per.principal": str(MOST)}
+    with (
+        Broker(config=config, mode="thread") as broker,
+        WireClient(broker.address) as greedy,
+        WireClient(broker.address) as greedy_too,
+        WireClient(broker.address, source="127.0.0.2") as honest,
+    ):
+        create_topic(honest, "t")
+        assert [one_joins(greedy, by, f"m{i}") for i in range(MOST)] == [NONE] * MOST
+        refused = {kind: join_it(greedy_too, kind, "another") for kind, join_it in BY.items()}
+        assert refused == dict.fromkeys(BY, FULL)
+        if by != "classic":
+            assert one_joins(greedy, by, "m0") == NONE  # it is a member already
+        assert one_joins(honest, by, "mine") == NONE
+        assert one_joins(honest, "elsewhere", "mine") == NONE
+
+
+def test_members_that_leave_make_room_and_static_ones_come_back() -> None:
+    config = {"shareq.max.members.per.principal": "1", "group.initial.rebalance.delay.ms": "0"}
+    with Broker(config=config, mode="thread") as broker, WireClient(broker.address) as client:
+        create_topic(client, "t")
+        first = client.call(join_request("g", instance_id="i"), 5, JoinGroupResponse)
+        assert first.error_code == NONE
+        assert share(client, "s", "m") == FULL
+        again = client.call(join_request("g", instance_id="i"), 5, JoinGroupResponse)  # a restart of that member
+        assert again.error_code == NONE
+        assert again.member_id != first.member_id
+        assert join_static(client, "g", "another") == FULL
+        leave = LeaveGroupRequest(group_id="g", members=[MemberIdentity(group_instance_id="i")])
+        assert client.call(leave, 3, LeaveGroupResponse).members[0].error_code == NONE
+        # The owner's names were looked through less than a second ago.
+        while (error := share(client, "s", "m")) == FULL:
+            pass
+        assert error == NONE
+
+
+def test_an_owner_that_fills_all_places_for_share_groups_leaves_others_their_part() -> None:
+    with (
+        Broker(config={"group.share.max.groups": "4"}, mode="thread") as broker,
+        WireClient(broker.address) as greedy,
+        WireClient(broker.address, source="127.0.0.2") as honest,
+        WireClient(broker.address, source="127.0.0.3") as another,
+    ):
+        create_topic(honest, "t")
+        assert [share(greedy, f"g{i}", "m") for i in range(5)] == [NONE] * 4 + [FULL]
+        assert [share(honest, f"h{i}", "m") for i in range(3)] == [NONE, NONE, FULL]
+        assert [share(another, f"a{i}", "m") for i in range(2)] == [NONE, FULL]
+        assert share(greedy, "g", "m") == FULL
+        assert share(greedy, "g0", "n") == NONE  # which exists
+        for group in ("h0", "h1"):
+            assert share(honest, group, "m", epoch=-1) == NONE
+        gone = honest.call(DeleteGroupsRequest(["h0", "h1"]), 2, DeleteGroupsResponse).results
+        assert [each.error_code for each in gone] == [NONE, NONE]
+        assert share(greedy, "g", "m") == FULL
+        assert share(honest, "h", "m") == NONE
