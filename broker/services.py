@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from shareq.broker.share.coordinator import ShareCoordinatorService
     from shareq.broker.share.persister import Persister
     from shareq.broker.share.service import ShareService
+    from shareq.broker.transactions.names import ProducerNames
     from shareq.broker.transactions.service import TransactionService
     from shareq.coordinator.share.keys import SharePartitionKey
 
@@ -286,6 +287,13 @@ class Services:
         return made
 
     @cached_property
+    def producer_names(self) -> ProducerNames:
+        """Who added which producers to partitions."""
+        from shareq.broker.transactions.names import ProducerNames
+
+        return ProducerNames(self.started_with.shareq_max_producer_ids_per_principal, self.lookup.log, self.env.clock)
+
+    @cached_property
     def transactions(self) -> TransactionService:
         """Transactional ids and their transactions."""
         from shareq.broker.transactions.coordinator import CleanupIntervals, transaction_coordinator_settings
@@ -302,6 +310,7 @@ class Services:
             transaction_version=lambda: self.metadata.features.get(TRANSACTION_VERSION, 0),
             verifies=lambda: self.configs.broker.transaction_partition_verification_enable,
             settings=transaction_coordinator_settings(config),
+            most_per_owner=config.shareq_max_transactional_ids_per_principal,
             intervals=CleanupIntervals(
                 config.transaction_abort_timed_out_transaction_cleanup_interval_ms,
                 config.transaction_remove_expired_transaction_cleanup_interval_ms,

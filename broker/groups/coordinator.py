@@ -94,7 +94,7 @@ class GroupCoordinatorService:
                 configs,
                 host.env.clock.wall_ms,
                 settings,
-                lambda limit, group_id: self.may_make_share_group(limit, group_id),
+                self.may_make_share_group,
                 self.counters,
                 self.partitions.room,
             ),

@@ -49,10 +49,10 @@ class GroupNames:
         self._members = OwnedNames(most.members, _Members(self, groups))
         self._nameless = count()
         self._now = clock.now_ms
-        self.refusal_message = (
+        self._no_group_message = (
             f"The client's user has made shareq.max.groups.per.principal={most.groups} groups already."
         )
-        self.no_member_message = (
+        self._no_member_message = (
             f"The client's user has shareq.max.members.per.principal={most.members} members in groups already."
         )
         groups.may_make_share_group = self._may_make_share_group
@@ -60,11 +60,13 @@ class GroupNames:
     def make(
         self, group_id: str, owner: Hashable, ask: Callable[[], Pending[T]], refuse: Callable[[str], T]
     ) -> Pending[T]:
-        """The answer to a request that may make the group, or `refuse`'s, by its message, when its owner has too many."""
+        """The answer to a request that may make the group; `refuse`'s, which is given a message, when its owner has too
+        many.
+        """
         names = self._names
         is_counted = group_id in names
         if not names.admit(group_id, owner, self._now()):
-            return completed(refuse(self.refusal_message))
+            return completed(refuse(self._no_group_message))
         answer = ask()
         if not is_counted:
             answer.on_complete(lambda _answer: names.settle(group_id, owner))
@@ -99,7 +101,7 @@ class GroupNames:
         members, group_id = self._members, joining.group_id
         name: MemberName = (group_id, joining.member_id or next(self._nameless))
         if not self._replaces(joining) and not members.admit(name, owner, self._now()):
-            return completed(refuse(self.no_member_message))
+            return completed(refuse(self._no_member_message))
 
         def settle(answer: T) -> None:
             member_id = joining.member_id or id_of(answer)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from shareq.protocol.errors import ErrorCode
 
-__all__ = ["AppendInfo", "Batch", "OnDurable", "Origin", "Traffic"]
+__all__ = ["AppendInfo", "Batch", "OnDurable", "Origin", "Sender", "Traffic"]
 
 Batch = bytes | bytearray | memoryview
 OnDurable = Callable[[ErrorCode], None]
@@ -19,6 +19,13 @@ class Origin(Enum):
 
     CLIENT = 0
     COORDINATOR = 1
+
+
+class Sender(Protocol):
+    """The client that a batch comes from."""
+
+    def may_add_producer(self, topic: str, partition: int, producer_id: int) -> bool:
+        """Whether it may send the first batch of a producer that the partition does not know."""
 
 
 class AppendInfo(NamedTuple):

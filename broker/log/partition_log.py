@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.log.admission import Admission, RecordError, own_header
-from shareq.broker.log.append import AppendInfo, Batch, OnDurable, Origin, Traffic
+from shareq.broker.log.append import AppendInfo, Batch, OnDurable, Origin, Sender, Traffic
 from shareq.broker.log.host import LogHost
 from shareq.broker.log.producer_state import AppendedBatch, ProducerStates
 from shareq.broker.log.promises.clean_shutdown import LogEnd
@@ -204,12 +204,13 @@ class PartitionLog:
         origin: Origin,
         now_wall_ms: int,
         on_durable: OnDurable | None = None,
+        sender: Sender | None = None,
     ) -> AppendInfo | ErrorCode:
         """Check one batch, give it its offsets and queue it for this tick's flush.
 
         `on_durable` is called once with NONE when the batch counts, or with the error when it was lost; never for a
         batch that is refused here by an ErrorCode. The log keeps a reference to a large `batch` until the flush: its
-        bytes must not change before.
+        bytes must not change before. POLICY_VIOLATION: `sender` may not add the batch's producer.
         """
         if self._refusal:
             return self._refusal
@@ -225,6 +226,10 @@ class PartitionLog:
             if not isinstance(known, AppendedBatch):
                 if known:
                     return known
+                if known is None and not (
+                    sender is None or sender.may_add_producer(self.topic, self.partition, header.producer_id)
+                ):
+                    return ErrorCode.POLICY_VIOLATION
             elif not (self._is_lost(known) and self.producers.may_come_again(header, known)):
                 return self._repeat(known, on_durable)
         append_time = NO_TIMESTAMP

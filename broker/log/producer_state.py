@@ -113,23 +113,23 @@ class ProducerStates:
 
     def check_append(
         self, header: BatchHeader, batch: bytes | bytearray | memoryview, *, trusted: bool
-    ) -> ErrorCode | AppendedBatch:
+    ) -> ErrorCode | AppendedBatch | None:
         """Whether a batch with a producer id may be appended: `check` unless it is `trusted`, `check_marker`."""
         if header.attributes & CONTROL:
             marker = transaction_marker(batch)
             return ErrorCode.NONE if marker is None else self.check_marker(header, marker.coordinator_epoch)
         return ErrorCode.NONE if trusted else self.check(header)
 
-    def check(self, header: BatchHeader) -> ErrorCode | AppendedBatch:
+    def check(self, header: BatchHeader) -> ErrorCode | AppendedBatch | None:
         """Whether a client's batch with a producer id may be appended.
 
-        NONE: yes. An `AppendedBatch`: it is that one again, one of the last five. OUT_OF_ORDER_SEQUENCE_NUMBER,
-        INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE (a plain batch inside a transaction). A producer this partition knows
-        nothing of may start anywhere: its records may have been deleted.
+        NONE: yes. None: yes, and it adds its producer, who may start anywhere: its records may have been deleted. An
+        `AppendedBatch`: it is that one again, one of the last five. OUT_OF_ORDER_SEQUENCE_NUMBER,
+        INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE (a plain batch inside a transaction).
         """
         producer = self._producers.get(header.producer_id)
         if producer is None:
-            return ErrorCode.NONE
+            return None
         first = header.base_sequence
         if header.producer_epoch != producer.epoch:
             if header.producer_epoch < producer.epoch:
@@ -270,6 +270,12 @@ class ProducerStates:
             if now_wall_ms - producer.last_timestamp >= expiration_ms and producer_id not in self._open
         ]
         for producer_id in expired:
+            del self._producers[producer_id]
+
+    def forget_silent(self, producer_id: int, before_wall_ms: int) -> None:
+        """Forget a producer, if there is one, that has no open transaction and sent nothing since."""
+        producer = self._producers.get(producer_id)
+        if producer is not None and producer.last_timestamp < before_wall_ms and producer_id not in self._open:
             del self._producers[producer_id]
 
     def to_snapshot(self) -> bytes:

@@ -8,9 +8,12 @@ exceeded by that. Of k owners there are at most `limit` x (1 + 1/2 + ... + 1/k) 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from typing import TypeVar
+
+K = TypeVar("K", bound=Hashable)
 
 
-def may_make(limit: int, held: Mapping[Hashable, int], owner: Hashable) -> bool:
+def may_make(limit: int, held: Mapping[K, int], owner: K) -> bool:
     """Whether an owner may make one more. `held`: how many each owner has, each at least 1; those that are nobody's
     count as one owner's. `limit` >= 1.
     """

@@ -1,8 +1,8 @@
 """Who made which names, so that one owner's do not become too many. Pure: time comes in as a number.
 
-An owner is a user, or of those who did not authenticate a machine. A name is counted where it would be made; one that
-is gone is found later: at each new name a few are looked at, of its owner's and of one other's in turn, and at its bound
-an owner has its names looked through. What other owners have is not counted: they cannot be refused because of it.
+An owner is a user, or of those who did not authenticate a machine. A name is counted where it would be made. One that
+is gone is found later: at each new name a few are looked at, of its owner's and of one other's in turn, and an owner at
+its bound has its names looked through. What other owners have is not counted: nobody is refused because of it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ SWEEP_NAMES: Final = 10_000
 """So many at once at most; the next time those that follow."""
 
 _PENDING: Final = -1  # in place of the place: the request that makes the name is not answered yet
-_LOOKS: Final = (
-    2  # at each new name, of its owner and of another: those that are gone are no more than those that exist
-)
+_LOOKS: Final = 2  # at each new name, of its owner and of another, so that of those that are gone few are kept
 
 K = TypeVar("K", bound=Hashable)
 K_contra = TypeVar("K_contra", bound=Hashable, contravariant=True)
@@ -36,7 +34,7 @@ class Places(Protocol[K_contra]):
         """Whether the name exists there."""
 
     def keeps(self, name: K_contra, place: int) -> bool:
-        """As `has`, of a counted name; what nobody needs any more may be given up here."""
+        """As `has`, of a counted name whose owner is at its bound; what nobody needs any more may be given up here."""
 
 
 class OwnedNames(Generic[K]):
@@ -65,11 +63,12 @@ class OwnedNames(Generic[K]):
         """How many names are counted for an owner, those included that are gone and were not found to be."""
         return len(self._names.get(owner, ()))
 
-    def admit(self, name: K, owner: Hashable, now_ms: int) -> bool:
+    def admit(self, name: K, owner: Hashable, now_ms: int, *, at_once: bool = False) -> bool:
         """Whether the owner may use the name, which is made by that if it does not exist; then it is counted.
 
         A name that exists is never refused. One that is nobody's, as all are after a start, becomes the asker's, be it
-        beyond its bound: the owner may make no other until it has fewer.
+        beyond its bound: the owner may make no other until it has fewer. Call `settle` once it was made, or could not
+        be, unless that happens `at_once`.
         """
         holder = self._owner_of.get(name)
         if holder == owner:
@@ -84,7 +83,7 @@ class OwnedNames(Generic[K]):
             if self.count(owner) >= self.most:
                 return False
         self.drop(name)  # another owner's, and gone
-        self._add(name, _PENDING, owner)
+        self._add(name, place if at_once else _PENDING, owner)
         return True
 
     def settle(self, name: K, owner: Hashable) -> None:
@@ -124,9 +123,9 @@ class OwnedNames(Generic[K]):
         if swept_ms is not None and now_ms - swept_ms < SWEEP_INTERVAL_MS:
             return
         self._swept_ms[owner] = now_ms
-        self._look(owner, SWEEP_NAMES, at_pending=True)
+        self._look(owner, SWEEP_NAMES, at_bound=True)
 
-    def _look(self, owner: Hashable, most: int, *, at_pending: bool = False) -> None:
+    def _look(self, owner: Hashable, most: int, *, at_bound: bool = False) -> None:
         """Look at some of the owner's names, at those first that were not looked at for longest."""
         names = self._names.get(owner)
         if not names:
@@ -136,8 +135,8 @@ class OwnedNames(Generic[K]):
             name, place = next(iter(names.items()))
             names.move_to_end(name)
             if place == _PENDING:
-                if not at_pending:
+                if not at_bound:
                     continue
                 place = places.place_of(name)
-            if not places.keeps(name, place):
+            if not (places.keeps if at_bound else places.has)(name, place):
                 self.drop(name)

@@ -16,6 +16,7 @@ from shareq.broker.topics.ports import PartitionLogs
 from shareq.broker.transactions.admission import TransactionAdmission
 from shareq.broker.transactions.coordinator import CleanupIntervals, TransactionCoordinatorService
 from shareq.broker.transactions.markers import MarkerWriter
+from shareq.broker.transactions.names import TransactionalIdNames
 from shareq.broker.transactions.offsets import TransactionalOffsets
 from shareq.broker.transactions.ports import TransactionLog
 from shareq.coordinator.group.shard import GroupCoordinatorShard
@@ -26,7 +27,8 @@ from shareq.protocol.errors import ErrorCode
 
 class TransactionService(Service):
     """The transaction coordinator (`coordinator`), the writer of its markers (`markers`), which producers may write in
-    a transaction (`admission`), and offsets that are committed in one (`offsets`).
+    a transaction (`admission`), offsets that are committed in one (`offsets`), and who made which transactional ids
+    (`names`), of which an owner has `most_per_owner`.
 
     `group_partitions` are the group coordinator's. See `TransactionCoordinatorService` and `TransactionAdmission` for
     the rest.
@@ -45,6 +47,7 @@ class TransactionService(Service):
         verifies: Callable[[], bool],
         settings: TransactionCoordinatorSettings,
         intervals: CleanupIntervals,
+        most_per_owner: int,
     ) -> None:
         def end_in_group(partition: int, marker: TransactionMarker) -> Pending[ErrorCode]:
             return group_partitions().get(partition).end_transaction(marker)
@@ -54,6 +57,7 @@ class TransactionService(Service):
         self.coordinator = TransactionCoordinatorService(
             host, internal_topics, self.markers, new_producer_id, transaction_version, settings, intervals
         )
+        self.names = TransactionalIdNames(self.coordinator.partitions, most_per_owner, clock)
         self.admission = TransactionAdmission(self.coordinator, clock, verifies)
         self.offsets = TransactionalOffsets(self.admission, group_partitions, internal_topics, host.metadata, logs)
 

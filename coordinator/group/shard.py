@@ -52,8 +52,8 @@ class GroupCoordinatorShard:
 
     `share`, `classic`, `consumer`: the groups of these kinds; `classic_protocol`: what members ask that speak it, of
     whichever kind their group is; `offsets`: what groups have committed.
-    `wall_ms` gives the time of day; for `may_make_share_group` see `ShareGroups`. `counters` are those of the coordinator;
-    `room` is what one operation may append to its log.
+    `wall_ms` gives the time of day; for `may_make_share_group` see `ShareGroups`. `counters` are those of the
+    coordinator; `room` is what one operation may append to its log.
     """
 
     def __init__(

@@ -530,10 +530,10 @@ _OWNER_KEYS: Final = (
     ConfigKey(
         "shareq.max.producer.ids.per.principal",
         Type.INT,
-        100_000,
+        200_000,
         Range(1, 10_000_000),
-        "The most producers, each counted once for each partition, of which the broker remembers what they sent, of one "
-        "user; of clients that did not authenticate, one address. A new one over it is refused.",
+        "The most producer ids of one user that partitions remember, counted once in each; of clients that did not "
+        "authenticate, one address. A new one over it is refused.",
     ),
     ConfigKey(
         "shareq.max.transactional.ids.per.principal",

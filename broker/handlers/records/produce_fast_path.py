@@ -53,13 +53,14 @@ _int32: Final = Struct(">i").unpack_from
 class ProduceFastPath:
     """What the Produce requests of one version and connection have taught. Belongs to a `BoundRoute`."""
 
-    __slots__ = ("_authorizer", "_bound", "_generation", "_head_end", "_known", "_learned", "_wall_ms")
+    __slots__ = ("_authorizer", "_bound", "_generation", "_head_end", "_known", "_learned", "_sender", "_wall_ms")
 
     def __init__(self, bound: BoundRoute) -> None:
         self._bound = bound
         self._known: dict[bytes, _Template] = {}  # by head; all heads have one length, as those of one topic have
         self._head_end = _HEAD_AT
         self._learned = 0
+        self._sender = bound.context
         self._wall_ms = bound.context.services.env.clock.wall_ms
         self._authorizer = bound.context.services.authorizer
         self._generation = 0  # of the access control lists that what is known was learned under
@@ -81,7 +82,9 @@ class ProduceFastPath:
             return FALL_BACK
         slot = _Slot(self._bound, known) if known.acks else None
         on_durable = None if slot is None else slot.on_durable
-        outcome = known.log.append(records, origin=Origin.CLIENT, now_wall_ms=self._wall_ms(), on_durable=on_durable)
+        outcome = known.log.append(
+            records, origin=Origin.CLIENT, now_wall_ms=self._wall_ms(), on_durable=on_durable, sender=self._sender
+        )
         if isinstance(outcome, ErrorCode):
             self._known.clear()  # the topic may be gone
             return FALL_BACK  # nothing was appended: the ordinary way finds the same error, and words it

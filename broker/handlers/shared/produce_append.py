@@ -99,7 +99,9 @@ class ProduceAppend:
         response = PartitionProduceResponse(data.index)
         log = self._services.logs.get(image.name, data.index)
         on_durable = self._durable(response) if self._acks else None
-        outcome = log.append(records, origin=Origin.CLIENT, now_wall_ms=self._now_ms, on_durable=on_durable)
+        outcome = log.append(
+            records, origin=Origin.CLIENT, now_wall_ms=self._now_ms, on_durable=on_durable, sender=self._ctx
+        )
         if isinstance(outcome, ErrorCode):
             return self._blame(self._refuse(data, outcome), log, records)
         self.missing += 1

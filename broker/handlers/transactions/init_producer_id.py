@@ -63,7 +63,13 @@ def _transactional(
     if request.producer_id != _NONE:
         expected = ExpectedProducer(request.producer_id, request.producer_epoch)
     timeout_ms = request.transaction_timeout_ms
-    answer = ctx.services.transactions.coordinator.init_producer_id(transactional_id, timeout_ms, expected)
+    transactions = ctx.services.transactions
+    answer = transactions.names.make(
+        transactional_id,
+        ctx.owner,
+        lambda: transactions.coordinator.init_producer_id(transactional_id, timeout_ms, expected),
+        lambda: ProducerResult(ErrorCode.POLICY_VIOLATION),
+    )
     return answer.then(lambda result: _response(ctx.api_version, result))
 
 

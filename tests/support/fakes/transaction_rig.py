@@ -41,6 +41,7 @@ class TransactionRig(GroupRig):
             verifies=lambda: self.verifies,
             settings=transaction_coordinator_settings(BrokerConfig.load({})),
             intervals=CleanupIntervals(10_000, 3_600_000),
+            most_per_owner=BrokerConfig.load({}).shareq_max_transactional_ids_per_principal,
         )
 
     def _new_id(self) -> int:

@@ -29,7 +29,7 @@ class Made:
         return self.has(name, place)
 
 
-def make(names: OwnedNames, made: Made, name: str, owner: str, now_ms: int = 0) -> bool:
+def make(names: OwnedNames[str], made: Made, name: str, owner: str, now_ms: int = 0) -> bool:
     admitted = names.admit(name, owner, now_ms)
     if admitted:
         made.names.add(name)

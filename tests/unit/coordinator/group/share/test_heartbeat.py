@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from shareq.coordinator.group.groups import Client, Group, GroupKind
@@ -59,6 +61,7 @@ class ConsumerGroup:
     group_id = GROUP
     protocol_type = "consumer"
     state_name = "Empty"
+    members: Mapping[str, object] = {}
 
 
 def test_a_group_of_another_kind_is_not_found() -> None:

@@ -1,0 +1,113 @@
+"""New transactional ids, and new producers of partitions, are counted for those that make them:
+`shareq.max.transactional.ids.per.principal`, `shareq.max.producer.ids.per.principal`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+
+from shareq.broker.foundation.environment import Clock
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.quotas.owned_names import OwnedNames
+from shareq.coordinator.routing import group_partition_for
+from shareq.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
+    from shareq.coordinator.transaction.shard import TransactionCoordinatorShard
+
+T = TypeVar("T")
+
+SILENT_MS: Final = 900_000
+"""A producer that was silent for so long repeats no batch any more: `delivery.timeout.ms` is 2 minutes by default."""
+
+
+class TransactionalIdNames:
+    """Transactional ids by who made them. Asked by InitProducerId alone: no other request makes one."""
+
+    def __init__(self, partitions: CoordinatorPartitions[TransactionCoordinatorShard], most: int, clock: Clock) -> None:
+        self._partitions = partitions
+        self._names = OwnedNames(most, self)
+        self._now = clock.now_ms
+
+    def make(
+        self, transactional_id: str, owner: Hashable, ask: Callable[[], Pending[T]], refuse: Callable[[], T]
+    ) -> Pending[T]:
+        """The answer to a request that may make the id, or `refuse`'s when its owner has too many."""
+        names = self._names
+        is_counted = transactional_id in names
+        if not names.admit(transactional_id, owner, self._now()):
+            return completed(refuse())
+        answer = ask()
+        if not is_counted:
+            answer.on_complete(lambda _answer: names.settle(transactional_id, owner))
+        return answer
+
+    # -- Places: partitions of the transactions' topic
+
+    def place_of(self, name: str) -> int:
+        count = self._partitions.count
+        return group_partition_for(name, count) if count else 0
+
+    def has(self, name: str, place: int) -> bool:
+        partitions = self._partitions
+        return place < partitions.count and partitions.get(place).shard.get(name) is not None
+
+    keeps = has
+
+
+ProducerName = tuple[str, int, int]
+"""A topic, a partition, and a producer id."""
+
+
+class Producers(Protocol):
+    """The producers of one partition."""
+
+    def get(self, producer_id: int) -> object | None: ...
+    def forget_silent(self, producer_id: int, before_wall_ms: int) -> None: ...
+
+
+class _Log(Protocol):
+    @property
+    def producers(self) -> Producers: ...
+
+
+class ProducerNames:
+    """What partitions remember of producers, by the owner that sent a producer's first batch there.
+
+    At its bound an owner's producers that were silent for `SILENT_MS` are forgotten, as all are after
+    `producer.id.expiration.ms`. `log_of` returns the log of a topic's partition, or the error that it is gone.
+    """
+
+    def __init__(self, most: int, log_of: Callable[[str, int], _Log | ErrorCode], clock: Clock) -> None:
+        self._names = OwnedNames(most, self)
+        self._log_of = log_of
+        self._clock = clock
+
+    def admit(self, topic: str, partition: int, producer_id: int, owner: Hashable) -> bool:
+        """Whether the owner may send the first batch of a producer to the partition; it is appended at once, if so."""
+        return self._names.admit((topic, partition, producer_id), owner, self._clock.now_ms(), at_once=True)
+
+    # -- Places: there is one
+
+    def place_of(self, _name: ProducerName) -> int:
+        return 0
+
+    def has(self, name: ProducerName, _place: int) -> bool:
+        producers = self._producers_of(name)
+        return producers is not None and producers.get(name[2]) is not None
+
+    def keeps(self, name: ProducerName, _place: int) -> bool:
+        producers = self._producers_of(name)
+        if producers is None:
+            return False
+        producers.forget_silent(name[2], self._clock.wall_ms() - SILENT_MS)
+        return producers.get(name[2]) is not None
+
+    def _producers_of(self, name: ProducerName) -> Producers | None:
+        try:
+            log = self._log_of(*name[:2])
+        except OSError:  # what was deleted is in the way of a new log of the name
+            return None
+        return None if isinstance(log, ErrorCode) else log.producers
