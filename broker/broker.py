@@ -92,6 +92,7 @@ class Broker:
         """Write everything out and close the files; unless `clean`, close them as they are."""
         services = self.services
         services.turns.close()
+        services.audit.flush()
         services.disk.close(stopping=clean)
         for service in services.made:
             service.close()

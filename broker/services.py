@@ -6,10 +6,9 @@ something to recover, else by the first group or after the start, in idle time. 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.service import ConfigService
@@ -38,10 +37,11 @@ from shareq.broker.topics.leaders import LeaderMap
 from shareq.broker.topics.lookup import PartitionLookup
 
 if TYPE_CHECKING:
-    from shareq.broker.foundation.bounded_log import BoundedLog
+    from shareq.broker.foundation.bounded_log import BoundedLogs
     from shareq.broker.foundation.service import Service
     from shareq.broker.groups.ports import ShareStates
     from shareq.broker.groups.service import GroupService
+    from shareq.broker.quotas.audit_log import AuditLog
     from shareq.broker.security.authorizer import Authorizer
     from shareq.broker.security.credentials import ScramCredential
     from shareq.broker.security.invented_credentials import InventedCredentials
@@ -54,10 +54,6 @@ if TYPE_CHECKING:
 
     class ShareStateStore(Persister, ShareStates, Protocol):
         """Keeps the state of share partitions, for their leaders and for the group coordinator."""
-
-
-MOST_DENIALS: Final = 1_000  # lines of the audit log in a minute: one request may name millions of topics
-MOST_ALLOWED: Final = 10_000
 
 
 class Made:
@@ -170,15 +166,18 @@ class Services:
         return self.endpoints.get(listener) or self.endpoint
 
     @cached_property
-    def audit(self) -> Mapping[bool, BoundedLog]:
-        """Where decisions of the authorizer are logged, by whether they allowed."""
-        from shareq.broker.foundation.bounded_log import BoundedLog
+    def audit(self) -> AuditLog:
+        """Where decisions of the authorizer are logged."""
+        from shareq.broker.quotas.audit_log import AuditLog
 
-        audit, now_ms = logging.getLogger("shareq.authorizer"), self.env.clock.now_ms
-        return {
-            False: BoundedLog(audit, now_ms, most=MOST_DENIALS),
-            True: BoundedLog(audit, now_ms, most=MOST_ALLOWED),
-        }
+        return AuditLog(self.env.clock, self.started_with.shareq_audit_max_lines_per_minute)
+
+    @cached_property
+    def client_lines(self) -> BoundedLogs:
+        """What is logged of clients that do what is refused, as often as they do."""
+        from shareq.broker.foundation.bounded_log import BoundedLogs
+
+        return BoundedLogs(self.env.clock)
 
     def _make_quotas(self) -> ClientQuotas:
         config, metadata = self.started_with, self.metadata

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from shareq.broker.foundation.bounded_log import cut
 from shareq.broker.security.names import ANONYMOUS, CLUSTER_NAME
 
 if TYPE_CHECKING:
@@ -47,7 +48,12 @@ class RequestContext:
 
     def unreadable(self, what: object, error: Exception) -> str:
         """Why the connection is closed after a malformed request (`what`: its RPC and version), for the log."""
-        return f"{what} request cannot be read: {error} (client id {self.client_id!r})"
+        return f"{what} request cannot be read: {error} (client id {cut(self.client_id)!r})"
+
+    def warn(self, logger: logging.Logger, text: str, *arguments: object) -> None:
+        """Log what the client did that is refused: at most ten such lines a minute about one address."""
+        host = self.connection.client_host
+        self.services.client_lines.log(logger, host, text, logging.WARNING, text, *arguments, client_address=host)
 
     def failed(self, error: Exception) -> None:
         """A request that goes on in turns (`foundation/turns.py`) has failed, by our own fault: log it, and close the
@@ -79,24 +85,14 @@ class RequestContext:
     def audit(self, right: Right, name: str, allowed: bool) -> None:
         """Log that the client was allowed or denied something (Apache Kafka: `kafka.authorizer.logger`)."""
         connection = self.connection
-        verdict = "allowed" if allowed else "denied"
-        self.services.audit[allowed].log(
-            logging.DEBUG if allowed else logging.INFO,
-            "%s from %s (client id %r) is %s %s on %s:%s",
+        self.services.audit.log(
+            name,
+            allowed,
             connection.principal,
             connection.client_host,
             self.client_id,
-            verdict,
             right.operation.name,
             right.kind.name,
-            name,
-            event=verdict,
-            principal=connection.principal,
-            client_address=connection.client_host,
-            client_id=self.client_id,
-            operation=right.operation.name,
-            resource_type=right.kind.name,
-            resource=name,
         )
 
     def lacking(self, right: Right, names: Iterable[str]) -> set[str]:

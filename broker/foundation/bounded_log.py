@@ -1,13 +1,28 @@
-"""Log lines of a kind that clients can make as many of as they like: so many in a period, the others are counted."""
+"""Log lines of a kind that clients can make as many of as they like: so many in a period, the others are counted.
+
+What clients say of themselves is cut: a client id, or a name, may have 32,767 bytes.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Hashable
+from typing import Final, NamedTuple
+
+from shareq.broker.foundation.environment import Clock
 
 MOST_LINES: Final = 60
+MOST_ALIKE: Final = 10
+MOST_CLIENTS: Final = 100
 PERIOD_MS: Final = 60_000
+MOST_CHARACTERS: Final = 500
+
+
+def cut(value: object) -> object:
+    """What goes into a line: a text of more than 500 characters is its beginning, and how many it has."""
+    if isinstance(value, str) and len(value) > MOST_CHARACTERS:
+        return f"{value[:MOST_CHARACTERS]}... ({len(value)} characters)"
+    return value
 
 
 class BoundedLog:
@@ -35,7 +50,7 @@ class BoundedLog:
         self.left_out = 0
 
     def log(self, level: int, text: str, *arguments: object, **fields: object) -> None:
-        """As `Logger.log`; `fields` go into the JSON line."""
+        """As `Logger.log`; `fields` go into the JSON line. Both are cut."""
         if not self._logger.isEnabledFor(level):
             return
         now_ms = self._now_ms()
@@ -48,4 +63,108 @@ class BoundedLog:
         if self.left_out:
             text, arguments = f"{text} (%d such lines before this one were left out)", (*arguments, self.left_out)
             fields["left_out"], self.left_out = self.left_out, 0
-        self._logger.log(level, text, *arguments, extra={"fields": fields})
+        _log(_Line(self._logger, level, text, arguments, fields))
+
+
+class _Line(NamedTuple):
+    logger: logging.Logger
+    level: int
+    text: str
+    arguments: tuple[object, ...]
+    fields: dict[str, object]
+
+
+class _Alike:
+    """Lines of a client that are alike: how many were written, how many left out, and the last of those."""
+
+    __slots__ = ("last", "left_out", "written")
+
+    def __init__(self) -> None:
+        self.written = self.left_out = 0
+        self.last: _Line | None = None
+
+
+class BoundedLogs:
+    """Lines about clients: in a period at most `most` about one client, `most_alike` of which are alike, so that none
+    hides what is written of others. Beyond `most_clients` in a period, the others share the lines of one.
+
+    When the period ends, a line for each kind says how many were left out.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        most: int = MOST_LINES,
+        most_alike: int = MOST_ALIKE,
+        most_clients: int = MOST_CLIENTS,
+        period_ms: int = PERIOD_MS,
+    ) -> None:
+        self._clock = clock
+        self._most = most
+        self._most_alike = most_alike
+        self._most_clients = most_clients
+        self._period_ms = period_ms
+        self._until_ms: int | None = None
+        self._written: dict[str, int] = {}  # by client
+        self._alike: dict[tuple[str, Hashable], _Alike] = {}
+        self._is_timed = False
+
+    def log(
+        self,
+        logger: logging.Logger,
+        client: str,
+        kind: Hashable,
+        level: int,
+        text: str,
+        *arguments: object,
+        **fields: object,
+    ) -> None:
+        """As `Logger.log`; lines of one client and kind are alike. `fields` go into the JSON line. Both are cut."""
+        if not logger.isEnabledFor(level):
+            return
+        now_ms = self._clock.now_ms()
+        if self._until_ms is None or now_ms >= self._until_ms:
+            self._end_period()
+            self._until_ms = now_ms + self._period_ms
+        if client not in self._written and len(self._written) > self._most_clients:
+            client = ""
+        written = self._written.get(client, 0)
+        alike = self._alike.get((client, kind))
+        line = _Line(logger, level, text, arguments, fields)
+        if written >= self._most or (alike is not None and alike.written >= self._most_alike):
+            self._leave_out(alike or self._alike.setdefault((client, None), _Alike()), line)
+            return
+        self._written[client] = written + 1
+        if alike is None:
+            alike = self._alike[client, kind] = _Alike()
+        alike.written += 1
+        _log(line)
+
+    def _leave_out(self, alike: _Alike, line: _Line) -> None:
+        alike.left_out += 1
+        alike.last = line
+        if not self._is_timed and self._until_ms is not None:
+            self._is_timed = True
+            self._clock.call_at(self._until_ms, self._timer)
+
+    def _timer(self) -> None:
+        self._is_timed = False
+        if self._until_ms is not None and self._clock.now_ms() >= self._until_ms:
+            self._end_period()
+
+    def _end_period(self) -> None:
+        ended, self._alike = self._alike, {}
+        self._written.clear()
+        self._until_ms = None
+        for alike in ended.values():
+            if alike.last is not None:
+                logger, level, text, arguments, fields = alike.last
+                text = f"{text} (%d such lines were left out, this is the last)"
+                fields = {**fields, "left_out": alike.left_out}
+                _log(_Line(logger, level, text, (*arguments, alike.left_out), fields))
+
+
+def _log(line: _Line) -> None:
+    fields = {name: cut(value) for name, value in line.fields.items()}
+    line.logger.log(line.level, line.text, *map(cut, line.arguments), extra={"fields": fields})

@@ -9,7 +9,6 @@ frames until it is filled, as Apache Kafka mutes a connection while it serves a 
 
 from __future__ import annotations
 
-import logging
 import struct
 from collections import deque
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from shareq.broker.foundation.effort import EFFORT, MOST_EFFORT
+from shareq.broker.network.client_lines import UNBOUNDED, ClientLines
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.security.names import ANONYMOUS
 from shareq.protocol.framing import SIZE_BYTES
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from shareq.broker.security.sasl_session import Answer
 
 T = TypeVar("T")
-
-logger = logging.getLogger(__name__)
 
 _read_size: Final = struct.Struct(">i").unpack_from
 
@@ -164,6 +162,7 @@ class Connection:
         "gate",
         "held_input",
         "id",
+        "lines",
         "listener",
         "now_ns",
         "principal",
@@ -183,6 +182,7 @@ class Connection:
         limits: ConnectionLimits,
         now_ns: Callable[[], int] = lambda: 0,
         budget: RequestBudget | None = None,
+        lines: ClientLines = UNBOUNDED,
     ) -> None:
         self.id = connection_id
         self.client_host = client_host
@@ -198,6 +198,7 @@ class Connection:
         self._limits = limits
         self._admitted_limits = limits
         self._budget = budget
+        self.lines = lines
         self.held_input = 0  # bytes, as the budget knows them
         self.under_way = 0  # bytes of the large request that is parked
         self._waits_for_room = False  # the budget has stopped the reading
@@ -304,14 +305,7 @@ class Connection:
         """Handle nothing more, answer what was handled, then close. Logs the reason."""
         if self.closed or self.finishing:
             return
-        fields = {
-            "connection": self.id,
-            "client_address": self.client_host,
-            "listener": self.listener,
-            "principal": self.principal,
-            "reason": reason,
-        }
-        logger.warning("%s: closing: %s", self, reason, extra={"fields": fields})
+        self.lines.warn(self, reason, "closing: ")
         self.finish()
 
     def abandon(self, reason: str) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.network.answer_budget import AnswerBudget
+from shareq.broker.network.client_lines import UNBOUNDED, ClientLines
 from shareq.broker.network.connection import Buffer, Connection, FrameHandler
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.connection_quotas import ConnectionQuotas
@@ -115,7 +116,8 @@ class SocketConnection(asyncio.Protocol):
 
     def give_way(self, reason: str) -> None:
         """Close at once, whatever is not sent: others need the memory."""
-        logger.warning("%s: closing: %s", self.connection, reason)
+        if self.connection is not None:
+            self.connection.lines.warn(self.connection, reason, "closing: ")
         self._held = 0
         transport, self._transport = self._transport, None
         if transport is not None:
@@ -181,6 +183,7 @@ class Listener:
         encrypted: Callable[[SocketConnection], asyncio.Protocol] | None = None,
         authentications: Authentications | None = None,
         quotas: ConnectionQuotas | None = None,
+        lines: ClientLines = UNBOUNDED,
     ) -> None:
         self.name = name
         self.clock = clock
@@ -193,6 +196,7 @@ class Listener:
         self._encrypted = encrypted
         self.authentications = authentications or Authentications()
         self.certificate_ends_s: Callable[[], int] | None = None
+        self._lines = lines
         self._quotas = ConnectionQuotas() if quotas is None else quotas
         self._sockets: set[SocketConnection] = set()
         self.delayed: set[SocketConnection] = set()  # refused, and closed after a wait
@@ -214,7 +218,7 @@ class Listener:
         """The connection of a new socket, or None (logged) when a limit is reached: the socket is closed then."""
         refusal, wait_ms = self._quotas.admit(self.name, host, self.clock.now_ms())
         if refusal:
-            logger.warning("connection from %s on %s refused: %s", host, self.name, refusal)
+            self._lines.refused(host, self.name, refusal)
             self._refuse(socket, wait_ms)
             return None
         limits = self._limits
@@ -231,6 +235,7 @@ class Listener:
             limits=limits.connection,
             now_ns=self.clock.now_ns,
             budget=self._request_budget,
+            lines=self._lines,
         )
         if self._guard is not None:
             self._guard(connection)

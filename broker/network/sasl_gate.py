@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import struct
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -16,8 +15,6 @@ from shareq.broker.security.listener_security import OAUTHBEARER, ListenerSecuri
 from shareq.broker.security.sasl_mechanisms import AuthenticationFailed, Exchange, PlainExchange, ScramExchange
 from shareq.broker.security.sasl_session import Answer, SaslSession, SaslState
 from shareq.protocol.api_keys import ApiKey
-
-logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -133,7 +130,7 @@ class SaslGate:
             raise
         if answer.refusal is not None:
             self._gates.authentications.failed += 1
-            logger.warning("%s: authentication failed: %s", self._connection, answer.refusal)
+            self._connection.lines.warn(self._connection, f"authentication failed: {answer.refusal}")
         if self.session.state is SaslState.DONE and self.session.principal is not None:
             self._gates.authentications.succeeded += 1
             self._connection.principal = self.session.principal

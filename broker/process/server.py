@@ -33,6 +33,7 @@ from shareq.broker.foundation.os_fs import OsFs, open_to_others
 from shareq.broker.foundation.stall_meter import StallMeter
 from shareq.broker.log.manager import DamagedFolderError, DataFolderInUseError
 from shareq.broker.metadata.features import FeatureError
+from shareq.broker.network.client_lines import ClientLines
 from shareq.broker.network.connection import Connection
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.connection_quotas import ConnectionQuotas
@@ -278,6 +279,7 @@ class Server:
         self._freed = FreedMemory(services.env.clock, (services.request_budget, services.answer_budget))
         limits = _listener_limits(self._config)
         quotas = _connection_quotas(services, max_connections)
+        lines = ClientLines(services.client_lines)
         for name, bound in self._sockets.items():
             port = self._tls.port(name) if self._tls is not None and self._config.security[name].tls else None
             authentications = Authentications() if port is None else port.authentications
@@ -294,6 +296,7 @@ class Server:
                 encrypted=None if port is None else port.protocol,
                 authentications=authentications,
                 quotas=quotas,
+                lines=lines,
             )
             if port is not None and self._tls is not None:
                 listener.certificate_ends_s = partial(self._tls.certificate_ends_s, name)

@@ -15,6 +15,7 @@ from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.metadata.store import NewTopic
+from shareq.broker.network.client_lines import ClientLines
 from shareq.broker.network.connection import Buffer, Connection
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.services import Services
@@ -114,6 +115,7 @@ class MockConnection:
             limits=limits,
             now_ns=world.clock.now_ns,
             budget=world.broker.services.request_budget,
+            lines=ClientLines(world.broker.services.client_lines),
         )
 
     # -- the client

@@ -512,6 +512,14 @@ _METRICS_KEYS: Final = (
 # Apache Kafka bounds the members of a group if told to, and nothing else of these. Far above what honest clients have.
 _OWNER_KEYS: Final = (
     ConfigKey(
+        "shareq.audit.max.lines.per.minute",
+        Type.INT,
+        None,
+        Range(1, None),
+        "The most lines of the audit log about one user at one address in a minute, denials and what is allowed apart; "
+        "the others are counted. Without it every decision is logged.",
+    ),
+    ConfigKey(
         "shareq.max.groups.per.principal",
         Type.INT,
         10_000,

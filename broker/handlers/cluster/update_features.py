@@ -45,7 +45,7 @@ def _problem(ctx: RequestContext, request: UpdateFeaturesRequest) -> ApiError:
         problem = update_problem(update.feature, now, update.max_version_level, kind)
         if problem is not None:
             message = f"Nothing was updated, because of {update.feature}={update.max_version_level}: {problem}"
-            logger.warning("%s", message)
+            ctx.warn(logger, "%s", message)
             return ApiError(ErrorCode.INVALID_UPDATE_VERSION, message)
     return NO_ERROR
 

@@ -6,7 +6,8 @@ import logging
 
 import pytest
 
-from shareq.broker.foundation.bounded_log import BoundedLog
+from devtools.in_memory.virtual_clock import VirtualClock
+from shareq.broker.foundation.bounded_log import MOST_CHARACTERS, BoundedLog, BoundedLogs, cut
 
 logger = logging.getLogger("test_bounded_log")
 
@@ -50,3 +51,52 @@ def test_a_level_that_is_off_costs_no_line(caplog: pytest.LogCaptureFixture) -> 
         log.log(logging.INFO, "off")
         log.log(logging.WARNING, "on")
     assert (caplog.messages, log.left_out) == (["on"], 0)
+
+
+def test_lines_that_are_alike_are_left_out_and_counted_when_the_minute_is_over(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    clock = VirtualClock()
+    logs = BoundedLogs(clock, most_alike=2, period_ms=100)
+    with caplog.at_level(logging.WARNING, logger=logger.name):
+        for number in range(5):
+            logs.log(logger, "192.0.2.1", "login", logging.WARNING, "refused %d", number, user="a")
+        logs.log(logger, "192.0.2.1", "other", logging.WARNING, "other")
+        logs.log(logger, "192.0.2.2", "login", logging.WARNING, "refused there")
+        assert caplog.messages == ["refused 0", "refused 1", "other", "refused there"]
+        clock.advance(100)
+        assert caplog.messages[4:] == ["refused 4 (3 such lines were left out, this is the last)"]
+        assert caplog.records[-1].__dict__["fields"] == {"user": "a", "left_out": 3}
+        logs.log(logger, "192.0.2.1", "login", logging.WARNING, "refused again")
+        clock.advance(1_000)
+    assert caplog.messages[5:] == ["refused again"]
+
+
+def test_one_client_with_ever_other_reasons_has_so_many_lines_and_others_theirs(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    clock = VirtualClock()
+    logs = BoundedLogs(clock, most=5, most_clients=3, period_ms=100)
+    with caplog.at_level(logging.WARNING, logger=logger.name):
+        for number in range(1_000):
+            logs.log(logger, "greedy", number, logging.WARNING, "greedy %d", number)
+        logs.log(logger, "honest", 0, logging.WARNING, "honest")
+        assert caplog.messages == [*(f"greedy {number}" for number in range(5)), "honest"]
+        clock.advance(100)
+        assert caplog.messages[6:] == ["greedy 999 (995 such lines were left out, this is the last)"]
+        caplog.clear()
+        for number in range(1_000):  # addresses without end
+            logs.log(logger, f"client {number}", "login", logging.WARNING, "from %d", number)
+        assert len(caplog.messages) <= 3 + 1 + 5
+        clock.advance(100)
+        assert sum(record.__dict__["fields"].get("left_out", 0) for record in caplog.records) == 1_000 - 9
+
+
+def test_long_texts_are_cut(caplog: pytest.LogCaptureFixture) -> None:
+    log = BoundedLog(logger, Now())
+    with caplog.at_level(logging.WARNING, logger=logger.name):
+        log.log(logging.WARNING, "%s", "x" * 32_000, name="x" * 32_000)
+    assert caplog.messages == ["x" * MOST_CHARACTERS + "... (32000 characters)"]
+    assert caplog.records[0].__dict__["fields"] == {"name": caplog.messages[0]}
+    assert cut("x" * MOST_CHARACTERS) == "x" * MOST_CHARACTERS
+    assert cut(7) == 7

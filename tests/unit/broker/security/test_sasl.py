@@ -418,3 +418,16 @@ def test_no_token_breaks_scram(tokens: list[bytes]) -> None:
             failures += 1
     assert failures >= 3
     assert exchange.user is None
+
+
+def test_a_client_that_retries_a_refused_login_has_ten_lines_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    world = SaslWorld()
+    with caplog.at_level(logging.WARNING):
+        for _ in range(100):
+            assert world.stranger().plain(password="wrong").error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+        lines = [each for each in caplog.messages if "user 'alice'" in each]
+        assert world.stranger().plain("bob", "wrong").error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+        assert [each for each in caplog.messages if "user 'bob'" in each] != []
+        world.clock.advance(60_000)
+    assert len(lines) == 10
+    assert caplog.messages[-1].endswith("user 'alice') (90 such lines were left out, this is the last)")

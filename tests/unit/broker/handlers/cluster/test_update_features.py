@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 
 import pytest
 
@@ -121,3 +122,15 @@ def test_switching_share_groups_off_at_work_keeps_groups_and_offsets() -> None:
     assert member.acknowledge(place, (5, 9, ACCEPT)) is ErrorCode.SHARE_SESSION_NOT_FOUND
     member.session_epoch = 0
     assert member.acquire(place) == [(5, 9, 1)]
+
+
+def test_refused_updates_fill_no_log(caplog: pytest.LogCaptureFixture) -> None:
+    world = BrokerWorld()
+    with caplog.at_level(logging.WARNING):
+        for number in range(50):
+            refused = update(world, (f"{number}" + "x" * 30_000, 1, UPGRADE))
+            assert refused.error_code == ErrorCode.INVALID_UPDATE_VERSION
+        assert len(caplog.messages) == 10
+        assert all(len(each) < 600 for each in caplog.messages)
+        world.clock.advance(60_000)
+    assert caplog.messages[-1].endswith("(40 such lines were left out, this is the last)")
