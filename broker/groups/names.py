@@ -14,6 +14,7 @@ from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.groups.coordinator import GroupCoordinatorService
 from shareq.broker.quotas.fair_part import may_make
 from shareq.broker.quotas.owned_names import OwnedNames
+from shareq.coordinator.group.groups import GroupKind
 from shareq.coordinator.routing import group_partition_for
 
 T = TypeVar("T")
@@ -82,6 +83,24 @@ class GroupNames:
     ) -> Pending[T]:
         """As `make`, of a request that may make a member, too. `id_of` gives the member's id in an answer, or ""."""
         return self.make(joining.group_id, owner, lambda: self._join(joining, owner, ask, refuse, id_of), refuse)
+
+    def join_again(
+        self,
+        joining: Joining,
+        owner: Hashable,
+        ask: Callable[[], Pending[T]],
+        refuse: Callable[[str], T],
+        id_of: Callable[[T], str],
+    ) -> Pending[T]:
+        """As `join`, of a JoinGroup that names its member: that makes no group, and a member in a consumer group alone,
+        which takes ids that it does not know.
+        """
+        place, partitions = self.place_of(joining.group_id), self._groups.partitions
+        if place < partitions.count:
+            shard = partitions.get(place).shard
+            if shard.group_kind(joining.group_id) is GroupKind.CONSUMER:
+                return self._join(joining, owner, ask, refuse, id_of)
+        return ask()
 
     def heard_of(self, group_id: str, owner: Hashable) -> None:
         """A member of a group that exists asks something: the group becomes its owner's if it is nobody's, as all are

@@ -15,6 +15,7 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
+from shareq.protocol.generated.consumer_protocol_subscription import ConsumerProtocolSubscription
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from shareq.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
@@ -90,6 +91,31 @@ def test_the_greedy_one_gets_no_more_members_and_others_do(by: str) -> None:
             assert one_joins(greedy, by, "m0") == NONE  # it is a member already
         assert one_joins(honest, by, "mine") == NONE
         assert one_joins(honest, "elsewhere", "mine") == NONE
+
+
+def test_ids_that_a_client_makes_up_are_members_of_consumer_groups_too() -> None:
+    """KIP-848: a JoinGroup to a consumer group is taken with any id."""
+    with (
+        Broker(config={"shareq.max.members.per.principal": str(MOST)}, mode="thread") as broker,
+        WireClient(broker.address) as greedy,
+        WireClient(broker.address, source="127.0.0.2") as honest,
+    ):
+        create_topic(honest, "t")
+        assert consume(honest, "g", "m") == NONE
+        subscription = bytearray((0, 0))  # its version
+        ConsumerProtocolSubscription(topics=["t"]).encode_into(subscription, 0)
+
+        def join_as(client: WireClient, member_id: str) -> int:
+            request = join_request("g", member_id)
+            request.protocols = [JoinGroupRequestProtocol("range", bytes(subscription))]
+            return client.call(request, 5, JoinGroupResponse).error_code
+
+        assert [join_as(greedy, f"made-up-{i}") for i in range(MOST + 1)] == [NONE] * MOST + [FULL]
+        assert join_as(greedy, "made-up-0") == NONE
+        assert join_as(honest, "mine") == NONE
+        assert join(honest, "classic", "") == NONE
+        unknown = honest.call(join_request("classic", "made-up"), 5, JoinGroupResponse)  # which takes none
+        assert unknown.error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
 def test_members_that_leave_make_room_and_static_ones_come_back() -> None:

@@ -36,16 +36,14 @@ def handle(ctx: RequestContext, request: JoinGroupRequest) -> Pending[JoinGroupR
         return completed(_refused(ctx.api_version, READ_GROUP.error))
     client = Client(ctx.client_id or "", f"/{ctx.connection.client_host}")
     groups, version = ctx.services.groups, ctx.api_version
-    if request.member_id:  # makes neither a group nor a member
-        answer = groups.classic.join(request, version, client)
-    else:
-        answer = groups.names.join(
-            Joining(request.group_id, "", request.group_instance_id),
-            ctx.owner,
-            lambda: groups.classic.join(request, version, client),
-            lambda _message: _refused(version, ErrorCode.GROUP_MAX_SIZE_REACHED),
-            lambda response: response.member_id,
-        )
+    make = groups.names.join_again if request.member_id else groups.names.join
+    answer = make(
+        Joining(request.group_id, request.member_id, request.group_instance_id),
+        ctx.owner,
+        lambda: groups.classic.join(request, version, client),
+        lambda _message: _refused(version, ErrorCode.GROUP_MAX_SIZE_REACHED),
+        lambda response: response.member_id,
+    )
     return answer if ctx.api_version >= _NULL_PROTOCOL_FROM else answer.then(_without_null)
 
 
