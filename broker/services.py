@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from shareq.broker.foundation.service import Service
     from shareq.broker.groups.ports import ShareStates
     from shareq.broker.groups.service import GroupService
-    from shareq.broker.quotas.audit_log import AuditLog
+    from shareq.broker.network.audit_log import AuditLog
     from shareq.broker.security.authorizer import Authorizer
     from shareq.broker.security.credentials import ScramCredential
     from shareq.broker.security.invented_credentials import InventedCredentials
@@ -168,7 +168,7 @@ class Services:
     @cached_property
     def audit(self) -> AuditLog:
         """Where decisions of the authorizer are logged."""
-        from shareq.broker.quotas.audit_log import AuditLog
+        from shareq.broker.network.audit_log import AuditLog
 
         return AuditLog(self.env.clock, self.started_with.shareq_audit_max_lines_per_minute)
 

@@ -509,7 +509,7 @@ _METRICS_KEYS: Final = (
     ),
 )
 
-# Apache Kafka bounds the members of a group if told to, and nothing else of these. Far above what honest clients have.
+# What Apache Kafka bounds only if set (members), or not at all. The defaults are far above what honest clients have.
 _OWNER_KEYS: Final = (
     ConfigKey(
         "shareq.audit.max.lines.per.minute",

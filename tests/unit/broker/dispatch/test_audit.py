@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from devtools.in_memory.virtual_clock import VirtualClock
-from shareq.broker.quotas.audit_log import LINES_IN_TURN, MOST_SINGLE, NAMES_IN_LINE, AuditLog
+from shareq.broker.network.audit_log import LINES_IN_TURN, MOST_SINGLE, NAMES_IN_LINE, AuditLog
 from shareq.broker.security.rights import DESCRIBE_TOPIC, WRITE_TOPIC
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from tests.support.clients.access import AccessWorld, acl
