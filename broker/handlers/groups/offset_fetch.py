@@ -10,6 +10,9 @@ epochs. v7: `require_stable`. v8: many groups at once. v9: member id and epoch. 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Final
+
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.security.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC
@@ -25,6 +28,9 @@ from shareq.protocol.generated.offset_fetch import (
     OffsetFetchResponseTopic,
 )
 
+TURN_PARTITIONS: Final = 1_000
+"""So many are looked up in one turn of the loop; a topic counts as one more."""
+
 _GROUP_ERROR_FROM = 2
 _MANY_GROUPS_FROM = 8
 _IDS_FROM = 10
@@ -33,9 +39,9 @@ _IDS_FROM = 10
 def handle(ctx: RequestContext, request: OffsetFetchRequest) -> Pending[OffsetFetchResponse]:
     stable = request.require_stable
     if ctx.api_version >= _MANY_GROUPS_FROM:
-        groups = gather([_fetch(ctx, group, require_stable=stable) for group in request.groups])
+        groups = gather([_fetch_in_turns(ctx, group, require_stable=stable) for group in request.groups])
         return groups.then(lambda groups: OffsetFetchResponse(groups=groups))
-    return _fetch(ctx, _group_of(request), require_stable=stable).then(_response_of)
+    return _fetch_in_turns(ctx, _group_of(request), require_stable=stable).then(_response_of)
 
 
 def failed(request: OffsetFetchRequest, error: ErrorCode) -> OffsetFetchResponse:
@@ -44,6 +50,65 @@ def failed(request: OffsetFetchRequest, error: ErrorCode) -> OffsetFetchResponse
     response.error_code = error
     response.groups = [OffsetFetchResponseGroup(group.group_id, error_code=error) for group in request.groups]
     return response
+
+
+def _fetch_in_turns(
+    ctx: RequestContext, group: OffsetFetchRequestGroup, *, require_stable: bool
+) -> Pending[OffsetFetchResponseGroup]:
+    """As `_fetch`, some partitions in each turn of the loop, where many are named."""
+    topics = group.topics or ()
+    few = len(topics) + sum(len(topic.partition_indexes) for topic in topics) <= TURN_PARTITIONS
+    if few or not ctx.sees(DESCRIBE_GROUP, group.group_id):
+        return _fetch(ctx, group, require_stable=require_stable)
+    fetched: Pending[OffsetFetchResponseGroup] = Pending()
+
+    def steps() -> Iterator[None]:
+        parts: list[Pending[OffsetFetchResponseGroup]] = []
+        for part in _parts_of(group):
+            parts.append(_fetch(ctx, part, require_stable=require_stable))
+            yield
+        gather(parts).on_complete(lambda parts: fetched.complete(_joined(parts)))
+
+    ctx.services.turns.run(steps(), ctx.failed)
+    return fetched
+
+
+def _parts_of(group: OffsetFetchRequestGroup) -> Iterator[OffsetFetchRequestGroup]:
+    """The group with some of its topics each, or with some of the partitions of one."""
+
+    def part(topics: list[OffsetFetchRequestTopics]) -> OffsetFetchRequestGroup:
+        return OffsetFetchRequestGroup(group.group_id, group.member_id, group.member_epoch, topics)
+
+    topics: list[OffsetFetchRequestTopics] = []
+    room = TURN_PARTITIONS
+    for topic in group.topics or ():
+        indexes = topic.partition_indexes
+        for at in range(0, max(1, len(indexes)), TURN_PARTITIONS):
+            some = indexes[at : at + TURN_PARTITIONS]
+            if topics and len(some) >= room:
+                yield part(topics)
+                topics, room = [], TURN_PARTITIONS
+            topics.append(OffsetFetchRequestTopics(topic.name, topic.topic_id, some))
+            room -= 1 + len(some)
+    yield part(topics)
+
+
+def _joined(parts: list[OffsetFetchResponseGroup]) -> OffsetFetchResponseGroup:
+    """One answer of those of `_parts_of`; the group's error if one has one."""
+    joined = parts[0]
+    last = joined.topics[-1] if joined.topics else None
+    for part in parts[1:]:
+        if joined.error_code:
+            break
+        if part.error_code:
+            return part
+        for topic in part.topics:
+            if last is not None and (topic.name, topic.topic_id) == (last.name, last.topic_id):
+                last.partitions += topic.partitions
+            else:
+                joined.topics.append(topic)
+                last = topic
+    return joined
 
 
 def _fetch(

@@ -9,7 +9,11 @@ offset counts. The timeout is for replicas, of which there is none.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Final
+
 from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.parts import Parts, in_parts
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
 from shareq.broker.security.rights import DELETE_TOPIC
@@ -24,28 +28,69 @@ from shareq.protocol.generated.delete_records import (
 _NO_LOW_WATERMARK = -1
 
 
-def handle(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
-    offsets = _offsets(request)
-    hidden = ctx.lacking(DELETE_TOPIC, offsets)
-    found = {
-        (topic, partition): DELETE_TOPIC.error if topic in hidden else _deletable(ctx, topic, partition)
-        for topic, partitions in offsets.items()
-        for partition in partitions
-    }
-    cuts = {
-        log: offsets[topic][partition] for (topic, partition), log in found.items() if isinstance(log, PartitionLog)
-    }
-    results = ctx.services.logs.truncate_prefixes(cuts)
-    topics = []
-    for topic, partitions in offsets.items():
-        rows = []
-        for partition in partitions:
-            log = found[topic, partition]
-            error = results[log] if isinstance(log, PartitionLog) else log
-            low = log.log_start_offset if isinstance(log, PartitionLog) and not error else _NO_LOW_WATERMARK
-            rows.append(DeleteRecordsPartitionResult(partition, low, error))
-        topics.append(DeleteRecordsTopicResult(topic, rows))
-    return DeleteRecordsResponse(topics=topics)
+TURN_PARTITIONS: Final = 1_000
+"""So many are looked at in one turn of the loop; a topic counts as one more. All that exist are cut in one."""
+
+
+def handle(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse | Parts:
+    """Cut the logs."""
+    return in_parts(DeleteRecordsResponse(), "topics", _parts(ctx, request))
+
+
+def _parts(ctx: RequestContext, request: DeleteRecordsRequest) -> Iterator[list[DeleteRecordsTopicResult]]:
+    """The topics; parts before the last one are empty, so that others have their turns."""
+    offsets: dict[str, dict[int, int]] = {}
+    looked_at = 0
+    for named in request.topics:
+        wanted = offsets.setdefault(named.name, {})
+        looked_at += 1
+        for part in named.partitions:
+            wanted[part.partition_index] = part.offset
+            looked_at += 1
+            if looked_at >= TURN_PARTITIONS:
+                yield []
+                looked_at = 0
+    topics: list[DeleteRecordsTopicResult] = []
+    cuts: dict[PartitionLog, int] = {}
+    rows: list[tuple[DeleteRecordsPartitionResult, PartitionLog]] = []
+    for topic, wanted in offsets.items():
+        results: list[DeleteRecordsPartitionResult] = []
+        topics.append(DeleteRecordsTopicResult(topic, results))
+        hidden = not ctx.may(DELETE_TOPIC, topic)
+        looked_at += 1
+        for partition, offset in wanted.items():
+            found = DELETE_TOPIC.error if hidden else _deletable(ctx, topic, partition)
+            row = DeleteRecordsPartitionResult(partition, _NO_LOW_WATERMARK)
+            results.append(row)
+            if isinstance(found, PartitionLog):
+                cuts[found] = offset
+                rows.append((row, found))
+            else:
+                row.error_code = found
+            looked_at += 1
+            if looked_at >= TURN_PARTITIONS:
+                yield []
+                looked_at = 0
+    errors = ctx.services.logs.truncate_prefixes(cuts)
+    for row, log in rows:
+        row.error_code = errors[log]
+        if not errors[log]:
+            row.low_watermark = log.log_start_offset
+    yield from _of_so_many(topics)
+
+
+def _of_so_many(topics: list[DeleteRecordsTopicResult]) -> Iterator[list[DeleteRecordsTopicResult]]:
+    """In parts of about `TURN_PARTITIONS` partitions; a topic is never in two."""
+    part: list[DeleteRecordsTopicResult] = []
+    rows = 0
+    for topic in topics:
+        part.append(topic)
+        rows += 1 + len(topic.partitions)
+        if rows >= TURN_PARTITIONS:
+            yield part
+            part, rows = [], 0
+    if part:
+        yield part
 
 
 def failed(request: DeleteRecordsRequest, error: ErrorCode) -> DeleteRecordsResponse:

@@ -10,19 +10,24 @@ from typing import Any
 
 import pytest
 
+from devtools.clients.requests import batch, produce
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.config.admin import ConfigAdmin
 from shareq.broker.dispatch import long_requests
 from shareq.broker.dispatch.element_limits import MOST_ELEMENTS, RESOURCES, largest_frame, most_elements
 from shareq.broker.dispatch.table import HANDLERS
+from shareq.broker.groups.offsets import GroupOffsetsService
 from shareq.broker.groups.share import ShareGroupService
 from shareq.broker.handlers.cluster import find_coordinator
+from shareq.broker.handlers.groups import offset_fetch
+from shareq.broker.handlers.records import delete_records
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.share import acknowledgements
 from shareq.broker.share.coordinator import ShareCoordinatorService
+from shareq.broker.topics.lookup import PartitionLookup
 from shareq.broker.transactions import named_partitions
 from shareq.broker.transactions.markers import MarkerWriter
 from shareq.coordinator.transaction.metadata import TopicPartition
@@ -38,6 +43,12 @@ from shareq.protocol.generated.add_partitions_to_txn import (
     AddPartitionsToTxnTransaction,
 )
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from shareq.protocol.generated.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopic,
+)
 from shareq.protocol.generated.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -62,6 +73,13 @@ from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
+)
+from shareq.protocol.generated.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
 )
 from shareq.protocol.generated.share_acknowledge import (
     AcknowledgementBatch,
@@ -540,3 +558,56 @@ def test_what_clients_send_at_most_fits_into_the_frames_there_are() -> None:
     names = MetadataRequest([MetadataRequestTopic(bytes(16), "t" * 200) for _ in range(100_000)])
     assert len(names.encode(12)) < largest_frame(ApiKey.METADATA)
     assert largest_frame(999) < 32 * 1024 * 1024
+
+
+def test_records_are_deleted_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, work = BrokerWorld(), Work()
+    world.create_topic("t", 2)
+    stranger, neighbour = world.connect(), world.connect()
+    assert produce(neighbour, "t", batch(b"a", b"b")).error_code == ErrorCode.NONE
+    monkeypatch.setattr(PartitionLookup, "log", work.count(PartitionLookup.log))
+    unknown = [DeleteRecordsTopic(f"no-{i}", [DeleteRecordsPartition(0, 0)]) for i in range(1_500)]
+    partitions = [DeleteRecordsPartition(i, 1) for i in range(1_500)]
+    stranger.send(DeleteRecordsRequest([DeleteRecordsTopic("t", partitions), *unknown], 1_000), 2)
+    work.run(world, neighbour)
+    assert sum(work.ticks) == 3_000
+    assert max(work.ticks) <= delete_records.TURN_PARTITIONS
+    topic, *others = stranger.receive(DeleteRecordsResponse).topics
+    found = [(row.partition_index, row.low_watermark, row.error_code) for row in topic.partitions]
+    missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert found[:3] == [(0, 1, ErrorCode.NONE), (1, -1, ErrorCode.OFFSET_OUT_OF_RANGE), (2, -1, missing)]
+    assert len(found) == 1_500
+    assert [(row.name, row.partitions[0].error_code) for row in others] == [(f"no-{i}", missing) for i in range(1_500)]
+
+
+@pytest.mark.parametrize("version", [7, 8])
+def test_offsets_of_many_partitions_are_fetched_in_turns(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    world, work = BrokerWorld(), Work()
+    world.create_topic("t", 2)
+    stranger, neighbour = world.connect(), world.connect()
+    committed = OffsetCommitRequestTopic("t", partitions=[OffsetCommitRequestPartition(i, 7 + i) for i in (0, 1)])
+    commit = OffsetCommitRequest(group_id="g", generation_id_or_member_epoch=-1, topics=[committed])
+    stranger.call(commit, 8, OffsetCommitResponse)
+    each = work.count(
+        GroupOffsetsService.fetch, lambda _, group, *__: sum(len(t.partition_indexes) for t in group.topics)
+    )
+    monkeypatch.setattr(GroupOffsetsService, "fetch", each)
+    if version >= 8:
+        topics = [OffsetFetchRequestTopics(name=name, partition_indexes=list(range(1_500))) for name in ("t", "no")]
+        topics += [OffsetFetchRequestTopics(name=f"no-{i}", partition_indexes=[0]) for i in range(1_500)]
+        request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=topics)])
+    else:
+        named = [OffsetFetchRequestTopic(name, list(range(1_500))) for name in ("t", "no")]
+        named += [OffsetFetchRequestTopic(f"no-{i}", [0]) for i in range(1_500)]
+        request = OffsetFetchRequest(group_id="g", topics=named)
+    stranger.send(request, version)
+    work.run(world, neighbour)
+    assert sum(work.ticks) == 4_500
+    assert max(work.ticks) <= offset_fetch.TURN_PARTITIONS
+    answer = stranger.receive(OffsetFetchResponse)
+    rows = answer.groups[0].topics if version >= 8 else answer.topics
+    assert [row.name for row in rows] == ["t", "no", *(f"no-{i}" for i in range(1_500))]
+    assert [part.partition_index for part in rows[0].partitions] == list(range(1_500))
+    assert {i: part.committed_offset for i, part in enumerate(rows[0].partitions) if part.committed_offset >= 0} == {
+        i: 7 + i for i in (0, 1)
+    }

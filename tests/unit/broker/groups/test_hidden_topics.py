@@ -21,7 +21,7 @@ from shareq.protocol.generated.offset_fetch import (
 )
 from shareq.protocol.primitives import Structure
 
-TOPICS = 1_000
+TOPICS = 400
 NAMES = [f"t{number}" for number in range(TOPICS)]
 
 
