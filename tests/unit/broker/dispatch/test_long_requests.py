@@ -605,7 +605,7 @@ def test_offsets_of_many_partitions_are_fetched_in_turns(version: int, monkeypat
     assert sum(work.ticks) == 4_500
     assert max(work.ticks) <= offset_fetch.TURN_PARTITIONS
     answer = stranger.receive(OffsetFetchResponse)
-    rows = answer.groups[0].topics if version >= 8 else answer.topics
+    rows: list[Any] = list(answer.groups[0].topics if version >= 8 else answer.topics)
     assert [row.name for row in rows] == ["t", "no", *(f"no-{i}" for i in range(1_500))]
     assert [part.partition_index for part in rows[0].partitions] == list(range(1_500))
     assert {i: part.committed_offset for i, part in enumerate(rows[0].partitions) if part.committed_offset >= 0} == {
