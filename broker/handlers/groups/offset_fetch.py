@@ -16,7 +16,7 @@ from typing import Final
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.security.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC
-from shareq.coordinator.group.offsets.fetch import refused, refused_by_partition, refused_topic
+from shareq.coordinator.group.offsets.fetch import joined, parts_of, refused, refused_by_partition, refused_topic
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_fetch import (
     OffsetFetchRequest,
@@ -64,51 +64,13 @@ def _fetch_in_turns(
 
     def steps() -> Iterator[None]:
         parts: list[Pending[OffsetFetchResponseGroup]] = []
-        for part in _parts_of(group):
+        for part in parts_of(group, TURN_PARTITIONS):
             parts.append(_fetch(ctx, part, require_stable=require_stable))
             yield
-        gather(parts).on_complete(lambda parts: fetched.complete(_joined(parts)))
+        gather(parts).on_complete(lambda parts: fetched.complete(joined(parts)))
 
     ctx.services.turns.run(steps(), ctx.failed)
     return fetched
-
-
-def _parts_of(group: OffsetFetchRequestGroup) -> Iterator[OffsetFetchRequestGroup]:
-    """The group with some of its topics each, or with some of the partitions of one."""
-
-    def part(topics: list[OffsetFetchRequestTopics]) -> OffsetFetchRequestGroup:
-        return OffsetFetchRequestGroup(group.group_id, group.member_id, group.member_epoch, topics)
-
-    topics: list[OffsetFetchRequestTopics] = []
-    room = TURN_PARTITIONS
-    for topic in group.topics or ():
-        indexes = topic.partition_indexes
-        for at in range(0, max(1, len(indexes)), TURN_PARTITIONS):
-            some = indexes[at : at + TURN_PARTITIONS]
-            if topics and len(some) >= room:
-                yield part(topics)
-                topics, room = [], TURN_PARTITIONS
-            topics.append(OffsetFetchRequestTopics(topic.name, topic.topic_id, some))
-            room -= 1 + len(some)
-    yield part(topics)
-
-
-def _joined(parts: list[OffsetFetchResponseGroup]) -> OffsetFetchResponseGroup:
-    """One answer of those of `_parts_of`; the group's error if one has one."""
-    joined = parts[0]
-    last = joined.topics[-1] if joined.topics else None
-    for part in parts[1:]:
-        if joined.error_code:
-            break
-        if part.error_code:
-            return part
-        for topic in part.topics:
-            if last is not None and (topic.name, topic.topic_id) == (last.name, last.topic_id):
-                last.partitions += topic.partitions
-            else:
-                joined.topics.append(topic)
-                last = topic
-    return joined
 
 
 def _fetch(

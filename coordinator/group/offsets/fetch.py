@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from shareq.coordinator.group.offsets.offset import CommittedOffset
@@ -95,3 +95,43 @@ def _row(
     if committed is None:
         return OffsetFetchResponsePartitions(index, NO_OFFSET, _NO_EPOCH, "", error)
     return OffsetFetchResponsePartitions(index, committed.offset, committed.leader_epoch, committed.metadata, error)
+
+
+def parts_of(group: OffsetFetchRequestGroup, most: int) -> Iterator[OffsetFetchRequestGroup]:
+    """The group with some of its topics each, or some of the partitions of one: about `most` partitions, a topic
+    counted as one more.
+    """
+
+    def part(topics: list[OffsetFetchRequestTopics]) -> OffsetFetchRequestGroup:
+        return OffsetFetchRequestGroup(group.group_id, group.member_id, group.member_epoch, topics)
+
+    topics: list[OffsetFetchRequestTopics] = []
+    room = most
+    for topic in group.topics or ():
+        indexes = topic.partition_indexes
+        for at in range(0, max(1, len(indexes)), most):
+            some = indexes[at : at + most]
+            if topics and len(some) >= room:
+                yield part(topics)
+                topics, room = [], most
+            topics.append(OffsetFetchRequestTopics(topic.name, topic.topic_id, some))
+            room -= 1 + len(some)
+    yield part(topics)
+
+
+def joined(parts: list[OffsetFetchResponseGroup]) -> OffsetFetchResponseGroup:
+    """One answer of those of `parts_of`; the group's error if one has one."""
+    whole = parts[0]
+    last = whole.topics[-1] if whole.topics else None
+    for part in parts[1:]:
+        if whole.error_code:
+            break
+        if part.error_code:
+            return part
+        for topic in part.topics:
+            if last is not None and (topic.name, topic.topic_id) == (last.name, last.topic_id):
+                last.partitions += topic.partitions
+            else:
+                whole.topics.append(topic)
+                last = topic
+    return whole
