@@ -53,6 +53,8 @@ class BrokerWorld:
         self.config = BrokerConfig.load({"log.dirs": DATA, **(properties or {})})
         self._seed = seed
         self._connections = 0
+        self.logs_every_refusal = False
+        """Set it where each connection that is closed has to have its line, however many of them there are."""
         self.broker = self._boot()
 
     @property
@@ -115,7 +117,7 @@ class MockConnection:
             limits=limits,
             now_ns=world.clock.now_ns,
             budget=world.broker.services.request_budget,
-            lines=ClientLines(world.broker.services.client_lines),
+            lines=ClientLines(None if world.logs_every_refusal else world.services.client_lines),
         )
 
     # -- the client

@@ -131,6 +131,7 @@ class MemoryWorld:
         if self.authorized:
             properties |= {"authorizer.class.name": STANDARD, "super.users": f"{SUPER};{NEIGHBOUR}"}
         world = SaslWorld(properties, clock=self.clock)
+        world.logs_every_refusal = True
         if self.authorized:
             world.services.metadata.alter_acls([PutAcl(acl) for acl in _rights_of_alice()])
         return world
