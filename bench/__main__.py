@@ -27,7 +27,17 @@ from bench.stage import Stage
 from devtools.kafka.apache_kafka import KAFKA_VERSION, why_unavailable
 
 ROOT = Path(__file__).resolve().parents[1]
-FIGURES = ("throughput", "tls", "pipelined", "mixed_acks", "end_to_end", "first_record", "idle_members", "footprint")
+FIGURES = (
+    "throughput",
+    "tls",
+    "pipelined",
+    "quotas",
+    "mixed_acks",
+    "end_to_end",
+    "first_record",
+    "idle_members",
+    "footprint",
+)
 
 
 def main() -> int:

@@ -14,28 +14,33 @@ from typing import Any
 
 from bench.brokers import Kind, RunningBroker, Secure, fresh, secured
 from bench.figure import Sample
-from bench.setup import create_topic, read_from_start
+from bench.setup import create_topic, quotas_for_all, read_from_start
 
 
 @dataclass(slots=True)
 class Stage:
     """One broker under measurement, started on first use and kept; topic and group names never come twice.
 
-    With `secure`, it has a second listener there, which client programs use.
+    With `secure`, it has a second listener there, which client programs use. With `limited`, all clients are counted
+    for quotas that none of them comes near.
     """
 
     kind: Kind
     stack: ExitStack
     secure: Secure | None = None
+    limited: bool = False
     _broker: RunningBroker | None = None
     _names: int = field(default=0)
     _behind_tls: Stage | None = None
+    _below_quotas: Stage | None = None
 
     @property
     def broker(self) -> RunningBroker:
         if self._broker is None:
             self._broker = self.stack.enter_context(fresh(self.kind, self.secure))
             self._broker.start()
+            if self.limited:
+                quotas_for_all(self._broker.address)
         return self._broker
 
     @property
@@ -45,6 +50,13 @@ class Stage:
             folder = Path(self.stack.enter_context(tempfile.TemporaryDirectory(prefix="shareq-bench-tls-")))
             self._behind_tls = Stage(self.kind, self.stack, secured(folder))
         return self._behind_tls
+
+    @property
+    def below_quotas(self) -> Stage:
+        """A broker of the same kind with quotas for all clients; started on first use and kept."""
+        if self._below_quotas is None:
+            self._below_quotas = Stage(self.kind, self.stack, limited=True)
+        return self._below_quotas
 
     def topic(self, partitions: int) -> str:
         """A new topic."""
