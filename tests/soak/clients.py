@@ -77,15 +77,19 @@ class Doors:
             "super.users": f"User:{USER};User:ANONYMOUS",
         }
 
-    def open(self, listener: str, client_id: str, timeout_s: float, user: str = USER) -> WireClient:
-        """A connection that is logged in, where that listener wants a login. Raises OSError, ConnectionClosed."""
+    def open(
+        self, listener: str, client_id: str, timeout_s: float, user: str = USER, password: str = PASSWORD
+    ) -> WireClient:
+        """A connection that is logged in, where that listener wants a login. Raises OSError, ConnectionClosed;
+        AssertionError when the login is refused.
+        """
         protocol = PROTOCOLS[listener]
         tls = self._tls if "SSL" in protocol else None
         wire = WireClient(("127.0.0.1", self.ports[listener]), client_id=client_id, timeout_s=timeout_s, tls=tls)
         if "SASL" in protocol:
             try:
                 wire.call(SaslHandshakeRequest("PLAIN"), 1, SaslHandshakeResponse)
-                said = f"\0{user}\0{PASSWORD}".encode()
+                said = f"\0{user}\0{password}".encode()
                 answer = wire.call(SaslAuthenticateRequest(said), 2, SaslAuthenticateResponse)
                 assert not answer.error_code, answer.error_message
             except BaseException:

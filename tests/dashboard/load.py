@@ -1,0 +1,99 @@
+"""A broker with everything going on that the dashboard has a panel for: the clients of the soak, and visitors."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from bench.client.wire import Wire
+from devtools.clients.requests import batch, create_topic, produce
+from devtools.clients.wire import ConnectionClosed, WireClient
+from devtools.kafka.apache_kafka import free_port
+from devtools.kafka.certificates import Authority
+from shareq.protocol.generated.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasRequestEntityData,
+    AlterClientQuotasRequestEntryData,
+    AlterClientQuotasResponse,
+    OpData,
+)
+from tests.soak.clients import USER, Doors, SoakScene, Worker
+from tests.storage.node import Node
+from tests.storage.scene import SETTINGS
+from tests.storage.workload import Workload
+
+VISITOR: Final = "visitor"
+VISITOR_BYTES: Final = 5_000
+"""A second: less than it sends."""
+WRONG: Final = "jabberwocky"
+
+
+class Load:
+    """A context: inside of it the broker works; `metrics` is where, HOST:PORT. `kill_broker` takes it away."""
+
+    def __init__(self, folder: Path) -> None:
+        self._doors = Doors(Authority(folder))
+        self.metrics = f"127.0.0.1:{free_port()}"
+        self._node = Node(
+            folder / "data",
+            {**SETTINGS, **self._doors.settings(), "shareq.metrics.names": "true"},
+            options=("--metrics", self.metrics),
+            port=self._doors.ports["PLAINTEXT"],
+        )
+        going = threading.Event()
+        going.set()
+        self._scene = SoakScene(lambda: self._node.address, 7, doors=self._doors, going=going)
+        self._workload = Workload(self._scene, [Worker(self._scene, "worker-a"), Worker(self._scene, "worker-b")])
+        self._visitors = threading.Thread(target=self._visit, name="visitors", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._node.start()
+        self._workload.start()
+        self._visitors.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.kill_broker()
+
+    @property
+    def failures(self) -> list[str]:
+        """What clients of the workload met and should not have."""
+        return list(self._scene.failures)
+
+    def quiet(self) -> None:
+        """End all clients, as clients end: the broker is there. Harmless the second time."""
+        if not self._scene.stop.is_set():
+            self._workload.stop()
+            self._visitors.join(20)
+
+    def kill_broker(self) -> None:
+        """Take the broker away, behind its clients. Harmless the second time."""
+        try:
+            self.quiet()
+        finally:
+            self._node.kill()
+
+    def _visit(self) -> None:
+        """One who sends more than its quota, and one whose password is wrong."""
+        self._limit_the_visitor()
+        with WireClient(self._node.address, client_id=VISITOR) as client:
+            create_topic(client, "visits")
+            while not self._scene.stop.wait(0.5):
+                produce(client, "visits", batch(b"x" * 4_000))
+                self._fail_to_log_in()
+
+    def _limit_the_visitor(self) -> None:
+        host, port = self._node.address
+        wire = Wire(f"{host}:{port}")
+        entity = AlterClientQuotasRequestEntityData("client-id", VISITOR)
+        entry = AlterClientQuotasRequestEntryData([entity], [OpData("producer_byte_rate", VISITOR_BYTES)])
+        (answer,) = wire.call(AlterClientQuotasRequest([entry]), 1, AlterClientQuotasResponse).entries
+        assert answer.error_code == 0, answer
+        wire.close()
+
+    def _fail_to_log_in(self) -> None:
+        with contextlib.suppress(AssertionError, OSError, ConnectionClosed):
+            self._doors.open("CLEAR", VISITOR, 5, USER, WRONG).close()
