@@ -60,3 +60,8 @@ def _lines(path: str) -> list[str]:
         return Path(path).read_text().splitlines()
     except OSError:
         return []
+
+
+def busy_ns(pid: int) -> int:
+    """How long the process's first thread has run on a CPU, in ns."""
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from confluent_kafka.admin import AdminClient
@@ -26,8 +26,10 @@ from shareq.protocol.generated.describe_client_quotas import (
 
 FAR_ABOVE: Final = {"producer_byte_rate": 1e12, "consumer_byte_rate": 1e12, "request_percentage": 1e6}
 """Quotas that no client on this machine comes near."""
+Entity = tuple[str, str | None]
+"""Its kind, client-id, user or ip, and its name; None for the default."""
 _CLIENT: Final = "client-id"
-_THE_DEFAULT: Final = 1  # match type of DescribeClientQuotas
+_OF_THE_NAME, _THE_DEFAULT = 0, 1  # match types of DescribeClientQuotas
 _IN_FORCE_S: Final = 10.0
 
 
@@ -54,25 +56,36 @@ def read_from_start(address: str, groups: Iterable[str]) -> None:
 
 
 def quotas_for_all(address: str) -> None:
-    """Have every client counted, and none wait. Returns when the broker says that the quotas are there."""
-    entry = AlterClientQuotasRequestEntryData(
-        [AlterClientQuotasRequestEntityData(_CLIENT, None)], [OpData(key, value) for key, value in FAR_ABOVE.items()]
-    )
+    """Have every client counted, and none wait."""
+    set_quotas(address, {(_CLIENT, None): FAR_ABOVE})
+
+
+def set_quotas(address: str, wanted: Mapping[Entity, Mapping[str, float]]) -> None:
+    """Set quotas of entities. Returns when the broker says that they are there; RuntimeError when it refuses."""
     wire = Wire(address)
     try:
-        (answer,) = wire.call(AlterClientQuotasRequest([entry]), 1, AlterClientQuotasResponse).entries
-        if answer.error_code:
-            raise RuntimeError(f"quotas were refused: {answer.error_message}")
-        until = time.monotonic() + _IN_FORCE_S
-        while _quotas(wire) != FAR_ABOVE:  # Apache Kafka's broker has them a moment after its controller
-            if time.monotonic() > until:
-                raise RuntimeError(f"after {_IN_FORCE_S:g} s the quotas are {_quotas(wire)}")
-            time.sleep(0.05)
+        for entity, values in wanted.items():
+            _set(wire, entity, values)
     finally:
         wire.close()
 
 
-def _quotas(wire: Wire) -> dict[str, float]:
-    request = DescribeClientQuotasRequest([ComponentData(_CLIENT, _THE_DEFAULT, None)], strict=True)
-    found = wire.call(request, 1, DescribeClientQuotasResponse)
+def _set(wire: Wire, entity: Entity, values: Mapping[str, float]) -> None:
+    kind, name = entity
+    ops = [OpData(key, value) for key, value in values.items()]
+    entry = AlterClientQuotasRequestEntryData([AlterClientQuotasRequestEntityData(kind, name)], ops)
+    (answer,) = wire.call(AlterClientQuotasRequest([entry]), 1, AlterClientQuotasResponse).entries
+    if answer.error_code:
+        raise RuntimeError(f"quotas were refused: {answer.error_message}")
+    until = time.monotonic() + _IN_FORCE_S
+    while _quotas(wire, entity) != values:  # Apache Kafka's broker has them a moment after its controller
+        if time.monotonic() > until:
+            raise RuntimeError(f"after {_IN_FORCE_S:g} s the quotas are {_quotas(wire, entity)}")
+        time.sleep(0.05)
+
+
+def _quotas(wire: Wire, entity: Entity) -> dict[str, float]:
+    kind, name = entity
+    component = ComponentData(kind, _THE_DEFAULT if name is None else _OF_THE_NAME, name)
+    found = wire.call(DescribeClientQuotasRequest([component], strict=True), 1, DescribeClientQuotasResponse)
     return {value.key: value.value for entry in found.entries or () for value in entry.values}
