@@ -245,10 +245,11 @@ class Listener:
         return connection
 
     def _refuse(self, socket: SocketConnection, wait_ms: int) -> None:
-        """Close a socket after a wait; at once when there are many that wait."""
+        """Close a socket after a wait, of which nothing is read; at once when there are many that wait."""
         if not wait_ms or len(self.delayed) >= MOST_DELAYED:
             socket.abort()
             return
+        self.clock.call_soon(socket.pause_reading)  # behind connection_made, where uvloop begins to read in any case
         self.delayed.add(socket)
         self.clock.call_at(self.clock.now_ms() + wait_ms, socket.abort)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from collections.abc import Callable
 
@@ -11,8 +12,11 @@ import pytest
 from shareq.broker.foundation.os_clock import LoopClock
 from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.network.connection import Connection, FrameHandler
+from shareq.broker.network.connection_quotas import ConnectionQuotas
 from shareq.broker.network.listener import Listener, ListenerLimits, unsent_in_system
 from shareq.broker.process.serve import new_event_loop
+from shareq.broker.quotas.entity import CONNECTION_CREATION_RATE, QuotaEntity
+from shareq.broker.quotas.limits import Limits
 
 ANSWER = 30 * 1024 * 1024
 
@@ -20,7 +24,7 @@ ANSWER = 30 * 1024 * 1024
 class Rig:
     """A listener that answers every frame with `ANSWER` bytes, and a client whose own buffer is small."""
 
-    def __init__(self) -> None:
+    def __init__(self, quotas: ConnectionQuotas | None = None) -> None:
         self.clock = LoopClock(asyncio.get_running_loop())
         self.budget = AnswerBudget(self.clock)
         self.connections: list[Connection] = []
@@ -31,6 +35,7 @@ class Rig:
             limits=ListenerLimits(),
             room=self.budget,
             next_id=lambda: 1,
+            quotas=quotas,
         )
 
     def _handler_for(self, connection: Connection) -> FrameHandler:
@@ -93,6 +98,45 @@ def test_an_answer_is_held_whole_until_its_client_has_taken_it(
 ) -> None:
     with asyncio.Runner(loop_factory=loop_factory) as runner:
         runner.run(never_read())
+
+
+async def sent_by_one_that_comes_too_often() -> tuple[int, bool]:
+    """How many bytes are taken of it while it waits to be closed, and whether it is closed then, and never served."""
+    quotas = ConnectionQuotas()
+    quotas.limit_addresses(
+        Limits(CONNECTION_CREATION_RATE, {QuotaEntity(ip="127.0.0.1"): {CONNECTION_CREATION_RATE: 0.01}})
+    )
+    rig = Rig(quotas)
+    server = await asyncio.get_running_loop().create_server(rig.listener.protocol, "127.0.0.1", 0)
+    client = await rig.connect(server)
+    sent = 0
+    try:
+        await until(lambda: rig.listener.delayed)
+        with contextlib.suppress(OSError):
+            while rig.listener.delayed:
+                try:
+                    sent += client.send(bytes(1 << 20))
+                except BlockingIOError:
+                    await asyncio.sleep(0.001)
+                else:
+                    await asyncio.sleep(0)
+        await until(lambda: not rig.listener.delayed)
+    finally:
+        client.close()
+        server.close()
+        rig.listener.abort()
+    return sent, not rig.connections
+
+
+@pytest.mark.parametrize("loop_factory", [asyncio.new_event_loop, new_event_loop], ids=["asyncio", "uvloop"])
+def test_nothing_is_read_of_a_refused_connection_that_waits_to_be_closed(
+    loop_factory: Callable[[], asyncio.AbstractEventLoop],
+) -> None:
+    """100 of them that send as fast as they can held the loop for 26 ms at a time."""
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        sent, never_served = runner.run(sent_by_one_that_comes_too_often())
+    assert never_served
+    assert sent < 16 << 20, "what fits into the system's buffers"
 
 
 def test_what_the_system_holds_is_nothing_where_it_does_not_say() -> None:
