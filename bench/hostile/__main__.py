@@ -40,7 +40,7 @@ QUOTAS: Final = {
     ("ip", None): {"connection_creation_rate": 10.0},
 }
 """Of the broker's time one part in twenty, and ten connections a second; the good client has no bound."""
-SETTLE_S: Final = 1.0
+SPARE_S: Final = 0.5
 WARM_UP_S: Final = 1.0
 
 
@@ -117,8 +117,9 @@ def _measured(name: str, seconds: float, *, limited: bool) -> tuple[Times, Times
             set_quotas(f"{host}:{port}", QUOTAS)
         good.run(WARM_UP_S, broker.pid)
         alone = Times.of(good.run(seconds, broker.pid))
-        with _stranger(broker, name, seconds + 3 * SETTLE_S) as stranger:
-            time.sleep(SETTLE_S)  # its frames are made, and it is at it
+        with _stranger(broker, name, seconds + SPARE_S) as stranger:
+            assert stranger.stdout is not None
+            stranger.stdout.readline()  # its frames are made, and it is at it
             beside = Times.of(good.run(seconds, broker.pid))
             said, _ = stranger.communicate(timeout=seconds + 60)
         good.close()

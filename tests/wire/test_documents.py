@@ -1,0 +1,126 @@
+"""What an operator copies from the documents: commands and files as they are, but for names, ports and folders."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from devtools.kafka.apache_kafka import free_port
+from devtools.kafka.certificates import why_unavailable
+
+DOCS: Final = Path(__file__).parents[2] / "docs"
+_BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_ENVIRONMENT: Final = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+
+class Document:
+    """Its blocks with ports that are free here; `broker.example.com` is this machine."""
+
+    def __init__(self, name: str, *ports: int) -> None:
+        self.port = {port: free_port() for port in ports}
+        text = (DOCS / name).read_text().replace("broker.example.com", "localhost").replace("0.0.0.0", "127.0.0.1")
+        for port, free in self.port.items():
+            text = re.sub(rf":{port}\b", f":{free}", text)
+        self.text = text
+
+    def block(self, begin: str) -> str:
+        """The one block that begins so."""
+        (found,) = [body for _, body in _BLOCK.findall(self.text) if body.startswith(begin)]
+        return str(found)
+
+    def command(self, begin: str) -> str:
+        """The one line of a block that begins so."""
+        (found,) = {
+            line for _, body in _BLOCK.findall(self.text) for line in body.splitlines() if line.startswith(begin)
+        }
+        return str(found)
+
+    def inline(self, begin: str) -> str:
+        """The one command between backquotes that begins so."""
+        (found,) = set(re.findall(rf"`({re.escape(begin)}[^`]*)`", self.text))
+        return str(found)
+
+
+def sh(command: str, folder: Path) -> str:
+    """Run it as it is written; its output."""
+    done = subprocess.run(
+        ["sh", "-e", "-c", command],
+        cwd=folder,
+        env=_ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@contextmanager
+def serving(command: str, folder: Path) -> Iterator[None]:
+    """Until the block ends; it has to end with 0 then."""
+    broker = subprocess.Popen(["sh", "-c", f"exec {command}"], cwd=folder, env=_ENVIRONMENT, stdout=subprocess.PIPE)
+    try:
+        assert broker.stdout is not None
+        assert b"listening on" in broker.stdout.readline()
+        yield
+    finally:
+        broker.terminate()
+        code = broker.wait(30)
+        broker.communicate()
+    assert code == 0
+
+
+def test_a_broker_with_users(tmp_path: Path) -> None:
+    document = Document("security.md", 9092, 9093)
+    (tmp_path / "server.properties").write_text(document.block("listeners=PLAINTEXT://"))
+    login = document.block("security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-256")
+    (tmp_path / "admin.properties").write_text(login)
+    (tmp_path / "carol.properties").write_text(
+        re.sub(r"username=.*", 'username="carol" password="looking-glass";', login)
+    )
+    sh(document.command("(umask 077"), tmp_path)
+    assert (tmp_path / "admin.password").stat().st_mode & 0o077 == 0
+    check = f"shareq check localhost:{document.port[9093]} --command-config"
+    with serving(document.command("shareq serve --config server.properties"), tmp_path):
+        sh(f"{check} admin.properties", tmp_path)
+        sh(f"! {check} carol.properties", tmp_path)
+
+
+@pytest.mark.skipif(why_unavailable() is not None, reason=str(why_unavailable()))
+def test_a_broker_with_certificates(tmp_path: Path) -> None:
+    document = Document("security.md", 9094, 9095, 9464)
+    sh(document.block("openssl req -x509"), tmp_path)
+    (tmp_path / "tls.properties").write_text(document.block("listeners=SECURE://"))
+    (tmp_path / "alice-tls.properties").write_text(document.block("security.protocol=SSL\n"))
+    sh(document.inline("cat alice.crt"), tmp_path)
+    with serving(document.command("shareq serve --config tls.properties"), tmp_path):
+        sh(document.inline("shareq check localhost:"), tmp_path)
+        sh(f"! shareq check localhost:{document.port[9094]}", tmp_path)
+        with urllib.request.urlopen(f"http://127.0.0.1:{document.port[9464]}/metrics", timeout=10) as answer:
+            metrics = answer.read().decode()
+    for wanted in re.findall(r"-e (\S+)", document.command("curl -s http://127.0.0.1")):
+        assert wanted in metrics
+
+
+def test_an_upgrade_and_the_way_back(tmp_path: Path) -> None:
+    """But for pip: there is no other release here."""
+    document = Document("maintenance.md")
+    serve = document.command("shareq serve --data-dir shareq-data") + f" --listen 127.0.0.1:{free_port()}"
+    with serving(serve, tmp_path):
+        sh(document.command("shareq backup shareq-data backups   "), tmp_path)
+    sh(document.command("shareq verify shareq-data"), tmp_path)
+    sh(document.command("cp -a"), tmp_path)
+    for folder in ("shareq-data", "shareq-data.before"):
+        with serving(serve.replace("shareq-data", folder), tmp_path):
+            pass
+    sh("shareq restore backups new-data && shareq verify new-data", tmp_path)
