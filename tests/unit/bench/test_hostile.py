@@ -1,0 +1,74 @@
+"""A good client beside a stranger: what is measured, what stands in the table, and that attacks are attacks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from urllib.parse import urlsplit
+
+import pytest
+
+from bench.hostile.__main__ import ROOT, Measured, Times, table
+from bench.hostile.attacks import ATTACKS, Target
+from bench.hostile.good import GoodClient, Waited
+from devtools.clients.wire import ConnectionClosed, WireClient
+from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
+from shareq.testing import Broker
+
+SWIFT = ("share_sessions", "new_groups", "slow_scrapes", "burnt_time")
+"""Attacks that can be made in no time."""
+
+
+def test_percentiles_are_of_each_column_alone() -> None:
+    times = Times.of([Waited(float(number), float(100 - number)) for number in range(100)])
+    assert (times.p50, times.p99, times.worked_p50, times.worked_p99) == (50, 99, 51, 100)
+
+
+def test_what_is_above_three_times_stands_out() -> None:
+    alone, fine, bad = (Times(1, p99, 0.5, worked, 9) for p99, worked in ((2, 1), (6, 2), (6.4, 4)))
+    row = table([Measured("x", alone, fine, bad)], {})[2]
+    assert row == (
+        "| x | 1.00 / 2.00 | 0.50 / 1.00 | 1.00 / 6.00 (3.0x) | 0.50 / 2.00 (2.0x) "
+        "| 1.00 / 6.40 (**3.2x**) | 0.50 / 4.00 (**4.0x**) |"
+    )
+
+
+def test_the_good_client_is_served_and_its_records_are_acknowledged() -> None:
+    with Broker() as broker:
+        good = GoodClient(broker.address)
+        waited = good.run(0.5, broker.pid)
+        good.close()
+    assert len(waited) >= 6
+    assert len(waited) % 3 == 0
+    assert all(each.elapsed_ms > 0 for each in waited)
+    assert any(each.worked_ms > 0 for each in waited)
+
+
+@pytest.mark.parametrize("name", SWIFT)
+def test_an_attack_says_when_it_is_at_it_and_how_often_it_was_done(name: str) -> None:
+    with Broker(metrics="127.0.0.1:0") as broker:
+        target = _target(broker)
+        task = {"host": broker.host, "port": broker.port, "metrics_port": target.metrics[1], "seconds": 0.3}
+        command = [sys.executable, "-m", "bench.hostile.attacks", name, json.dumps(task)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+        with WireClient(broker.address) as neighbour:
+            assert neighbour.call(MetadataRequest([]), 12, MetadataResponse).brokers
+    first, last = done.stdout.splitlines()
+    assert first == "at it"
+    assert json.loads(last)["times"] > 1
+
+
+@pytest.mark.parametrize("name", [name for name in ATTACKS if name.endswith("_huge")])
+def test_a_huge_frame_is_refused_before_it_is_there(name: str) -> None:
+    with Broker(metrics="127.0.0.1:0") as broker:
+        step = ATTACKS[name][1](_target(broker))
+        with pytest.raises((OSError, ConnectionClosed)):
+            step()
+
+
+def _target(broker: Broker) -> Target:
+    assert broker.metrics_url is not None
+    port = urlsplit(broker.metrics_url).port
+    assert port is not None
+    return Target(broker.address, (broker.host, port))
