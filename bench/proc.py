@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+_CPUCLOCK_SCHED = 2  # include/linux/posix-timers_types.h
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
@@ -63,5 +65,5 @@ def _lines(path: str) -> list[str]:
 
 
 def busy_ns(pid: int) -> int:
-    """How long the process's first thread has run on a CPU, in ns."""
-    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0])
+    """How long the threads of a process have run on a CPU, in ns, to this moment: `/proc` has it of the last tick."""
+    return time.clock_gettime_ns((~pid << 3) | _CPUCLOCK_SCHED)

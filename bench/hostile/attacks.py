@@ -284,7 +284,7 @@ BEGIN_S: Final = 40.0
 
 def attack_for(name: str, target: Target, seconds: float, at_it: Callable[[], None]) -> int:
     """Attack with a few threads; how many times in so many seconds from when each of them has done it once, of which
-    `at_it` is notified. Whoever cannot begin is not waited for for ever.
+    `at_it` is notified; one that cannot begin is waited for `BEGIN_S` at most.
     """
     over = threading.Event()
     began = [threading.Event() for _ in range(ATTACKERS)]
