@@ -270,7 +270,7 @@ def serve(
         config = BrokerConfig.load(properties, overrides, environment)
     except ConfigError as error:
         exit_with(USAGE_ERROR, str(error))
-    levels = {**config.requested_features, **levels_of(features)}
+    levels = levels_of(features)
 
     new_users = scram_users_of(scram_users)
 

@@ -359,11 +359,13 @@ class BrokerConfig:
         return not self.authorizer_class_name if self.shareq_metrics_names is None else self.shareq_metrics_names
 
     @property
-    def requested_features(self) -> dict[str, int]:
-        """Feature levels that properties ask for: `group.share.enable` sets share.version."""
+    def requested_features(self) -> dict[str, int | None]:
+        """Feature levels that properties ask for, None for on at any level: `group.share.enable` is about
+        share.version.
+        """
         if self.group_share_enable is None:
             return {}
-        return {"share.version": int(self.group_share_enable)}
+        return {"share.version": None if self.group_share_enable else 0}
 
     @property
     def connection_numbers(self) -> ConnectionNumbers:

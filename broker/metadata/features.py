@@ -1,7 +1,8 @@
 """The features this broker has, their levels, and how ApiVersions shows them (KIP-584).
 
 Clients look at transaction.version only; share.version and group.version say to people, and to the handlers, whether
-share groups and the consumer group protocol are on.
+share groups and the consumer group protocol are on. From share.version 2 on, share groups have dead letters (KIP-1191).
+Levels are Apache Kafka 4.4.0's: metadata.version 33 is its 4.4-IV2, 30 was that of 4.3.1.
 """
 
 from __future__ import annotations
@@ -16,8 +17,14 @@ GROUP_VERSION: Final = "group.version"
 TRANSACTION_VERSION: Final = "transaction.version"
 
 
+SHARE_GROUPS: Final = 1
+"""The share.version from which on there are share groups."""
+DEAD_LETTERS: Final = 2
+"""The share.version from which on share groups have dead letters."""
+
+
 class Feature(NamedTuple):
-    """A feature's lowest and highest level, both inclusive, and its level in a fresh cluster. Level 0 means off."""
+    """A feature's lowest and highest level, both inclusive, and its level in a new data folder. Level 0 means off."""
 
     lowest: int
     highest: int
@@ -25,10 +32,10 @@ class Feature(NamedTuple):
 
 
 FEATURES: Final[Mapping[str, Feature]] = {
-    METADATA_VERSION: Feature(7, 30, 30),
+    METADATA_VERSION: Feature(7, 33, 33),
     TRANSACTION_VERSION: Feature(0, 2, 2),
     GROUP_VERSION: Feature(0, 1, 1),
-    SHARE_VERSION: Feature(0, 1, 1),
+    SHARE_VERSION: Feature(0, 2, 2),
 }
 
 

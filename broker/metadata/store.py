@@ -43,7 +43,14 @@ from shareq.broker.metadata.changes import (
     ResourceName,
     TopicRow,
 )
-from shareq.broker.metadata.features import FEATURES, GROUP_VERSION, SHARE_VERSION, check_level
+from shareq.broker.metadata.features import (
+    DEAD_LETTERS,
+    FEATURES,
+    GROUP_VERSION,
+    SHARE_GROUPS,
+    SHARE_VERSION,
+    check_level,
+)
 from shareq.broker.metadata.format_version import FORMAT_VERSION
 from shareq.broker.metadata.topic_names import collision_key, name_error
 from shareq.broker.quotas.entity import QuotaEntity
@@ -79,7 +86,8 @@ class MetadataStore:
     """The image and its mutations. `MetadataImage` of the coordinators. One thread.
 
     A new database gets a cluster id (`cluster_id`, without it a random one), the initial feature levels and format
-    version; `features` are levels asked for at start, stored if they differ; `rack` is where this broker stands.
+    version, an older one keeps the levels it has; `features` are levels asked for at start, stored if they differ, None
+    for on at any level: a feature that is off gets its initial one. `rack` is where this broker stands.
     OSError when the database cannot be used, or has a newer format than this code.
     """
 
@@ -88,7 +96,7 @@ class MetadataStore:
         db: MetaDb,
         env: Environment,
         *,
-        features: Mapping[str, int] | None = None,
+        features: Mapping[str, int | None] | None = None,
         rack: str | None = None,
         cluster_id: str | None = None,
     ) -> None:
@@ -132,7 +140,14 @@ class MetadataStore:
     @property
     def share_groups_enabled(self) -> bool:
         """Whether share.version is 1 or more."""
-        return self._state.features.get(SHARE_VERSION, 0) >= 1
+        return self._state.features.get(SHARE_VERSION, 0) >= SHARE_GROUPS
+
+    @property
+    def dead_letters_enabled(self) -> bool:
+        """Whether share.version is 2 or more now: asked when a record leaves its group's hands, as by Apache Kafka, so
+        that a level altered at work holds from the next record on.
+        """
+        return self._state.features.get(SHARE_VERSION, 0) >= DEAD_LETTERS
 
     @property
     def consumer_groups_enabled(self) -> bool:
@@ -343,7 +358,7 @@ class MetadataStore:
 
     # -- inside
 
-    def _bootstrap(self, requested: Mapping[str, int], cluster_id: str | None) -> None:
+    def _bootstrap(self, requested: Mapping[str, int | None], cluster_id: str | None) -> None:
         meta = self._state.meta
         stored = int(meta.get(_FORMAT, FORMAT_VERSION))
         if stored > FORMAT_VERSION:
@@ -355,9 +370,14 @@ class MetadataStore:
             changes.append(PutMeta(_FORMAT, str(FORMAT_VERSION)))
         # Also features this release has and the database's did not.
         initial = {name: feature.initial for name, feature in FEATURES.items() if name not in self._state.features}
-        changes += self._feature_changes({**initial, **requested})
+        asked = {name: self._on(name) if level is None else level for name, level in requested.items()}
+        changes += self._feature_changes({**initial, **asked})
         if changes:
             self._commit(changes)
+
+    def _on(self, name: str) -> int:
+        """The level of a feature that is to be on: the one it has, unless it is off or has none yet."""
+        return self._state.features.get(name, 0) or FEATURES[name].initial
 
     def _feature_changes(self, levels: Mapping[str, int]) -> list[MetaChange]:
         for name, level in levels.items():

@@ -37,7 +37,7 @@ def test_share_groups_are_switched_off_and_on(
 ) -> None:
     topic, group = unique("topic"), unique("group")
     read_from_start(broker.bootstrap, group)
-    assert share_version(java, broker) == ["0", "1", "1"]
+    assert share_version(java, broker) == ["0", "2", "2"]
     with WireClient(("127.0.0.1", broker.port)) as client, WireClient(("127.0.0.1", broker.port)) as again:
         topic_id = create_topic(client, topic)
         append(client, topic, 10)
@@ -49,7 +49,7 @@ def test_share_groups_are_switched_off_and_on(
         assert share_version(java, broker)[2] == "0"
         eventually(lambda: member.heartbeat().error_code == ErrorCode.UNSUPPORTED_VERSION or None)
         assert member.fetch().error_code == ErrorCode.UNSUPPORTED_VERSION
-        features(java, broker, "upgrade", "--feature", "share.version=2", code=1)
+        features(java, broker, "upgrade", "--feature", "share.version=3", code=1)
         features(java, broker, "upgrade", "--feature", "share.version=1")
         assert share_version(java, broker)[2] == "1"
         eventually(lambda: member.heartbeat().error_code == ErrorCode.NONE or None)

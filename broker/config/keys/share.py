@@ -26,7 +26,7 @@ _GROUP_KEYS: Final = (
         Type.BOOLEAN,
         None,
         None,
-        "Share groups on (feature share.version=1) or off (0); the stored feature level decides if not given.",
+        "Share groups on (feature share.version 1 or more) or off (0); the stored feature level decides if not given.",
     ),
     ConfigKey(
         "group.share.max.groups",

@@ -177,8 +177,8 @@ def test_no_other_share_assignor(text: str) -> None:
         BrokerConfig.load({"group.share.assignors": text})
 
 
-@pytest.mark.parametrize(("text", "level"), [("true", 1), ("false", 0)])
-def test_group_share_enable_asks_for_a_feature_level(text: str, level: int) -> None:
+@pytest.mark.parametrize(("text", "level"), [("true", None), ("false", 0)])
+def test_group_share_enable_asks_for_a_feature_level(text: str, level: int | None) -> None:
     assert BrokerConfig.load({"group.share.enable": text}).requested_features == {"share.version": level}
     assert BrokerConfig.load().requested_features == {}
 

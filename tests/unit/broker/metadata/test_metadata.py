@@ -89,6 +89,39 @@ def test_everything_survives_a_restart(reopen: Reopen) -> None:
     second.close()
 
 
+def test_a_data_folder_of_kafka_4_3_keeps_its_levels_until_they_are_raised(reopen: Reopen) -> None:
+    """As Apache Kafka 4.4.0 starts on the metadata of a 4.3 cluster."""
+    earlier = store(reopen())
+    earlier.set_features({"metadata.version": 30, "share.version": 1})
+    earlier.close()
+    now = store(reopen(), seed=2)
+    assert (now.features["metadata.version"], now.features["share.version"], now.features_epoch) == (30, 1, 2)
+    assert now.share_groups_enabled
+    assert not now.dead_letters_enabled
+    now.set_features({"metadata.version": 33, "share.version": 2})
+    assert now.dead_letters_enabled
+    now.close()
+    later = store(reopen(), seed=3)
+    assert (later.features["metadata.version"], later.features["share.version"]) == (33, 2)
+    later.close()
+
+
+@pytest.mark.parametrize(("before", "after"), [(None, 2), (0, 2), (1, 1), (2, 2)])
+def test_what_is_asked_to_be_on_keeps_its_level(before: int | None, after: int) -> None:
+    db = MemoryMetaDb()
+    if before is not None:
+        store(db).set_features({"share.version": before})
+    asked = MetadataStore(db, random_only(2), features={"share.version": None})
+    assert asked.features["share.version"] == after
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_a_new_data_folder_starts_at_the_level_that_is_asked_for(level: int) -> None:
+    metadata = MetadataStore(MemoryMetaDb(), random_only(), features={"share.version": level})
+    assert metadata.features["share.version"] == level
+    assert (metadata.share_groups_enabled, metadata.dead_letters_enabled) == (level >= 1, level == 2)
+
+
 def test_deleting_removes_topic_and_properties_and_a_new_one_has_another_id(reopen: Reopen) -> None:
     first = store(reopen())
     old = first.create_topic(NewTopic("a", 1, {"retention.ms": "5"}))
@@ -267,7 +300,7 @@ def test_features_asked_for_at_start_are_stored() -> None:
     assert again.features_epoch == 2
 
 
-@pytest.mark.parametrize("levels", [{"share.version": 2}, {"share.version": -1}, {"nope": 1}, {"metadata.version": 6}])
+@pytest.mark.parametrize("levels", [{"share.version": 3}, {"share.version": -1}, {"nope": 1}, {"metadata.version": 6}])
 def test_unknown_features_and_levels(levels: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="feature"):
         MetadataStore(MemoryMetaDb(), random_only(), features=levels)

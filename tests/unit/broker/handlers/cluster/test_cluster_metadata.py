@@ -66,10 +66,10 @@ def test_features_before_version_4_leave_out_those_that_may_be_off() -> None:
             feature.name: (feature.max_version_level, feature.min_version_level)
             for feature in response.finalized_features
         } == {
-            "metadata.version": (30, 30),
+            "metadata.version": (33, 33),
             "transaction.version": (2, 2),
             "group.version": (1, 1),
-            "share.version": (1, 1),
+            "share.version": (2, 2),
         }
 
 

@@ -57,7 +57,7 @@ def test_off_and_on_again(version: int) -> None:
     ("name", "level", "kind"),
     [
         ("share.version", 0, UPGRADE),
-        ("share.version", 2, UPGRADE),
+        ("share.version", 3, UPGRADE),
         ("share.version", -1, SAFE_DOWNGRADE),
         ("share.version", 0, 0),
         ("share.version", 0, 4),
@@ -87,7 +87,7 @@ def test_validate_only_changes_nothing() -> None:
     world = BrokerWorld()
     assert update(world, ("share.version", 0, SAFE_DOWNGRADE), validate_only=True).error_code == NONE
     assert update(world, ("nope", 1, UPGRADE), validate_only=True).error_code == ErrorCode.INVALID_UPDATE_VERSION
-    assert levels(world)["share.version"] == 1
+    assert levels(world)["share.version"] == 2
 
 
 def test_a_level_that_cannot_be_stored() -> None:
@@ -99,7 +99,35 @@ def test_a_level_that_cannot_be_stored() -> None:
     world.db.before_commit = full
     answer = update(world, ("share.version", 0, SAFE_DOWNGRADE))
     assert answer.error_code == ErrorCode.KAFKA_STORAGE_ERROR
-    assert levels(world)["share.version"] == 1
+    assert levels(world)["share.version"] == 2
+
+
+def test_dead_letters_are_switched_off_and_on_at_work() -> None:
+    """The share room asks at each transition, so that each update holds at once, and over a restart."""
+    world = BrokerWorld()
+    assert world.services.metadata.dead_letters_enabled
+    assert update(world, ("share.version", 1, UPGRADE)).error_code == ErrorCode.INVALID_UPDATE_VERSION
+    assert world.services.metadata.dead_letters_enabled
+    for level, kind, on in ((1, SAFE_DOWNGRADE, False), (2, UPGRADE, True), (1, UNSAFE_DOWNGRADE, False)):
+        assert update(world, ("share.version", level, kind)).error_code == NONE
+        assert world.services.metadata.dead_letters_enabled is on
+        assert world.services.metadata.share_groups_enabled
+        assert levels(world)["share.version"] == level
+        world.restart()
+        assert world.services.metadata.dead_letters_enabled is on
+
+
+def test_members_go_on_while_dead_letters_are_switched_off() -> None:
+    world = BrokerWorld()
+    place = (world.create_topic("t").topic_id, 0)
+    from_the_start(world)
+    append(world, "t", 4)
+    member = ShareClient(world)
+    member.join("t")
+    assert member.acquire(place) == [(0, 3, 1)]
+    update(world, ("share.version", 1, SAFE_DOWNGRADE))
+    assert member.acknowledge(place, (0, 3, ACCEPT)) is NONE
+    assert member.heartbeat().error_code == NONE
 
 
 def test_switching_share_groups_off_at_work_keeps_groups_and_offsets() -> None:
