@@ -22,6 +22,9 @@ SHARE_GROUPS: Final = 1
 DEAD_LETTERS: Final = 2
 """The share.version from which on share groups have dead letters."""
 
+CONTROLLERS_UNREGISTER: Final = 33
+"""The metadata.version from which on controllers can be unregistered."""
+
 
 class Feature(NamedTuple):
     """A feature's lowest and highest level, both inclusive, and its level in a new data folder. Level 0 means off."""

@@ -30,19 +30,21 @@ from shareq.protocol.generated.txn_offset_commit import TxnOffsetCommitRequest
 
 _ABORTABLE_FROM: Final = 4
 _ADDS_FROM: Final = 5
+_IDS_FROM: Final = 6
 
 
 def as_offset_commit(request: TxnOffsetCommitRequest) -> OffsetCommitRequest:
-    """The request without its producer. Topics have no ids yet."""
+    """The request without its producer. Topics have names or ids, as there."""
     return OffsetCommitRequest(
         group_id=request.group_id,
-        generation_id_or_member_epoch=request.generation_id,
+        generation_id_or_member_epoch=request.generation_id_or_member_epoch,
         member_id=request.member_id,
         group_instance_id=request.group_instance_id,
         topics=[
             OffsetCommitRequestTopic(
                 topic.name,
-                partitions=[
+                topic.topic_id,
+                [
                     OffsetCommitRequestPartition(
                         each.partition_index,
                         each.committed_offset,
@@ -79,9 +81,9 @@ class TransactionalOffsets:
     ) -> Pending[OffsetCommitResponse]:
         """Commit as part of the transaction; topics exist, and come with names and ids.
 
-        UNKNOWN_TOPIC_OR_PARTITION for topics that go before it can be done. All partitions are refused if the partition
-        that keeps the group's offsets is not part of it, and the broker does not make it so: before version 4 with
-        INVALID_TXN_STATE.
+        UNKNOWN_TOPIC_OR_PARTITION, from version 6 on UNKNOWN_TOPIC_ID, for topics that go before it can be done. All
+        partitions are refused if the partition that keeps the group's offsets is not part of it, and the broker does
+        not make it so: before version 4 with INVALID_TXN_STATE.
         """
         if not offsets.group_id:
             return completed(commit.refused(offsets, ErrorCode.INVALID_GROUP_ID))
@@ -96,10 +98,10 @@ class TransactionalOffsets:
                 error = ErrorCode.INVALID_TXN_STATE
             if error:
                 return completed(commit.refused(offsets, error))
-            gone = self._take_out_gone(offsets)
+            gone = self._take_out_gone(offsets, version)
             partition = partitions.get(at.partition)
             answer = partition.schedule(
-                lambda: partition.shard.offsets.commit_transactional(offsets),
+                lambda: partition.shard.offsets.commit_transactional(offsets, version),
                 lambda failure: commit.refused(offsets, failure),
                 producer=writer,
             )
@@ -108,14 +110,15 @@ class TransactionalOffsets:
         admitting = Writer(transactional_id, writer, version >= _ADDS_FROM)
         return self._admission.admit(admitting, {at: self._logs.get(*at)}).chain(admitted)
 
-    def _take_out_gone(self, offsets: OffsetCommitRequest) -> list[OffsetCommitResponseTopic]:
+    def _take_out_gone(self, offsets: OffsetCommitRequest, version: int) -> list[OffsetCommitResponseTopic]:
         """Leave in the request the topics that still exist; the answer to the others."""
         topic_by_id = self._metadata.topic_by_id
         gone = [topic for topic in offsets.topics if topic_by_id(topic.topic_id) is None]
         if not gone:
             return []
         offsets.topics = [topic for topic in offsets.topics if topic_by_id(topic.topic_id) is not None]
-        return commit.refused(OffsetCommitRequest(topics=gone), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION).topics
+        error = ErrorCode.UNKNOWN_TOPIC_ID if version >= _IDS_FROM else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return commit.refused(OffsetCommitRequest(topics=gone), error).topics
 
 
 def _with(gone: list[OffsetCommitResponseTopic], response: OffsetCommitResponse) -> OffsetCommitResponse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from devtools.clients.requests import produce_request
 from devtools.clients.wire import Caller
@@ -23,6 +24,7 @@ from shareq.protocol.generated.txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
 )
+from shareq.protocol.primitives import ZERO_UUID
 from shareq.protocol.records.batch import RecordData, build_batch
 
 NOBODY = -1
@@ -57,6 +59,7 @@ class Versions:
 LIBRDKAFKA = Versions(init=4, produce=10, add=0, add_offsets=0, commit=3, end=1)
 JAVA_TV1 = Versions(init=5, produce=11, add=3, add_offsets=4, commit=4, end=4)
 JAVA_TV2 = Versions(init=5, produce=12, add=3, add_offsets=4, commit=5, end=5)
+JAVA_4_4 = Versions(init=5, produce=12, add=3, add_offsets=4, commit=6, end=5)
 
 
 class Transactor:
@@ -127,9 +130,15 @@ class Transactor:
         return ErrorCode(response.error_code)
 
     def commit_offsets(
-        self, group: str, offsets: Mapping[tuple[str, int], int], *, generation: int = -1, member: str = ""
+        self,
+        group: str,
+        offsets: Mapping[tuple[str, int], int],
+        *,
+        generation: int = -1,
+        member: str = "",
+        ids: Mapping[str, bytes] = MappingProxyType({}),
     ) -> list[ErrorCode]:
-        """The errors of the partitions, in order; all of one request."""
+        """The errors of the partitions, in order; all of one request. `ids` are the topics', sent from version 6 on."""
         topics: dict[str, list[TxnOffsetCommitRequestPartition]] = {}
         for (topic, partition), offset in offsets.items():
             topics.setdefault(topic, []).append(TxnOffsetCommitRequestPartition(partition, offset))
@@ -138,10 +147,12 @@ class Transactor:
             group,
             self.producer_id,
             self.epoch,
-            topics=[TxnOffsetCommitRequestTopic(topic, rows) for topic, rows in topics.items()],
+            topics=[
+                TxnOffsetCommitRequestTopic(topic, ids.get(topic, ZERO_UUID), rows) for topic, rows in topics.items()
+            ],
         )
         if self.versions.commit >= 3:
-            request.generation_id, request.member_id = generation, member
+            request.generation_id_or_member_epoch, request.member_id = generation, member
         response = self.client.call(request, self.versions.commit, TxnOffsetCommitResponse)
         return [ErrorCode(each.error_code) for topic in response.topics for each in topic.partitions]
 

@@ -1,6 +1,6 @@
 """AddOffsetsToTxnRequest 0-4 and AddOffsetsToTxnResponse 0-4.
 
-Generated from schemas/rpc/AddOffsetsToTxnRequest.json and schemas/rpc/AddOffsetsToTxnResponse.json (Apache Kafka 4.3.1)
+Generated from schemas/rpc/AddOffsetsToTxnRequest.json and schemas/rpc/AddOffsetsToTxnResponse.json (Apache Kafka 4.4.0)
 by `python -m shareq.protocol.generator`. Do not edit.
 """
 

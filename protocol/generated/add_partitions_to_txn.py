@@ -1,7 +1,7 @@
 """AddPartitionsToTxnRequest 0-5 and AddPartitionsToTxnResponse 0-5.
 
 Generated from schemas/rpc/AddPartitionsToTxnRequest.json and schemas/rpc/AddPartitionsToTxnResponse.json (Apache Kafka
-4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

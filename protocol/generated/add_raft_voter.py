@@ -1,6 +1,6 @@
 """AddRaftVoterRequest 0-1 and AddRaftVoterResponse 0-1.
 
-Generated from schemas/rpc/AddRaftVoterRequest.json and schemas/rpc/AddRaftVoterResponse.json (Apache Kafka 4.3.1) by
+Generated from schemas/rpc/AddRaftVoterRequest.json and schemas/rpc/AddRaftVoterResponse.json (Apache Kafka 4.4.0) by
 `python -m shareq.protocol.generator`. Do not edit.
 """
 

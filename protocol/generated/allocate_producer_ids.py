@@ -1,7 +1,7 @@
 """AllocateProducerIdsRequest 0 and AllocateProducerIdsResponse 0.
 
 Generated from schemas/rpc/AllocateProducerIdsRequest.json and schemas/rpc/AllocateProducerIdsResponse.json (Apache
-Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

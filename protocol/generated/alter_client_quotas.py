@@ -1,7 +1,7 @@
 """AlterClientQuotasRequest 0-1 and AlterClientQuotasResponse 0-1.
 
 Generated from schemas/rpc/AlterClientQuotasRequest.json and schemas/rpc/AlterClientQuotasResponse.json (Apache Kafka
-4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

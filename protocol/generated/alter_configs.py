@@ -1,6 +1,6 @@
 """AlterConfigsRequest 0-2 and AlterConfigsResponse 0-2.
 
-Generated from schemas/rpc/AlterConfigsRequest.json and schemas/rpc/AlterConfigsResponse.json (Apache Kafka 4.3.1) by
+Generated from schemas/rpc/AlterConfigsRequest.json and schemas/rpc/AlterConfigsResponse.json (Apache Kafka 4.4.0) by
 `python -m shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,6 +1,6 @@
 """AlterPartitionRequest 2-3 and AlterPartitionResponse 2-3.
 
-Generated from schemas/rpc/AlterPartitionRequest.json and schemas/rpc/AlterPartitionResponse.json (Apache Kafka 4.3.1)
+Generated from schemas/rpc/AlterPartitionRequest.json and schemas/rpc/AlterPartitionResponse.json (Apache Kafka 4.4.0)
 by `python -m shareq.protocol.generator`. Do not edit.
 """
 

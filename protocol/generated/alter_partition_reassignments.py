@@ -1,7 +1,7 @@
 """AlterPartitionReassignmentsRequest 0-1 and AlterPartitionReassignmentsResponse 0-1.
 
 Generated from schemas/rpc/AlterPartitionReassignmentsRequest.json and
-schemas/rpc/AlterPartitionReassignmentsResponse.json (Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do
+schemas/rpc/AlterPartitionReassignmentsResponse.json (Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do
 not edit.
 """
 

@@ -1,7 +1,7 @@
 """AlterReplicaLogDirsRequest 1-2 and AlterReplicaLogDirsResponse 1-2.
 
 Generated from schemas/rpc/AlterReplicaLogDirsRequest.json and schemas/rpc/AlterReplicaLogDirsResponse.json (Apache
-Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """AlterShareGroupOffsetsRequest 0 and AlterShareGroupOffsetsResponse 0.
 
 Generated from schemas/rpc/AlterShareGroupOffsetsRequest.json and schemas/rpc/AlterShareGroupOffsetsResponse.json
-(Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+(Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

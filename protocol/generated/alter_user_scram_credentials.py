@@ -1,7 +1,7 @@
 """AlterUserScramCredentialsRequest 0 and AlterUserScramCredentialsResponse 0.
 
 Generated from schemas/rpc/AlterUserScramCredentialsRequest.json and schemas/rpc/AlterUserScramCredentialsResponse.json
-(Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+(Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

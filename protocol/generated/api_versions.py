@@ -1,6 +1,6 @@
-"""ApiVersionsRequest 0-4 and ApiVersionsResponse 0-4.
+"""ApiVersionsRequest 0-5 and ApiVersionsResponse 0-5.
 
-Generated from schemas/rpc/ApiVersionsRequest.json and schemas/rpc/ApiVersionsResponse.json (Apache Kafka 4.3.1) by
+Generated from schemas/rpc/ApiVersionsRequest.json and schemas/rpc/ApiVersionsResponse.json (Apache Kafka 4.4.0) by
 `python -m shareq.protocol.generator`. Do not edit.
 """
 
@@ -47,7 +47,7 @@ _pack_q = Struct(">q").pack
 
 def _read_api_versions_request_0(data: bytes, pos: int) -> tuple[ApiVersionsRequest, int]:
     # ApiVersionsRequest, versions 0-2
-    return ApiVersionsRequest("", ""), pos
+    return ApiVersionsRequest("", "", None, -1), pos
 
 
 def _write_api_versions_request_0(out: bytearray, item: ApiVersionsRequest) -> None:
@@ -77,7 +77,7 @@ def _read_api_versions_request_3(data: bytes, pos: int) -> tuple[ApiVersionsRequ
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return ApiVersionsRequest(client_software_name, client_software_version, unknown_tags), pos
+    return ApiVersionsRequest(client_software_name, client_software_version, None, -1, unknown_tags), pos
 
 
 def _write_api_versions_request_3(out: bytearray, item: ApiVersionsRequest) -> None:
@@ -87,12 +87,61 @@ def _write_api_versions_request_3(out: bytearray, item: ApiVersionsRequest) -> N
     out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
+def _read_api_versions_request_5(data: bytes, pos: int) -> tuple[ApiVersionsRequest, int]:
+    # ApiVersionsRequest, version 5
+    n = data[pos]
+    pos += 1
+    if not 0 < n < 128:
+        n, pos = read_string_length(data, pos)
+    end = pos + n - 1
+    client_software_name = data[pos:end].decode()
+    pos = end
+    n = data[pos]
+    pos += 1
+    if not 0 < n < 128:
+        n, pos = read_string_length(data, pos)
+    end = pos + n - 1
+    client_software_version = data[pos:end].decode()
+    pos = end
+    n = data[pos]
+    pos += 1
+    cluster_id: str | None = None
+    if n:
+        if n > 127:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        cluster_id = data[pos:end].decode()
+        pos = end
+    node_id, n = _unpack_iB(data, pos)
+    pos += 5
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return ApiVersionsRequest(client_software_name, client_software_version, cluster_id, node_id, unknown_tags), pos
+
+
+def _write_api_versions_request_5(out: bytearray, item: ApiVersionsRequest) -> None:
+    # ApiVersionsRequest, version 5
+    put_compact_string(out, item.client_software_name)
+    put_compact_string(out, item.client_software_version)
+    if item.cluster_id is None:
+        out.append(0)
+    else:
+        put_compact_string(out, item.cluster_id)
+    out += _pack_i(item.node_id)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
+
+
 class ApiVersionsRequest(Message):
-    """Asks which requests the broker serves, in which versions."""
+    """Asks which requests the broker serves, in which versions.
+
+    * `cluster_id`: The cluster that the client takes this broker for a part of; null if it has none yet.
+    * `node_id`: The broker id that the client takes this broker for; -1 if it does not know one yet.
+    """
 
     API_KEY = 18
     MIN_VERSION = 0
-    MAX_VERSION = 4
+    MAX_VERSION = 5
     FLEXIBLE_FROM = 3
     DECODERS = {
         0: _read_api_versions_request_0,
@@ -100,6 +149,7 @@ class ApiVersionsRequest(Message):
         2: _read_api_versions_request_0,
         3: _read_api_versions_request_3,
         4: _read_api_versions_request_3,
+        5: _read_api_versions_request_5,
     }
     ENCODERS = {
         0: _write_api_versions_request_0,
@@ -107,19 +157,24 @@ class ApiVersionsRequest(Message):
         2: _write_api_versions_request_0,
         3: _write_api_versions_request_3,
         4: _write_api_versions_request_3,
+        5: _write_api_versions_request_5,
     }
 
-    FIELDS = ("client_software_name", "client_software_version", "unknown_tags")
+    FIELDS = ("client_software_name", "client_software_version", "cluster_id", "node_id", "unknown_tags")
     __slots__ = FIELDS
 
     def __init__(
         self,
         client_software_name: str = "",
         client_software_version: str = "",
+        cluster_id: str | None = None,
+        node_id: int = -1,
         unknown_tags: Tags = (),
     ) -> None:
         self.client_software_name = client_software_name
         self.client_software_version = client_software_version
+        self.cluster_id = cluster_id
+        self.node_id = node_id
         self.unknown_tags = unknown_tags
 
 
@@ -242,7 +297,7 @@ def _write_api_versions_response_1(out: bytearray, item: ApiVersionsResponse) ->
 
 
 def _read_api_version_array_3(data: bytes, pos: int, count: int) -> tuple[list[ApiVersion], int]:
-    # ApiVersion, versions 3-4
+    # ApiVersion, versions 3-5
     if not 0 <= count * 7 <= len(data) - pos:
         raise bad_count(count)
     items: list[ApiVersion] = []
@@ -265,14 +320,14 @@ def _read_api_version_array_3(data: bytes, pos: int, count: int) -> tuple[list[A
 
 
 def _write_api_version_array_3(out: bytearray, items: list[ApiVersion]) -> None:
-    # ApiVersion, versions 3-4
+    # ApiVersion, versions 3-5
     for item in items:
         out += _pack_hhh(item.api_key, item.min_version, item.max_version)
         out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_supported_feature_key_array_3(data: bytes, pos: int, count: int) -> tuple[list[SupportedFeatureKey], int]:
-    # SupportedFeatureKey, versions 3-4
+    # SupportedFeatureKey, versions 3-5
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[SupportedFeatureKey] = []
@@ -294,7 +349,7 @@ def _read_supported_feature_key_array_3(data: bytes, pos: int, count: int) -> tu
 
 
 def _write_supported_feature_key_array_3(out: bytearray, items: list[SupportedFeatureKey]) -> None:
-    # SupportedFeatureKey, versions 3-4
+    # SupportedFeatureKey, versions 3-5
     for item in items:
         put_compact_string(out, item.name)
         out += _pack_hh(item.min_version, item.max_version)
@@ -302,7 +357,7 @@ def _write_supported_feature_key_array_3(out: bytearray, items: list[SupportedFe
 
 
 def _read_finalized_feature_key_array_3(data: bytes, pos: int, count: int) -> tuple[list[FinalizedFeatureKey], int]:
-    # FinalizedFeatureKey, versions 3-4
+    # FinalizedFeatureKey, versions 3-5
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[FinalizedFeatureKey] = []
@@ -324,7 +379,7 @@ def _read_finalized_feature_key_array_3(data: bytes, pos: int, count: int) -> tu
 
 
 def _write_finalized_feature_key_array_3(out: bytearray, items: list[FinalizedFeatureKey]) -> None:
-    # FinalizedFeatureKey, versions 3-4
+    # FinalizedFeatureKey, versions 3-5
     for item in items:
         put_compact_string(out, item.name)
         out += _pack_hh(item.max_version_level, item.min_version_level)
@@ -332,7 +387,7 @@ def _write_finalized_feature_key_array_3(out: bytearray, items: list[FinalizedFe
 
 
 def _read_api_versions_response_3(data: bytes, pos: int) -> tuple[ApiVersionsResponse, int]:
-    # ApiVersionsResponse, versions 3-4
+    # ApiVersionsResponse, versions 3-5
     error_code, n = _unpack_hB(data, pos)
     pos += 3
     if n > 127:
@@ -383,7 +438,7 @@ def _read_api_versions_response_tags_3(item: ApiVersionsResponse, data: bytes, p
 
 
 def _write_api_versions_response_3(out: bytearray, item: ApiVersionsResponse) -> None:
-    # ApiVersionsResponse, versions 3-4
+    # ApiVersionsResponse, versions 3-5
     out += _pack_h(item.error_code)
     n = len(item.api_keys) + 1
     out += SMALL[n] if n < 128 else uvarint(n)
@@ -423,7 +478,7 @@ class ApiVersionsResponse(Message):
 
     API_KEY = 18
     MIN_VERSION = 0
-    MAX_VERSION = 4
+    MAX_VERSION = 5
     FLEXIBLE_FROM = 3
     DECODERS = {
         0: _read_api_versions_response_0,
@@ -431,6 +486,7 @@ class ApiVersionsResponse(Message):
         2: _read_api_versions_response_1,
         3: _read_api_versions_response_3,
         4: _read_api_versions_response_3,
+        5: _read_api_versions_response_3,
     }
     ENCODERS = {
         0: _write_api_versions_response_0,
@@ -438,6 +494,7 @@ class ApiVersionsResponse(Message):
         2: _write_api_versions_response_1,
         3: _write_api_versions_response_3,
         4: _write_api_versions_response_3,
+        5: _write_api_versions_response_3,
     }
 
     FIELDS = (

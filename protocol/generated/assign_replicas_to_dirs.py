@@ -1,7 +1,7 @@
 """AssignReplicasToDirsRequest 0 and AssignReplicasToDirsResponse 0.
 
 Generated from schemas/rpc/AssignReplicasToDirsRequest.json and schemas/rpc/AssignReplicasToDirsResponse.json (Apache
-Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

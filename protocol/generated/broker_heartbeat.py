@@ -1,6 +1,6 @@
 """BrokerHeartbeatRequest 0-2 and BrokerHeartbeatResponse 0-2.
 
-Generated from schemas/rpc/BrokerHeartbeatRequest.json and schemas/rpc/BrokerHeartbeatResponse.json (Apache Kafka 4.3.1)
+Generated from schemas/rpc/BrokerHeartbeatRequest.json and schemas/rpc/BrokerHeartbeatResponse.json (Apache Kafka 4.4.0)
 by `python -m shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,7 +1,7 @@
 """BrokerRegistrationRequest 0-4 and BrokerRegistrationResponse 0-4.
 
 Generated from schemas/rpc/BrokerRegistrationRequest.json and schemas/rpc/BrokerRegistrationResponse.json (Apache Kafka
-4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

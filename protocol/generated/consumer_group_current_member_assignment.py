@@ -1,7 +1,7 @@
 """ConsumerGroupCurrentMemberAssignmentKey 0 and ConsumerGroupCurrentMemberAssignmentValue 0.
 
 Generated from schemas/records/ConsumerGroupCurrentMemberAssignmentKey.json and
-schemas/records/ConsumerGroupCurrentMemberAssignmentValue.json (Apache Kafka 4.3.1) by `python -m
+schemas/records/ConsumerGroupCurrentMemberAssignmentValue.json (Apache Kafka 4.4.0) by `python -m
 shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,7 +1,7 @@
 """ConsumerGroupDescribeRequest 0-1 and ConsumerGroupDescribeResponse 0-1.
 
 Generated from schemas/rpc/ConsumerGroupDescribeRequest.json and schemas/rpc/ConsumerGroupDescribeResponse.json (Apache
-Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

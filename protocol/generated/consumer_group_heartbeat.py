@@ -1,7 +1,7 @@
 """ConsumerGroupHeartbeatRequest 0-1 and ConsumerGroupHeartbeatResponse 0-1.
 
 Generated from schemas/rpc/ConsumerGroupHeartbeatRequest.json and schemas/rpc/ConsumerGroupHeartbeatResponse.json
-(Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+(Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """ConsumerGroupMemberMetadataKey 0 and ConsumerGroupMemberMetadataValue 0.
 
 Generated from schemas/records/ConsumerGroupMemberMetadataKey.json and
-schemas/records/ConsumerGroupMemberMetadataValue.json (Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do
+schemas/records/ConsumerGroupMemberMetadataValue.json (Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do
 not edit.
 """
 

@@ -1,7 +1,7 @@
 """ConsumerGroupMetadataKey 0 and ConsumerGroupMetadataValue 0.
 
 Generated from schemas/records/ConsumerGroupMetadataKey.json and schemas/records/ConsumerGroupMetadataValue.json (Apache
-Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """ConsumerGroupPartitionMetadataKey 0 and ConsumerGroupPartitionMetadataValue 0.
 
 Generated from schemas/records/ConsumerGroupPartitionMetadataKey.json and
-schemas/records/ConsumerGroupPartitionMetadataValue.json (Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`.
+schemas/records/ConsumerGroupPartitionMetadataValue.json (Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`.
 Do not edit.
 """
 

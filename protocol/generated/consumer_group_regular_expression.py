@@ -1,7 +1,7 @@
 """ConsumerGroupRegularExpressionKey 0 and ConsumerGroupRegularExpressionValue 0.
 
 Generated from schemas/records/ConsumerGroupRegularExpressionKey.json and
-schemas/records/ConsumerGroupRegularExpressionValue.json (Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`.
+schemas/records/ConsumerGroupRegularExpressionValue.json (Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`.
 Do not edit.
 """
 

@@ -1,7 +1,7 @@
 """ConsumerGroupTargetAssignmentMemberKey 0 and ConsumerGroupTargetAssignmentMemberValue 0.
 
 Generated from schemas/records/ConsumerGroupTargetAssignmentMemberKey.json and
-schemas/records/ConsumerGroupTargetAssignmentMemberValue.json (Apache Kafka 4.3.1) by `python -m
+schemas/records/ConsumerGroupTargetAssignmentMemberValue.json (Apache Kafka 4.4.0) by `python -m
 shareq.protocol.generator`. Do not edit.
 """
 

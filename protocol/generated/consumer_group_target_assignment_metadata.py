@@ -1,7 +1,7 @@
 """ConsumerGroupTargetAssignmentMetadataKey 0 and ConsumerGroupTargetAssignmentMetadataValue 0.
 
 Generated from schemas/records/ConsumerGroupTargetAssignmentMetadataKey.json and
-schemas/records/ConsumerGroupTargetAssignmentMetadataValue.json (Apache Kafka 4.3.1) by `python -m
+schemas/records/ConsumerGroupTargetAssignmentMetadataValue.json (Apache Kafka 4.4.0) by `python -m
 shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,6 +1,6 @@
 """ConsumerProtocolAssignment 0-3.
 
-Generated from schemas/rpc/ConsumerProtocolAssignment.json (Apache Kafka 4.3.1) by `python -m
+Generated from schemas/rpc/ConsumerProtocolAssignment.json (Apache Kafka 4.4.0) by `python -m
 shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,6 +1,6 @@
 """ControlRecordTypeSchema 0.
 
-Generated from schemas/records/ControlRecordTypeSchema.json (Apache Kafka 4.3.1) by `python -m
+Generated from schemas/records/ControlRecordTypeSchema.json (Apache Kafka 4.4.0) by `python -m
 shareq.protocol.generator`. Do not edit.
 """
 

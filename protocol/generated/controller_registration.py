@@ -1,7 +1,7 @@
 """ControllerRegistrationRequest 0 and ControllerRegistrationResponse 0.
 
 Generated from schemas/rpc/ControllerRegistrationRequest.json and schemas/rpc/ControllerRegistrationResponse.json
-(Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+(Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """CreateAclsRequest 1-3 and CreateAclsResponse 1-3.
 
-Generated from schemas/rpc/CreateAclsRequest.json and schemas/rpc/CreateAclsResponse.json (Apache Kafka 4.3.1) by
+Generated from schemas/rpc/CreateAclsRequest.json and schemas/rpc/CreateAclsResponse.json (Apache Kafka 4.4.0) by
 `python -m shareq.protocol.generator`. Do not edit.
 """
 

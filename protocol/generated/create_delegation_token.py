@@ -1,7 +1,7 @@
 """CreateDelegationTokenRequest 1-3 and CreateDelegationTokenResponse 1-3.
 
 Generated from schemas/rpc/CreateDelegationTokenRequest.json and schemas/rpc/CreateDelegationTokenResponse.json (Apache
-Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

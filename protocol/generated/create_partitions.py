@@ -1,7 +1,7 @@
 """CreatePartitionsRequest 0-3 and CreatePartitionsResponse 0-3.
 
 Generated from schemas/rpc/CreatePartitionsRequest.json and schemas/rpc/CreatePartitionsResponse.json (Apache Kafka
-4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

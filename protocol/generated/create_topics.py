@@ -1,6 +1,6 @@
 """CreateTopicsRequest 2-7 and CreateTopicsResponse 2-7.
 
-Generated from schemas/rpc/CreateTopicsRequest.json and schemas/rpc/CreateTopicsResponse.json (Apache Kafka 4.3.1) by
+Generated from schemas/rpc/CreateTopicsRequest.json and schemas/rpc/CreateTopicsResponse.json (Apache Kafka 4.4.0) by
 `python -m shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,6 +1,6 @@
 """DeleteAclsRequest 1-3 and DeleteAclsResponse 1-3.
 
-Generated from schemas/rpc/DeleteAclsRequest.json and schemas/rpc/DeleteAclsResponse.json (Apache Kafka 4.3.1) by
+Generated from schemas/rpc/DeleteAclsRequest.json and schemas/rpc/DeleteAclsResponse.json (Apache Kafka 4.4.0) by
 `python -m shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,6 +1,6 @@
-"""DeleteGroupsRequest 0-2 and DeleteGroupsResponse 0-2.
+"""DeleteGroupsRequest 0-3 and DeleteGroupsResponse 0-3.
 
-Generated from schemas/rpc/DeleteGroupsRequest.json and schemas/rpc/DeleteGroupsResponse.json (Apache Kafka 4.3.1) by
+Generated from schemas/rpc/DeleteGroupsRequest.json and schemas/rpc/DeleteGroupsResponse.json (Apache Kafka 4.4.0) by
 `python -m shareq.protocol.generator`. Do not edit.
 """
 
@@ -57,7 +57,7 @@ def _write_delete_groups_request_0(out: bytearray, item: DeleteGroupsRequest) ->
 
 
 def _read_delete_groups_request_2(data: bytes, pos: int) -> tuple[DeleteGroupsRequest, int]:
-    # DeleteGroupsRequest, version 2
+    # DeleteGroupsRequest, versions 2-3
     n = data[pos]
     pos += 1
     if n > 127:
@@ -72,7 +72,7 @@ def _read_delete_groups_request_2(data: bytes, pos: int) -> tuple[DeleteGroupsRe
 
 
 def _write_delete_groups_request_2(out: bytearray, item: DeleteGroupsRequest) -> None:
-    # DeleteGroupsRequest, version 2
+    # DeleteGroupsRequest, versions 2-3
     n = len(item.groups_names) + 1
     out += SMALL[n] if n < 128 else uvarint(n)
     put_compact_strings(out, item.groups_names)
@@ -84,10 +84,20 @@ class DeleteGroupsRequest(Message):
 
     API_KEY = 42
     MIN_VERSION = 0
-    MAX_VERSION = 2
+    MAX_VERSION = 3
     FLEXIBLE_FROM = 2
-    DECODERS = {0: _read_delete_groups_request_0, 1: _read_delete_groups_request_0, 2: _read_delete_groups_request_2}
-    ENCODERS = {0: _write_delete_groups_request_0, 1: _write_delete_groups_request_0, 2: _write_delete_groups_request_2}
+    DECODERS = {
+        0: _read_delete_groups_request_0,
+        1: _read_delete_groups_request_0,
+        2: _read_delete_groups_request_2,
+        3: _read_delete_groups_request_2,
+    }
+    ENCODERS = {
+        0: _write_delete_groups_request_0,
+        1: _write_delete_groups_request_0,
+        2: _write_delete_groups_request_2,
+        3: _write_delete_groups_request_2,
+    }
 
     FIELDS = ("groups_names", "unknown_tags")
     __slots__ = FIELDS
@@ -98,19 +108,24 @@ class DeleteGroupsRequest(Message):
 
 
 class DeletableGroupResult(Structure):
-    """An element of DeleteGroupsResponse.Results."""
+    """An element of DeleteGroupsResponse.Results.
 
-    FIELDS = ("group_id", "error_code", "unknown_tags")
+    * `error_message`: More than the code says; null for nothing.
+    """
+
+    FIELDS = ("group_id", "error_code", "error_message", "unknown_tags")
     __slots__ = FIELDS
 
     def __init__(
         self,
         group_id: str = "",
         error_code: int = 0,
+        error_message: str | None = None,
         unknown_tags: Tags = (),
     ) -> None:
         self.group_id = group_id
         self.error_code = error_code
+        self.error_message = error_message
         self.unknown_tags = unknown_tags
 
 
@@ -129,7 +144,7 @@ def _read_deletable_group_result_array_0(data: bytes, pos: int, count: int) -> t
         pos = end
         (error_code,) = _unpack_h(data, pos)
         pos += 2
-        items.append(DeletableGroupResult(group_id, error_code))
+        items.append(DeletableGroupResult(group_id, error_code, None))
     return items, pos
 
 
@@ -178,7 +193,7 @@ def _read_deletable_group_result_array_2(data: bytes, pos: int, count: int) -> t
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(DeletableGroupResult(group_id, error_code, unknown_tags))
+        items.append(DeletableGroupResult(group_id, error_code, None, unknown_tags))
     return items, pos
 
 
@@ -214,6 +229,73 @@ def _write_delete_groups_response_2(out: bytearray, item: DeleteGroupsResponse) 
     out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
+def _read_deletable_group_result_array_3(data: bytes, pos: int, count: int) -> tuple[list[DeletableGroupResult], int]:
+    # DeletableGroupResult, version 3
+    if not 0 <= count * 5 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DeletableGroupResult] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        group_id = data[pos:end].decode()
+        pos = end
+        error_code, n = _unpack_hB(data, pos)
+        pos += 3
+        error_message: str | None = None
+        if n:
+            if n > 127:
+                n, pos = read_string_length(data, pos)
+            end = pos + n - 1
+            error_message = data[pos:end].decode()
+            pos = end
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(DeletableGroupResult(group_id, error_code, error_message, unknown_tags))
+    return items, pos
+
+
+def _write_deletable_group_result_array_3(out: bytearray, items: list[DeletableGroupResult]) -> None:
+    # DeletableGroupResult, version 3
+    for item in items:
+        put_compact_string(out, item.group_id)
+        out += _pack_h(item.error_code)
+        if item.error_message is None:
+            out.append(0)
+        else:
+            put_compact_string(out, item.error_message)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
+
+
+def _read_delete_groups_response_3(data: bytes, pos: int) -> tuple[DeleteGroupsResponse, int]:
+    # DeleteGroupsResponse, version 3
+    throttle_time_ms, n = _unpack_iB(data, pos)
+    pos += 5
+    if n > 127:
+        n, pos = read_length(data, pos)
+    results, pos = _read_deletable_group_result_array_3(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return DeleteGroupsResponse(throttle_time_ms, results, unknown_tags), pos
+
+
+def _write_delete_groups_response_3(out: bytearray, item: DeleteGroupsResponse) -> None:
+    # DeleteGroupsResponse, version 3
+    out += _pack_i(item.throttle_time_ms)
+    n = len(item.results) + 1
+    out += SMALL[n] if n < 128 else uvarint(n)
+    _write_deletable_group_result_array_3(out, item.results)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
+
+
 class DeleteGroupsResponse(Message):
     """What became of each group.
 
@@ -222,13 +304,19 @@ class DeleteGroupsResponse(Message):
 
     API_KEY = 42
     MIN_VERSION = 0
-    MAX_VERSION = 2
+    MAX_VERSION = 3
     FLEXIBLE_FROM = 2
-    DECODERS = {0: _read_delete_groups_response_0, 1: _read_delete_groups_response_0, 2: _read_delete_groups_response_2}
+    DECODERS = {
+        0: _read_delete_groups_response_0,
+        1: _read_delete_groups_response_0,
+        2: _read_delete_groups_response_2,
+        3: _read_delete_groups_response_3,
+    }
     ENCODERS = {
         0: _write_delete_groups_response_0,
         1: _write_delete_groups_response_0,
         2: _write_delete_groups_response_2,
+        3: _write_delete_groups_response_3,
     }
 
     FIELDS = ("throttle_time_ms", "results", "unknown_tags")

@@ -1,6 +1,6 @@
 """DeleteRecordsRequest 0-2 and DeleteRecordsResponse 0-2.
 
-Generated from schemas/rpc/DeleteRecordsRequest.json and schemas/rpc/DeleteRecordsResponse.json (Apache Kafka 4.3.1) by
+Generated from schemas/rpc/DeleteRecordsRequest.json and schemas/rpc/DeleteRecordsResponse.json (Apache Kafka 4.4.0) by
 `python -m shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,7 +1,7 @@
 """DeleteShareGroupOffsetsRequest 0 and DeleteShareGroupOffsetsResponse 0.
 
 Generated from schemas/rpc/DeleteShareGroupOffsetsRequest.json and schemas/rpc/DeleteShareGroupOffsetsResponse.json
-(Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+(Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """DeleteShareGroupStateRequest 0 and DeleteShareGroupStateResponse 0.
 
 Generated from schemas/rpc/DeleteShareGroupStateRequest.json and schemas/rpc/DeleteShareGroupStateResponse.json (Apache
-Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """DeleteTopicsRequest 1-6 and DeleteTopicsResponse 1-6.
 
-Generated from schemas/rpc/DeleteTopicsRequest.json and schemas/rpc/DeleteTopicsResponse.json (Apache Kafka 4.3.1) by
+Generated from schemas/rpc/DeleteTopicsRequest.json and schemas/rpc/DeleteTopicsResponse.json (Apache Kafka 4.4.0) by
 `python -m shareq.protocol.generator`. Do not edit.
 """
 

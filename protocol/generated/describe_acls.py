@@ -1,6 +1,6 @@
 """DescribeAclsRequest 1-3 and DescribeAclsResponse 1-3.
 
-Generated from schemas/rpc/DescribeAclsRequest.json and schemas/rpc/DescribeAclsResponse.json (Apache Kafka 4.3.1) by
+Generated from schemas/rpc/DescribeAclsRequest.json and schemas/rpc/DescribeAclsResponse.json (Apache Kafka 4.4.0) by
 `python -m shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,7 +1,7 @@
 """DescribeClientQuotasRequest 0-1 and DescribeClientQuotasResponse 0-1.
 
 Generated from schemas/rpc/DescribeClientQuotasRequest.json and schemas/rpc/DescribeClientQuotasResponse.json (Apache
-Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

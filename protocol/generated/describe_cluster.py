@@ -1,6 +1,6 @@
 """DescribeClusterRequest 0-2 and DescribeClusterResponse 0-2.
 
-Generated from schemas/rpc/DescribeClusterRequest.json and schemas/rpc/DescribeClusterResponse.json (Apache Kafka 4.3.1)
+Generated from schemas/rpc/DescribeClusterRequest.json and schemas/rpc/DescribeClusterResponse.json (Apache Kafka 4.4.0)
 by `python -m shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,6 +1,6 @@
 """DescribeConfigsRequest 1-4 and DescribeConfigsResponse 1-4.
 
-Generated from schemas/rpc/DescribeConfigsRequest.json and schemas/rpc/DescribeConfigsResponse.json (Apache Kafka 4.3.1)
+Generated from schemas/rpc/DescribeConfigsRequest.json and schemas/rpc/DescribeConfigsResponse.json (Apache Kafka 4.4.0)
 by `python -m shareq.protocol.generator`. Do not edit.
 """
 

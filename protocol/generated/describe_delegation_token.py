@@ -1,7 +1,7 @@
 """DescribeDelegationTokenRequest 1-3 and DescribeDelegationTokenResponse 1-3.
 
 Generated from schemas/rpc/DescribeDelegationTokenRequest.json and schemas/rpc/DescribeDelegationTokenResponse.json
-(Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+(Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

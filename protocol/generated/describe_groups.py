@@ -1,6 +1,6 @@
 """DescribeGroupsRequest 0-6 and DescribeGroupsResponse 0-6.
 
-Generated from schemas/rpc/DescribeGroupsRequest.json and schemas/rpc/DescribeGroupsResponse.json (Apache Kafka 4.3.1)
+Generated from schemas/rpc/DescribeGroupsRequest.json and schemas/rpc/DescribeGroupsResponse.json (Apache Kafka 4.4.0)
 by `python -m shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,6 +1,6 @@
 """DescribeLogDirsRequest 1-5 and DescribeLogDirsResponse 1-5.
 
-Generated from schemas/rpc/DescribeLogDirsRequest.json and schemas/rpc/DescribeLogDirsResponse.json (Apache Kafka 4.3.1)
+Generated from schemas/rpc/DescribeLogDirsRequest.json and schemas/rpc/DescribeLogDirsResponse.json (Apache Kafka 4.4.0)
 by `python -m shareq.protocol.generator`. Do not edit.
 """
 

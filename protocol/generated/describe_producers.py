@@ -1,7 +1,7 @@
 """DescribeProducersRequest 0 and DescribeProducersResponse 0.
 
 Generated from schemas/rpc/DescribeProducersRequest.json and schemas/rpc/DescribeProducersResponse.json (Apache Kafka
-4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

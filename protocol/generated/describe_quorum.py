@@ -1,6 +1,6 @@
 """DescribeQuorumRequest 0-2 and DescribeQuorumResponse 0-2.
 
-Generated from schemas/rpc/DescribeQuorumRequest.json and schemas/rpc/DescribeQuorumResponse.json (Apache Kafka 4.3.1)
+Generated from schemas/rpc/DescribeQuorumRequest.json and schemas/rpc/DescribeQuorumResponse.json (Apache Kafka 4.4.0)
 by `python -m shareq.protocol.generator`. Do not edit.
 """
 

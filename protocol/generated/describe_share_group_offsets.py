@@ -1,7 +1,7 @@
 """DescribeShareGroupOffsetsRequest 0-1 and DescribeShareGroupOffsetsResponse 0-1.
 
 Generated from schemas/rpc/DescribeShareGroupOffsetsRequest.json and schemas/rpc/DescribeShareGroupOffsetsResponse.json
-(Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+(Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

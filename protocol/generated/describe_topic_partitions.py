@@ -1,7 +1,7 @@
 """DescribeTopicPartitionsRequest 0 and DescribeTopicPartitionsResponse 0.
 
 Generated from schemas/rpc/DescribeTopicPartitionsRequest.json and schemas/rpc/DescribeTopicPartitionsResponse.json
-(Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+(Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

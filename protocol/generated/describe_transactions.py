@@ -1,7 +1,7 @@
 """DescribeTransactionsRequest 0 and DescribeTransactionsResponse 0.
 
 Generated from schemas/rpc/DescribeTransactionsRequest.json and schemas/rpc/DescribeTransactionsResponse.json (Apache
-Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """DescribeUserScramCredentialsRequest 0 and DescribeUserScramCredentialsResponse 0.
 
 Generated from schemas/rpc/DescribeUserScramCredentialsRequest.json and
-schemas/rpc/DescribeUserScramCredentialsResponse.json (Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do
+schemas/rpc/DescribeUserScramCredentialsResponse.json (Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do
 not edit.
 """
 

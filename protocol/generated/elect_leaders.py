@@ -1,6 +1,6 @@
 """ElectLeadersRequest 0-2 and ElectLeadersResponse 0-2.
 
-Generated from schemas/rpc/ElectLeadersRequest.json and schemas/rpc/ElectLeadersResponse.json (Apache Kafka 4.3.1) by
+Generated from schemas/rpc/ElectLeadersRequest.json and schemas/rpc/ElectLeadersResponse.json (Apache Kafka 4.4.0) by
 `python -m shareq.protocol.generator`. Do not edit.
 """
 

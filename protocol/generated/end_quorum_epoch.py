@@ -1,6 +1,6 @@
 """EndQuorumEpochRequest 0-1 and EndQuorumEpochResponse 0-1.
 
-Generated from schemas/rpc/EndQuorumEpochRequest.json and schemas/rpc/EndQuorumEpochResponse.json (Apache Kafka 4.3.1)
+Generated from schemas/rpc/EndQuorumEpochRequest.json and schemas/rpc/EndQuorumEpochResponse.json (Apache Kafka 4.4.0)
 by `python -m shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,6 +1,6 @@
 """EndTxnRequest 0-5 and EndTxnResponse 0-5.
 
-Generated from schemas/rpc/EndTxnRequest.json and schemas/rpc/EndTxnResponse.json (Apache Kafka 4.3.1) by `python -m
+Generated from schemas/rpc/EndTxnRequest.json and schemas/rpc/EndTxnResponse.json (Apache Kafka 4.4.0) by `python -m
 shareq.protocol.generator`. Do not edit.
 """
 

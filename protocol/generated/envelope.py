@@ -1,6 +1,6 @@
 """EnvelopeRequest 0 and EnvelopeResponse 0.
 
-Generated from schemas/rpc/EnvelopeRequest.json and schemas/rpc/EnvelopeResponse.json (Apache Kafka 4.3.1) by `python -m
+Generated from schemas/rpc/EnvelopeRequest.json and schemas/rpc/EnvelopeResponse.json (Apache Kafka 4.4.0) by `python -m
 shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,6 +1,6 @@
 """Kafka's error codes.
 
-Generated from schemas/errors.json (Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+Generated from schemas/errors.json (Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations
@@ -146,6 +146,9 @@ class ErrorCode(IntEnum):
     STREAMS_INVALID_TOPOLOGY_EPOCH = 131
     STREAMS_TOPOLOGY_FENCED = 132
     SHARE_SESSION_LIMIT_REACHED = 133
+    GROUP_DELETION_FAILED = 134
+    STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED = 135
+    CONTROLLER_ID_NOT_REGISTERED = 136
 
 
 # The request may succeed if it is sent again.
@@ -312,7 +315,7 @@ TEXTS: dict[int, str] = {
     121: "The records are not in a state that allows this acknowledgement.",
     122: "The broker does not know this share session.",
     123: "The share session epoch is not the expected one.",
-    124: "The share coordinator knows a later state epoch.",
+    124: "The coordinator knows a later state epoch.",
     125: "The voter key is not the expected one.",
     126: "The voter is in the set already.",
     127: "The voter is not in the set.",
@@ -322,4 +325,7 @@ TEXTS: dict[int, str] = {
     131: "The epoch of the Streams topology is not valid.",
     132: "The epoch of the Streams topology is an old one.",
     133: "The broker holds as many share sessions as it may.",
+    134: "The group was not deleted; the message beside its code says why.",
+    135: "What the Streams topology consists of could not be stored; the message says why.",
+    136: "No controller of this id is registered.",
 }

@@ -1,7 +1,7 @@
 """ExpireDelegationTokenRequest 1-2 and ExpireDelegationTokenResponse 1-2.
 
 Generated from schemas/rpc/ExpireDelegationTokenRequest.json and schemas/rpc/ExpireDelegationTokenResponse.json (Apache
-Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

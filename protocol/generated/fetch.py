@@ -1,6 +1,6 @@
 """FetchRequest 4-18 and FetchResponse 4-18.
 
-Generated from schemas/rpc/FetchRequest.json and schemas/rpc/FetchResponse.json (Apache Kafka 4.3.1) by `python -m
+Generated from schemas/rpc/FetchRequest.json and schemas/rpc/FetchResponse.json (Apache Kafka 4.4.0) by `python -m
 shareq.protocol.generator`. Do not edit.
 """
 

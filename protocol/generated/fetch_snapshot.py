@@ -1,6 +1,6 @@
 """FetchSnapshotRequest 0-1 and FetchSnapshotResponse 0-1.
 
-Generated from schemas/rpc/FetchSnapshotRequest.json and schemas/rpc/FetchSnapshotResponse.json (Apache Kafka 4.3.1) by
+Generated from schemas/rpc/FetchSnapshotRequest.json and schemas/rpc/FetchSnapshotResponse.json (Apache Kafka 4.4.0) by
 `python -m shareq.protocol.generator`. Do not edit.
 """
 

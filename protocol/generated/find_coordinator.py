@@ -1,6 +1,6 @@
 """FindCoordinatorRequest 0-6 and FindCoordinatorResponse 0-6.
 
-Generated from schemas/rpc/FindCoordinatorRequest.json and schemas/rpc/FindCoordinatorResponse.json (Apache Kafka 4.3.1)
+Generated from schemas/rpc/FindCoordinatorRequest.json and schemas/rpc/FindCoordinatorResponse.json (Apache Kafka 4.4.0)
 by `python -m shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,7 +1,7 @@
 """GetTelemetrySubscriptionsRequest 0 and GetTelemetrySubscriptionsResponse 0.
 
 Generated from schemas/rpc/GetTelemetrySubscriptionsRequest.json and schemas/rpc/GetTelemetrySubscriptionsResponse.json
-(Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+(Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """GroupMetadataKey 0 and GroupMetadataValue 0-4.
 
-Generated from schemas/records/GroupMetadataKey.json and schemas/records/GroupMetadataValue.json (Apache Kafka 4.3.1) by
+Generated from schemas/records/GroupMetadataKey.json and schemas/records/GroupMetadataValue.json (Apache Kafka 4.4.0) by
 `python -m shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,6 +1,6 @@
 """HeartbeatRequest 0-4 and HeartbeatResponse 0-4.
 
-Generated from schemas/rpc/HeartbeatRequest.json and schemas/rpc/HeartbeatResponse.json (Apache Kafka 4.3.1) by `python
+Generated from schemas/rpc/HeartbeatRequest.json and schemas/rpc/HeartbeatResponse.json (Apache Kafka 4.4.0) by `python
 -m shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,7 +1,7 @@
 """IncrementalAlterConfigsRequest 0-1 and IncrementalAlterConfigsResponse 0-1.
 
 Generated from schemas/rpc/IncrementalAlterConfigsRequest.json and schemas/rpc/IncrementalAlterConfigsResponse.json
-(Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+(Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Every API and message: key, module, classes, versions.
 
-Generated from schemas (Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+Generated from schemas (Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations
@@ -100,6 +100,8 @@ class ApiKey(IntEnum):
     DESCRIBE_SHARE_GROUP_OFFSETS = 90
     ALTER_SHARE_GROUP_OFFSETS = 91
     DELETE_SHARE_GROUP_OFFSETS = 92
+    STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE = 93
+    UNREGISTER_CONTROLLER = 94
 
 
 # key: (module, name, lowest version, highest, first flexible, highest is unstable, listeners)
@@ -118,7 +120,7 @@ APIS: dict[int, tuple[str, str, int, int, int, bool, tuple[str, ...]]] = {
     15: ("describe_groups", "DescribeGroups", 0, 6, 5, False, ("broker",)),
     16: ("list_groups", "ListGroups", 0, 5, 3, False, ("broker",)),
     17: ("sasl_handshake", "SaslHandshake", 0, 1, 32768, False, ("broker", "controller")),
-    18: ("api_versions", "ApiVersions", 0, 4, 3, False, ("broker", "controller")),
+    18: ("api_versions", "ApiVersions", 0, 5, 3, False, ("broker", "controller")),
     19: ("create_topics", "CreateTopics", 2, 7, 5, False, ("broker", "controller")),
     20: ("delete_topics", "DeleteTopics", 1, 6, 4, False, ("broker", "controller")),
     21: ("delete_records", "DeleteRecords", 0, 2, 2, False, ("broker",)),
@@ -128,7 +130,7 @@ APIS: dict[int, tuple[str, str, int, int, int, bool, tuple[str, ...]]] = {
     25: ("add_offsets_to_txn", "AddOffsetsToTxn", 0, 4, 3, False, ("broker",)),
     26: ("end_txn", "EndTxn", 0, 5, 3, False, ("broker",)),
     27: ("write_txn_markers", "WriteTxnMarkers", 1, 2, 1, False, ("broker",)),
-    28: ("txn_offset_commit", "TxnOffsetCommit", 0, 5, 3, False, ("broker",)),
+    28: ("txn_offset_commit", "TxnOffsetCommit", 0, 6, 3, False, ("broker",)),
     29: ("describe_acls", "DescribeAcls", 1, 3, 2, False, ("broker", "controller")),
     30: ("create_acls", "CreateAcls", 1, 3, 2, False, ("broker", "controller")),
     31: ("delete_acls", "DeleteAcls", 1, 3, 2, False, ("broker", "controller")),
@@ -142,7 +144,7 @@ APIS: dict[int, tuple[str, str, int, int, int, bool, tuple[str, ...]]] = {
     39: ("renew_delegation_token", "RenewDelegationToken", 1, 2, 2, False, ("broker", "controller")),
     40: ("expire_delegation_token", "ExpireDelegationToken", 1, 2, 2, False, ("broker", "controller")),
     41: ("describe_delegation_token", "DescribeDelegationToken", 1, 3, 2, False, ("broker", "controller")),
-    42: ("delete_groups", "DeleteGroups", 0, 2, 2, False, ("broker",)),
+    42: ("delete_groups", "DeleteGroups", 0, 3, 2, False, ("broker",)),
     43: ("elect_leaders", "ElectLeaders", 0, 2, 2, False, ("broker", "controller")),
     44: ("incremental_alter_configs", "IncrementalAlterConfigs", 0, 1, 1, False, ("broker", "controller")),
     45: ("alter_partition_reassignments", "AlterPartitionReassignments", 0, 1, 0, False, ("broker", "controller")),
@@ -188,11 +190,21 @@ APIS: dict[int, tuple[str, str, int, int, int, bool, tuple[str, ...]]] = {
     85: ("write_share_group_state", "WriteShareGroupState", 0, 1, 0, False, ("broker",)),
     86: ("delete_share_group_state", "DeleteShareGroupState", 0, 0, 0, False, ("broker",)),
     87: ("read_share_group_state_summary", "ReadShareGroupStateSummary", 0, 1, 0, False, ("broker",)),
-    88: ("streams_group_heartbeat", "StreamsGroupHeartbeat", 0, 0, 0, False, ("broker",)),
-    89: ("streams_group_describe", "StreamsGroupDescribe", 0, 0, 0, False, ("broker",)),
+    88: ("streams_group_heartbeat", "StreamsGroupHeartbeat", 0, 1, 0, False, ("broker",)),
+    89: ("streams_group_describe", "StreamsGroupDescribe", 0, 1, 0, False, ("broker",)),
     90: ("describe_share_group_offsets", "DescribeShareGroupOffsets", 0, 1, 0, False, ("broker",)),
     91: ("alter_share_group_offsets", "AlterShareGroupOffsets", 0, 0, 0, False, ("broker",)),
     92: ("delete_share_group_offsets", "DeleteShareGroupOffsets", 0, 0, 0, False, ("broker",)),
+    93: (
+        "streams_group_topology_description_update",
+        "StreamsGroupTopologyDescriptionUpdate",
+        0,
+        0,
+        0,
+        False,
+        ("broker",),
+    ),
+    94: ("unregister_controller", "UnregisterController", 0, 0, 0, False, ("broker", "controller")),
 }
 
 # message: (module, kind)
@@ -416,6 +428,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "StreamsGroupTargetAssignmentMemberValue": ("streams_group_target_assignment_member", "coordinator-value"),
     "StreamsGroupTargetAssignmentMetadataKey": ("streams_group_target_assignment_metadata", "coordinator-key"),
     "StreamsGroupTargetAssignmentMetadataValue": ("streams_group_target_assignment_metadata", "coordinator-value"),
+    "StreamsGroupTopologyDescriptionUpdateRequest": ("streams_group_topology_description_update", "request"),
+    "StreamsGroupTopologyDescriptionUpdateResponse": ("streams_group_topology_description_update", "response"),
     "StreamsGroupTopologyKey": ("streams_group_topology", "coordinator-key"),
     "StreamsGroupTopologyValue": ("streams_group_topology", "coordinator-value"),
     "SyncGroupRequest": ("sync_group", "request"),
@@ -426,6 +440,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "TxnOffsetCommitResponse": ("txn_offset_commit", "response"),
     "UnregisterBrokerRequest": ("unregister_broker", "request"),
     "UnregisterBrokerResponse": ("unregister_broker", "response"),
+    "UnregisterControllerRequest": ("unregister_controller", "request"),
+    "UnregisterControllerResponse": ("unregister_controller", "response"),
     "UpdateFeaturesRequest": ("update_features", "request"),
     "UpdateFeaturesResponse": ("update_features", "response"),
     "UpdateRaftVoterRequest": ("update_raft_voter", "request"),

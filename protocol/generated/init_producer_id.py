@@ -1,6 +1,6 @@
 """InitProducerIdRequest 0-6 and InitProducerIdResponse 0-6.
 
-Generated from schemas/rpc/InitProducerIdRequest.json and schemas/rpc/InitProducerIdResponse.json (Apache Kafka 4.3.1)
+Generated from schemas/rpc/InitProducerIdRequest.json and schemas/rpc/InitProducerIdResponse.json (Apache Kafka 4.4.0)
 by `python -m shareq.protocol.generator`. Do not edit.
 """
 

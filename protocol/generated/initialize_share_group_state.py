@@ -1,7 +1,7 @@
 """InitializeShareGroupStateRequest 0 and InitializeShareGroupStateResponse 0.
 
 Generated from schemas/rpc/InitializeShareGroupStateRequest.json and schemas/rpc/InitializeShareGroupStateResponse.json
-(Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+(Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

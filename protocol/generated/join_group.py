@@ -1,6 +1,6 @@
 """JoinGroupRequest 0-9 and JoinGroupResponse 0-9.
 
-Generated from schemas/rpc/JoinGroupRequest.json and schemas/rpc/JoinGroupResponse.json (Apache Kafka 4.3.1) by `python
+Generated from schemas/rpc/JoinGroupRequest.json and schemas/rpc/JoinGroupResponse.json (Apache Kafka 4.4.0) by `python
 -m shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,6 +1,6 @@
 """KRaftVersionRecord 0.
 
-Generated from schemas/records/KRaftVersionRecord.json (Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do
+Generated from schemas/records/KRaftVersionRecord.json (Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do
 not edit.
 """
 

@@ -1,6 +1,6 @@
 """LeaveGroupRequest 0-5 and LeaveGroupResponse 0-5.
 
-Generated from schemas/rpc/LeaveGroupRequest.json and schemas/rpc/LeaveGroupResponse.json (Apache Kafka 4.3.1) by
+Generated from schemas/rpc/LeaveGroupRequest.json and schemas/rpc/LeaveGroupResponse.json (Apache Kafka 4.4.0) by
 `python -m shareq.protocol.generator`. Do not edit.
 """
 

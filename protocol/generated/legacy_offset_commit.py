@@ -1,7 +1,7 @@
 """LegacyOffsetCommitKey 0 and LegacyOffsetCommitValue 0.
 
 Generated from schemas/records/LegacyOffsetCommitKey.json and schemas/records/LegacyOffsetCommitValue.json (Apache Kafka
-4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

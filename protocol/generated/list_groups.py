@@ -1,6 +1,6 @@
 """ListGroupsRequest 0-5 and ListGroupsResponse 0-5.
 
-Generated from schemas/rpc/ListGroupsRequest.json and schemas/rpc/ListGroupsResponse.json (Apache Kafka 4.3.1) by
+Generated from schemas/rpc/ListGroupsRequest.json and schemas/rpc/ListGroupsResponse.json (Apache Kafka 4.4.0) by
 `python -m shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,6 +1,6 @@
 """ListOffsetsRequest 1-11 and ListOffsetsResponse 1-11.
 
-Generated from schemas/rpc/ListOffsetsRequest.json and schemas/rpc/ListOffsetsResponse.json (Apache Kafka 4.3.1) by
+Generated from schemas/rpc/ListOffsetsRequest.json and schemas/rpc/ListOffsetsResponse.json (Apache Kafka 4.4.0) by
 `python -m shareq.protocol.generator`. Do not edit.
 """
 

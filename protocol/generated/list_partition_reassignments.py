@@ -1,7 +1,7 @@
 """ListPartitionReassignmentsRequest 0 and ListPartitionReassignmentsResponse 0.
 
 Generated from schemas/rpc/ListPartitionReassignmentsRequest.json and
-schemas/rpc/ListPartitionReassignmentsResponse.json (Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do
+schemas/rpc/ListPartitionReassignmentsResponse.json (Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do
 not edit.
 """
 

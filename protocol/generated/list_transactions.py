@@ -1,7 +1,7 @@
 """ListTransactionsRequest 0-2 and ListTransactionsResponse 0-2.
 
 Generated from schemas/rpc/ListTransactionsRequest.json and schemas/rpc/ListTransactionsResponse.json (Apache Kafka
-4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """MetadataRequest 0-13 and MetadataResponse 0-13.
 
-Generated from schemas/rpc/MetadataRequest.json and schemas/rpc/MetadataResponse.json (Apache Kafka 4.3.1) by `python -m
+Generated from schemas/rpc/MetadataRequest.json and schemas/rpc/MetadataResponse.json (Apache Kafka 4.4.0) by `python -m
 shareq.protocol.generator`. Do not edit.
 """
 

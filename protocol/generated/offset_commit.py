@@ -1,7 +1,7 @@
 """OffsetCommitKey 0 and OffsetCommitRequest 2-10 and OffsetCommitResponse 2-10 and OffsetCommitValue 0-4.
 
 Generated from schemas/records/OffsetCommitKey.json and schemas/rpc/OffsetCommitRequest.json and
-schemas/rpc/OffsetCommitResponse.json and schemas/records/OffsetCommitValue.json (Apache Kafka 4.3.1) by `python -m
+schemas/rpc/OffsetCommitResponse.json and schemas/records/OffsetCommitValue.json (Apache Kafka 4.4.0) by `python -m
 shareq.protocol.generator`. Do not edit.
 """
 

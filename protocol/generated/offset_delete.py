@@ -1,6 +1,6 @@
 """OffsetDeleteRequest 0 and OffsetDeleteResponse 0.
 
-Generated from schemas/rpc/OffsetDeleteRequest.json and schemas/rpc/OffsetDeleteResponse.json (Apache Kafka 4.3.1) by
+Generated from schemas/rpc/OffsetDeleteRequest.json and schemas/rpc/OffsetDeleteResponse.json (Apache Kafka 4.4.0) by
 `python -m shareq.protocol.generator`. Do not edit.
 """
 

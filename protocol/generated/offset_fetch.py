@@ -1,6 +1,6 @@
 """OffsetFetchRequest 1-10 and OffsetFetchResponse 1-10.
 
-Generated from schemas/rpc/OffsetFetchRequest.json and schemas/rpc/OffsetFetchResponse.json (Apache Kafka 4.3.1) by
+Generated from schemas/rpc/OffsetFetchRequest.json and schemas/rpc/OffsetFetchResponse.json (Apache Kafka 4.4.0) by
 `python -m shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,7 +1,7 @@
 """OffsetForLeaderEpochRequest 2-4 and OffsetForLeaderEpochResponse 2-4.
 
 Generated from schemas/rpc/OffsetForLeaderEpochRequest.json and schemas/rpc/OffsetForLeaderEpochResponse.json (Apache
-Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """ProduceRequest 3-13 and ProduceResponse 3-13.
 
-Generated from schemas/rpc/ProduceRequest.json and schemas/rpc/ProduceResponse.json (Apache Kafka 4.3.1) by `python -m
+Generated from schemas/rpc/ProduceRequest.json and schemas/rpc/ProduceResponse.json (Apache Kafka 4.4.0) by `python -m
 shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,6 +1,6 @@
 """PushTelemetryRequest 0 and PushTelemetryResponse 0.
 
-Generated from schemas/rpc/PushTelemetryRequest.json and schemas/rpc/PushTelemetryResponse.json (Apache Kafka 4.3.1) by
+Generated from schemas/rpc/PushTelemetryRequest.json and schemas/rpc/PushTelemetryResponse.json (Apache Kafka 4.4.0) by
 `python -m shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,7 +1,7 @@
 """ReadShareGroupStateRequest 0 and ReadShareGroupStateResponse 0.
 
 Generated from schemas/rpc/ReadShareGroupStateRequest.json and schemas/rpc/ReadShareGroupStateResponse.json (Apache
-Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

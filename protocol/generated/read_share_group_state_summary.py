@@ -1,7 +1,7 @@
 """ReadShareGroupStateSummaryRequest 0-1 and ReadShareGroupStateSummaryResponse 0-1.
 
 Generated from schemas/rpc/ReadShareGroupStateSummaryRequest.json and
-schemas/rpc/ReadShareGroupStateSummaryResponse.json (Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do
+schemas/rpc/ReadShareGroupStateSummaryResponse.json (Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do
 not edit.
 """
 

@@ -1,6 +1,6 @@
 """RemoveRaftVoterRequest 0 and RemoveRaftVoterResponse 0.
 
-Generated from schemas/rpc/RemoveRaftVoterRequest.json and schemas/rpc/RemoveRaftVoterResponse.json (Apache Kafka 4.3.1)
+Generated from schemas/rpc/RemoveRaftVoterRequest.json and schemas/rpc/RemoveRaftVoterResponse.json (Apache Kafka 4.4.0)
 by `python -m shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,7 +1,7 @@
 """RenewDelegationTokenRequest 1-2 and RenewDelegationTokenResponse 1-2.
 
 Generated from schemas/rpc/RenewDelegationTokenRequest.json and schemas/rpc/RenewDelegationTokenResponse.json (Apache
-Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

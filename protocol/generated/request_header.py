@@ -1,6 +1,6 @@
 """RequestHeader 1-2.
 
-Generated from schemas/rpc/RequestHeader.json (Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not
+Generated from schemas/rpc/RequestHeader.json (Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not
 edit.
 """
 

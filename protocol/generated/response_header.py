@@ -1,6 +1,6 @@
 """ResponseHeader 0-1.
 
-Generated from schemas/rpc/ResponseHeader.json (Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not
+Generated from schemas/rpc/ResponseHeader.json (Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not
 edit.
 """
 

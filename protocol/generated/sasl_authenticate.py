@@ -1,7 +1,7 @@
 """SaslAuthenticateRequest 0-2 and SaslAuthenticateResponse 0-2.
 
 Generated from schemas/rpc/SaslAuthenticateRequest.json and schemas/rpc/SaslAuthenticateResponse.json (Apache Kafka
-4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """SaslHandshakeRequest 0-1 and SaslHandshakeResponse 0-1.
 
-Generated from schemas/rpc/SaslHandshakeRequest.json and schemas/rpc/SaslHandshakeResponse.json (Apache Kafka 4.3.1) by
+Generated from schemas/rpc/SaslHandshakeRequest.json and schemas/rpc/SaslHandshakeResponse.json (Apache Kafka 4.4.0) by
 `python -m shareq.protocol.generator`. Do not edit.
 """
 

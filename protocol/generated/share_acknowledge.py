@@ -1,7 +1,7 @@
 """ShareAcknowledgeRequest 1-2 and ShareAcknowledgeResponse 1-2.
 
 Generated from schemas/rpc/ShareAcknowledgeRequest.json and schemas/rpc/ShareAcknowledgeResponse.json (Apache Kafka
-4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """ShareFetchRequest 1-2 and ShareFetchResponse 1-2.
 
-Generated from schemas/rpc/ShareFetchRequest.json and schemas/rpc/ShareFetchResponse.json (Apache Kafka 4.3.1) by
+Generated from schemas/rpc/ShareFetchRequest.json and schemas/rpc/ShareFetchResponse.json (Apache Kafka 4.4.0) by
 `python -m shareq.protocol.generator`. Do not edit.
 """
 

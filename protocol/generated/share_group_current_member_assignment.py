@@ -1,7 +1,7 @@
 """ShareGroupCurrentMemberAssignmentKey 0 and ShareGroupCurrentMemberAssignmentValue 0.
 
 Generated from schemas/records/ShareGroupCurrentMemberAssignmentKey.json and
-schemas/records/ShareGroupCurrentMemberAssignmentValue.json (Apache Kafka 4.3.1) by `python -m
+schemas/records/ShareGroupCurrentMemberAssignmentValue.json (Apache Kafka 4.4.0) by `python -m
 shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,7 +1,7 @@
 """ShareGroupDescribeRequest 1 and ShareGroupDescribeResponse 1.
 
 Generated from schemas/rpc/ShareGroupDescribeRequest.json and schemas/rpc/ShareGroupDescribeResponse.json (Apache Kafka
-4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """ShareGroupHeartbeatRequest 1 and ShareGroupHeartbeatResponse 1.
 
 Generated from schemas/rpc/ShareGroupHeartbeatRequest.json and schemas/rpc/ShareGroupHeartbeatResponse.json (Apache
-Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """ShareGroupMemberMetadataKey 0 and ShareGroupMemberMetadataValue 0.
 
 Generated from schemas/records/ShareGroupMemberMetadataKey.json and schemas/records/ShareGroupMemberMetadataValue.json
-(Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+(Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

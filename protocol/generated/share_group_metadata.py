@@ -1,7 +1,7 @@
 """ShareGroupMetadataKey 0 and ShareGroupMetadataValue 0.
 
 Generated from schemas/records/ShareGroupMetadataKey.json and schemas/records/ShareGroupMetadataValue.json (Apache Kafka
-4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """ShareGroupStatePartitionMetadataKey 0 and ShareGroupStatePartitionMetadataValue 0.
 
 Generated from schemas/records/ShareGroupStatePartitionMetadataKey.json and
-schemas/records/ShareGroupStatePartitionMetadataValue.json (Apache Kafka 4.3.1) by `python -m
+schemas/records/ShareGroupStatePartitionMetadataValue.json (Apache Kafka 4.4.0) by `python -m
 shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,7 +1,7 @@
 """ShareGroupTargetAssignmentMemberKey 0 and ShareGroupTargetAssignmentMemberValue 0.
 
 Generated from schemas/records/ShareGroupTargetAssignmentMemberKey.json and
-schemas/records/ShareGroupTargetAssignmentMemberValue.json (Apache Kafka 4.3.1) by `python -m
+schemas/records/ShareGroupTargetAssignmentMemberValue.json (Apache Kafka 4.4.0) by `python -m
 shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,7 +1,7 @@
 """ShareGroupTargetAssignmentMetadataKey 0 and ShareGroupTargetAssignmentMetadataValue 0.
 
 Generated from schemas/records/ShareGroupTargetAssignmentMetadataKey.json and
-schemas/records/ShareGroupTargetAssignmentMetadataValue.json (Apache Kafka 4.3.1) by `python -m
+schemas/records/ShareGroupTargetAssignmentMetadataValue.json (Apache Kafka 4.4.0) by `python -m
 shareq.protocol.generator`. Do not edit.
 """
 

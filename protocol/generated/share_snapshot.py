@@ -1,6 +1,6 @@
 """ShareSnapshotKey 0 and ShareSnapshotValue 0.
 
-Generated from schemas/records/ShareSnapshotKey.json and schemas/records/ShareSnapshotValue.json (Apache Kafka 4.3.1) by
+Generated from schemas/records/ShareSnapshotKey.json and schemas/records/ShareSnapshotValue.json (Apache Kafka 4.4.0) by
 `python -m shareq.protocol.generator`. Do not edit.
 """
 

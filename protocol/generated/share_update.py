@@ -1,6 +1,6 @@
 """ShareUpdateKey 0 and ShareUpdateValue 0.
 
-Generated from schemas/records/ShareUpdateKey.json and schemas/records/ShareUpdateValue.json (Apache Kafka 4.3.1) by
+Generated from schemas/records/ShareUpdateKey.json and schemas/records/ShareUpdateValue.json (Apache Kafka 4.4.0) by
 `python -m shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,7 +1,7 @@
 """StreamsGroupCurrentMemberAssignmentKey 0 and StreamsGroupCurrentMemberAssignmentValue 0.
 
 Generated from schemas/records/StreamsGroupCurrentMemberAssignmentKey.json and
-schemas/records/StreamsGroupCurrentMemberAssignmentValue.json (Apache Kafka 4.3.1) by `python -m
+schemas/records/StreamsGroupCurrentMemberAssignmentValue.json (Apache Kafka 4.4.0) by `python -m
 shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,7 +1,7 @@
-"""StreamsGroupDescribeRequest 0 and StreamsGroupDescribeResponse 0.
+"""StreamsGroupDescribeRequest 0-1 and StreamsGroupDescribeResponse 0-1.
 
 Generated from schemas/rpc/StreamsGroupDescribeRequest.json and schemas/rpc/StreamsGroupDescribeResponse.json (Apache
-Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from shareq.protocol.primitives import (
     Structure,
     Tags,
     bad_count,
+    not_in_version,
     put_compact_string,
     put_compact_strings,
     put_numbers,
@@ -28,16 +29,21 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_unpack_ttB = Struct(">??B").unpack_from
 _unpack_tB = Struct(">?B").unpack_from
 _unpack_HB = Struct(">HB").unpack_from
 _unpack_b = Struct(">b").unpack_from
+_unpack_bB = Struct(">bB").unpack_from
 _unpack_hB = Struct(">hB").unpack_from
 _unpack_iB = Struct(">iB").unpack_from
+_unpack_ib = Struct(">ib").unpack_from
 _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_iib = Struct(">iib").unpack_from
 _unpack_iqB = Struct(">iqB").unpack_from
 _pack_t = Struct(">?").pack
+_pack_tt = Struct(">??").pack
 _pack_H = Struct(">H").pack
+_pack_b = Struct(">b").pack
 _pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
 _pack_ih = Struct(">ih").pack
@@ -57,11 +63,13 @@ def _read_streams_group_describe_request_0(data: bytes, pos: int) -> tuple[Strea
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return StreamsGroupDescribeRequest(group_ids, include_authorized_operations, unknown_tags), pos
+    return StreamsGroupDescribeRequest(group_ids, include_authorized_operations, False, unknown_tags), pos
 
 
 def _write_streams_group_describe_request_0(out: bytearray, item: StreamsGroupDescribeRequest) -> None:
     # StreamsGroupDescribeRequest, version 0
+    if item.include_topology_description:
+        raise not_in_version("StreamsGroupDescribeRequest", "include_topology_description")
     n = len(item.group_ids) + 1
     out += SMALL[n] if n < 128 else uvarint(n)
     put_compact_strings(out, item.group_ids)
@@ -69,30 +77,60 @@ def _write_streams_group_describe_request_0(out: bytearray, item: StreamsGroupDe
     out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
+def _read_streams_group_describe_request_1(data: bytes, pos: int) -> tuple[StreamsGroupDescribeRequest, int]:
+    # StreamsGroupDescribeRequest, version 1
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    group_ids, pos = read_compact_strings(data, pos, n - 1)
+    include_authorized_operations, include_topology_description, n = _unpack_ttB(data, pos)
+    pos += 3
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    item = StreamsGroupDescribeRequest(
+        group_ids, include_authorized_operations, include_topology_description, unknown_tags
+    )
+    return item, pos
+
+
+def _write_streams_group_describe_request_1(out: bytearray, item: StreamsGroupDescribeRequest) -> None:
+    # StreamsGroupDescribeRequest, version 1
+    n = len(item.group_ids) + 1
+    out += SMALL[n] if n < 128 else uvarint(n)
+    put_compact_strings(out, item.group_ids)
+    out += _pack_tt(item.include_authorized_operations, item.include_topology_description)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
+
+
 class StreamsGroupDescribeRequest(Message):
     """Describes Streams groups.
 
     * `include_authorized_operations`: Whether to tell what the client may do.
+    * `include_topology_description`: Whether the processors of the topology are asked for, too.
     """
 
     API_KEY = 89
     MIN_VERSION = 0
-    MAX_VERSION = 0
+    MAX_VERSION = 1
     FLEXIBLE_FROM = 0
-    DECODERS = {0: _read_streams_group_describe_request_0}
-    ENCODERS = {0: _write_streams_group_describe_request_0}
+    DECODERS = {0: _read_streams_group_describe_request_0, 1: _read_streams_group_describe_request_1}
+    ENCODERS = {0: _write_streams_group_describe_request_0, 1: _write_streams_group_describe_request_1}
 
-    FIELDS = ("group_ids", "include_authorized_operations", "unknown_tags")
+    FIELDS = ("group_ids", "include_authorized_operations", "include_topology_description", "unknown_tags")
     __slots__ = FIELDS
 
     def __init__(
         self,
         group_ids: list[str] = EMPTY,
         include_authorized_operations: bool = False,
+        include_topology_description: bool = False,
         unknown_tags: Tags = (),
     ) -> None:
         self.group_ids = [] if group_ids is EMPTY else group_ids
         self.include_authorized_operations = include_authorized_operations
+        self.include_topology_description = include_topology_description
         self.unknown_tags = unknown_tags
 
 
@@ -206,10 +244,91 @@ class TopicInfo(Structure):
         self.unknown_tags = unknown_tags
 
 
+class TopologyDescription(Structure):
+    """The value of DescribedGroup.TopologyDescription."""
+
+    FIELDS = ("subtopologies", "global_stores", "unknown_tags")
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        subtopologies: list[TopologyDescriptionSubtopology] = EMPTY,
+        global_stores: list[TopologyDescriptionGlobalStore] = EMPTY,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.subtopologies = [] if subtopologies is EMPTY else subtopologies
+        self.global_stores = [] if global_stores is EMPTY else global_stores
+        self.unknown_tags = unknown_tags
+
+
+class TopologyDescriptionSubtopology(Structure):
+    """An element of TopologyDescription.Subtopologies."""
+
+    FIELDS = ("subtopology_id", "nodes", "unknown_tags")
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        subtopology_id: str = "",
+        nodes: list[TopologyDescriptionNode] = EMPTY,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.nodes = [] if nodes is EMPTY else nodes
+        self.unknown_tags = unknown_tags
+
+
+class TopologyDescriptionNode(Structure):
+    """An element of TopologyDescriptionSubtopology.Nodes.
+
+    * `node_type`: 1 for a source, 2 for a processor, 3 for a sink.
+    * `successors`: The nodes that get what this one puts out.
+    """
+
+    FIELDS = ("name", "node_type", "source_topics", "sink_topic", "stores", "successors", "unknown_tags")
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        name: str = "",
+        node_type: int = 0,
+        source_topics: list[str] = EMPTY,
+        sink_topic: str | None = None,
+        stores: list[str] = EMPTY,
+        successors: list[str] = EMPTY,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.name = name
+        self.node_type = node_type
+        self.source_topics = [] if source_topics is EMPTY else source_topics
+        self.sink_topic = sink_topic
+        self.stores = [] if stores is EMPTY else stores
+        self.successors = [] if successors is EMPTY else successors
+        self.unknown_tags = unknown_tags
+
+
+class TopologyDescriptionGlobalStore(Structure):
+    """An element of TopologyDescription.GlobalStores."""
+
+    FIELDS = ("source", "processor", "unknown_tags")
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        source: TopologyDescriptionNode | None = None,
+        processor: TopologyDescriptionNode | None = None,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.source = TopologyDescriptionNode() if source is None else source
+        self.processor = TopologyDescriptionNode() if processor is None else processor
+        self.unknown_tags = unknown_tags
+
+
 class DescribedGroup(Structure):
     """An element of StreamsGroupDescribeResponse.Groups.
 
     * `authorized_operations`: Bit field of ACL operations the client may do; -2147483648 if it was not asked for.
+    * `topology_description`: The processors of the topology, where they were asked for and are known.
     """
 
     FIELDS = (
@@ -222,6 +341,9 @@ class DescribedGroup(Structure):
         "topology",
         "members",
         "authorized_operations",
+        "topology_description",
+        "topology_description_status",
+        "assignor_name",
         "unknown_tags",
     )
     __slots__ = FIELDS
@@ -237,6 +359,9 @@ class DescribedGroup(Structure):
         topology: Topology | None = None,
         members: list[Member] = EMPTY,
         authorized_operations: int = -2147483648,
+        topology_description: TopologyDescription | None = None,
+        topology_description_status: int = 0,
+        assignor_name: str | None = None,
         unknown_tags: Tags = (),
     ) -> None:
         self.error_code = error_code
@@ -248,6 +373,9 @@ class DescribedGroup(Structure):
         self.topology = topology
         self.members = [] if members is EMPTY else members
         self.authorized_operations = authorized_operations
+        self.topology_description = topology_description
+        self.topology_description_status = topology_description_status
+        self.assignor_name = assignor_name
         self.unknown_tags = unknown_tags
 
 
@@ -359,7 +487,7 @@ class Member(Structure):
 
 
 def _read_key_value_array_0(data: bytes, pos: int, count: int) -> tuple[list[KeyValue], int]:
-    # KeyValue, version 0
+    # KeyValue, versions 0-1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[KeyValue] = []
@@ -388,7 +516,7 @@ def _read_key_value_array_0(data: bytes, pos: int, count: int) -> tuple[list[Key
 
 
 def _write_key_value_array_0(out: bytearray, items: list[KeyValue]) -> None:
-    # KeyValue, version 0
+    # KeyValue, versions 0-1
     for item in items:
         put_compact_string(out, item.key)
         put_compact_string(out, item.value)
@@ -396,7 +524,7 @@ def _write_key_value_array_0(out: bytearray, items: list[KeyValue]) -> None:
 
 
 def _read_topic_info_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicInfo], int]:
-    # TopicInfo, version 0
+    # TopicInfo, versions 0-1
     if not 0 <= count * 9 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicInfo] = []
@@ -423,7 +551,7 @@ def _read_topic_info_array_0(data: bytes, pos: int, count: int) -> tuple[list[To
 
 
 def _write_topic_info_array_0(out: bytearray, items: list[TopicInfo]) -> None:
-    # TopicInfo, version 0
+    # TopicInfo, versions 0-1
     for item in items:
         put_compact_string(out, item.name)
         out += _pack_ih(item.partitions, item.replication_factor)
@@ -434,7 +562,7 @@ def _write_topic_info_array_0(out: bytearray, items: list[TopicInfo]) -> None:
 
 
 def _read_subtopology_array_0(data: bytes, pos: int, count: int) -> tuple[list[Subtopology], int]:
-    # Subtopology, version 0
+    # Subtopology, versions 0-1
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[Subtopology] = []
@@ -484,7 +612,7 @@ def _read_subtopology_array_0(data: bytes, pos: int, count: int) -> tuple[list[S
 
 
 def _write_subtopology_array_0(out: bytearray, items: list[Subtopology]) -> None:
-    # Subtopology, version 0
+    # Subtopology, versions 0-1
     for item in items:
         put_compact_string(out, item.subtopology_id)
         n = len(item.source_topics) + 1
@@ -503,7 +631,7 @@ def _write_subtopology_array_0(out: bytearray, items: list[Subtopology]) -> None
 
 
 def _read_topology_0(data: bytes, pos: int) -> tuple[Topology, int]:
-    # Topology, version 0
+    # Topology, versions 0-1
     epoch, n = _unpack_iB(data, pos)
     pos += 5
     subtopologies: list[Subtopology] | None = None
@@ -520,7 +648,7 @@ def _read_topology_0(data: bytes, pos: int) -> tuple[Topology, int]:
 
 
 def _write_topology_0(out: bytearray, item: Topology) -> None:
-    # Topology, version 0
+    # Topology, versions 0-1
     out += _pack_i(item.epoch)
     if item.subtopologies is None:
         out.append(0)
@@ -532,7 +660,7 @@ def _write_topology_0(out: bytearray, item: Topology) -> None:
 
 
 def _read_endpoint_0(data: bytes, pos: int) -> tuple[Endpoint, int]:
-    # Endpoint, version 0
+    # Endpoint, versions 0-1
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -549,14 +677,14 @@ def _read_endpoint_0(data: bytes, pos: int) -> tuple[Endpoint, int]:
 
 
 def _write_endpoint_0(out: bytearray, item: Endpoint) -> None:
-    # Endpoint, version 0
+    # Endpoint, versions 0-1
     put_compact_string(out, item.host)
     out += _pack_H(item.port)
     out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_task_offset_array_0(data: bytes, pos: int, count: int) -> tuple[list[TaskOffset], int]:
-    # TaskOffset, version 0
+    # TaskOffset, versions 0-1
     if not 0 <= count * 14 <= len(data) - pos:
         raise bad_count(count)
     items: list[TaskOffset] = []
@@ -578,7 +706,7 @@ def _read_task_offset_array_0(data: bytes, pos: int, count: int) -> tuple[list[T
 
 
 def _write_task_offset_array_0(out: bytearray, items: list[TaskOffset]) -> None:
-    # TaskOffset, version 0
+    # TaskOffset, versions 0-1
     for item in items:
         put_compact_string(out, item.subtopology_id)
         out += _pack_iq(item.partition, item.offset)
@@ -586,7 +714,7 @@ def _write_task_offset_array_0(out: bytearray, items: list[TaskOffset]) -> None:
 
 
 def _read_task_ids_array_0(data: bytes, pos: int, count: int) -> tuple[list[TaskIds], int]:
-    # TaskIds, version 0
+    # TaskIds, versions 0-1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[TaskIds] = []
@@ -613,7 +741,7 @@ def _read_task_ids_array_0(data: bytes, pos: int, count: int) -> tuple[list[Task
 
 
 def _write_task_ids_array_0(out: bytearray, items: list[TaskIds]) -> None:
-    # TaskIds, version 0
+    # TaskIds, versions 0-1
     for item in items:
         put_compact_string(out, item.subtopology_id)
         n = len(item.partitions) + 1
@@ -623,7 +751,7 @@ def _write_task_ids_array_0(out: bytearray, items: list[TaskIds]) -> None:
 
 
 def _read_assignment_0(data: bytes, pos: int) -> tuple[Assignment, int]:
-    # Assignment, version 0
+    # Assignment, versions 0-1
     n = data[pos]
     pos += 1
     if n > 127:
@@ -648,7 +776,7 @@ def _read_assignment_0(data: bytes, pos: int) -> tuple[Assignment, int]:
 
 
 def _write_assignment_0(out: bytearray, item: Assignment) -> None:
-    # Assignment, version 0
+    # Assignment, versions 0-1
     n = len(item.active_tasks) + 1
     out += SMALL[n] if n < 128 else uvarint(n)
     _write_task_ids_array_0(out, item.active_tasks)
@@ -662,7 +790,7 @@ def _write_assignment_0(out: bytearray, item: Assignment) -> None:
 
 
 def _read_member_array_0(data: bytes, pos: int, count: int) -> tuple[list[Member], int]:
-    # Member, version 0
+    # Member, versions 0-1
     if not 0 <= count * 28 <= len(data) - pos:
         raise bad_count(count)
     items: list[Member] = []
@@ -763,7 +891,7 @@ def _read_member_array_0(data: bytes, pos: int, count: int) -> tuple[list[Member
 
 
 def _write_member_array_0(out: bytearray, items: list[Member]) -> None:
-    # Member, version 0
+    # Member, versions 0-1
     for item in items:
         put_compact_string(out, item.member_id)
         out += _pack_i(item.member_epoch)
@@ -853,6 +981,9 @@ def _read_described_group_array_0(data: bytes, pos: int, count: int) -> tuple[li
             topology,
             members,
             authorized_operations,
+            None,
+            0,
+            None,
             unknown_tags,
         )
         items.append(item)
@@ -862,6 +993,10 @@ def _read_described_group_array_0(data: bytes, pos: int, count: int) -> tuple[li
 def _write_described_group_array_0(out: bytearray, items: list[DescribedGroup]) -> None:
     # DescribedGroup, version 0
     for item in items:
+        if item.topology_description is not None:
+            raise not_in_version("DescribedGroup", "topology_description")
+        if item.topology_description_status != 0:
+            raise not_in_version("DescribedGroup", "topology_description_status")
         out += _pack_h(item.error_code)
         if item.error_message is None:
             out.append(0)
@@ -906,6 +1041,372 @@ def _write_streams_group_describe_response_0(out: bytearray, item: StreamsGroupD
     out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
+def _read_topology_description_node_1(data: bytes, pos: int) -> tuple[TopologyDescriptionNode, int]:
+    # TopologyDescriptionNode, version 1
+    n = data[pos]
+    pos += 1
+    if not 0 < n < 128:
+        n, pos = read_string_length(data, pos)
+    end = pos + n - 1
+    name = data[pos:end].decode()
+    pos = end
+    node_type, n = _unpack_bB(data, pos)
+    pos += 2
+    if n > 127:
+        n, pos = read_length(data, pos)
+    source_topics, pos = read_compact_strings(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    sink_topic: str | None = None
+    if n:
+        if n > 127:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        sink_topic = data[pos:end].decode()
+        pos = end
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    stores, pos = read_compact_strings(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    successors, pos = read_compact_strings(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return TopologyDescriptionNode(name, node_type, source_topics, sink_topic, stores, successors, unknown_tags), pos
+
+
+def _read_topology_description_node_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[TopologyDescriptionNode], int]:
+    # TopologyDescriptionNode, version 1
+    if not 0 <= count * 7 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[TopologyDescriptionNode] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        name = data[pos:end].decode()
+        pos = end
+        node_type, n = _unpack_bB(data, pos)
+        pos += 2
+        if n > 127:
+            n, pos = read_length(data, pos)
+        source_topics, pos = read_compact_strings(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        sink_topic: str | None = None
+        if n:
+            if n > 127:
+                n, pos = read_string_length(data, pos)
+            end = pos + n - 1
+            sink_topic = data[pos:end].decode()
+            pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        stores, pos = read_compact_strings(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        successors, pos = read_compact_strings(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        item = TopologyDescriptionNode(name, node_type, source_topics, sink_topic, stores, successors, unknown_tags)
+        items.append(item)
+    return items, pos
+
+
+def _write_topology_description_node_1(out: bytearray, item: TopologyDescriptionNode) -> None:
+    # TopologyDescriptionNode, version 1
+    put_compact_string(out, item.name)
+    out += _pack_b(item.node_type)
+    n = len(item.source_topics) + 1
+    out += SMALL[n] if n < 128 else uvarint(n)
+    put_compact_strings(out, item.source_topics)
+    if item.sink_topic is None:
+        out.append(0)
+    else:
+        put_compact_string(out, item.sink_topic)
+    n = len(item.stores) + 1
+    out += SMALL[n] if n < 128 else uvarint(n)
+    put_compact_strings(out, item.stores)
+    n = len(item.successors) + 1
+    out += SMALL[n] if n < 128 else uvarint(n)
+    put_compact_strings(out, item.successors)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
+
+
+def _write_topology_description_node_array_1(out: bytearray, items: list[TopologyDescriptionNode]) -> None:
+    # TopologyDescriptionNode, version 1
+    for item in items:
+        put_compact_string(out, item.name)
+        out += _pack_b(item.node_type)
+        n = len(item.source_topics) + 1
+        out += SMALL[n] if n < 128 else uvarint(n)
+        put_compact_strings(out, item.source_topics)
+        if item.sink_topic is None:
+            out.append(0)
+        else:
+            put_compact_string(out, item.sink_topic)
+        n = len(item.stores) + 1
+        out += SMALL[n] if n < 128 else uvarint(n)
+        put_compact_strings(out, item.stores)
+        n = len(item.successors) + 1
+        out += SMALL[n] if n < 128 else uvarint(n)
+        put_compact_strings(out, item.successors)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
+
+
+def _read_topology_description_subtopology_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[TopologyDescriptionSubtopology], int]:
+    # TopologyDescriptionSubtopology, version 1
+    if not 0 <= count * 3 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[TopologyDescriptionSubtopology] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        subtopology_id = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        nodes, pos = _read_topology_description_node_array_1(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(TopologyDescriptionSubtopology(subtopology_id, nodes, unknown_tags))
+    return items, pos
+
+
+def _write_topology_description_subtopology_array_1(
+    out: bytearray, items: list[TopologyDescriptionSubtopology]
+) -> None:
+    # TopologyDescriptionSubtopology, version 1
+    for item in items:
+        put_compact_string(out, item.subtopology_id)
+        n = len(item.nodes) + 1
+        out += SMALL[n] if n < 128 else uvarint(n)
+        _write_topology_description_node_array_1(out, item.nodes)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
+
+
+def _read_topology_description_global_store_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[TopologyDescriptionGlobalStore], int]:
+    # TopologyDescriptionGlobalStore, version 1
+    if not 0 <= count * 15 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[TopologyDescriptionGlobalStore] = []
+    for _ in range(count):
+        source, pos = _read_topology_description_node_1(data, pos)
+        processor, pos = _read_topology_description_node_1(data, pos)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(TopologyDescriptionGlobalStore(source, processor, unknown_tags))
+    return items, pos
+
+
+def _write_topology_description_global_store_array_1(
+    out: bytearray, items: list[TopologyDescriptionGlobalStore]
+) -> None:
+    # TopologyDescriptionGlobalStore, version 1
+    for item in items:
+        _write_topology_description_node_1(out, item.source)
+        _write_topology_description_node_1(out, item.processor)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
+
+
+def _read_topology_description_1(data: bytes, pos: int) -> tuple[TopologyDescription, int]:
+    # TopologyDescription, version 1
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    subtopologies, pos = _read_topology_description_subtopology_array_1(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    global_stores, pos = _read_topology_description_global_store_array_1(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return TopologyDescription(subtopologies, global_stores, unknown_tags), pos
+
+
+def _write_topology_description_1(out: bytearray, item: TopologyDescription) -> None:
+    # TopologyDescription, version 1
+    n = len(item.subtopologies) + 1
+    out += SMALL[n] if n < 128 else uvarint(n)
+    _write_topology_description_subtopology_array_1(out, item.subtopologies)
+    n = len(item.global_stores) + 1
+    out += SMALL[n] if n < 128 else uvarint(n)
+    _write_topology_description_global_store_array_1(out, item.global_stores)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
+
+
+def _read_described_group_array_1(data: bytes, pos: int, count: int) -> tuple[list[DescribedGroup], int]:
+    # DescribedGroup, version 1
+    if not 0 <= count * 23 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DescribedGroup] = []
+    for _ in range(count):
+        error_code, n = _unpack_hB(data, pos)
+        pos += 3
+        error_message: str | None = None
+        if n:
+            if n > 127:
+                n, pos = read_string_length(data, pos)
+            end = pos + n - 1
+            error_message = data[pos:end].decode()
+            pos = end
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        group_id = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        group_state = data[pos:end].decode()
+        pos = end
+        group_epoch, assignment_epoch, n = _unpack_iib(data, pos)
+        pos += 9
+        topology: Topology | None = None
+        if n >= 0:
+            topology, pos = _read_topology_0(data, pos)
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        members, pos = _read_member_array_0(data, pos, n - 1)
+        authorized_operations, n = _unpack_ib(data, pos)
+        pos += 5
+        topology_description: TopologyDescription | None = None
+        if n >= 0:
+            topology_description, pos = _read_topology_description_1(data, pos)
+        topology_description_status, n = _unpack_bB(data, pos)
+        pos += 2
+        assignor_name: str | None = None
+        if n:
+            if n > 127:
+                n, pos = read_string_length(data, pos)
+            end = pos + n - 1
+            assignor_name = data[pos:end].decode()
+            pos = end
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        item = DescribedGroup(
+            error_code,
+            error_message,
+            group_id,
+            group_state,
+            group_epoch,
+            assignment_epoch,
+            topology,
+            members,
+            authorized_operations,
+            topology_description,
+            topology_description_status,
+            assignor_name,
+            unknown_tags,
+        )
+        items.append(item)
+    return items, pos
+
+
+def _write_described_group_array_1(out: bytearray, items: list[DescribedGroup]) -> None:
+    # DescribedGroup, version 1
+    for item in items:
+        out += _pack_h(item.error_code)
+        if item.error_message is None:
+            out.append(0)
+        else:
+            put_compact_string(out, item.error_message)
+        put_compact_string(out, item.group_id)
+        put_compact_string(out, item.group_state)
+        out += _pack_ii(item.group_epoch, item.assignment_epoch)
+        if item.topology is None:
+            out.append(255)
+        else:
+            out.append(1)
+            _write_topology_0(out, item.topology)
+        n = len(item.members) + 1
+        out += SMALL[n] if n < 128 else uvarint(n)
+        _write_member_array_0(out, item.members)
+        out += _pack_i(item.authorized_operations)
+        if item.topology_description is None:
+            out.append(255)
+        else:
+            out.append(1)
+            _write_topology_description_1(out, item.topology_description)
+        out += _pack_b(item.topology_description_status)
+        if item.assignor_name is None:
+            out.append(0)
+        else:
+            put_compact_string(out, item.assignor_name)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
+
+
+def _read_streams_group_describe_response_1(data: bytes, pos: int) -> tuple[StreamsGroupDescribeResponse, int]:
+    # StreamsGroupDescribeResponse, version 1
+    throttle_time_ms, n = _unpack_iB(data, pos)
+    pos += 5
+    if n > 127:
+        n, pos = read_length(data, pos)
+    groups, pos = _read_described_group_array_1(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return StreamsGroupDescribeResponse(throttle_time_ms, groups, unknown_tags), pos
+
+
+def _write_streams_group_describe_response_1(out: bytearray, item: StreamsGroupDescribeResponse) -> None:
+    # StreamsGroupDescribeResponse, version 1
+    out += _pack_i(item.throttle_time_ms)
+    n = len(item.groups) + 1
+    out += SMALL[n] if n < 128 else uvarint(n)
+    _write_described_group_array_1(out, item.groups)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
+
+
 class StreamsGroupDescribeResponse(Message):
     """State, topology and members of each Streams group.
 
@@ -914,10 +1415,10 @@ class StreamsGroupDescribeResponse(Message):
 
     API_KEY = 89
     MIN_VERSION = 0
-    MAX_VERSION = 0
+    MAX_VERSION = 1
     FLEXIBLE_FROM = 0
-    DECODERS = {0: _read_streams_group_describe_response_0}
-    ENCODERS = {0: _write_streams_group_describe_response_0}
+    DECODERS = {0: _read_streams_group_describe_response_0, 1: _read_streams_group_describe_response_1}
+    ENCODERS = {0: _write_streams_group_describe_response_0, 1: _write_streams_group_describe_response_1}
 
     FIELDS = ("throttle_time_ms", "groups", "unknown_tags")
     __slots__ = FIELDS

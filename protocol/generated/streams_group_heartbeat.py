@@ -1,7 +1,7 @@
-"""StreamsGroupHeartbeatRequest 0 and StreamsGroupHeartbeatResponse 0.
+"""StreamsGroupHeartbeatRequest 0-1 and StreamsGroupHeartbeatResponse 0-1.
 
 Generated from schemas/rpc/StreamsGroupHeartbeatRequest.json and schemas/rpc/StreamsGroupHeartbeatResponse.json (Apache
-Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from shareq.protocol.primitives import (
     Structure,
     Tags,
     bad_count,
+    not_in_version,
     put_compact_string,
     put_compact_strings,
     put_numbers,
@@ -29,6 +30,7 @@ from shareq.protocol.primitives import (
 )
 
 _unpack_tB = Struct(">?B").unpack_from
+_unpack_tiB = Struct(">?iB").unpack_from
 _unpack_HB = Struct(">HB").unpack_from
 _unpack_b = Struct(">b").unpack_from
 _unpack_bB = Struct(">bB").unpack_from
@@ -37,14 +39,17 @@ _unpack_ib = Struct(">ib").unpack_from
 _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_iiB = Struct(">iiB").unpack_from
 _unpack_iiiiB = Struct(">iiiiB").unpack_from
+_unpack_iiiqB = Struct(">iiiqB").unpack_from
 _unpack_iqB = Struct(">iqB").unpack_from
 _pack_t = Struct(">?").pack
+_pack_ti = Struct(">?i").pack
 _pack_H = Struct(">H").pack
 _pack_b = Struct(">b").pack
 _pack_i = Struct(">i").pack
 _pack_ih = Struct(">ih").pack
 _pack_ii = Struct(">ii").pack
 _pack_iiii = Struct(">iiii").pack
+_pack_iiiq = Struct(">iiiq").pack
 _pack_iq = Struct(">iq").pack
 
 
@@ -212,7 +217,7 @@ class CopartitionGroup(Structure):
 
 
 def _read_key_value_array_0(data: bytes, pos: int, count: int) -> tuple[list[KeyValue], int]:
-    # KeyValue, version 0
+    # KeyValue, versions 0-1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[KeyValue] = []
@@ -241,7 +246,7 @@ def _read_key_value_array_0(data: bytes, pos: int, count: int) -> tuple[list[Key
 
 
 def _write_key_value_array_0(out: bytearray, items: list[KeyValue]) -> None:
-    # KeyValue, version 0
+    # KeyValue, versions 0-1
     for item in items:
         put_compact_string(out, item.key)
         put_compact_string(out, item.value)
@@ -249,7 +254,7 @@ def _write_key_value_array_0(out: bytearray, items: list[KeyValue]) -> None:
 
 
 def _read_topic_info_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicInfo], int]:
-    # TopicInfo, version 0
+    # TopicInfo, versions 0-1
     if not 0 <= count * 9 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicInfo] = []
@@ -276,7 +281,7 @@ def _read_topic_info_array_0(data: bytes, pos: int, count: int) -> tuple[list[To
 
 
 def _write_topic_info_array_0(out: bytearray, items: list[TopicInfo]) -> None:
-    # TopicInfo, version 0
+    # TopicInfo, versions 0-1
     for item in items:
         put_compact_string(out, item.name)
         out += _pack_ih(item.partitions, item.replication_factor)
@@ -287,7 +292,7 @@ def _write_topic_info_array_0(out: bytearray, items: list[TopicInfo]) -> None:
 
 
 def _read_copartition_group_array_0(data: bytes, pos: int, count: int) -> tuple[list[CopartitionGroup], int]:
-    # CopartitionGroup, version 0
+    # CopartitionGroup, versions 0-1
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
     items: list[CopartitionGroup] = []
@@ -317,7 +322,7 @@ def _read_copartition_group_array_0(data: bytes, pos: int, count: int) -> tuple[
 
 
 def _write_copartition_group_array_0(out: bytearray, items: list[CopartitionGroup]) -> None:
-    # CopartitionGroup, version 0
+    # CopartitionGroup, versions 0-1
     for item in items:
         n = len(item.source_topics) + 1
         out += SMALL[n] if n < 128 else uvarint(n)
@@ -332,7 +337,7 @@ def _write_copartition_group_array_0(out: bytearray, items: list[CopartitionGrou
 
 
 def _read_subtopology_array_0(data: bytes, pos: int, count: int) -> tuple[list[Subtopology], int]:
-    # Subtopology, version 0
+    # Subtopology, versions 0-1
     if not 0 <= count * 8 <= len(data) - pos:
         raise bad_count(count)
     items: list[Subtopology] = []
@@ -394,7 +399,7 @@ def _read_subtopology_array_0(data: bytes, pos: int, count: int) -> tuple[list[S
 
 
 def _write_subtopology_array_0(out: bytearray, items: list[Subtopology]) -> None:
-    # Subtopology, version 0
+    # Subtopology, versions 0-1
     for item in items:
         put_compact_string(out, item.subtopology_id)
         n = len(item.source_topics) + 1
@@ -419,7 +424,7 @@ def _write_subtopology_array_0(out: bytearray, items: list[Subtopology]) -> None
 
 
 def _read_topology_0(data: bytes, pos: int) -> tuple[Topology, int]:
-    # Topology, version 0
+    # Topology, versions 0-1
     epoch, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -434,7 +439,7 @@ def _read_topology_0(data: bytes, pos: int) -> tuple[Topology, int]:
 
 
 def _write_topology_0(out: bytearray, item: Topology) -> None:
-    # Topology, version 0
+    # Topology, versions 0-1
     out += _pack_i(item.epoch)
     n = len(item.subtopologies) + 1
     out += SMALL[n] if n < 128 else uvarint(n)
@@ -445,7 +450,7 @@ def _write_topology_0(out: bytearray, item: Topology) -> None:
 def _read_streams_group_heartbeat_request_task_ids_array_0(
     data: bytes, pos: int, count: int
 ) -> tuple[list[StreamsGroupHeartbeatRequestTaskIds], int]:
-    # TaskIds, version 0
+    # TaskIds, versions 0-1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[StreamsGroupHeartbeatRequestTaskIds] = []
@@ -474,7 +479,7 @@ def _read_streams_group_heartbeat_request_task_ids_array_0(
 def _write_streams_group_heartbeat_request_task_ids_array_0(
     out: bytearray, items: list[StreamsGroupHeartbeatRequestTaskIds]
 ) -> None:
-    # TaskIds, version 0
+    # TaskIds, versions 0-1
     for item in items:
         put_compact_string(out, item.subtopology_id)
         n = len(item.partitions) + 1
@@ -486,7 +491,7 @@ def _write_streams_group_heartbeat_request_task_ids_array_0(
 def _read_streams_group_heartbeat_request_endpoint_0(
     data: bytes, pos: int
 ) -> tuple[StreamsGroupHeartbeatRequestEndpoint, int]:
-    # Endpoint, version 0
+    # Endpoint, versions 0-1
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -505,14 +510,14 @@ def _read_streams_group_heartbeat_request_endpoint_0(
 def _write_streams_group_heartbeat_request_endpoint_0(
     out: bytearray, item: StreamsGroupHeartbeatRequestEndpoint
 ) -> None:
-    # Endpoint, version 0
+    # Endpoint, versions 0-1
     put_compact_string(out, item.host)
     out += _pack_H(item.port)
     out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_task_offset_array_0(data: bytes, pos: int, count: int) -> tuple[list[TaskOffset], int]:
-    # TaskOffset, version 0
+    # TaskOffset, versions 0-1
     if not 0 <= count * 14 <= len(data) - pos:
         raise bad_count(count)
     items: list[TaskOffset] = []
@@ -534,7 +539,7 @@ def _read_task_offset_array_0(data: bytes, pos: int, count: int) -> tuple[list[T
 
 
 def _write_task_offset_array_0(out: bytearray, items: list[TaskOffset]) -> None:
-    # TaskOffset, version 0
+    # TaskOffset, versions 0-1
     for item in items:
         put_compact_string(out, item.subtopology_id)
         out += _pack_iq(item.partition, item.offset)
@@ -542,7 +547,7 @@ def _write_task_offset_array_0(out: bytearray, items: list[TaskOffset]) -> None:
 
 
 def _read_streams_group_heartbeat_request_0(data: bytes, pos: int) -> tuple[StreamsGroupHeartbeatRequest, int]:
-    # StreamsGroupHeartbeatRequest, version 0
+    # StreamsGroupHeartbeatRequest, versions 0-1
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -665,7 +670,7 @@ def _read_streams_group_heartbeat_request_0(data: bytes, pos: int) -> tuple[Stre
 
 
 def _write_streams_group_heartbeat_request_0(out: bytearray, item: StreamsGroupHeartbeatRequest) -> None:
-    # StreamsGroupHeartbeatRequest, version 0
+    # StreamsGroupHeartbeatRequest, versions 0-1
     put_compact_string(out, item.group_id)
     put_compact_string(out, item.member_id)
     out += _pack_ii(item.member_epoch, item.endpoint_information_epoch)
@@ -741,10 +746,10 @@ class StreamsGroupHeartbeatRequest(Message):
 
     API_KEY = 88
     MIN_VERSION = 0
-    MAX_VERSION = 0
+    MAX_VERSION = 1
     FLEXIBLE_FROM = 0
-    DECODERS = {0: _read_streams_group_heartbeat_request_0}
-    ENCODERS = {0: _write_streams_group_heartbeat_request_0}
+    DECODERS = {0: _read_streams_group_heartbeat_request_0, 1: _read_streams_group_heartbeat_request_0}
+    ENCODERS = {0: _write_streams_group_heartbeat_request_0, 1: _write_streams_group_heartbeat_request_0}
 
     FIELDS = (
         "group_id",
@@ -897,7 +902,7 @@ class EndpointToPartitions(Structure):
 
 
 def _read_status_array_0(data: bytes, pos: int, count: int) -> tuple[list[Status], int]:
-    # Status, version 0
+    # Status, versions 0-1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[Status] = []
@@ -919,7 +924,7 @@ def _read_status_array_0(data: bytes, pos: int, count: int) -> tuple[list[Status
 
 
 def _write_status_array_0(out: bytearray, items: list[Status]) -> None:
-    # Status, version 0
+    # Status, versions 0-1
     for item in items:
         out += _pack_b(item.status_code)
         put_compact_string(out, item.status_detail)
@@ -929,7 +934,7 @@ def _write_status_array_0(out: bytearray, items: list[Status]) -> None:
 def _read_streams_group_heartbeat_response_task_ids_array_0(
     data: bytes, pos: int, count: int
 ) -> tuple[list[StreamsGroupHeartbeatResponseTaskIds], int]:
-    # TaskIds, version 0
+    # TaskIds, versions 0-1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[StreamsGroupHeartbeatResponseTaskIds] = []
@@ -958,7 +963,7 @@ def _read_streams_group_heartbeat_response_task_ids_array_0(
 def _write_streams_group_heartbeat_response_task_ids_array_0(
     out: bytearray, items: list[StreamsGroupHeartbeatResponseTaskIds]
 ) -> None:
-    # TaskIds, version 0
+    # TaskIds, versions 0-1
     for item in items:
         put_compact_string(out, item.subtopology_id)
         n = len(item.partitions) + 1
@@ -970,7 +975,7 @@ def _write_streams_group_heartbeat_response_task_ids_array_0(
 def _read_streams_group_heartbeat_response_endpoint_0(
     data: bytes, pos: int
 ) -> tuple[StreamsGroupHeartbeatResponseEndpoint, int]:
-    # Endpoint, version 0
+    # Endpoint, versions 0-1
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -989,14 +994,14 @@ def _read_streams_group_heartbeat_response_endpoint_0(
 def _write_streams_group_heartbeat_response_endpoint_0(
     out: bytearray, item: StreamsGroupHeartbeatResponseEndpoint
 ) -> None:
-    # Endpoint, version 0
+    # Endpoint, versions 0-1
     put_compact_string(out, item.host)
     out += _pack_H(item.port)
     out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_topic_partition_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicPartition], int]:
-    # TopicPartition, version 0
+    # TopicPartition, versions 0-1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicPartition] = []
@@ -1023,7 +1028,7 @@ def _read_topic_partition_array_0(data: bytes, pos: int, count: int) -> tuple[li
 
 
 def _write_topic_partition_array_0(out: bytearray, items: list[TopicPartition]) -> None:
-    # TopicPartition, version 0
+    # TopicPartition, versions 0-1
     for item in items:
         put_compact_string(out, item.topic)
         n = len(item.partitions) + 1
@@ -1033,7 +1038,7 @@ def _write_topic_partition_array_0(out: bytearray, items: list[TopicPartition]) 
 
 
 def _read_endpoint_to_partitions_array_0(data: bytes, pos: int, count: int) -> tuple[list[EndpointToPartitions], int]:
-    # EndpointToPartitions, version 0
+    # EndpointToPartitions, versions 0-1
     if not 0 <= count * 7 <= len(data) - pos:
         raise bad_count(count)
     items: list[EndpointToPartitions] = []
@@ -1059,7 +1064,7 @@ def _read_endpoint_to_partitions_array_0(data: bytes, pos: int, count: int) -> t
 
 
 def _write_endpoint_to_partitions_array_0(out: bytearray, items: list[EndpointToPartitions]) -> None:
-    # EndpointToPartitions, version 0
+    # EndpointToPartitions, versions 0-1
     for item in items:
         _write_streams_group_heartbeat_response_endpoint_0(out, item.user_endpoint)
         n = len(item.active_partitions) + 1
@@ -1092,7 +1097,7 @@ def _read_streams_group_heartbeat_response_0(data: bytes, pos: int) -> tuple[Str
     (
         member_epoch,
         heartbeat_interval_ms,
-        acceptable_recovery_lag,
+        acceptable_recovery_lag_legacy,
         task_offset_interval_ms,
         n,
     ) = _unpack_iiiiB(data, pos)
@@ -1142,12 +1147,14 @@ def _read_streams_group_heartbeat_response_0(data: bytes, pos: int) -> tuple[Str
         member_id,
         member_epoch,
         heartbeat_interval_ms,
-        acceptable_recovery_lag,
+        acceptable_recovery_lag_legacy,
         task_offset_interval_ms,
+        -1,
         status,
         active_tasks,
         standby_tasks,
         warmup_tasks,
+        False,
         endpoint_information_epoch,
         partitions_by_user_endpoint,
         unknown_tags,
@@ -1157,6 +1164,8 @@ def _read_streams_group_heartbeat_response_0(data: bytes, pos: int) -> tuple[Str
 
 def _write_streams_group_heartbeat_response_0(out: bytearray, item: StreamsGroupHeartbeatResponse) -> None:
     # StreamsGroupHeartbeatResponse, version 0
+    if item.topology_description_required:
+        raise not_in_version("StreamsGroupHeartbeatResponse", "topology_description_required")
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     if item.error_message is None:
         out.append(0)
@@ -1164,7 +1173,7 @@ def _write_streams_group_heartbeat_response_0(out: bytearray, item: StreamsGroup
         put_compact_string(out, item.error_message)
     put_compact_string(out, item.member_id)
     out += _pack_iiii(
-        item.member_epoch, item.heartbeat_interval_ms, item.acceptable_recovery_lag, item.task_offset_interval_ms
+        item.member_epoch, item.heartbeat_interval_ms, item.acceptable_recovery_lag_legacy, item.task_offset_interval_ms
     )
     if item.status is None:
         out.append(0)
@@ -1200,18 +1209,152 @@ def _write_streams_group_heartbeat_response_0(out: bytearray, item: StreamsGroup
     out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
+def _read_streams_group_heartbeat_response_1(data: bytes, pos: int) -> tuple[StreamsGroupHeartbeatResponse, int]:
+    # StreamsGroupHeartbeatResponse, version 1
+    throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
+    pos += 7
+    error_message: str | None = None
+    if n:
+        if n > 127:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        error_message = data[pos:end].decode()
+        pos = end
+    n = data[pos]
+    pos += 1
+    if not 0 < n < 128:
+        n, pos = read_string_length(data, pos)
+    end = pos + n - 1
+    member_id = data[pos:end].decode()
+    pos = end
+    (
+        member_epoch,
+        heartbeat_interval_ms,
+        task_offset_interval_ms,
+        acceptable_recovery_lag,
+        n,
+    ) = _unpack_iiiqB(data, pos)
+    pos += 21
+    status: list[Status] | None = None
+    if n:
+        if n > 127:
+            n, pos = read_length(data, pos)
+        status, pos = _read_status_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    active_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None
+    if n:
+        if n > 127:
+            n, pos = read_length(data, pos)
+        active_tasks, pos = _read_streams_group_heartbeat_response_task_ids_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    standby_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None
+    if n:
+        if n > 127:
+            n, pos = read_length(data, pos)
+        standby_tasks, pos = _read_streams_group_heartbeat_response_task_ids_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    warmup_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None
+    if n:
+        if n > 127:
+            n, pos = read_length(data, pos)
+        warmup_tasks, pos = _read_streams_group_heartbeat_response_task_ids_array_0(data, pos, n - 1)
+    topology_description_required, endpoint_information_epoch, n = _unpack_tiB(data, pos)
+    pos += 6
+    partitions_by_user_endpoint: list[EndpointToPartitions] | None = None
+    if n:
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions_by_user_endpoint, pos = _read_endpoint_to_partitions_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    item = StreamsGroupHeartbeatResponse(
+        throttle_time_ms,
+        error_code,
+        error_message,
+        member_id,
+        member_epoch,
+        heartbeat_interval_ms,
+        0,
+        task_offset_interval_ms,
+        acceptable_recovery_lag,
+        status,
+        active_tasks,
+        standby_tasks,
+        warmup_tasks,
+        topology_description_required,
+        endpoint_information_epoch,
+        partitions_by_user_endpoint,
+        unknown_tags,
+    )
+    return item, pos
+
+
+def _write_streams_group_heartbeat_response_1(out: bytearray, item: StreamsGroupHeartbeatResponse) -> None:
+    # StreamsGroupHeartbeatResponse, version 1
+    if item.acceptable_recovery_lag_legacy != 0:
+        raise not_in_version("StreamsGroupHeartbeatResponse", "acceptable_recovery_lag_legacy")
+    out += _pack_ih(item.throttle_time_ms, item.error_code)
+    if item.error_message is None:
+        out.append(0)
+    else:
+        put_compact_string(out, item.error_message)
+    put_compact_string(out, item.member_id)
+    out += _pack_iiiq(
+        item.member_epoch, item.heartbeat_interval_ms, item.task_offset_interval_ms, item.acceptable_recovery_lag
+    )
+    if item.status is None:
+        out.append(0)
+    else:
+        n = len(item.status) + 1
+        out += SMALL[n] if n < 128 else uvarint(n)
+        _write_status_array_0(out, item.status)
+    if item.active_tasks is None:
+        out.append(0)
+    else:
+        n = len(item.active_tasks) + 1
+        out += SMALL[n] if n < 128 else uvarint(n)
+        _write_streams_group_heartbeat_response_task_ids_array_0(out, item.active_tasks)
+    if item.standby_tasks is None:
+        out.append(0)
+    else:
+        n = len(item.standby_tasks) + 1
+        out += SMALL[n] if n < 128 else uvarint(n)
+        _write_streams_group_heartbeat_response_task_ids_array_0(out, item.standby_tasks)
+    if item.warmup_tasks is None:
+        out.append(0)
+    else:
+        n = len(item.warmup_tasks) + 1
+        out += SMALL[n] if n < 128 else uvarint(n)
+        _write_streams_group_heartbeat_response_task_ids_array_0(out, item.warmup_tasks)
+    out += _pack_ti(item.topology_description_required, item.endpoint_information_epoch)
+    if item.partitions_by_user_endpoint is None:
+        out.append(0)
+    else:
+        n = len(item.partitions_by_user_endpoint) + 1
+        out += SMALL[n] if n < 128 else uvarint(n)
+        _write_endpoint_to_partitions_array_0(out, item.partitions_by_user_endpoint)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
+
+
 class StreamsGroupHeartbeatResponse(Message):
     """The member's epoch and, when they change, its tasks.
 
     * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    * `topology_description_required`: Whether the member is asked to send what its topology consists of.
     """
 
     API_KEY = 88
     MIN_VERSION = 0
-    MAX_VERSION = 0
+    MAX_VERSION = 1
     FLEXIBLE_FROM = 0
-    DECODERS = {0: _read_streams_group_heartbeat_response_0}
-    ENCODERS = {0: _write_streams_group_heartbeat_response_0}
+    DECODERS = {0: _read_streams_group_heartbeat_response_0, 1: _read_streams_group_heartbeat_response_1}
+    ENCODERS = {0: _write_streams_group_heartbeat_response_0, 1: _write_streams_group_heartbeat_response_1}
 
     FIELDS = (
         "throttle_time_ms",
@@ -1220,12 +1363,14 @@ class StreamsGroupHeartbeatResponse(Message):
         "member_id",
         "member_epoch",
         "heartbeat_interval_ms",
-        "acceptable_recovery_lag",
+        "acceptable_recovery_lag_legacy",
         "task_offset_interval_ms",
+        "acceptable_recovery_lag",
         "status",
         "active_tasks",
         "standby_tasks",
         "warmup_tasks",
+        "topology_description_required",
         "endpoint_information_epoch",
         "partitions_by_user_endpoint",
         "unknown_tags",
@@ -1240,12 +1385,14 @@ class StreamsGroupHeartbeatResponse(Message):
         member_id: str = "",
         member_epoch: int = 0,
         heartbeat_interval_ms: int = 0,
-        acceptable_recovery_lag: int = 0,
+        acceptable_recovery_lag_legacy: int = 0,
         task_offset_interval_ms: int = 0,
+        acceptable_recovery_lag: int = -1,
         status: list[Status] | None = EMPTY,
         active_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None,
         standby_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None,
         warmup_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None,
+        topology_description_required: bool = False,
         endpoint_information_epoch: int = 0,
         partitions_by_user_endpoint: list[EndpointToPartitions] | None = None,
         unknown_tags: Tags = (),
@@ -1256,12 +1403,14 @@ class StreamsGroupHeartbeatResponse(Message):
         self.member_id = member_id
         self.member_epoch = member_epoch
         self.heartbeat_interval_ms = heartbeat_interval_ms
-        self.acceptable_recovery_lag = acceptable_recovery_lag
+        self.acceptable_recovery_lag_legacy = acceptable_recovery_lag_legacy
         self.task_offset_interval_ms = task_offset_interval_ms
+        self.acceptable_recovery_lag = acceptable_recovery_lag
         self.status = [] if status is EMPTY else status
         self.active_tasks = active_tasks
         self.standby_tasks = standby_tasks
         self.warmup_tasks = warmup_tasks
+        self.topology_description_required = topology_description_required
         self.endpoint_information_epoch = endpoint_information_epoch
         self.partitions_by_user_endpoint = partitions_by_user_endpoint
         self.unknown_tags = unknown_tags

@@ -1,7 +1,7 @@
 """StreamsGroupMemberMetadataKey 0 and StreamsGroupMemberMetadataValue 0.
 
 Generated from schemas/records/StreamsGroupMemberMetadataKey.json and
-schemas/records/StreamsGroupMemberMetadataValue.json (Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do
+schemas/records/StreamsGroupMemberMetadataValue.json (Apache Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do
 not edit.
 """
 

@@ -1,7 +1,7 @@
 """StreamsGroupMetadataKey 0 and StreamsGroupMetadataValue 0.
 
 Generated from schemas/records/StreamsGroupMetadataKey.json and schemas/records/StreamsGroupMetadataValue.json (Apache
-Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _read_streams_group_metadata_value_0(data: bytes, pos: int) -> tuple[Streams
     # StreamsGroupMetadataValue, version 0
     epoch, metadata_hash, n = _unpack_iqB(data, pos)
     pos += 13
-    item = StreamsGroupMetadataValue(epoch, metadata_hash, -1, [])
+    item = StreamsGroupMetadataValue(epoch, metadata_hash, -1, [], -1, -1)
     if n:
         pos = _read_streams_group_metadata_value_tags_0(item, data, pos, n)
     return item, pos
@@ -153,6 +153,14 @@ def _read_streams_group_metadata_value_tags_0(
                     n, pos = read_length(data, pos)
                 last_assignment_configs, pos = _read_last_assignment_config_array_0(data, pos, n - 1)
             item.last_assignment_configs = last_assignment_configs
+        elif tag == 2:
+            (stored_description_topology_epoch,) = _unpack_i(data, pos)
+            pos += 4
+            item.stored_description_topology_epoch = stored_description_topology_epoch
+        elif tag == 3:
+            (failed_description_topology_epoch,) = _unpack_i(data, pos)
+            pos += 4
+            item.failed_description_topology_epoch = failed_description_topology_epoch
         else:
             unknown.append((tag, data))
             continue
@@ -179,6 +187,14 @@ def _write_streams_group_metadata_value_0(out: bytearray, item: StreamsGroupMeta
             body += SMALL[n] if n < 128 else uvarint(n)
             _write_last_assignment_config_array_0(body, item.last_assignment_configs)
         tags += ((1, bytes(body)),)
+    if item.stored_description_topology_epoch != -1:
+        body = bytearray()
+        body += _pack_i(item.stored_description_topology_epoch)
+        tags += ((2, bytes(body)),)
+    if item.failed_description_topology_epoch != -1:
+        body = bytearray()
+        body += _pack_i(item.failed_description_topology_epoch)
+        tags += ((3, bytes(body)),)
     out += tag_buffer(tags) if tags else NO_TAGS
 
 
@@ -195,7 +211,15 @@ class StreamsGroupMetadataValue(Message):
     DECODERS = {0: _read_streams_group_metadata_value_0}
     ENCODERS = {0: _write_streams_group_metadata_value_0}
 
-    FIELDS = ("epoch", "metadata_hash", "validated_topology_epoch", "last_assignment_configs", "unknown_tags")
+    FIELDS = (
+        "epoch",
+        "metadata_hash",
+        "validated_topology_epoch",
+        "last_assignment_configs",
+        "stored_description_topology_epoch",
+        "failed_description_topology_epoch",
+        "unknown_tags",
+    )
     __slots__ = FIELDS
 
     def __init__(
@@ -204,10 +228,14 @@ class StreamsGroupMetadataValue(Message):
         metadata_hash: int = 0,
         validated_topology_epoch: int = -1,
         last_assignment_configs: list[LastAssignmentConfig] | None = EMPTY,
+        stored_description_topology_epoch: int = -1,
+        failed_description_topology_epoch: int = -1,
         unknown_tags: Tags = (),
     ) -> None:
         self.epoch = epoch
         self.metadata_hash = metadata_hash
         self.validated_topology_epoch = validated_topology_epoch
         self.last_assignment_configs = [] if last_assignment_configs is EMPTY else last_assignment_configs
+        self.stored_description_topology_epoch = stored_description_topology_epoch
+        self.failed_description_topology_epoch = failed_description_topology_epoch
         self.unknown_tags = unknown_tags

@@ -1,7 +1,7 @@
 """StreamsGroupTargetAssignmentMemberKey 0 and StreamsGroupTargetAssignmentMemberValue 0.
 
 Generated from schemas/records/StreamsGroupTargetAssignmentMemberKey.json and
-schemas/records/StreamsGroupTargetAssignmentMemberValue.json (Apache Kafka 4.3.1) by `python -m
+schemas/records/StreamsGroupTargetAssignmentMemberValue.json (Apache Kafka 4.4.0) by `python -m
 shareq.protocol.generator`. Do not edit.
 """
 

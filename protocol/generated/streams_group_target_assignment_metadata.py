@@ -1,7 +1,7 @@
 """StreamsGroupTargetAssignmentMetadataKey 0 and StreamsGroupTargetAssignmentMetadataValue 0.
 
 Generated from schemas/records/StreamsGroupTargetAssignmentMetadataKey.json and
-schemas/records/StreamsGroupTargetAssignmentMetadataValue.json (Apache Kafka 4.3.1) by `python -m
+schemas/records/StreamsGroupTargetAssignmentMetadataValue.json (Apache Kafka 4.4.0) by `python -m
 shareq.protocol.generator`. Do not edit.
 """
 

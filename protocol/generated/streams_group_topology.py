@@ -1,7 +1,7 @@
 """StreamsGroupTopologyKey 0 and StreamsGroupTopologyValue 0.
 
 Generated from schemas/records/StreamsGroupTopologyKey.json and schemas/records/StreamsGroupTopologyValue.json (Apache
-Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

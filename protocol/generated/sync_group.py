@@ -1,6 +1,6 @@
 """SyncGroupRequest 0-5 and SyncGroupResponse 0-5.
 
-Generated from schemas/rpc/SyncGroupRequest.json and schemas/rpc/SyncGroupResponse.json (Apache Kafka 4.3.1) by `python
+Generated from schemas/rpc/SyncGroupRequest.json and schemas/rpc/SyncGroupResponse.json (Apache Kafka 4.4.0) by `python
 -m shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,6 +1,6 @@
 """TransactionLogKey 0 and TransactionLogValue 0-1.
 
-Generated from schemas/records/TransactionLogKey.json and schemas/records/TransactionLogValue.json (Apache Kafka 4.3.1)
+Generated from schemas/records/TransactionLogKey.json and schemas/records/TransactionLogValue.json (Apache Kafka 4.4.0)
 by `python -m shareq.protocol.generator`. Do not edit.
 """
 

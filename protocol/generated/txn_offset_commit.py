@@ -1,6 +1,6 @@
-"""TxnOffsetCommitRequest 0-5 and TxnOffsetCommitResponse 0-5.
+"""TxnOffsetCommitRequest 0-6 and TxnOffsetCommitResponse 0-6.
 
-Generated from schemas/rpc/TxnOffsetCommitRequest.json and schemas/rpc/TxnOffsetCommitResponse.json (Apache Kafka 4.3.1)
+Generated from schemas/rpc/TxnOffsetCommitRequest.json and schemas/rpc/TxnOffsetCommitResponse.json (Apache Kafka 4.4.0)
 by `python -m shareq.protocol.generator`. Do not edit.
 """
 
@@ -12,11 +12,13 @@ from shareq.protocol.primitives import (
     EMPTY,
     NO_TAGS,
     SMALL,
+    ZERO_UUID,
     Message,
     Structure,
     Tags,
     bad_count,
     bad_length,
+    bad_uuid,
     not_in_version,
     put_compact_string,
     read_length,
@@ -28,6 +30,7 @@ from shareq.protocol.primitives import (
 
 _iterate_ih = Struct(">ih").iter_unpack
 _iterate_ihB = Struct(">ihB").iter_unpack
+_unpack_uB = Struct(">16sB").unpack_from
 _unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_iB = Struct(">iB").unpack_from
@@ -39,6 +42,7 @@ _unpack_iqiB = Struct(">iqiB").unpack_from
 _unpack_iqih = Struct(">iqih").unpack_from
 _unpack_qhi = Struct(">qhi").unpack_from
 _unpack_qhiB = Struct(">qhiB").unpack_from
+_pack_u = Struct(">16s").pack
 _pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
 _pack_ih = Struct(">ih").pack
@@ -51,16 +55,18 @@ _pack_qhi = Struct(">qhi").pack
 class TxnOffsetCommitRequestTopic(Structure):
     """An element of TxnOffsetCommitRequest.Topics."""
 
-    FIELDS = ("name", "partitions", "unknown_tags")
+    FIELDS = ("name", "topic_id", "partitions", "unknown_tags")
     __slots__ = FIELDS
 
     def __init__(
         self,
         name: str = "",
+        topic_id: bytes = ZERO_UUID,
         partitions: list[TxnOffsetCommitRequestPartition] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
+        self.topic_id = topic_id
         self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
@@ -144,7 +150,7 @@ def _read_txn_offset_commit_request_topic_array_0(
         (n,) = _unpack_i(data, pos)
         pos += 4
         partitions, pos = _read_txn_offset_commit_request_partition_array_0(data, pos, n)
-        items.append(TxnOffsetCommitRequestTopic(name, partitions))
+        items.append(TxnOffsetCommitRequestTopic(name, ZERO_UUID, partitions))
     return items, pos
 
 
@@ -184,8 +190,8 @@ def _read_txn_offset_commit_request_0(data: bytes, pos: int) -> tuple[TxnOffsetC
 
 def _write_txn_offset_commit_request_0(out: bytearray, item: TxnOffsetCommitRequest) -> None:
     # TxnOffsetCommitRequest, versions 0-1
-    if item.generation_id != -1:
-        raise not_in_version("TxnOffsetCommitRequest", "generation_id")
+    if item.generation_id_or_member_epoch != -1:
+        raise not_in_version("TxnOffsetCommitRequest", "generation_id_or_member_epoch")
     if item.member_id != "":
         raise not_in_version("TxnOffsetCommitRequest", "member_id")
     if item.group_instance_id is not None:
@@ -260,7 +266,7 @@ def _read_txn_offset_commit_request_topic_array_2(
         (n,) = _unpack_i(data, pos)
         pos += 4
         partitions, pos = _read_txn_offset_commit_request_partition_array_2(data, pos, n)
-        items.append(TxnOffsetCommitRequestTopic(name, partitions))
+        items.append(TxnOffsetCommitRequestTopic(name, ZERO_UUID, partitions))
     return items, pos
 
 
@@ -300,8 +306,8 @@ def _read_txn_offset_commit_request_2(data: bytes, pos: int) -> tuple[TxnOffsetC
 
 def _write_txn_offset_commit_request_2(out: bytearray, item: TxnOffsetCommitRequest) -> None:
     # TxnOffsetCommitRequest, version 2
-    if item.generation_id != -1:
-        raise not_in_version("TxnOffsetCommitRequest", "generation_id")
+    if item.generation_id_or_member_epoch != -1:
+        raise not_in_version("TxnOffsetCommitRequest", "generation_id_or_member_epoch")
     if item.member_id != "":
         raise not_in_version("TxnOffsetCommitRequest", "member_id")
     if item.group_instance_id is not None:
@@ -321,7 +327,7 @@ def _write_txn_offset_commit_request_2(out: bytearray, item: TxnOffsetCommitRequ
 def _read_txn_offset_commit_request_partition_array_3(
     data: bytes, pos: int, count: int
 ) -> tuple[list[TxnOffsetCommitRequestPartition], int]:
-    # TxnOffsetCommitRequestPartition, versions 3-5
+    # TxnOffsetCommitRequestPartition, versions 3-6
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[TxnOffsetCommitRequestPartition] = []
@@ -350,7 +356,7 @@ def _read_txn_offset_commit_request_partition_array_3(
 def _write_txn_offset_commit_request_partition_array_3(
     out: bytearray, items: list[TxnOffsetCommitRequestPartition]
 ) -> None:
-    # TxnOffsetCommitRequestPartition, versions 3-5
+    # TxnOffsetCommitRequestPartition, versions 3-6
     for item in items:
         out += _pack_iqi(item.partition_index, item.committed_offset, item.committed_leader_epoch)
         if item.committed_metadata is None:
@@ -385,7 +391,7 @@ def _read_txn_offset_commit_request_topic_array_3(
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(TxnOffsetCommitRequestTopic(name, partitions, unknown_tags))
+        items.append(TxnOffsetCommitRequestTopic(name, ZERO_UUID, partitions, unknown_tags))
     return items, pos
 
 
@@ -415,7 +421,7 @@ def _read_txn_offset_commit_request_3(data: bytes, pos: int) -> tuple[TxnOffsetC
     end = pos + n - 1
     group_id = data[pos:end].decode()
     pos = end
-    producer_id, producer_epoch, generation_id, n = _unpack_qhiB(data, pos)
+    producer_id, producer_epoch, generation_id_or_member_epoch, n = _unpack_qhiB(data, pos)
     pos += 15
     if not 0 < n < 128:
         n, pos = read_string_length(data, pos)
@@ -446,7 +452,7 @@ def _read_txn_offset_commit_request_3(data: bytes, pos: int) -> tuple[TxnOffsetC
         group_id,
         producer_id,
         producer_epoch,
-        generation_id,
+        generation_id_or_member_epoch,
         member_id,
         group_instance_id,
         topics,
@@ -459,7 +465,7 @@ def _write_txn_offset_commit_request_3(out: bytearray, item: TxnOffsetCommitRequ
     # TxnOffsetCommitRequest, versions 3-5
     put_compact_string(out, item.transactional_id)
     put_compact_string(out, item.group_id)
-    out += _pack_qhi(item.producer_id, item.producer_epoch, item.generation_id)
+    out += _pack_qhi(item.producer_id, item.producer_epoch, item.generation_id_or_member_epoch)
     put_compact_string(out, item.member_id)
     if item.group_instance_id is None:
         out.append(0)
@@ -471,16 +477,122 @@ def _write_txn_offset_commit_request_3(out: bytearray, item: TxnOffsetCommitRequ
     out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
+def _read_txn_offset_commit_request_topic_array_6(
+    data: bytes, pos: int, count: int
+) -> tuple[list[TxnOffsetCommitRequestTopic], int]:
+    # TxnOffsetCommitRequestTopic, version 6
+    if not 0 <= count * 18 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[TxnOffsetCommitRequestTopic] = []
+    for _ in range(count):
+        topic_id, n = _unpack_uB(data, pos)
+        pos += 17
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = _read_txn_offset_commit_request_partition_array_3(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(TxnOffsetCommitRequestTopic("", topic_id, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_txn_offset_commit_request_topic_array_6(out: bytearray, items: list[TxnOffsetCommitRequestTopic]) -> None:
+    # TxnOffsetCommitRequestTopic, version 6
+    for item in items:
+        if len(item.topic_id) != 16:
+            raise bad_uuid(item.topic_id)
+        out += _pack_u(item.topic_id)
+        n = len(item.partitions) + 1
+        out += SMALL[n] if n < 128 else uvarint(n)
+        _write_txn_offset_commit_request_partition_array_3(out, item.partitions)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
+
+
+def _read_txn_offset_commit_request_6(data: bytes, pos: int) -> tuple[TxnOffsetCommitRequest, int]:
+    # TxnOffsetCommitRequest, version 6
+    n = data[pos]
+    pos += 1
+    if not 0 < n < 128:
+        n, pos = read_string_length(data, pos)
+    end = pos + n - 1
+    transactional_id = data[pos:end].decode()
+    pos = end
+    n = data[pos]
+    pos += 1
+    if not 0 < n < 128:
+        n, pos = read_string_length(data, pos)
+    end = pos + n - 1
+    group_id = data[pos:end].decode()
+    pos = end
+    producer_id, producer_epoch, generation_id_or_member_epoch, n = _unpack_qhiB(data, pos)
+    pos += 15
+    if not 0 < n < 128:
+        n, pos = read_string_length(data, pos)
+    end = pos + n - 1
+    member_id = data[pos:end].decode()
+    pos = end
+    n = data[pos]
+    pos += 1
+    group_instance_id: str | None = None
+    if n:
+        if n > 127:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        group_instance_id = data[pos:end].decode()
+        pos = end
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    topics, pos = _read_txn_offset_commit_request_topic_array_6(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    item = TxnOffsetCommitRequest(
+        transactional_id,
+        group_id,
+        producer_id,
+        producer_epoch,
+        generation_id_or_member_epoch,
+        member_id,
+        group_instance_id,
+        topics,
+        unknown_tags,
+    )
+    return item, pos
+
+
+def _write_txn_offset_commit_request_6(out: bytearray, item: TxnOffsetCommitRequest) -> None:
+    # TxnOffsetCommitRequest, version 6
+    put_compact_string(out, item.transactional_id)
+    put_compact_string(out, item.group_id)
+    out += _pack_qhi(item.producer_id, item.producer_epoch, item.generation_id_or_member_epoch)
+    put_compact_string(out, item.member_id)
+    if item.group_instance_id is None:
+        out.append(0)
+    else:
+        put_compact_string(out, item.group_instance_id)
+    n = len(item.topics) + 1
+    out += SMALL[n] if n < 128 else uvarint(n)
+    _write_txn_offset_commit_request_topic_array_6(out, item.topics)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
+
+
 class TxnOffsetCommitRequest(Message):
     """Commits offsets as part of a transaction.
 
-    * `generation_id`: -1 to skip the check of the group.
+    * `generation_id_or_member_epoch`: -1 to skip the check of the group.
     * `group_instance_id`: The name a static member keeps over restarts; null for a dynamic member.
     """
 
     API_KEY = 28
     MIN_VERSION = 0
-    MAX_VERSION = 5
+    MAX_VERSION = 6
     FLEXIBLE_FROM = 3
     DECODERS = {
         0: _read_txn_offset_commit_request_0,
@@ -489,6 +601,7 @@ class TxnOffsetCommitRequest(Message):
         3: _read_txn_offset_commit_request_3,
         4: _read_txn_offset_commit_request_3,
         5: _read_txn_offset_commit_request_3,
+        6: _read_txn_offset_commit_request_6,
     }
     ENCODERS = {
         0: _write_txn_offset_commit_request_0,
@@ -497,6 +610,7 @@ class TxnOffsetCommitRequest(Message):
         3: _write_txn_offset_commit_request_3,
         4: _write_txn_offset_commit_request_3,
         5: _write_txn_offset_commit_request_3,
+        6: _write_txn_offset_commit_request_6,
     }
 
     FIELDS = (
@@ -504,7 +618,7 @@ class TxnOffsetCommitRequest(Message):
         "group_id",
         "producer_id",
         "producer_epoch",
-        "generation_id",
+        "generation_id_or_member_epoch",
         "member_id",
         "group_instance_id",
         "topics",
@@ -518,7 +632,7 @@ class TxnOffsetCommitRequest(Message):
         group_id: str = "",
         producer_id: int = 0,
         producer_epoch: int = 0,
-        generation_id: int = -1,
+        generation_id_or_member_epoch: int = -1,
         member_id: str = "",
         group_instance_id: str | None = None,
         topics: list[TxnOffsetCommitRequestTopic] = EMPTY,
@@ -528,7 +642,7 @@ class TxnOffsetCommitRequest(Message):
         self.group_id = group_id
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
-        self.generation_id = generation_id
+        self.generation_id_or_member_epoch = generation_id_or_member_epoch
         self.member_id = member_id
         self.group_instance_id = group_instance_id
         self.topics = [] if topics is EMPTY else topics
@@ -538,16 +652,18 @@ class TxnOffsetCommitRequest(Message):
 class TxnOffsetCommitResponseTopic(Structure):
     """An element of TxnOffsetCommitResponse.Topics."""
 
-    FIELDS = ("name", "partitions", "unknown_tags")
+    FIELDS = ("name", "topic_id", "partitions", "unknown_tags")
     __slots__ = FIELDS
 
     def __init__(
         self,
         name: str = "",
+        topic_id: bytes = ZERO_UUID,
         partitions: list[TxnOffsetCommitResponsePartition] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
+        self.topic_id = topic_id
         self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
@@ -617,7 +733,7 @@ def _read_txn_offset_commit_response_topic_array_0(
         (n,) = _unpack_i(data, pos)
         pos += 4
         partitions, pos = _read_txn_offset_commit_response_partition_array_0(data, pos, n)
-        items.append(TxnOffsetCommitResponseTopic(name, partitions))
+        items.append(TxnOffsetCommitResponseTopic(name, ZERO_UUID, partitions))
     return items, pos
 
 
@@ -652,7 +768,7 @@ def _write_txn_offset_commit_response_0(out: bytearray, item: TxnOffsetCommitRes
 def _read_txn_offset_commit_response_partition_array_3(
     data: bytes, pos: int, count: int
 ) -> tuple[list[TxnOffsetCommitResponsePartition], int]:
-    # TxnOffsetCommitResponsePartition, versions 3-5
+    # TxnOffsetCommitResponsePartition, versions 3-6
     if not 0 <= count * 7 <= len(data) - pos:
         raise bad_count(count)
     items: list[TxnOffsetCommitResponsePartition] = []
@@ -677,7 +793,7 @@ def _read_txn_offset_commit_response_partition_array_3(
 def _write_txn_offset_commit_response_partition_array_3(
     out: bytearray, items: list[TxnOffsetCommitResponsePartition]
 ) -> None:
-    # TxnOffsetCommitResponsePartition, versions 3-5
+    # TxnOffsetCommitResponsePartition, versions 3-6
     for item in items:
         out += _pack_ih(item.partition_index, item.error_code)
         out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
@@ -708,7 +824,7 @@ def _read_txn_offset_commit_response_topic_array_3(
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(TxnOffsetCommitResponseTopic(name, partitions, unknown_tags))
+        items.append(TxnOffsetCommitResponseTopic(name, ZERO_UUID, partitions, unknown_tags))
     return items, pos
 
 
@@ -746,6 +862,64 @@ def _write_txn_offset_commit_response_3(out: bytearray, item: TxnOffsetCommitRes
     out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
+def _read_txn_offset_commit_response_topic_array_6(
+    data: bytes, pos: int, count: int
+) -> tuple[list[TxnOffsetCommitResponseTopic], int]:
+    # TxnOffsetCommitResponseTopic, version 6
+    if not 0 <= count * 18 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[TxnOffsetCommitResponseTopic] = []
+    for _ in range(count):
+        topic_id, n = _unpack_uB(data, pos)
+        pos += 17
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = _read_txn_offset_commit_response_partition_array_3(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(TxnOffsetCommitResponseTopic("", topic_id, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_txn_offset_commit_response_topic_array_6(out: bytearray, items: list[TxnOffsetCommitResponseTopic]) -> None:
+    # TxnOffsetCommitResponseTopic, version 6
+    for item in items:
+        if len(item.topic_id) != 16:
+            raise bad_uuid(item.topic_id)
+        out += _pack_u(item.topic_id)
+        n = len(item.partitions) + 1
+        out += SMALL[n] if n < 128 else uvarint(n)
+        _write_txn_offset_commit_response_partition_array_3(out, item.partitions)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
+
+
+def _read_txn_offset_commit_response_6(data: bytes, pos: int) -> tuple[TxnOffsetCommitResponse, int]:
+    # TxnOffsetCommitResponse, version 6
+    throttle_time_ms, n = _unpack_iB(data, pos)
+    pos += 5
+    if n > 127:
+        n, pos = read_length(data, pos)
+    topics, pos = _read_txn_offset_commit_response_topic_array_6(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return TxnOffsetCommitResponse(throttle_time_ms, topics, unknown_tags), pos
+
+
+def _write_txn_offset_commit_response_6(out: bytearray, item: TxnOffsetCommitResponse) -> None:
+    # TxnOffsetCommitResponse, version 6
+    out += _pack_i(item.throttle_time_ms)
+    n = len(item.topics) + 1
+    out += SMALL[n] if n < 128 else uvarint(n)
+    _write_txn_offset_commit_response_topic_array_6(out, item.topics)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
+
+
 class TxnOffsetCommitResponse(Message):
     """What became of each partition's commit.
 
@@ -754,7 +928,7 @@ class TxnOffsetCommitResponse(Message):
 
     API_KEY = 28
     MIN_VERSION = 0
-    MAX_VERSION = 5
+    MAX_VERSION = 6
     FLEXIBLE_FROM = 3
     DECODERS = {
         0: _read_txn_offset_commit_response_0,
@@ -763,6 +937,7 @@ class TxnOffsetCommitResponse(Message):
         3: _read_txn_offset_commit_response_3,
         4: _read_txn_offset_commit_response_3,
         5: _read_txn_offset_commit_response_3,
+        6: _read_txn_offset_commit_response_6,
     }
     ENCODERS = {
         0: _write_txn_offset_commit_response_0,
@@ -771,6 +946,7 @@ class TxnOffsetCommitResponse(Message):
         3: _write_txn_offset_commit_response_3,
         4: _write_txn_offset_commit_response_3,
         5: _write_txn_offset_commit_response_3,
+        6: _write_txn_offset_commit_response_6,
     }
 
     FIELDS = ("throttle_time_ms", "topics", "unknown_tags")

@@ -1,7 +1,7 @@
 """UnregisterBrokerRequest 0 and UnregisterBrokerResponse 0.
 
 Generated from schemas/rpc/UnregisterBrokerRequest.json and schemas/rpc/UnregisterBrokerResponse.json (Apache Kafka
-4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """UpdateFeaturesRequest 0-2 and UpdateFeaturesResponse 0-2.
 
-Generated from schemas/rpc/UpdateFeaturesRequest.json and schemas/rpc/UpdateFeaturesResponse.json (Apache Kafka 4.3.1)
+Generated from schemas/rpc/UpdateFeaturesRequest.json and schemas/rpc/UpdateFeaturesResponse.json (Apache Kafka 4.4.0)
 by `python -m shareq.protocol.generator`. Do not edit.
 """
 

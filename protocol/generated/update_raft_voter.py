@@ -1,6 +1,6 @@
 """UpdateRaftVoterRequest 0 and UpdateRaftVoterResponse 0.
 
-Generated from schemas/rpc/UpdateRaftVoterRequest.json and schemas/rpc/UpdateRaftVoterResponse.json (Apache Kafka 4.3.1)
+Generated from schemas/rpc/UpdateRaftVoterRequest.json and schemas/rpc/UpdateRaftVoterResponse.json (Apache Kafka 4.4.0)
 by `python -m shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,6 +1,6 @@
 """VoteRequest 0-2 and VoteResponse 0-2.
 
-Generated from schemas/rpc/VoteRequest.json and schemas/rpc/VoteResponse.json (Apache Kafka 4.3.1) by `python -m
+Generated from schemas/rpc/VoteRequest.json and schemas/rpc/VoteResponse.json (Apache Kafka 4.4.0) by `python -m
 shareq.protocol.generator`. Do not edit.
 """
 

@@ -1,7 +1,7 @@
 """WriteShareGroupStateRequest 0-1 and WriteShareGroupStateResponse 0-1.
 
 Generated from schemas/rpc/WriteShareGroupStateRequest.json and schemas/rpc/WriteShareGroupStateResponse.json (Apache
-Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+Kafka 4.4.0) by `python -m shareq.protocol.generator`. Do not edit.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """WriteTxnMarkersRequest 1-2 and WriteTxnMarkersResponse 1-2.
 
-Generated from schemas/rpc/WriteTxnMarkersRequest.json and schemas/rpc/WriteTxnMarkersResponse.json (Apache Kafka 4.3.1)
+Generated from schemas/rpc/WriteTxnMarkersRequest.json and schemas/rpc/WriteTxnMarkersResponse.json (Apache Kafka 4.4.0)
 by `python -m shareq.protocol.generator`. Do not edit.
 """
 

@@ -35,14 +35,16 @@ def client(broker: BrokerUnderTest) -> Iterator[WireClient]:
 
 
 def test_names_and_versions(client: WireClient) -> None:
-    """All of Apache Kafka 4.3.1's, and the one version range that is wider than its schema."""
+    """All of Apache Kafka 4.4.0's, and the one version range that is wider than its schema."""
     named = client.call(ApiVersionsRequest("test", "1"), 4, ApiVersionsResponse).api_keys
     versions = {ApiKey(row.api_key): (row.min_version, row.max_version) for row in named}
-    assert len(versions) == 75
+    assert len(versions) == 77
     assert versions[ApiKey.PRODUCE] == (0, 13)
     assert versions[ApiKey.ADD_PARTITIONS_TO_TXN] == (0, 5)
     assert versions[ApiKey.ALTER_REPLICA_LOG_DIRS] == (1, 2)
-    assert versions[ApiKey.STREAMS_GROUP_HEARTBEAT] == (0, 0)
+    assert versions[ApiKey.STREAMS_GROUP_HEARTBEAT] == (0, 1)
+    assert versions[ApiKey.API_VERSIONS] == (0, 5)
+    assert versions[ApiKey.TXN_OFFSET_COMMIT] == (0, 6)
 
 
 def test_replicas_stay_in_the_one_folder(

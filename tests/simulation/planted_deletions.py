@@ -53,14 +53,14 @@ def offsets_of_transactions_lack_their_topics_ids() -> AbstractContextManager[ob
     """Once found: after a crash they count for the topic that has the name next."""
     original = GroupOffsets.commit_transactional
 
-    def commit_transactional(self: GroupOffsets, request: OffsetCommitRequest) -> Any:
+    def commit_transactional(self: GroupOffsets, request: OffsetCommitRequest, version: int) -> Any:
         def accepted(request: OffsetCommitRequest, *arguments: Any) -> Any:
             topics = [OffsetCommitRequestTopic(each.name, ZERO_UUID, each.partitions) for each in request.topics]
             return commit_accepted(OffsetCommitRequest(request.group_id, topics=topics), *arguments)
 
         commit_accepted = commit.accepted
         with replaced((commit, "accepted", accepted)):
-            return original(self, request)
+            return original(self, request, version)
 
     return replaced(
         (GroupOffsets, "commit_transactional", commit_transactional), (GroupOffsets, "topics_without_id", lambda _: ())
@@ -69,7 +69,7 @@ def offsets_of_transactions_lack_their_topics_ids() -> AbstractContextManager[ob
 
 def offsets_are_committed_in_topics_that_went_meanwhile() -> AbstractContextManager[object]:
     """Once found: the topic goes while they wait to become part of their transaction."""
-    return replaced((TransactionalOffsets, "_take_out_gone", lambda _self, _offsets: []))
+    return replaced((TransactionalOffsets, "_take_out_gone", lambda _self, _offsets, _version: []))
 
 
 def topic_ids_are_not_looked_at() -> AbstractContextManager[object]:

@@ -1,10 +1,11 @@
-"""ApiVersions: v0-4 (KIP-511, KIP-584).
+"""ApiVersions: v0-5 (KIP-511, KIP-584, KIP-1242).
 
 Behaviour: computed from the handler table and the finalized features. A client software name or version of the wrong
-form gets INVALID_REQUEST. A request version above 4 never comes here: it is answered in version 0 with the one entry
-(18, 0, 4), before its body is read.
+form gets INVALID_REQUEST. A request version above 5 never comes here: it is answered in version 0 with the one entry
+(18, 0, 5), before its body is read.
 v3: client software name; features. Before v4 supported features whose lowest level is 0 are left out, because clients
-of that time fail on them. A feature whose level is 0 is never named as finalized.
+of that time fail on them. A feature whose level is 0 is never named as finalized. v5: a client that names a cluster
+names the broker, too; REBOOTSTRAP_REQUIRED unless it is both.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 def handle(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
     if ctx.api_version >= 3 and not _valid_software(request):
         return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+    if ctx.api_version >= 5 and request.cluster_id is not None and not _is_meant(ctx, request):
+        return ApiVersionsResponse(error_code=ErrorCode.REBOOTSTRAP_REQUIRED)
     response = ApiVersionsResponse(
         api_keys=[
             ApiVersion(api_key=key, min_version=row.advertised.first, max_version=row.advertised.last)
@@ -47,6 +50,11 @@ def handle(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsRespo
 def _valid_software(request: ApiVersionsRequest) -> bool:
     texts = (request.client_software_name, request.client_software_version)
     return all(_SOFTWARE.fullmatch(text) is not None for text in texts)
+
+
+def _is_meant(ctx: RequestContext, request: ApiVersionsRequest) -> bool:
+    services = ctx.services
+    return request.cluster_id == services.metadata.cluster_id and request.node_id == services.started_with.node_id
 
 
 def _add_features(ctx: RequestContext, response: ApiVersionsResponse) -> None:

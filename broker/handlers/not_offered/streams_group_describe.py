@@ -1,4 +1,4 @@
-"""StreamsGroupDescribe: v0 (KIP-1071).
+"""StreamsGroupDescribe: v0-1 (KIP-1071).
 
 Behaviour: as where Apache Kafka's feature streams.version is 0: UNSUPPORTED_VERSION for each group.
 """

@@ -1,4 +1,4 @@
-"""StreamsGroupHeartbeat: v0 (KIP-1071).
+"""StreamsGroupHeartbeat: v0-1 (KIP-1071).
 
 Behaviour: as where Apache Kafka's feature streams.version is 0: there are no groups of Kafka Streams' own protocol,
 UNSUPPORTED_VERSION. Its classic protocol works.

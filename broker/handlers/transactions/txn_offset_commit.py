@@ -1,12 +1,15 @@
-"""TxnOffsetCommit: v0-5 (KIP-98, KIP-447, KIP-890).
+"""TxnOffsetCommit: v0-6 (KIP-98, KIP-447, KIP-890, KIP-1319).
 
 Behaviour: the offsets count for the group once the producer's transaction is committed. Topics and partitions that do
 not exist are refused each; what is wrong with the transaction, the group or its member stands in every other row.
 v3: the member that has read up to these offsets, which is fenced when it is no member any more. v4: an offset that is
 not part of the transaction is TRANSACTION_ABORTABLE, INVALID_TXN_STATE before. v5: it becomes part of it by itself.
+v6: topics by their ids, UNKNOWN_TOPIC_ID; GROUP_ID_NOT_FOUND, STALE_MEMBER_EPOCH instead of ILLEGAL_GENERATION.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 from shareq.broker.coordinator_runtime.partition import ProducerEpoch
 from shareq.broker.dispatch.context import RequestContext
@@ -24,12 +27,16 @@ from shareq.protocol.generated.offset_commit import (
 )
 from shareq.protocol.generated.txn_offset_commit import (
     TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
 
-_Errors = dict[tuple[str, int], int]
+_IDS_FROM: Final = 6
+
+_Errors = dict[tuple[str | bytes, int], int]
+"""By the topic's name or id, whichever the request has, and partition."""
 
 
 def handle(
@@ -44,44 +51,54 @@ def handle(
     if not offsets.topics:
         return _response(request, errors)
     producer = ProducerEpoch(request.producer_id, request.producer_epoch)
+    by_id = ctx.api_version >= _IDS_FROM
 
     def commit() -> Pending[OffsetCommitResponse]:
         return ctx.services.transactions.offsets.commit(producer, request.transactional_id, offsets, ctx.api_version)
 
-    if request.generation_id >= 0:  # makes no group
+    if request.generation_id_or_member_epoch >= 0:  # makes no group
         answer = commit()
     else:
         full = ErrorCode.GROUP_MAX_SIZE_REACHED
         answer = ctx.services.groups.names.make(request.group_id, ctx.owner, commit, lambda _: refused(offsets, full))
-    return answer.then(lambda response: _response(request, errors | _errors(response)))
+    return answer.then(lambda response: _response(request, errors | _errors(response, by_id)))
 
 
 def failed(request: TxnOffsetCommitRequest, error: ErrorCode) -> TxnOffsetCommitResponse:
     """The same for every partition."""
     errors: _Errors = {
-        (topic.name, each.partition_index): error for topic in request.topics for each in topic.partitions
+        (_key(topic), each.partition_index): error for topic in request.topics for each in topic.partitions
     }
     return _response(request, errors)
 
 
+def _key(topic: TxnOffsetCommitRequestTopic | OffsetCommitRequestTopic) -> str | bytes:
+    return topic.name or topic.topic_id
+
+
 def _take_out_unknown(ctx: RequestContext, offsets: OffsetCommitRequest) -> _Errors:
-    """Leave in the request what the client may read and what exists, with its id; the errors of the rest."""
-    refused = ctx.lacking(READ_TOPIC, [topic.name for topic in offsets.topics])
+    """Leave in the request what the client may read and what exists, with names and ids; the errors of the rest."""
+    by_id = ctx.api_version >= _IDS_FROM
+    topic_of, topic_by_id = ctx.services.metadata.topic, ctx.services.metadata.topic_by_id
+    images = [topic_by_id(topic.topic_id) if by_id else topic_of(topic.name) for topic in offsets.topics]
+    names = [each.name for each in (images if by_id else offsets.topics) if each is not None]
+    hidden = ctx.lacking(READ_TOPIC, names)
     errors: _Errors = {}
     left: list[OffsetCommitRequestTopic] = []
-    for topic in offsets.topics:
-        image = ctx.services.metadata.topic(topic.name)
+    for topic, image in zip(offsets.topics, images, strict=True):
         error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if topic.name in refused:
+        if (image.name if image is not None else topic.name) in hidden:
             image, error = None, READ_TOPIC.error
+        elif by_id and image is None:
+            error = ErrorCode.UNKNOWN_TOPIC_ID
         there: list[OffsetCommitRequestPartition] = []
         for each in topic.partitions:
             if _has(image, each.partition_index):
                 there.append(each)
             else:
-                errors[topic.name, each.partition_index] = error
+                errors[_key(topic), each.partition_index] = error
         if there and image is not None:
-            left.append(OffsetCommitRequestTopic(topic.name, image.topic_id, there))
+            left.append(OffsetCommitRequestTopic(image.name, image.topic_id, there))
     offsets.topics = left
     return errors
 
@@ -90,9 +107,11 @@ def _has(image: TopicImage | None, partition: int) -> bool:
     return image is not None and 0 <= partition < image.partitions
 
 
-def _errors(response: OffsetCommitResponse) -> _Errors:
+def _errors(response: OffsetCommitResponse, by_id: bool) -> _Errors:
     return {
-        (topic.name, each.partition_index): each.error_code for topic in response.topics for each in topic.partitions
+        (topic.topic_id if by_id else topic.name, each.partition_index): each.error_code
+        for topic in response.topics
+        for each in topic.partitions
     }
 
 
@@ -101,8 +120,9 @@ def _response(request: TxnOffsetCommitRequest, errors: _Errors) -> TxnOffsetComm
         topics=[
             TxnOffsetCommitResponseTopic(
                 topic.name,
+                topic.topic_id,
                 [
-                    TxnOffsetCommitResponsePartition(each.partition_index, errors[topic.name, each.partition_index])
+                    TxnOffsetCommitResponsePartition(each.partition_index, errors[_key(topic), each.partition_index])
                     for each in topic.partitions
                 ],
             )

@@ -79,13 +79,15 @@ class GroupOffsets:
         self._classic.committed(request.group_id, request.member_id, now_ms)
         return self._accepted(request)
 
-    def commit_transactional(self, request: OffsetCommitRequest) -> CoordinatorResult[OffsetCommitResponse]:
-        """One TxnOffsetCommit, in the form of an OffsetCommit; topics exist, and come with names and ids. The records
-        belong to the producer's transaction, and have the ids, which Apache Kafka's do not: so nothing of a deleted
-        topic is taken for its successor's. Errors as those of `commit`, of all partitions: see
-        `rules.transactional_commit_error`.
+    def commit_transactional(
+        self, request: OffsetCommitRequest, version: int
+    ) -> CoordinatorResult[OffsetCommitResponse]:
+        """One TxnOffsetCommit of that version, in the form of an OffsetCommit; topics exist, and come with names and
+        ids. The records belong to the producer's transaction, and have the ids, which those of Apache Kafka before
+        4.4 do not: so nothing of a deleted topic is taken for its successor's. Errors as those of `commit`, of all
+        partitions: see `rules.transactional_commit_error`.
         """
-        error = rules.transactional_commit_error(self._groups.get(request.group_id), request)
+        error = rules.transactional_commit_error(self._groups.get(request.group_id), request, version)
         if error is not ErrorCode.NONE:
             return CoordinatorResult(commit.refused(request, error))
         return self._accepted(request)

@@ -20,6 +20,7 @@ from shareq.protocol.generated.offset_commit import OffsetCommitRequest
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup
 
 _GROUP_NOT_FOUND_FROM_VERSION: Final = 9
+_MEMBER_EPOCHS_FROM_TXN_VERSION: Final = 6
 
 
 def commit_error(group: Group | None, request: OffsetCommitRequest, version: int) -> ErrorCode:
@@ -39,18 +40,21 @@ def commit_error(group: Group | None, request: OffsetCommitRequest, version: int
     return ErrorCode.GROUP_ID_NOT_FOUND if version >= _GROUP_NOT_FOUND_FROM_VERSION else ErrorCode.ILLEGAL_GENERATION
 
 
-def transactional_commit_error(group: Group | None, request: OffsetCommitRequest) -> ErrorCode:
-    """As `commit_error`, of a TxnOffsetCommit: ILLEGAL_GENERATION for a generation of a group that does not exist, and
-    for a member epoch that is stale, which producers do not know.
+def transactional_commit_error(group: Group | None, request: OffsetCommitRequest, version: int) -> ErrorCode:
+    """As `commit_error`, of a TxnOffsetCommit of that version. Before version 6, producers know GROUP_ID_NOT_FOUND
+    where there is no group at all, and STALE_MEMBER_EPOCH, as ILLEGAL_GENERATION.
     """
+    knows_epochs = version >= _MEMBER_EPOCHS_FROM_TXN_VERSION
     if isinstance(group, ClassicGroup):
         return _classic_commit_error(group, request, transactional=True)
     if isinstance(group, ConsumerGroup):
         error = consumer.commit_error(group, request, None)
-        return ErrorCode.ILLEGAL_GENERATION if error is ErrorCode.STALE_MEMBER_EPOCH else error
+        return ErrorCode.ILLEGAL_GENERATION if error is ErrorCode.STALE_MEMBER_EPOCH and not knows_epochs else error
     if group is not None:
         return ErrorCode.GROUP_ID_NOT_FOUND
-    return ErrorCode.NONE if request.generation_id_or_member_epoch < 0 else ErrorCode.ILLEGAL_GENERATION
+    if request.generation_id_or_member_epoch < 0:
+        return ErrorCode.NONE
+    return ErrorCode.GROUP_ID_NOT_FOUND if knows_epochs else ErrorCode.ILLEGAL_GENERATION
 
 
 def _classic_commit_error(group: ClassicGroup, request: OffsetCommitRequest, *, transactional: bool) -> ErrorCode:

@@ -211,7 +211,7 @@ class JobProducer:
             who.epoch,
             who.member_id,
             who.instance_id,
-            [TxnOffsetCommitRequestTopic(topic, rows) for topic, rows in topics.items()],
+            [TxnOffsetCommitRequestTopic(topic, partitions=rows) for topic, rows in topics.items()],
         )
 
     def end(self, *, commit: bool) -> Script[ErrorCode]:

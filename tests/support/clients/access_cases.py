@@ -289,12 +289,15 @@ CASES: Final = (
         (r.WRITE_TRANSACTION, r.READ_GROUP),
         group="classic",
     ),
-    Case(
-        ApiKey.TXN_OFFSET_COMMIT,
-        3,
-        txn_offset_commit_request,
-        (r.WRITE_TRANSACTION, r.READ_GROUP, r.READ_TOPIC),
-        group="classic",
+    *(
+        Case(
+            ApiKey.TXN_OFFSET_COMMIT,
+            version,
+            txn_offset_commit_request,
+            (r.WRITE_TRANSACTION, r.READ_GROUP, r.READ_TOPIC),
+            group="classic",
+        )
+        for version in (3, 6)
     ),
     *(
         Case(ApiKey.END_TXN, version, lambda _: end_txn.EndTxnRequest(PRODUCER, 1, 0, True), (r.WRITE_TRANSACTION,))

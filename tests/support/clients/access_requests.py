@@ -186,10 +186,10 @@ def add_partitions_request(_world: Access) -> Message:
     )
 
 
-def txn_offset_commit_request(_world: Access) -> Message:
+def txn_offset_commit_request(world: Access) -> Message:
     rpc = txn_offset_commit
     part = rpc.TxnOffsetCommitRequestPartition(0, 1)
-    topics = [rpc.TxnOffsetCommitRequestTopic(TOPIC, [part])]
+    topics = [rpc.TxnOffsetCommitRequestTopic(TOPIC, world.topic_id, [part])]
     return rpc.TxnOffsetCommitRequest(PRODUCER, "classic", 1, 0, topics=topics)
 
 

@@ -21,6 +21,7 @@ from shareq.protocol.generated import (
     list_partition_reassignments,
     remove_raft_voter,
     unregister_broker,
+    unregister_controller,
     update_features,
 )
 from shareq.protocol.primitives import Message
@@ -101,6 +102,7 @@ RIGHT_CASES: Final[tuple[tuple[ApiKey, int, Message, Right], ...]] = (
     ),
     (ApiKey.ALTER_PARTITION_REASSIGNMENTS, 1, reassign_request("t", [1]), r.ALTER_CLUSTER),
     (ApiKey.UNREGISTER_BROKER, 0, unregister_broker.UnregisterBrokerRequest(2), r.ALTER_CLUSTER),
+    (ApiKey.UNREGISTER_CONTROLLER, 0, unregister_controller.UnregisterControllerRequest(2), r.ALTER_CLUSTER),
     (ApiKey.ADD_RAFT_VOTER, 1, add_raft_voter.AddRaftVoterRequest(None), r.ALTER_CLUSTER),
     (ApiKey.REMOVE_RAFT_VOTER, 0, remove_raft_voter.RemoveRaftVoterRequest(None), r.ALTER_CLUSTER),
     (ApiKey.ELECT_LEADERS, 2, elect_leaders_request("t", 0), r.ALTER_CLUSTER),

@@ -54,7 +54,7 @@ def negotiated(offered: dict[ApiKey, tuple[int, int]]) -> ConnectionProtocol:
 def test_the_first_request_asks_for_versions_in_the_newest_version() -> None:
     frame = next(protocol().setup())
     header = decode_request_header(frame)
-    assert (header.api_key, header.api_version, header.client_id) == (ApiKey.API_VERSIONS, 4, "me")
+    assert (header.api_key, header.api_version, header.client_id) == (ApiKey.API_VERSIONS, 5, "me")
 
 
 def test_an_old_broker_says_in_version_0_what_it_knows() -> None:

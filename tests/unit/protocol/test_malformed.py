@@ -92,7 +92,7 @@ def test_a_huge_length_takes_no_memory(name: str) -> None:
         (ApiVersionsRequest, 3, b"\x02n\x02v\x02\x05\x00\x05\x00", "tag 5 of 0 bytes after tag 5"),
         (ApiVersionsRequest, 3, b"\x02n\x02v\x02\x05\x00\x04\x00", "tag 4 of 0 bytes after tag 5"),
         (ApiVersionsRequest, 3, b"\x02n\x02v\xff\xff\xff\xff\x0f", "array of 4294967295"),
-        (ApiVersionsRequest, 5, b"\x02n\x02v\x00", "has no version 5"),
+        (ApiVersionsRequest, 6, b"\x02n\x02v\x00", "has no version 6"),
         (ShareAcknowledgeRequest, 0, b"", "has no version 0"),
         (FindCoordinatorRequest, 0, b"\xff\xff", "length -1"),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from devtools.clients.transactor import Transactor
+from devtools.clients.transactor import JAVA_4_4, JAVA_TV2, Transactor, Versions
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_describe import (
@@ -174,9 +174,15 @@ def test_what_may_be_done_to_it_is_returned_when_asked_for(asked: bool, bits: in
     ]
 
 
-def test_a_transaction_commits_what_its_member_had_in_that_epoch() -> None:
+@pytest.mark.parametrize(
+    ("versions", "stale"),
+    [(JAVA_TV2, ErrorCode.ILLEGAL_GENERATION), (JAVA_4_4, ErrorCode.STALE_MEMBER_EPOCH)],
+    ids=["5", "6"],
+)
+def test_a_transaction_commits_what_its_member_had_in_that_epoch(versions: Versions, stale: ErrorCode) -> None:
     """KIP-1251: a rebalance that leaves a member its partition does not refuse the offsets of a transaction that began
-    before it. A transaction knows a stale epoch as ILLEGAL_GENERATION: its producer takes any other error for fatal.
+    before it. Before version 6 a transaction knows a stale epoch as ILLEGAL_GENERATION (KIP-1319): its producer takes
+    any other error for fatal.
     """
     world = BrokerWorld()
     topic_id = world.create_topic("t", 2).topic_id
@@ -187,13 +193,15 @@ def test_a_transaction_commits_what_its_member_had_in_that_epoch() -> None:
     request = ConsumerGroupHeartbeatRequest(GROUP, "m1", 2, topic_partitions=owned)
     assert heartbeat(world, "m1", 2).member_epoch == 2, "it has partition 1 to give up"
     assert world.connect().call(request, 1, ConsumerGroupHeartbeatResponse).member_epoch == 3
-    producer = Transactor(world.connect())
+    producer = Transactor(world.connect(), versions)
     assert producer.init() is ErrorCode.NONE
     errors = {
-        (epoch, partition): producer.commit_offsets(GROUP, {("t", partition): 5}, generation=epoch, member="m1")
+        (epoch, partition): producer.commit_offsets(
+            GROUP, {("t", partition): 5}, generation=epoch, member="m1", ids={"t": topic_id}
+        )
         for epoch, partition in ((3, 0), (2, 0), (1, 0), (2, 1), (4, 0))
     }
-    refused = [ErrorCode.ILLEGAL_GENERATION]
+    refused = [stale]
     assert errors == {
         (3, 0): [ErrorCode.NONE],
         (2, 0): [ErrorCode.NONE],

@@ -90,20 +90,27 @@ def test_what_could_not_be_deleted_is_not_the_successors(version: int) -> None:
     assert world.offsets(version) == {T0: NO_OFFSET, U0: Row(8)}
 
 
+@pytest.mark.parametrize(
+    ("version", "unknown"), [(5, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), (6, ErrorCode.UNKNOWN_TOPIC_ID)]
+)
 @pytest.mark.parametrize("recreated", [True, False], ids=["recreated", "gone"])
-def test_a_topic_that_goes_while_its_offsets_wait_for_their_transaction(recreated: bool) -> None:
+def test_a_topic_that_goes_while_its_offsets_wait_for_their_transaction(
+    recreated: bool, version: int, unknown: ErrorCode
+) -> None:
     """They are made part of it first, by a record of the transaction coordinator."""
     world = World(is_open=False)
     producer, client = world.producer, world.world.connect()
-    topics = [TxnOffsetCommitRequestTopic(name, [TxnOffsetCommitRequestPartition(0, 20)]) for name in ("t", "u")]
+    names = {topic_id: name for name, topic_id in world.ids.items()}
+    rows = [TxnOffsetCommitRequestPartition(0, 20)]
+    topics = [TxnOffsetCommitRequestTopic(name, topic_id, rows) for topic_id, name in names.items()]
     request = TxnOffsetCommitRequest("t", "g", producer.producer_id, producer.epoch, topics=topics)
-    client.send(request, 5)
+    client.send(request, version)
     world.world.services.metadata.delete_topics(["t"])
     if recreated:
         world.recreate()
     answer = client.receive(TxnOffsetCommitResponse)
-    errors = {topic.name: topic.partitions[0].error_code for topic in answer.topics}
-    assert errors == {"t": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "u": NONE}
+    errors = {topic.name or names[topic.topic_id]: topic.partitions[0].error_code for topic in answer.topics}
+    assert errors == {"t": unknown, "u": NONE}
     assert producer.commit() is NONE
     if not recreated:
         world.recreate()

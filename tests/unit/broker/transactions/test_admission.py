@@ -399,10 +399,10 @@ def test_a_request_without_its_producer() -> None:
         group_id="g",
         producer_id=7,
         producer_epoch=1,
-        generation_id=4,
+        generation_id_or_member_epoch=4,
         member_id="m",
         group_instance_id="i",
-        topics=[TxnOffsetCommitRequestTopic("t", [TxnOffsetCommitRequestPartition(3, 50, 2, "note")])],
+        topics=[TxnOffsetCommitRequestTopic("t", partitions=[TxnOffsetCommitRequestPartition(3, 50, 2, "note")])],
     )
     assert as_offset_commit(request) == OffsetCommitRequest(
         group_id="g",

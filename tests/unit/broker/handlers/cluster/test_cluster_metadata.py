@@ -42,7 +42,7 @@ def api_versions(world: World, version: int, name: str = "test", software: str =
     return world.call(ApiVersionsResponse, request, version)
 
 
-@pytest.mark.parametrize("version", range(5))
+@pytest.mark.parametrize("version", range(6))
 def test_api_versions_is_the_handler_table(version: int) -> None:
     response = api_versions(World(), version)
     rows = {row.api_key: (row.min_version, row.max_version) for row in response.api_keys}
@@ -77,6 +77,29 @@ def test_a_feature_that_is_off_is_not_finalized() -> None:
     response = api_versions(World({}, features={"share.version": 0}), 4)
     assert "share.version" not in {feature.name for feature in response.finalized_features}
     assert "share.version" in {feature.name for feature in response.supported_features}
+
+
+@pytest.mark.parametrize(
+    ("cluster_id", "node_id", "is_meant"),
+    [
+        (None, -1, True),
+        (None, 7, True),
+        ("", 1, False),
+        ("OTHER", 1, False),
+        ("own", 1, True),
+        ("own", 2, False),
+        ("own", -1, False),
+    ],
+)
+def test_a_client_that_is_at_the_wrong_broker_starts_over(cluster_id: str | None, node_id: int, is_meant: bool) -> None:
+    """KIP-1242: from version 5 on."""
+    world = World()
+    named = world.metadata.cluster_id if cluster_id == "own" else cluster_id
+    request = ApiVersionsRequest("test", "1.0", named, node_id)
+    assert world.call(ApiVersionsResponse, request, 4).error_code == ErrorCode.NONE
+    answer = world.call(ApiVersionsResponse, request, 5)
+    assert answer.error_code == (ErrorCode.NONE if is_meant else ErrorCode.REBOOTSTRAP_REQUIRED)
+    assert bool(answer.api_keys) is is_meant
 
 
 @pytest.mark.parametrize("name", ["", "-x", "x-", "x y", "ä", "x\n", "."])

@@ -1,4 +1,4 @@
-"""What Apache Kafka 4.3.1 serves and one broker has no use for: answered as where it is switched off there.
+"""What Apache Kafka 4.4.0 serves and one broker has no use for: answered as where it is switched off there.
 
 Tools and clients guess a broker's version from the APIs it names.
 """
@@ -23,11 +23,16 @@ from shareq.protocol.generated.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
 )
+from shareq.protocol.generated.streams_group_topology_description_update import (
+    StreamsGroupTopologyDescriptionUpdateRequest,
+    StreamsGroupTopologyDescriptionUpdateResponse,
+)
 from shareq.protocol.generated.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
+from shareq.protocol.generated.unregister_controller import UnregisterControllerRequest, UnregisterControllerResponse
 from shareq.protocol.primitives import Message
 from tests.support.clients.sasl import SaslWorld
 
-# Of those for brokers, what Apache Kafka 4.3.1 does not name without settings or features of its own.
+# Of those for brokers, what Apache Kafka 4.4.0 does not name without settings or features of its own.
 UNNAMED = {ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, ApiKey.PUSH_TELEMETRY}
 
 
@@ -88,6 +93,27 @@ def test_the_only_broker_stays(broker_id: int, error: ErrorCode) -> None:
     assert str(broker_id) in str(answer.error_message)
 
 
+@pytest.mark.parametrize(
+    ("controller_id", "level", "error", "message"),
+    [
+        (1, 33, ErrorCode.NONE, None),
+        (2, 33, ErrorCode.CONTROLLER_ID_NOT_REGISTERED, "Controller ID 2 is not currently registered."),
+        (
+            2,
+            30,
+            ErrorCode.UNSUPPORTED_VERSION,
+            "The current MetadataVersion is too old to support controller unregistration.",
+        ),
+    ],
+)
+def test_the_only_controller_stays(controller_id: int, level: int, error: ErrorCode, message: str | None) -> None:
+    world = BrokerWorld()
+    world.services.metadata.set_features({"metadata.version": level})
+    request = UnregisterControllerRequest(controller_id)
+    answer = world.connect().call(request, 0, UnregisterControllerResponse)
+    assert (answer.error_code, answer.error_message) == (error, message)
+
+
 def test_the_quorum_does_not_change() -> None:
     """KIP-853, where kraft.version is 0."""
     world = BrokerWorld()
@@ -108,10 +134,14 @@ def test_the_quorum_does_not_change() -> None:
 def test_groups_of_streams_are_off() -> None:
     """KIP-1071, where streams.version is 0."""
     client = BrokerWorld().connect()
-    heartbeat = client.call(StreamsGroupHeartbeatRequest("g", "m"), 0, StreamsGroupHeartbeatResponse)
-    assert heartbeat.error_code == ErrorCode.UNSUPPORTED_VERSION
-    described = client.call(StreamsGroupDescribeRequest(["g", "h"]), 0, StreamsGroupDescribeResponse)
-    assert [(group.group_id, group.error_code) for group in described.groups] == [
-        ("g", ErrorCode.UNSUPPORTED_VERSION),
-        ("h", ErrorCode.UNSUPPORTED_VERSION),
-    ]
+    for version in (0, 1):
+        heartbeat = client.call(StreamsGroupHeartbeatRequest("g", "m"), version, StreamsGroupHeartbeatResponse)
+        assert heartbeat.error_code == ErrorCode.UNSUPPORTED_VERSION
+        described = client.call(StreamsGroupDescribeRequest(["g", "h"]), version, StreamsGroupDescribeResponse)
+        assert [(group.group_id, group.error_code) for group in described.groups] == [
+            ("g", ErrorCode.UNSUPPORTED_VERSION),
+            ("h", ErrorCode.UNSUPPORTED_VERSION),
+        ]
+    topology = StreamsGroupTopologyDescriptionUpdateRequest("g", "m", 1)
+    answer = client.call(topology, 0, StreamsGroupTopologyDescriptionUpdateResponse)
+    assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION

@@ -137,7 +137,7 @@ def test_an_offset_of_a_transaction_says_of_which_topic_it_is() -> None:
     """Apache Kafka's do not: there an offset of a deleted topic may turn up in one that has its name."""
     world = OffsetsWorld()
     topics = [OffsetCommitRequestTopic("t", world.id_of("t"), [OffsetCommitRequestPartition(0, 5)])]
-    world.log.run(world.shard.offsets.commit_transactional(OffsetCommitRequest("g", topics=topics)))
+    world.log.run(world.shard.offsets.commit_transactional(OffsetCommitRequest("g", topics=topics), 6))
     committed = world.shard.offsets.store.get("g", "t", 0)
     assert committed is not None
     assert (committed.offset, committed.topic_id) == (5, world.id_of("t"))
