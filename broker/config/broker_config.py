@@ -124,6 +124,7 @@ class BrokerConfig:
     min_insync_replicas: int
     unclean_leader_election_enable: bool
     message_max_bytes: int
+    max_decompressed_message_bytes: int
     compression_type: str
     compression_gzip_level: int
     compression_lz4_level: int
@@ -149,6 +150,8 @@ class BrokerConfig:
     log_message_timestamp_type: str
     log_message_timestamp_before_max_ms: int
     log_message_timestamp_after_max_ms: int
+    log_remote_copy_lag_ms: int
+    log_remote_copy_lag_bytes: int
     log_cleaner_enable: bool
     log_cleaner_threads: int
     log_cleaner_backoff_ms: int
@@ -179,6 +182,7 @@ class BrokerConfig:
     group_consumer_heartbeat_interval_ms: int
     group_consumer_min_heartbeat_interval_ms: int
     group_consumer_max_heartbeat_interval_ms: int
+    group_consumer_assignor_offload_enable: bool
     group_consumer_assignment_interval_ms: int
     group_consumer_min_assignment_interval_ms: int
     group_consumer_max_assignment_interval_ms: int
@@ -196,6 +200,7 @@ class BrokerConfig:
     group_share_min_heartbeat_interval_ms: int
     group_share_max_heartbeat_interval_ms: int
     group_share_assignors: tuple[str, ...]
+    group_share_assignor_offload_enable: bool
     group_share_assignment_interval_ms: int
     group_share_min_assignment_interval_ms: int
     group_share_max_assignment_interval_ms: int

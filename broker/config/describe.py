@@ -85,9 +85,11 @@ def describe_topic(
 def describe_group(
     values: Mapping[str, ConfigValue], overrides: Mapping[str, str], layers: BrokerLayers
 ) -> list[ConfigEntry]:
-    """Every group property by name: `values` are to be shown, `overrides` the group's own."""
+    """Every public group property by name: `values` are to be shown, `overrides` the group's own."""
     entries: list[ConfigEntry] = []
     for key in sorted(GROUP_KEYS, key=_name):
+        if key.internal:
+            continue
         synonym = broker_synonym(key.name, layers.config)
         if synonym is not None:
             fallback = tuple(layers.synonyms((synonym,)))

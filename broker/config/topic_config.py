@@ -1,4 +1,4 @@
-"""A topic's properties: Apache Kafka 4.3.1's names and bounds, and the broker properties they fall back to."""
+"""A topic's properties: Apache Kafka 4.4.0's names and bounds, and the broker properties they fall back to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.config.keys.broker import COMPRESSION_TYPES, GZIP_LEVELS, LZ4_LEVELS, TIMESTAMP_TYPES, ZSTD_LEVELS
+from shareq.broker.config.keys.broker import (
+    COMPRESSION_TYPES,
+    GZIP_LEVELS,
+    LARGEST_RECORD_BYTES,
+    LZ4_LEVELS,
+    TIMESTAMP_TYPES,
+    ZSTD_LEVELS,
+)
 from shareq.broker.config.keys.definition import (
     LONG_MAX,
     ConfigDef,
@@ -32,6 +39,7 @@ _HOUR_MS: Final = 3_600_000
 _POSITIVE: Final = Range(1)
 _NON_NEGATIVE: Final = Range(0)
 _REMOTE: Final = "Of remote storage, which there is none of: only the default is accepted."
+_NOT_REMOTE: Final = "Of remote storage, which there is none of: accepted, without effect."
 _THROTTLED: Final = "Of replication, which there is none of: accepted, without effect."
 
 TOPIC_KEYS: Final = ConfigDef(
@@ -53,6 +61,13 @@ TOPIC_KEYS: Final = ConfigDef(
         ConfigKey("local.retention.bytes", Type.LONG, -2, Range(-2), _REMOTE),
         ConfigKey("local.retention.ms", Type.LONG, -2, Range(-2), _REMOTE),
         ConfigKey("max.compaction.lag.ms", Type.LONG, LONG_MAX, _POSITIVE, "Age at which a record forces compaction."),
+        ConfigKey(
+            "max.decompressed.message.bytes",
+            Type.INT,
+            LARGEST_RECORD_BYTES,
+            Range(1, LARGEST_RECORD_BYTES),
+            "The largest record of a compressed batch, when it is opened.",
+        ),
         ConfigKey("max.message.bytes", Type.INT, 1_048_588, _NON_NEGATIVE, "The largest record batch."),
         ConfigKey("message.timestamp.after.max.ms", Type.LONG, _HOUR_MS, _NON_NEGATIVE, "How far ahead time may be."),
         ConfigKey("message.timestamp.before.max.ms", Type.LONG, LONG_MAX, _NON_NEGATIVE, "How far back time may be."),
@@ -67,6 +82,8 @@ TOPIC_KEYS: Final = ConfigDef(
             "Replicas that acks=all waits for, at most as many as there are.",
         ),
         ConfigKey("preallocate", Type.BOOLEAN, False, None, "Whether segment files take their size at once."),
+        ConfigKey("remote.copy.lag.bytes", Type.LONG, -1, Range(-1), _NOT_REMOTE),
+        ConfigKey("remote.copy.lag.ms", Type.LONG, 0, Range(-1), _NOT_REMOTE),
         ConfigKey("remote.log.copy.disable", Type.BOOLEAN, False, None, _REMOTE),
         ConfigKey("remote.log.delete.on.disable", Type.BOOLEAN, False, None, _REMOTE),
         ConfigKey("remote.storage.enable", Type.BOOLEAN, False, None, _REMOTE),
@@ -96,6 +113,7 @@ SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
     "flush.ms": ("log.flush.interval.ms", "log.flush.scheduler.interval.ms"),
     "index.interval.bytes": ("log.index.interval.bytes",),
     "max.compaction.lag.ms": ("log.cleaner.max.compaction.lag.ms",),
+    "max.decompressed.message.bytes": ("max.decompressed.message.bytes",),
     "max.message.bytes": ("message.max.bytes",),
     "message.timestamp.after.max.ms": ("log.message.timestamp.after.max.ms",),
     "message.timestamp.before.max.ms": ("log.message.timestamp.before.max.ms",),
@@ -104,6 +122,8 @@ SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
     "min.compaction.lag.ms": ("log.cleaner.min.compaction.lag.ms",),
     "min.insync.replicas": ("min.insync.replicas",),
     "preallocate": ("log.preallocate",),
+    "remote.copy.lag.bytes": ("log.remote.copy.lag.bytes",),
+    "remote.copy.lag.ms": ("log.remote.copy.lag.ms",),
     "retention.bytes": ("log.retention.bytes",),
     "retention.ms": ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
     "segment.bytes": ("log.segment.bytes",),
@@ -178,6 +198,7 @@ def log_settings(values: Mapping[str, ConfigValue], config: BrokerConfig) -> Log
         retention_ms=int_value(values, "retention.ms"),
         retention_bytes=int_value(values, "retention.bytes"),
         max_message_bytes=int_value(values, "max.message.bytes"),
+        max_decompressed_message_bytes=int_value(values, "max.decompressed.message.bytes"),
         append_time=values["message.timestamp.type"] == "LogAppendTime",
         message_timestamp_before_max_ms=int_value(values, "message.timestamp.before.max.ms"),
         message_timestamp_after_max_ms=int_value(values, "message.timestamp.after.max.ms"),

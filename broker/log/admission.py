@@ -6,7 +6,8 @@ is compacted, a key. MaxTimestamp is put right when it is not that of the record
 
 Compressed records are opened into a buffer of `LEAST_OPENED_BYTES`, or eight times max.message.bytes if that is more,
 never more than what readers take: so the most that a batch costs is known before memory is taken or a record is looked
-at. More is MESSAGE_TOO_LARGE, at which Java's producer divides the batch. Apache Kafka knows no such bound.
+at. More is MESSAGE_TOO_LARGE, at which Java's producer divides the batch. Apache Kafka knows no such bound, but one of
+a single record of a compressed batch, which is INVALID_RECORD beyond it: max.decompressed.message.bytes.
 """
 
 from __future__ import annotations
@@ -60,7 +61,16 @@ class RecordError(NamedTuple):
 class Admission:
     """The rules of one topic, from its settings."""
 
-    __slots__ = ("_after_max", "_before_max", "_max_bytes", "_most_opened", "_refused", "_settings", "rewrites")
+    __slots__ = (
+        "_after_max",
+        "_before_max",
+        "_largest_record",
+        "_max_bytes",
+        "_most_opened",
+        "_refused",
+        "_settings",
+        "rewrites",
+    )
 
     def __init__(self, settings: LogSettings) -> None:
         self._settings = settings
@@ -68,6 +78,7 @@ class Admission:
         self._after_max = settings.message_timestamp_after_max_ms
         self._before_max = settings.message_timestamp_before_max_ms
         self._most_opened = settings.most_opened
+        self._largest_record = settings.max_decompressed_message_bytes
         self._refused = UNREADABLE | OUT_OF_ORDER
         self._refused |= 0 if settings.append_time else OUT_OF_TIME
         self._refused |= KEYLESS if settings.compact else 0
@@ -103,6 +114,8 @@ class Admission:
         EFFORT.spent += RECORD_EFFORT * header.records_count
         low, high, no_time = self._allowed(header.base_timestamp, now_wall_ms)
         found, newest = records_walk.walk(data, at, header.records_count, low, high, no_time)
+        if at == 0 and len(data) > self._largest_record and self._has_larger(data, header.records_count, found):
+            return ErrorCode.INVALID_RECORD
         if found & self._refused:
             return _error_of(found)
         if header.base_timestamp + newest != header.max_timestamp and not self._settings.append_time:
@@ -127,6 +140,8 @@ class Admission:
         allowed = self._allowed(header.base_timestamp, now_wall_ms)
         found, _ = records_walk.walk(data, at, header.records_count, *allowed)
         if found & (UNREADABLE | OUT_OF_ORDER) or not found & self._refused:
+            return []
+        if at == 0 and len(data) > self._largest_record and self._has_larger(data, header.records_count, found):
             return []
         keyed = self._settings.compact
         found_at = records_walk.faults(data, at, header.records_count, *allowed, keyed, MOST_RECORD_ERRORS)
@@ -164,6 +179,10 @@ class Admission:
         except MalformedMessage:
             EFFORT.spent += self._most_opened  # what it took is not known
             return ErrorCode.INVALID_RECORD
+
+    def _has_larger(self, opened: bytes, count: int, found: int) -> bool:
+        """Whether one of the records is larger than max.decompressed.message.bytes. `found` is what `walk` found."""
+        return not found & UNREADABLE and records_walk.largest(opened, 0, count) > self._largest_record
 
     def _allowed(self, base_timestamp: int, now_wall_ms: int) -> tuple[int, int, int]:
         """Lowest and highest time delta that a record may have, and the one of a record without a time.

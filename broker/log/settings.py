@@ -18,7 +18,7 @@ _DAY_MS: Final = 24 * 60 * 60 * 1000
 
 
 class LogSettings(NamedTuple):
-    """A topic's effective log configuration; names and defaults are Apache Kafka 4.3.1's, `.` written as `_`.
+    """A topic's effective log configuration; names and defaults are Apache Kafka 4.4.0's, `.` written as `_`.
 
     -1 in `retention_ms` and `retention_bytes` means no limit. `compression_type` None is `producer`: as it came.
     `compact` and `delete` are the two words of `cleanup.policy`. `append_time` is `message.timestamp.type`.
@@ -31,6 +31,7 @@ class LogSettings(NamedTuple):
     retention_ms: int = 7 * _DAY_MS
     retention_bytes: int = -1
     max_message_bytes: int = 1024 * 1024 + 12
+    max_decompressed_message_bytes: int = 2**31 - 9
     append_time: bool = False
     message_timestamp_before_max_ms: int = UNLIMITED
     message_timestamp_after_max_ms: int = 60 * 60 * 1000

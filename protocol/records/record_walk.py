@@ -98,6 +98,20 @@ def faults(
     return found
 
 
+def largest(data: bytes, pos: i64, count: i64) -> int:
+    """Bytes of the largest of `count` records from `pos` on, without their lengths: for records `walk` could read."""
+    end: i64 = len(data)
+    most: i64 = 0
+    index: i64 = 0
+    while index < count:
+        size, pos = _varint(data, pos, end)
+        if size > most:
+            most = size
+        pos += size
+        index += 1
+    return most
+
+
 def find_time(data: bytes, pos: i64, count: i64, least: i64, first: i64, last: i64) -> tuple[int, int]:
     """Offset delta and time delta of the first record whose time delta is `least` or more, its offset delta from
     `first` to `last`, both inclusive. NOT_FOUND for none, CANNOT_TELL where a record before it cannot be read.

@@ -16,6 +16,7 @@ __all__ = [
     "UNREADABLE",
     "faults",
     "find_time",
+    "largest",
     "read_keys",
     "walk",
 ]
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         UNREADABLE,
         faults,
         find_time,
+        largest,
         read_keys,
         walk,
     )
@@ -45,5 +47,6 @@ else:
     UNREADABLE = _form.UNREADABLE
     faults = _form.faults
     find_time = _form.find_time
+    largest = _form.largest
     read_keys = _form.read_keys
     walk = _form.walk

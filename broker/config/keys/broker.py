@@ -35,7 +35,10 @@ TIMESTAMP_TYPES: Final = ("CreateTime", "LogAppendTime")
 GZIP_LEVELS: Final = LevelOrDefault(1, 9, -1)
 LZ4_LEVELS: Final = LevelOrDefault(1, 17, 9)
 ZSTD_LEVELS: Final = LevelOrDefault(-131_072, 22, 3)
+LARGEST_RECORD_BYTES: Final = 2**31 - 9
+"""What Java can have in one array: no record is larger."""
 
+_REMOTE: Final = "Of remote storage, which there is none of: accepted, without effect."
 _POSITIVE: Final = Range(1)
 _NON_NEGATIVE: Final = Range(0)
 
@@ -211,6 +214,14 @@ _TOPIC_KEYS: Final = (
     ),
     ConfigKey("message.max.bytes", Type.INT, 1_048_588, _NON_NEGATIVE, "The largest record batch.", mode=_DYNAMIC),
     ConfigKey(
+        "max.decompressed.message.bytes",
+        Type.INT,
+        LARGEST_RECORD_BYTES,
+        Range(1, LARGEST_RECORD_BYTES),
+        "The largest record of a compressed batch, when it is opened.",
+        mode=_DYNAMIC,
+    ),
+    ConfigKey(
         "compression.type",
         Type.STRING,
         "producer",
@@ -288,6 +299,8 @@ _LOG_KEYS: Final = (
         "How far a producer's time may lie in the future.",
         mode=_DYNAMIC,
     ),
+    ConfigKey("log.remote.copy.lag.ms", Type.LONG, 0, Range(-1), _REMOTE, mode=_DYNAMIC),
+    ConfigKey("log.remote.copy.lag.bytes", Type.LONG, -1, Range(-1), _REMOTE, mode=_DYNAMIC),
     ConfigKey("log.cleaner.enable", Type.BOOLEAN, True, None, "Whether compacted topics are cleaned."),
     ConfigKey(
         "log.cleaner.threads",
@@ -384,6 +397,14 @@ _GROUP_KEYS: Final = (
     ConfigKey("group.consumer.min.heartbeat.interval.ms", Type.INT, 5000, _POSITIVE, "Least value a group may set."),
     ConfigKey(
         "group.consumer.max.heartbeat.interval.ms", Type.INT, 15_000, _POSITIVE, "Greatest value a group may set."
+    ),
+    ConfigKey(
+        "group.consumer.assignor.offload.enable",
+        Type.BOOLEAN,
+        True,
+        None,
+        "Accepted for compatibility. Consumer groups are assigned in their coordinator's thread.",
+        internal=True,
     ),
     ConfigKey(
         "group.consumer.assignment.interval.ms",

@@ -62,6 +62,14 @@ _GROUP_KEYS: Final = (
         "The assignor of all share groups: `simple`, by this name or by SimpleAssignor's class name.",
     ),
     ConfigKey(
+        "group.share.assignor.offload.enable",
+        Type.BOOLEAN,
+        True,
+        None,
+        "Accepted for compatibility. Share groups are assigned in their coordinator's thread.",
+        internal=True,
+    ),
+    ConfigKey(
         "group.share.assignment.interval.ms",
         Type.INT,
         1_000,

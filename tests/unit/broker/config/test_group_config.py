@@ -59,7 +59,8 @@ def test_a_groups_own_properties() -> None:
 @pytest.mark.parametrize(
     ("overrides", "allowed"),
     [
-        ({"share.assignor.offload.enable": "true"}, "Unknown group config name: share.assignor.offload.enable"),
+        ({"share.assignor.offload": "true"}, "Unknown group config name: share.assignor.offload"),
+        ({"share.assignor.offload.enable": "yes"}, "true or false"),
         (
             {"group.share.isolation.level": "read_committed"},
             r"Unknown group config name: .*; it is now called share\.isolation\.level",
@@ -69,10 +70,10 @@ def test_a_groups_own_properties() -> None:
         ({"share.auto.offset.reset": "none"}, "latest, earliest, or by_duration"),
         ({"share.auto.offset.reset": "Latest"}, "latest, earliest, or by_duration"),
         ({"share.renew.acknowledge.enable": "maybe"}, "true or false"),
-        ({"share.delivery.count.limit": "11"}, "between 2 and 10, the broker's bounds"),
-        ({"share.record.lock.duration.ms": "14999"}, "between 15000 and 60000"),
-        ({"share.assignment.interval.ms": "15001"}, "between 0 and 15000"),
-        ({"consumer.session.timeout.ms": "44999"}, "between 45000 and 60000"),
+        ({"share.delivery.count.limit": "11"}, "must be in the range 2 to 10 inclusive"),
+        ({"share.record.lock.duration.ms": "14999"}, "range 15000 to 60000"),
+        ({"share.assignment.interval.ms": "15001"}, "range 0 to 15000"),
+        ({"consumer.session.timeout.ms": "44999"}, "range 45000 to 60000"),
     ],
 )
 def test_refused(overrides: dict[str, str], allowed: str) -> None:
@@ -84,6 +85,24 @@ def test_the_combination_is_checked_with_the_brokers_values() -> None:
     config = BrokerConfig.load({"group.share.min.session.timeout.ms": "1000"})
     with pytest.raises(ConfigError, match=r"must be greater than share\.heartbeat\.interval\.ms \(5000\)"):
         check_group_configs(config, {"share.session.timeout.ms": "5000"})
+
+
+def test_what_a_group_follows_the_broker_in_does_not_stand_in_its_way() -> None:
+    """From Apache Kafka 4.4 on: a broker whose own values lie outside their bounds lets groups have others."""
+    config = BrokerConfig.load()
+    config.values.update({"group.share.heartbeat.interval.ms": 1, "group.share.session.timeout.ms": 1})
+    check_group_configs(config, {"share.delivery.count.limit": "7"})
+    with pytest.raises(ConfigError, match=r"must be greater than share\.heartbeat\.interval\.ms \(5000\)"):
+        check_group_configs(config, {"share.heartbeat.interval.ms": "5000"})
+    check_group_configs(config, {"share.heartbeat.interval.ms": "5000", "share.session.timeout.ms": "45000"})
+
+
+def test_a_group_with_a_value_of_its_own_follows_the_broker_in_all_others() -> None:
+    own = {"share.delivery.count.limit": "7"}
+    before = group_values("g", BrokerConfig.load(), own)
+    after = group_values("g", BrokerConfig.load({"group.share.record.lock.duration.ms": "40000"}), own)
+    assert (before["share.record.lock.duration.ms"], after["share.record.lock.duration.ms"]) == (30_000, 40_000)
+    assert before["share.delivery.count.limit"] == after["share.delivery.count.limit"] == 7
 
 
 def test_stored_values_are_clamped_to_tighter_bounds_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:

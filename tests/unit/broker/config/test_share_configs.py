@@ -87,6 +87,7 @@ def test_broker_property_has_its_default_and_bounds(
 def test_no_share_property_is_without_a_row() -> None:
     numbers = {name for name, *_ in BROKER_NUMBERS}
     others = {"group.share.enable", "group.share.assignors", "group.share.persister.class.name"}
+    others |= {"group.share.assignor.offload.enable"}
     shares = {key.name for key in BROKER_KEYS if key.name.startswith(("group.share.", "share."))}
     assert shares == numbers | others
 
@@ -210,4 +211,5 @@ def test_the_other_group_properties_have_defaults_only() -> None:
         "share.auto.offset.reset",
         "share.isolation.level",
         "share.renew.acknowledge.enable",
+        "share.assignor.offload.enable",
     }

@@ -125,3 +125,26 @@ def test_the_brokers_own_batch_is_one_and_whole() -> None:
     for wrong in (bytes(batch) * 2, bytes(batch)[:-1]):
         with pytest.raises(ValueError, match=f"not one record batch: {len(wrong)} bytes, its length says {len(batch)}"):
             own_header(wrong)
+
+
+@pytest.mark.parametrize("codec", [codec for codec in Compression if codec is not Compression.NONE])
+def test_the_largest_record_of_a_compressed_batch(codec: Compression) -> None:
+    """max.decompressed.message.bytes of Apache Kafka 4.4: of one record, without its length, and not of a batch."""
+    records = [RecordData(b"k", bytes(100)), RecordData(b"k", bytes(200)), RecordData(b"k", bytes(150))]
+    batch = build_batch(records, timestamp_ms=NOW, compression=codec)
+    body = 200 + len(b"k") + 1 + 1 + 1 + 1 + 2 + 1  # attributes, time, offset, two lengths, headers
+    assert accepted(batch, max_decompressed_message_bytes=body)
+    assert check(batch, max_decompressed_message_bytes=body - 1) is ErrorCode.INVALID_RECORD
+    assert Admission(LogSettings(max_decompressed_message_bytes=body - 1)).record_errors(batch, NOW) == []
+
+
+def test_records_that_are_not_compressed_may_be_of_any_size() -> None:
+    """What max.message.bytes allows: the broker takes no memory to look at them."""
+    assert accepted(build_batch([RecordData(b"k", bytes(200))], timestamp_ms=NOW), max_decompressed_message_bytes=1)
+
+
+def test_a_record_that_is_too_large_comes_before_its_time() -> None:
+    batch = build_batch([RecordData(b"k", bytes(200))], timestamp_ms=NOW + 2 * HOUR, compression=Compression.GZIP)
+    assert check(batch) is ErrorCode.INVALID_TIMESTAMP
+    assert check(batch, max_decompressed_message_bytes=100) is ErrorCode.INVALID_RECORD
+    assert Admission(LogSettings(max_decompressed_message_bytes=100)).record_errors(batch, NOW) == []

@@ -191,3 +191,11 @@ def test_a_time_behind_what_cannot_be_read(form: RecordWalk) -> None:
     data = raw_record(0) + b"\xff" * 3 + raw_record(1, time_delta=5)
     assert form.find_time(data, 0, 2, 0, 0, 9) == (0, 0)
     assert form.find_time(data, 0, 2, 1, 0, 9) == (CANNOT_TELL, 0)
+
+
+def test_the_largest_record(form: RecordWalk) -> None:
+    records = [raw_record(index, key=bytes(size)) for index, size in enumerate((3, 300, 30))]
+    data = b"before" + b"".join(records)
+    assert form.largest(data, len(b"before"), 3) == len(records[1]) - 2  # its length has two bytes
+    assert form.largest(data, len(b"before"), 1) == len(records[0]) - 1
+    assert form.largest(b"", 0, 0) == 0
