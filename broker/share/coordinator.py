@@ -22,7 +22,6 @@ from shareq.coordinator.share.keys import SharePartitionKey, partition_for
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
 from shareq.coordinator.share.results import ReadResult, SummaryResult
 from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordinatorShard
-from shareq.coordinator.share.share_state import UNSET
 from shareq.coordinator.share.state_batches import StateBatchLike
 from shareq.protocol.errors import ApiError, ErrorCode, text_of
 from shareq.protocol.records.batch import HEADER_SIZE
@@ -112,7 +111,7 @@ class ShareCoordinatorService(Service):
         self,
         key: SharePartitionKey,
         state_epoch: int,
-        leader_epoch: int,
+        leader_epoch: int | None,
         start_offset: int,
         delivery_complete_count: int,
         batches: Iterable[StateBatchLike],
@@ -210,7 +209,7 @@ class ShareCoordinatorService(Service):
             return wiped.then(lambda result: result.code)
         # Decided on the wiped state, and durable with it: both are in the queue before anything else is.
         terminal = sum(b.last_offset - b.first_offset + 1 for b in batches if b.delivery_state != RecordState.AVAILABLE)
-        written = self.write(key, state_epoch, UNSET, start_offset, terminal, batches)
+        written = self.write(key, state_epoch, None, start_offset, terminal, batches)
         return join(wiped, written).then(lambda both: both[0].code or both[1].code)
 
     def _schedule(

@@ -34,6 +34,8 @@ class SummaryResult:
 
 
 NEGATIVE_PARTITION: Final = ApiError(ErrorCode.INVALID_REQUEST, "The partition index is negative.")
+NEGATIVE_LEADER_EPOCH: Final = ApiError(ErrorCode.INVALID_REQUEST, "The leader epoch cannot be a negative number.")
+NEGATIVE_STATE_EPOCH: Final = ApiError(ErrorCode.INVALID_REQUEST, "The state epoch cannot be a negative number.")
 READ_UNINITIALIZED: Final = ApiError(
     ErrorCode.INVALID_REQUEST, "The share partition was not initialised: there is nothing to read."
 )

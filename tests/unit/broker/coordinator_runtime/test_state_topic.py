@@ -108,12 +108,13 @@ def test_finishing_the_whole_window_is_an_update_like_any_other() -> None:
     ]
 
 
-def test_the_start_offset_of_an_update_may_be_left_out() -> None:
+def test_the_start_offset_of_a_write_may_be_left_out() -> None:
+    """The update has the stored one, as those of Apache Kafka 4.4.0 have."""
     life = Life()
-    assert life.state.write((5, 5, 2, 1), start=-1, state_epoch=-1) == NONE
+    assert life.state.write((5, 5, 2, 1), start=-1) == NONE
     update = life.values()[-1]
     assert isinstance(update, ShareUpdateValue)
-    assert update.start_offset == -1
+    assert update.start_offset == 0
     assert life.state.read()[2:] == (0, [(5, 5, 2, 1)])
 
 

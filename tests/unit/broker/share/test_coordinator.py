@@ -54,7 +54,7 @@ class Rig:
 
     def read(self, key: SharePartitionKey | None = None) -> PersistedState:
         """Of an outsider, who changes nothing."""
-        return self.service.read_state(key or self.key(), -1).value
+        return self.service.read_state(key or self.key(), 0).value
 
 
 def write(start: int, *batches: StateBatch, leader_epoch: int = 0, state_epoch: int = 1) -> WriteState:

@@ -140,11 +140,11 @@ def test_a_state_beyond_the_log_end_is_replaced_for_good() -> None:
     """A power loss took acknowledged records; others get their offsets. They must not count as acknowledged."""
     rig = Rig()
     rows = [StateBatch(0, 0, RecordState.AVAILABLE, 2), StateBatch(1, 9, RecordState.ACKNOWLEDGED, 1)]
-    rig.broker.services.share_states.write(rig.key(0), 0, -1, 0, 9, rows)
+    rig.broker.services.share_states.write(rig.key(0), 0, 0, 0, 9, rows)
     rig.clock.run_until_idle()
     leader = rig.fetch("m", 0)
     assert [row.last_offset for row in leader.core.snapshot()] == [0]
-    state_of = rig.broker.services.share_states.read(rig.key(0), -1).value
+    state_of = rig.broker.services.share_states.read(rig.key(0), 0).value
     assert (state_of.start_offset, state_of.batches) == (0, ((0, 0, RecordState.AVAILABLE, 2),))
 
 

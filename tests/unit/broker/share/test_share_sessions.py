@@ -54,7 +54,7 @@ class Work:
     def state(self, place: Place | None = None) -> tuple[int, list[tuple[int, int, int, int]]]:
         """Start offset, and first and last offset, state and delivery count of each batch, as they are stored."""
         topic_id, partition = place or self.first
-        request = ReadShareGroupStateRequest("g", [ReadStateData(topic_id, [PartitionData(partition, -1)])])
+        request = ReadShareGroupStateRequest("g", [ReadStateData(topic_id, [PartitionData(partition, 0)])])
         answer = self.world.connect().call(request, 0, ReadShareGroupStateResponse).results[0].partitions[0]
         assert answer.error_code == NONE
         return answer.start_offset, [

@@ -68,7 +68,7 @@ def test_what_is_written_can_be_read_by_anybody_and_after_a_restart(outside: Out
     assert state.read(leader_epoch=4) == (NONE, 3, 100, batches)
     assert state.summary() == (NONE, 3, 4, 100, 10)
     outside.restart()
-    assert outside.state.read() == (NONE, 3, 100, batches)
+    assert outside.state.read(leader_epoch=4) == (NONE, 3, 100, batches)
     assert outside.state.summary() == (NONE, 3, 4, 100, 10)
     assert outside.state.read(leader_epoch=3).error == ErrorCode.FENCED_LEADER_EPOCH
 
@@ -81,11 +81,13 @@ def test_counts_are_of_version_1(outside: Outside) -> None:
     assert state.summary(version=0) == (NONE, 1, 0, 0, -1)
     assert state.write((4, 4, ACKNOWLEDGED, 1), start=0, done=5, version=0) == NONE
     assert state.read().batches == [(0, 4, ACKNOWLEDGED, 1)]
-    assert state.summary(version=1) == (NONE, 1, 0, 0, -1)
+    assert state.summary(version=1) == (NONE, 1, 0, 0, 4), "it does not fall"
+    assert state.write((5, 5, ACKNOWLEDGED, 1), start=1, version=0) == NONE
+    assert state.summary(version=1) == (NONE, 1, 0, 1, -1)
 
 
 def test_fencing(outside: Outside) -> None:
-    """Smaller epochs than known are refused, larger ones pass, -1 is not looked at; only reads store leader epochs."""
+    """Smaller epochs than known are refused, larger ones pass; only reads store leader epochs."""
     state = outside.state
     state.initialize(5, 0)
     assert state.read(leader_epoch=7).error == NONE
@@ -98,10 +100,12 @@ def test_fencing(outside: Outside) -> None:
         assert state.write(written, version=version) == NONE
     assert state.summary()[1:3] == (5, 7)
     assert state.initialize(4, 0) == ErrorCode.FENCED_STATE_EPOCH
-    assert state.read().batches == [(0, 0, ACKNOWLEDGED, 1)]
+    assert state.read(leader_epoch=7).batches == [(0, 0, ACKNOWLEDGED, 1)]
     assert state.initialize(5, 3) == NONE
-    assert state.read(leader_epoch=-1) == (NONE, 5, 3, [])
-    assert state.initialize(-1, 3) == NONE
+    assert state.read(leader_epoch=7) == (NONE, 5, 3, [])
+    assert state.initialize(-1, 3) == ErrorCode.INVALID_REQUEST
+    assert state.read(leader_epoch=-1).error == ErrorCode.INVALID_REQUEST
+    assert state.write(leader_epoch=-1) == state.write(state_epoch=-1) == ErrorCode.INVALID_REQUEST
     assert state.delete() == NONE, "fences nobody"
 
 

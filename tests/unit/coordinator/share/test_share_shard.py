@@ -99,7 +99,7 @@ def test_initialize_again_wipes_the_state_even_at_an_equal_epoch() -> None:
     world = initialized(start_offset=0)
     world.write(StateBatch(0, 9, ACKNOWLEDGED, 1), start=0, count=10)
     assert world.initialize(state_epoch=2, start_offset=5).code is ErrorCode.NONE
-    result = world.shard.read(KEY, -1).response
+    result = world.shard.read(KEY, 0).response
     assert (result.start_offset, result.batches) == (5, ())
     value = world.last_value()
     assert isinstance(value, ShareSnapshotValue)
@@ -161,26 +161,26 @@ FENCING = [
     (_initialize_at(4), ErrorCode.FENCED_STATE_EPOCH),
     (_initialize_at(5), ErrorCode.NONE),
     (_initialize_at(6), ErrorCode.NONE),
-    (_initialize_at(-1), ErrorCode.NONE),
+    (_initialize_at(-1), ErrorCode.INVALID_REQUEST),
     (_read_at(2), ErrorCode.FENCED_LEADER_EPOCH),
     (_read_at(3), ErrorCode.NONE),
     (_read_at(4), ErrorCode.NONE),
-    (_read_at(-1), ErrorCode.NONE),
+    (_read_at(-1), ErrorCode.INVALID_REQUEST),
     (_write_at(4, 3), ErrorCode.FENCED_STATE_EPOCH),
     (_write_at(5, 3), ErrorCode.NONE),
     (_write_at(6, 3), ErrorCode.NONE),
-    (_write_at(-1, 3), ErrorCode.NONE),
+    (_write_at(-1, 3), ErrorCode.INVALID_REQUEST),
     (_write_at(5, 2), ErrorCode.FENCED_LEADER_EPOCH),
     (_write_at(4, 2), ErrorCode.FENCED_LEADER_EPOCH),
     (_write_at(5, 4), ErrorCode.NONE),
-    (_write_at(5, -1), ErrorCode.NONE),
-    (_write_at(-1, -1), ErrorCode.NONE),
+    (_write_at(5, -1), ErrorCode.INVALID_REQUEST),
+    (_write_at(-1, -1), ErrorCode.INVALID_REQUEST),
 ]
 
 
 @pytest.mark.parametrize(("attempt", "expected"), FENCING)
 def test_fencing(attempt: Attempt, expected: ErrorCode) -> None:
-    """Smaller than known is refused, equal or larger passes, -1 is not checked."""
+    """Smaller than known is refused, equal or larger passes, a negative one is none (from Apache Kafka 4.4.0 on)."""
     world = World()
     world.initialize(state_epoch=5, start_offset=0)
     world.log.run(world.shard.read(KEY, 3))
@@ -189,6 +189,25 @@ def test_fencing(attempt: Attempt, expected: ErrorCode) -> None:
     assert (error.code if isinstance(error, ApiError) else error.error) is expected
     if expected is not ErrorCode.NONE:
         assert result.records == ()
+
+
+def test_a_negative_epoch_is_named() -> None:
+    world = initialized()
+    leader, state = "The leader epoch cannot be a negative number.", "The state epoch cannot be a negative number."
+    assert world.shard.read(KEY, -1).response.message == leader
+    assert world.write(leader_epoch=-1, state_epoch=-1).message == leader
+    assert world.write(state_epoch=-2).message == state
+    assert world.initialize(state_epoch=-1).message == state
+    unknown = World()
+    assert unknown.shard.read(KEY, -1).response.message == leader, "before it is asked whether there is a state"
+    assert unknown.shard.read(KEY._replace(partition=-1), -1).response.message != leader
+
+
+def test_the_leader_of_now_is_not_fenced() -> None:
+    world = initialized(start_offset=0)
+    world.log.run(world.shard.read(KEY, 7))
+    assert world.log.run(world.shard.write(KEY, 2, None, 0, 0, ())).code is ErrorCode.NONE
+    assert world.shard.read_summary(KEY).response.leader_epoch == 7
 
 
 def test_a_write_never_raises_the_stored_epochs() -> None:
@@ -226,14 +245,14 @@ def test_a_partition_that_does_not_exist(key: SharePartitionKey) -> None:
     assert world.shard.read_summary(key).response.error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert world.shard.delete(key).response.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     # For reads and writes the missing state is noticed first.
-    assert world.shard.read(key, -1).response.error is ErrorCode.INVALID_REQUEST
+    assert world.shard.read(key, 0).response.error is ErrorCode.INVALID_REQUEST
     assert world.write(key=key).code is ErrorCode.INVALID_REQUEST
 
 
 def test_a_partition_whose_topic_went_but_whose_state_did_not_yet() -> None:
     world = initialized()
     world.topics.delete("t")
-    assert world.shard.read(KEY, -1).response.error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert world.shard.read(KEY, 0).response.error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert world.write().code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
@@ -276,7 +295,7 @@ def test_a_start_offset_that_means_nothing_is_an_invalid_request() -> None:
 @pytest.mark.parametrize("count", [-1, -2, -(2**31)])
 def test_a_negative_count_is_unknown(count: int) -> None:
     """A record with a lower one than -1 is damaged, and a load would skip it."""
-    world = initialized(start_offset=0)
+    world = initialized()
     assert world.write(StateBatch(0, 9, ACKNOWLEDGED, 1), start=0, count=count).code is ErrorCode.NONE
     assert world.shard.read_summary(KEY).response.delivery_complete_count == -1
 
@@ -333,12 +352,12 @@ def test_an_update_holds_the_requests_own_batches_combined_with_each_other() -> 
 def test_a_write_without_start_offset_leaves_it() -> None:
     world = initialized(start_offset=20)
     world.write(StateBatch(20, 24, AVAILABLE, 1), start=-1, count=0)
-    assert world.last_value().start_offset == -1
+    assert world.last_value().start_offset == 20
     assert world.shard.read_summary(KEY).response.start_offset == 20
 
 
 def test_a_delayed_write_cannot_move_the_start_offset_back() -> None:
-    """Where 4.3.1 lets a delayed retry revive an accepted record."""
+    """As in Apache Kafka 4.4.0. In 4.3.1 a delayed retry revived an accepted record."""
     world = initialized(start_offset=100)
     world.write(StateBatch(100, 109, ACKNOWLEDGED, 1), start=100, count=10)
     world.write(StateBatch(115, 119, ACKNOWLEDGED, 1), start=110, count=5)
@@ -347,6 +366,20 @@ def test_a_delayed_write_cannot_move_the_start_offset_back() -> None:
     assert state is not None
     assert (state.start_offset, state.delivery_complete_count) == (110, 5)
     assert world.batches() == [StateBatch(110, 112, AVAILABLE, 2), StateBatch(115, 119, ACKNOWLEDGED, 1)]
+
+
+@pytest.mark.parametrize("count", [-1, 0, 2, 4, 9])
+def test_a_count_from_another_start_offset_is_left_out(count: int) -> None:
+    """Apache Kafka 4.4.0, generateShareStateRecord."""
+    world = initialized(start_offset=100)
+    world.write(StateBatch(112, 114, ACKNOWLEDGED, 1), start=110, count=3)
+    for start in (-1, 100, 109):
+        world.write(start=start, count=count)
+        assert world.shard.read_summary(KEY).response.delivery_complete_count == 3
+    world.write(start=110, count=count)
+    assert world.shard.read_summary(KEY).response.delivery_complete_count == max(count, 3)
+    world.write(start=111, count=count)
+    assert world.shard.read_summary(KEY).response.delivery_complete_count == count
 
 
 def test_a_delayed_write_that_knows_no_count_leaves_it() -> None:
@@ -362,7 +395,7 @@ def test_the_resolved_start_offset_stays_inside_until_the_first_acknowledgement(
     """It is persisted at the first acquire; from outside the partition looks uninitialised, as in 4.3.1."""
     world = initialized()
     world.write(start=42, count=-1)
-    assert world.shard.read(KEY, -1).response.start_offset == 42
+    assert world.shard.read(KEY, 0).response.start_offset == 42
     summary = world.shard.read_summary(KEY).response
     assert (summary.start_offset, summary.delivery_complete_count) == (-1, -1)
     world.write(StateBatch(42, 42, ACKNOWLEDGED, 1), start=42, count=1)

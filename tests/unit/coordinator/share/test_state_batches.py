@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shareq.coordinator.share.state_batches import StateBatch, combine, merge_into, terminal_records
+from shareq.coordinator.share.state_batches import StateBatch, combine, merge_into
 
 AVAILABLE, ACKNOWLEDGED, ARCHIVED = 0, 2, 4
 
@@ -161,7 +161,3 @@ def test_a_few_batches_strewn_over_many_combine_like_any_other() -> None:
     everything = combine([*stored, *update])
     merge_into(stored, update, -1)
     assert stored == everything
-
-
-def test_terminal_records_counts_offsets_not_batches() -> None:
-    assert terminal_records([StateBatch(0, 4, ACKNOWLEDGED, 1), StateBatch(5, 9, AVAILABLE, 1)]) == 5
