@@ -29,11 +29,12 @@ class ShareStates(Protocol):
         self,
         key: SharePartitionKey,
         state_epoch: int,
+        start_offset: int,
         replaced: Callable[[Iterable[SharePartitionKey]], None],
         *,
         again: bool = False,
     ) -> Pending[ApiError]:
-        """As `initialize`, without start offset, unless there is a state of that epoch, or `again`, of an older one.
+        """As `initialize`, unless there is a state of that epoch, or `again`, of an older one.
         `replaced` is called immediately if a state was created, before anything else is done with it.
         """
 

@@ -151,7 +151,7 @@ class ShareGroupService:
         replaced = self._leaders.state_replaced
         outcomes = gather(
             [
-                self._states.initialize_once(each.key, each.state_epoch, replaced, again=each.again)
+                self._states.initialize_once(each.key, each.state_epoch, each.start_offset, replaced, again=each.again)
                 for each in plan.initialize
             ]
         )

@@ -87,16 +87,17 @@ class ShareCoordinatorService(Service):
         self,
         key: SharePartitionKey,
         state_epoch: int,
+        start_offset: int,
         replaced: Callable[[Iterable[SharePartitionKey]], None],
         *,
         again: bool = False,
     ) -> Pending[ApiError]:
-        """As `initialize`, without start offset, unless there is a state of that epoch, or `again`, of an older one.
+        """As `initialize`, unless there is a state of that epoch, or `again`, of an older one.
         `replaced` is called at once if a state was created, before anything else is done with it.
         """
 
         def operation(shard: ShareCoordinatorShard) -> CoordinatorResult[ApiError]:
-            result = shard.initialize_once(key, state_epoch, again=again)
+            result = shard.initialize_once(key, state_epoch, start_offset, again=again)
             if result.records:
                 replaced((key,))
             return result

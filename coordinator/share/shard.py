@@ -124,9 +124,9 @@ class ShareCoordinatorShard:
         return CoordinatorResult(NO_ERROR, (CoordinatorRecord(ShareSnapshotKey(*key), value),))
 
     def initialize_once(
-        self, key: SharePartitionKey, state_epoch: int, *, again: bool = False
+        self, key: SharePartitionKey, state_epoch: int, start_offset: int = UNSET, *, again: bool = False
     ) -> CoordinatorResult[ApiError]:
-        """`initialize` without start offset, for a caller that may have done so before: a state of that epoch stays,
+        """`initialize`, for a caller that may have done so before: a state of that epoch stays,
         and `again`, if it is known to have been asked before, one of an older epoch, too.
 
         A group coordinator whose record of it failed asks again, with the epoch it has by then. What fetches have made
@@ -137,7 +137,7 @@ class ShareCoordinatorShard:
         state = self._states.get(key)
         if state is not None and (again or state.state_epoch >= state_epoch):
             return CoordinatorResult(NO_ERROR)
-        return self.initialize(key, state_epoch, UNSET)
+        return self.initialize(key, state_epoch, start_offset)
 
     def read(self, key: SharePartitionKey, leader_epoch: int) -> CoordinatorResult[ReadResult]:
         """The state, for a leader that begins; a leader epoch that was not known yet is stored.

@@ -47,8 +47,8 @@ def start_does_not_finish_deletions() -> AbstractContextManager[object]:
 def unrecorded_state_is_wiped_at_a_later_epoch() -> AbstractContextManager[object]:
     original = ShareCoordinatorShard.initialize_once
 
-    def initialize_once(self: ShareCoordinatorShard, key: Any, state_epoch: int, *, again: bool) -> Any:
-        return original(self, key, state_epoch, again=False)
+    def initialize_once(self: ShareCoordinatorShard, *arguments: Any, again: bool) -> Any:
+        return original(self, *arguments, again=False)
 
     return replaced((ShareCoordinatorShard, "initialize_once", initialize_once))
 

@@ -9,6 +9,7 @@ from shareq.coordinator.group.consumer.group import ConsumerGroup
 from shareq.coordinator.group.consumer.joining import static_member, unknown
 from shareq.coordinator.group.consumer.member import LEAVE_STATIC_EPOCH, ConsumerMember
 from shareq.coordinator.group.consumer.records import (
+    assignment_epoch_record,
     current_record,
     epoch_record,
     member_gone_records,
@@ -50,5 +51,8 @@ def fence(group: ConsumerGroup, member_ids: Iterable[str], metadata: MetadataIma
     group_id = group.group_id
     records = [record for member_id in sorted(gone) for record in member_gone_records(group_id, member_id)]
     records += [regex_record(group_id, regex, None) for regex in sorted(group.resolved.keys() - wanted)]
-    records.append(epoch_record(group_id, group.group_epoch + 1, metadata_hash(topics, metadata)))
+    epoch = group.group_epoch + 1
+    records.append(epoch_record(group_id, epoch, metadata_hash(topics, metadata)))
+    if not left:  # a group without members has the assignment that it should have
+        records.append(assignment_epoch_record(group_id, epoch, 0))
     return tuple(records)

@@ -205,7 +205,10 @@ def fence(group: ShareGroup, member_ids: Iterable[str], metadata: MetadataImage)
         for name in member.subscribed_topic_names
     }
     records = [record for member_id in sorted(gone) for record in member_gone_records(group.group_id, member_id)]
-    records.append(epoch_record(group.group_id, group.group_epoch + 1, metadata_hash(names, metadata)))
+    epoch = group.group_epoch + 1
+    records.append(epoch_record(group.group_id, epoch, metadata_hash(names, metadata)))
+    if group.members.keys() <= gone:  # a group without members has the assignment that it should have
+        records.append(assignment_epoch_record(group.group_id, epoch, 0))
     return tuple(records)
 
 

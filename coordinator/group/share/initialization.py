@@ -16,6 +16,8 @@ from shareq.coordinator.share.keys import SharePartitionKey
 
 UNRESOLVED_START_OFFSET = -1
 """The leader of the share partition resolves the start offset, by `share.auto.offset.reset`."""
+FIRST_OFFSET = 0
+"""Where a partition begins that was added to a topic the group knows: what came before it was noticed is not missed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +57,25 @@ def partitions_to_initialize(
 
 
 def initializations(group: ShareGroup, topics: TopicsById, state_epoch: int) -> tuple[StateInitialization, ...]:
-    """What to ask of the share coordinator for all partitions of `topics`, ascending."""
+    """What to ask of the share coordinator for all partitions of `topics`, ascending.
+
+    A partition that was added to a topic begins at its first record, as in Apache Kafka 4.4.0. There, a new topic whose
+    first initialisation failed begins so, too: here it is still a new topic.
+    """
     noted = intersection(topics, group.initializing)
-    return tuple(
-        StateInitialization(
+
+    def initialization(topic_id: bytes, partition: int) -> StateInitialization:
+        again = topic_id in noted and partition in noted[topic_id].partitions
+        added = topic_id in group.initialized or (topic_id in group.initializing and not again)
+        return StateInitialization(
             SharePartitionKey(group.group_id, topic_id, partition),
             state_epoch,
-            again=topic_id in noted and partition in noted[topic_id].partitions,
+            FIRST_OFFSET if added else UNRESOLVED_START_OFFSET,
+            again=again,
         )
+
+    return tuple(
+        initialization(topic_id, partition)
         for topic_id in sorted(topics)
         for partition in sorted(topics[topic_id].partitions)
     )

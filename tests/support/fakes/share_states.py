@@ -89,14 +89,15 @@ class MemoryShareStates:
         self,
         key: SharePartitionKey,
         state_epoch: int,
+        start_offset: int,
         replaced: Callable[[Iterable[SharePartitionKey]], None],
         *,
         again: bool = False,
     ) -> Pending[ApiError]:
-        error = self._note("initialize_once", key, state_epoch, again)
+        error = self._note("initialize_once", key, state_epoch, start_offset, again)
         state = self.states.get(key)
         if not error and (state is None or (not again and state.state_epoch < state_epoch)):
-            self.states[key] = KeptState(state_epoch)
+            self.states[key] = KeptState(state_epoch, start_offset)
             replaced((key,))
         return self._answer(ApiError(error))
 

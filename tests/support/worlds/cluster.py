@@ -59,12 +59,13 @@ class StatesElsewhere:
         self,
         key: SharePartitionKey,
         state_epoch: int,
+        start_offset: int,
         replaced: Callable[[Iterable[SharePartitionKey]], None],
         *,
         again: bool = False,
     ) -> Pending[ApiError]:
         replaced((key,))
-        return self.initialize(key, state_epoch, -1)
+        return self.initialize(key, state_epoch, start_offset)
 
     def delete(self, key: SharePartitionKey) -> Pending[ApiError]:
         module = delete_share_group_state

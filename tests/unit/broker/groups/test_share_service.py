@@ -31,7 +31,7 @@ def test_a_first_heartbeat_makes_the_internal_topics_and_answers_its_partitions(
     answer = rig.join()
     assert rig.ports.topics.created == ["t", "u", OFFSETS, STATES]
     assert (assigned(answer), answer.member_epoch) == (both_of(rig), 2)
-    assert rig.states.calls == [("initialize_once", rig.key(each), 2, False) for each in (0, 1)]
+    assert rig.states.calls == [("initialize_once", rig.key(each), 2, -1, False) for each in (0, 1)]
     assert rig.leaders.replaced == [rig.key(0), rig.key(1)]
     assert rig.shard().share.count() == 1
 
@@ -104,7 +104,7 @@ def test_a_second_phase_that_cannot_be_written_is_reported_and_made_up_for_by_th
     assert pending.value == refusal(ErrorCode.NOT_COORDINATOR, LOG_FAILED)
     rig.states.holds = False
     assert assigned(rig.join()) == both_of(rig)
-    assert rig.states.calls[2:] == [("initialize_once", rig.key(each), 2, True) for each in (0, 1)]
+    assert rig.states.calls[2:] == [("initialize_once", rig.key(each), 2, -1, True) for each in (0, 1)]
     assert rig.leaders.replaced == [rig.key(0), rig.key(1)], "what fetches made of the states is not wiped"
 
 

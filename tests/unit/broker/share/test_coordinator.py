@@ -100,7 +100,7 @@ def test_without_the_states_topic_nothing_is_available_and_nothing_is_remembered
     service, key = rig.service, rig.key()
     refused = ApiError(UNAVAILABLE, text_of(UNAVAILABLE))
     assert service.initialize(key, 1, 0).value == refused
-    assert service.initialize_once(key, 1, never).value == refused
+    assert service.initialize_once(key, 1, -1, never).value == refused
     assert service.write(key, 1, 0, 0, 0, ()).value == refused
     assert service.delete(key).value == refused
     read, summary = service.read(key, 0).value, service.read_summary(key).value
@@ -187,7 +187,7 @@ def test_a_state_is_deleted() -> None:
 def once(rig: Rig, epoch: int, *, again: bool = False) -> tuple[list[SharePartitionKey], Pending[ApiError]]:
     """Who was notified immediately, and the answer."""
     replaced: list[SharePartitionKey] = []
-    pending = rig.service.initialize_once(rig.key(), epoch, replaced.extend, again=again)
+    pending = rig.service.initialize_once(rig.key(), epoch, -1, replaced.extend, again=again)
     return list(replaced), pending
 
 
@@ -325,7 +325,7 @@ def test_an_older_state_is_initialized_again_unless_it_was_asked_for_before() ->
     rig = Rig()
     rig.initialized(start=5)
     replaced: list[SharePartitionKey] = []
-    rig.ports.answer(rig.service.initialize_once(rig.key(), 2, replaced.extend))
+    rig.ports.answer(rig.service.initialize_once(rig.key(), 2, -1, replaced.extend))
     assert (replaced, rig.read().state_epoch) == ([rig.key()], 2)
 
 

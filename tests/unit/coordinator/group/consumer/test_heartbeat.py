@@ -140,6 +140,10 @@ def test_a_member_that_leaves_hands_over_at_once() -> None:
     world.log.advance(INTERVAL_MS)
     assert world.reported(world.beat("m2", owned={})) == {"foo": {0, 1, 2, 3}}
     assert world.leave("m1") is ErrorCode.UNKNOWN_MEMBER_ID
+    assert world.group.assignment_timestamp_ms > 0
+    assert world.leave("m2") is ErrorCode.NONE
+    assert world.group.assignment_epoch == world.group.group_epoch, "from Apache Kafka 4.4 on"
+    assert world.group.assignment_timestamp_ms == 0
 
 
 @pytest.mark.parametrize(

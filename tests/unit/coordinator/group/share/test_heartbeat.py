@@ -107,6 +107,37 @@ def test_the_first_heartbeat_of_a_fresh_group_brings_the_partitions() -> None:
     assert world.group.assignment_timestamp_ms == START_WALL_MS
 
 
+def test_partitions_that_are_added_begin_at_their_first_record() -> None:
+    """As in Apache Kafka 4.4.0, whatever share.auto.offset.reset says: what came before the group noticed them is not
+    missed. A new topic begins where that says, when its first initialisation failed as well.
+    """
+    world = GroupWorld()
+    plan = world.begin("a", 0, ["t"])
+    assert {each.start_offset for each in plan.initialize} == {-1}
+    world.finish(plan, initialized=False)
+    world.topics.grow("t", 3)
+    plan = world.begin("a", 0, ["t"])
+    asked = {each.key.partition: (each.start_offset, each.again) for each in plan.initialize}
+    assert asked == {0: (-1, True), 1: (-1, True), 2: (0, False)}
+    world.finish(plan)
+    world.topics.grow("t", 4)
+    plan = world.begin("a", world.group.current_of("a").member_epoch)
+    assert [(each.key.partition, each.start_offset) for each in plan.initialize] == [(3, 0)]
+
+
+def test_the_last_member_leaves_its_assignment_as_it_should_be() -> None:
+    """ShareGroupTargetAssignmentMetadata, without a time: from Apache Kafka 4.4 on."""
+    world = GroupWorld()
+    for member in ("a", "b"):
+        world.join(member)
+    world.beat("a", -1)
+    assert "ShareGroupTargetAssignmentMetadataValue" not in world.kinds
+    world.beat("b", -1)
+    assert world.kinds[-2:] == ["ShareGroupMetadataValue", "ShareGroupTargetAssignmentMetadataValue"]
+    assert world.group.assignment_epoch == world.group.group_epoch
+    assert world.group.assignment_timestamp_ms == 0
+
+
 def test_the_records_of_a_first_heartbeat_in_their_order() -> None:
     """Two stages: what is to be initialised is recorded before, what was, after."""
     world = GroupWorld()
