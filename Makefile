@@ -27,7 +27,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := broker client coordinator protocol spark src
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen interop interop-apache interop-tls interop-all interop-cluster interop-spark bench-spark spark-kill-matrix exactly-once storage-kills crash-images docker-test differential differential-few sim fuzz soak dashboard storage-matrix mutation bench dist clean
+.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-spark bench-spark spark-kill-matrix exactly-once storage-kills crash-images docker-test differential differential-few sim fuzz soak dashboard storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -39,7 +39,8 @@ help:
 	@echo "  make test-spark  the tests of the Spark source (8 minutes); fetches half a gigabyte once, needs no Java"
 	@echo "  make check       what a change must pass besides: lint, types, imports, gen-check, links, words"
 	@echo "  make interop     every Kafka client, and Kafka's tools; needs Java, Maven, Go, Node, kcat, skips what is missing"
-	@echo "  make interop-apache  the same tests on Apache Kafka 4.3.1, which judges them (7 minutes)"
+	@echo "  make interop-apache  the same tests on Apache Kafka 4.4.0, which judges them (7 minutes); KAFKA_VERSION=4.3.1 for that one"
+	@echo "  make interop-apache-431  the same on Apache Kafka 4.3.1"
 	@echo "  make interop-tls  the same tests with every client behind TLS and a login (SASL_SSL); ARGS=--broker=apache"
 	@echo "  make interop-cluster  the client of the Spark source on three nodes of Apache Kafka; needs Java, Maven, openssl"
 	@echo "  make interop-all both, with clean restarts where make interop has the kill -9 alone"
@@ -55,7 +56,7 @@ help:
 	@echo "  make dashboard   what the dashboard asks, asked of Prometheus while a broker is at work; one alert fires (4 minutes)"
 	@echo "  make storage-matrix  every kind of file in a data folder, damaged in every way, and pairs (5 minutes on one core); writes docs/evidence"
 	@echo "  make mutation ARGS=AREA  small changes of the code, each of which a unit test has to notice; without ARGS: the areas"
-	@echo "  make differential  the same 500 sequences here and at Apache Kafka 4.3.1 (10 minutes); needs Java and Maven"
+	@echo "  make differential  the same 500 sequences here and at Apache Kafka 4.4.0 (10 minutes); needs Java and Maven"
 	@echo "  make differential-few  15 of them (1 minute)"
 	@echo "  make bench       shareq and Apache Kafka side by side; ARGS=--quick for two minutes, ARGS=--help"
 	@echo "  make bench-spark our Spark source beside Spark's own; needs Java and Maven, fetches half a gigabyte"
@@ -146,6 +147,9 @@ interop: $(READY)
 	$(WITHIN) 600 $(BIN)/pytest $(INTEROP) --numprocesses=2 $(ARGS)
 
 # Apache Kafka races with itself now and then: what fails is asked once more, alone, and has to fail again to count.
+interop-apache-431: export KAFKA_VERSION = 4.3.1
+interop-apache-431: interop-apache
+
 interop-apache: $(READY)
 	$(WITHIN) 900 $(BIN)/pytest $(INTEROP) --numprocesses=3 --broker=apache $(ARGS) \
 	|| $(WITHIN) 300 $(BIN)/pytest $(INTEROP) --numprocesses=1 --broker=apache --last-failed --last-failed-no-failures=none $(ARGS)

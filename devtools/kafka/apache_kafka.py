@@ -1,7 +1,9 @@
-"""One Apache Kafka 4.3.1 broker (KRaft, broker and controller in one process) as a child process.
+"""One Apache Kafka broker (KRaft, broker and controller in one process) as a child process, and Kafka's tools.
 
-The judge of the differential tests and the other column of the benchmark. Needs Java 17 and Maven, which fetches the
-jars once into `.cache/jars` (another cache folder: SHAREQ_CACHE); `why_unavailable()` says what is missing.
+The judge of the differential tests and the other column of the benchmark. KAFKA_VERSION in the environment is the
+broker's version, 4.4.0 without it; 4.3.1 is another. Tools and Java clients are of 4.3.1 with both: 4.4.0's tools were
+not published. Needs Java 17 and Maven, which fetches the jars once into `.cache/jars`, a folder for each version
+(another cache folder: SHAREQ_CACHE); `why_unavailable()` says what is missing.
 """
 
 from __future__ import annotations
@@ -23,7 +25,10 @@ from pathlib import Path
 
 from devtools.kafka.build_once import build_once
 
-KAFKA_VERSION = "4.3.1"
+KAFKA_VERSION = os.environ.get("KAFKA_VERSION") or "4.4.0"
+"""The broker's."""
+TOOLS_VERSION = "4.3.1"
+"""Of the command-line tools and the Java clients."""
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path(os.environ.get("SHAREQ_CACHE", ROOT / ".cache"))
 JARS = CACHE / "jars"
@@ -48,30 +53,52 @@ def why_unavailable() -> str | None:
     """What is missing to run Apache Kafka here, or None when nothing is (the jars may still have to be fetched)."""
     if shutil.which("java") is None:
         return "java (17 or later) is not on the PATH"
-    if not _stamp().exists() and shutil.which("mvn") is None:
-        return f"mvn is not on the PATH and the jars are not in {JARS}"
+    for version in (KAFKA_VERSION, TOOLS_VERSION):
+        if not _stamp(version).exists() and shutil.which("mvn") is None:
+            return f"mvn is not on the PATH and the jars are not in {jars_of(version)}"
     return None
 
 
 def class_path() -> str:
-    """The class path of broker and tools, fetched by Maven on the first call. RuntimeError with Maven's output."""
-    build_once(_stamp().exists, _fetch, JARS / "lock")
-    return f"{JARS}/*"
+    """The class path of tools and clients, fetched by Maven on the first call. RuntimeError with Maven's output."""
+    return _class_path(TOOLS_VERSION)
 
 
-def _fetch() -> None:
+def broker_class_path() -> str:
+    """The same of the broker, and of the clients of its version."""
+    return _class_path(KAFKA_VERSION)
+
+
+def jars_of(version: str) -> Path:
+    """The folder with the jars of a version; they are there when its class path was asked for."""
+    return JARS / version
+
+
+def _class_path(version: str) -> str:
+    folder = jars_of(version)
+    build_once(_stamp(version).exists, lambda: _fetch(version), JARS / f"{version}.lock")
+    return f"{folder}/*"
+
+
+def _fetch(version: str) -> None:
     command = ["mvn", "-q", "-B", "-f", str(POM), "dependency:copy-dependencies", "-DincludeScope=runtime"]
-    command.append(f"-DoutputDirectory={JARS}")
+    command += [f"-DoutputDirectory={jars_of(version)}", f"-Dkafka.version={version}"]
+    if version == TOOLS_VERSION:
+        command.append("-Ptools")
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=480)
     if done.returncode:
-        raise RuntimeError(f"Maven could not fetch Apache Kafka {KAFKA_VERSION}:\n{done.stdout}{done.stderr}")
-    _stamp().touch()
+        raise RuntimeError(f"Maven could not fetch Apache Kafka {version}:\n{done.stdout}{done.stderr}")
+    _stamp(version).touch()
 
 
 def java_tool(main_class: str, *arguments: str, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
     """Run one of Kafka's command-line tools by its main class."""
+    return _java(class_path(), main_class, *arguments, timeout_s=timeout_s)
+
+
+def _java(jars: str, main_class: str, *arguments: str, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
     command = ["java", "-Xmx256M", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
-    command += ["-cp", class_path(), main_class, *arguments]
+    command += ["-cp", jars, main_class, *arguments]
     return subprocess.run(command, check=False, capture_output=True, text=True, timeout=timeout_s)
 
 
@@ -132,7 +159,7 @@ class ApacheKafka:
         """Start, wait until it answers. Seconds from exec to the first answer; formatting the disk apart."""
         properties = self.format()
         with (self.folder / "broker.log").open("ab") as log:
-            command = ["java", *self.jvm_flags, "-cp", class_path(), "kafka.Kafka", str(properties)]
+            command = ["java", *self.jvm_flags, "-cp", broker_class_path(), "kafka.Kafka", str(properties)]
             started = time.perf_counter()
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         while not answers(self.port, tls=self.tls):
@@ -171,7 +198,7 @@ class ApacheKafka:
             properties.write_text("".join(f"{key}={value}\n" for key, value in values.items()))
             # With "=", since one id in 64 begins with "-" and would be taken for an option.
             arguments = (f"--cluster-id={self.cluster_id}", "-c", str(properties), *self.format_options)
-            done = java_tool("kafka.tools.StorageTool", "format", *arguments)
+            done = _java(broker_class_path(), "kafka.tools.StorageTool", "format", *arguments)
             if done.returncode:
                 raise RuntimeError(f"kafka.tools.StorageTool format failed:\n{done.stdout}{done.stderr}")
         return properties
@@ -193,8 +220,8 @@ class ApacheKafka:
         }
 
 
-def _stamp() -> Path:
-    return JARS / f"broker-{KAFKA_VERSION}.stamp"
+def _stamp(version: str) -> Path:
+    return jars_of(version) / "complete.stamp"
 
 
 def unused_folder(name: str) -> Path:

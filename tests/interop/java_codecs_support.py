@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from devtools.kafka.apache_kafka import JARS, KAFKA_VERSION, class_path, why_unavailable
+from devtools.kafka.apache_kafka import KAFKA_VERSION, broker_class_path, jars_of, why_unavailable
 from tests.support.kafka.random_messages import KnownMessage
 
 JUDGE = Path(__file__).with_name("java") / "CodecJudge.java"
@@ -78,7 +78,7 @@ def _answers(data: bytes) -> Iterator[bytes | str]:
 
 def run_judge(*arguments: str) -> str:
     """Compile and run the judge; returns what it printed."""
-    command = ["java", "-XX:TieredStopAtLevel=1", "-cp", class_path(), str(JUDGE), *arguments]
+    command = ["java", "-XX:TieredStopAtLevel=1", "-cp", broker_class_path(), str(JUDGE), *arguments]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -86,9 +86,9 @@ def run_judge(*arguments: str) -> str:
 
 def kafka_schemas() -> Iterator[tuple[str, str]]:
     """File name and text of every message schema in Kafka's jars."""
-    class_path()
+    broker_class_path()
     for jar in SCHEMA_JARS:
-        with zipfile.ZipFile(JARS / f"{jar}-{KAFKA_VERSION}.jar") as archive:
+        with zipfile.ZipFile(jars_of(KAFKA_VERSION) / f"{jar}-{KAFKA_VERSION}.jar") as archive:
             for name in archive.namelist():
                 if name.startswith("common/message/") and name.endswith(".json"):
                     yield name, archive.read(name).decode()

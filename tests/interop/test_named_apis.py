@@ -11,6 +11,7 @@ import pytest
 
 from devtools.clients.admin import create_topic
 from devtools.clients.wire import WireClient
+from devtools.kafka.apache_kafka import KAFKA_VERSION
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import alter_replica_log_dirs as log_dirs
@@ -21,9 +22,13 @@ from shareq.protocol.generated.create_delegation_token import (
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,
 )
+from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from shareq.protocol.generated.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.generated.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
+from shareq.protocol.generated.unregister_controller import UnregisterControllerRequest, UnregisterControllerResponse
 from tests.interop.support.broker_under_test import BrokerUnderTest
+from tests.interop.support.share_wire import NOT_READY, eventually, find_group
 
 pytestmark = pytest.mark.interop
 
@@ -35,16 +40,55 @@ def client(broker: BrokerUnderTest) -> Iterator[WireClient]:
 
 
 def test_names_and_versions(client: WireClient) -> None:
-    """All of Apache Kafka 4.4.0's, and the one version range that is wider than its schema."""
+    """All of Apache Kafka's, and the one version range that is wider than its schema."""
     named = client.call(ApiVersionsRequest("test", "1"), 4, ApiVersionsResponse).api_keys
     versions = {ApiKey(row.api_key): (row.min_version, row.max_version) for row in named}
-    assert len(versions) == 77
+    of_4_4 = KAFKA_VERSION >= "4.4"
+    assert len(versions) == (77 if of_4_4 else 75)
     assert versions[ApiKey.PRODUCE] == (0, 13)
     assert versions[ApiKey.ADD_PARTITIONS_TO_TXN] == (0, 5)
     assert versions[ApiKey.ALTER_REPLICA_LOG_DIRS] == (1, 2)
-    assert versions[ApiKey.STREAMS_GROUP_HEARTBEAT] == (0, 1)
-    assert versions[ApiKey.API_VERSIONS] == (0, 5)
-    assert versions[ApiKey.TXN_OFFSET_COMMIT] == (0, 6)
+    assert versions[ApiKey.STREAMS_GROUP_HEARTBEAT] == (0, 1 if of_4_4 else 0)
+    assert versions[ApiKey.API_VERSIONS] == (0, 5 if of_4_4 else 4)
+    assert versions[ApiKey.TXN_OFFSET_COMMIT] == (0, 6 if of_4_4 else 5)
+
+
+@pytest.mark.skipif(KAFKA_VERSION < "4.4", reason="new in Apache Kafka 4.4")
+def test_a_client_that_is_at_the_wrong_broker_starts_over(client: WireClient) -> None:
+    """KIP-1242. Who names no cluster is not asked."""
+    own = client.call(MetadataRequest([]), 12, MetadataResponse).cluster_id
+    for cluster_id, node_id, error in (
+        (None, -1, ErrorCode.NONE),
+        (None, 1, ErrorCode.INVALID_REQUEST),
+        (own, 1, ErrorCode.NONE),
+        (own, -1, ErrorCode.INVALID_REQUEST),
+        (own, 2, ErrorCode.REBOOTSTRAP_REQUIRED),
+        ("other", 1, ErrorCode.REBOOTSTRAP_REQUIRED),
+    ):
+        answer = client.call(ApiVersionsRequest("test", "1", cluster_id, node_id), 5, ApiVersionsResponse)
+        assert (answer.error_code, bool(answer.api_keys)) == (error, error == ErrorCode.NONE)
+
+
+@pytest.mark.skipif(KAFKA_VERSION < "4.4", reason="new in Apache Kafka 4.4")
+def test_the_controller_stays(client: WireClient) -> None:
+    unknown = client.call(UnregisterControllerRequest(77), 0, UnregisterControllerResponse)
+    assert unknown.error_code == ErrorCode.CONTROLLER_ID_NOT_REGISTERED
+    assert unknown.error_message == "Controller ID 77 is not currently registered."
+    own = client.call(UnregisterControllerRequest(1), 0, UnregisterControllerResponse)
+    assert own.error_code == ErrorCode.INVALID_REQUEST
+    assert own.error_message == "Controller cannot unregister itself while it is active."
+
+
+@pytest.mark.skipif(KAFKA_VERSION < "4.4", reason="new in Apache Kafka 4.4")
+def test_groups_are_deleted_without_a_message(client: WireClient, unique: Callable[[str], str]) -> None:
+    group = unique("group")
+    find_group(client, group)
+
+    def deleted() -> tuple[str, int, str | None] | None:
+        (row,) = client.call(DeleteGroupsRequest([group]), 3, DeleteGroupsResponse).results
+        return None if row.error_code in NOT_READY else (row.group_id, row.error_code, row.error_message)
+
+    assert eventually(deleted) == (group, ErrorCode.GROUP_ID_NOT_FOUND, None)
 
 
 def test_replicas_stay_in_the_one_folder(

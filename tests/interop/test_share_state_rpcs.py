@@ -9,6 +9,7 @@ import pytest
 from devtools.clients.requests import create_topic
 from devtools.clients.state_rpcs import StateCaller
 from devtools.clients.wire import WireClient
+from devtools.kafka.apache_kafka import KAFKA_VERSION
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import initialize_share_group_state, read_share_group_state
 from tests.interop.support.broker_under_test import BrokerUnderTest
@@ -22,6 +23,7 @@ from tests.interop.support.share_wire import (
     find_group,
 )
 
+from_4_4 = pytest.mark.skipif(KAFKA_VERSION < "4.4", reason="Apache Kafka 4.3 does otherwise")
 UNKNOWN_ID = bytes(range(16))
 NONE, INVALID_REQUEST = ErrorCode.NONE, ErrorCode.INVALID_REQUEST
 
@@ -176,7 +178,7 @@ def test_a_group_id_with_colons(coordinator: StateCaller) -> None:
 
 @pytest.mark.parametrize("version", [0, 1])
 def test_counts_need_version_1(coordinator: StateCaller, version: int) -> None:
-    coordinator.initialize(1, 0)
+    coordinator.initialize(1, -1)
     assert coordinator.write((0, 3, ACKNOWLEDGED, 1), start=0, done=4, version=version) == NONE
     assert coordinator.read().batches == [(0, 3, ACKNOWLEDGED, 1)]
     if version:
@@ -184,3 +186,24 @@ def test_counts_need_version_1(coordinator: StateCaller, version: int) -> None:
         assert coordinator.summary(version=1) == (NONE, 1, 0, 0, 4)
     else:
         assert coordinator.summary() == (NONE, 1, 0, 0, -1)
+
+
+@from_4_4
+def test_negative_epochs_are_refused(coordinator: StateCaller) -> None:
+    """4.3.1 did not check them."""
+    coordinator.initialize(1, 0)
+    assert coordinator.initialize(-1, 0) == INVALID_REQUEST
+    assert coordinator.read(leader_epoch=-1).error == INVALID_REQUEST
+    assert coordinator.write(leader_epoch=-1) == INVALID_REQUEST
+    assert coordinator.write(state_epoch=-1) == INVALID_REQUEST
+    assert coordinator.summary() == (NONE, 1, 0, 0, 0)
+
+
+@from_4_4
+def test_nothing_goes_back(coordinator: StateCaller) -> None:
+    coordinator.initialize(1, 100)
+    assert coordinator.write((112, 114, ACKNOWLEDGED, 1), start=110, done=3) == NONE
+    for start, done, expected in ((100, 9, 3), (-1, 9, 3), (110, 2, 3), (110, -1, 3), (110, 4, 4)):
+        assert coordinator.write((105, 106, ACKNOWLEDGED, 1), start=start, done=done) == NONE
+        assert coordinator.summary() == (NONE, 1, 0, 110, expected)
+    assert coordinator.read() == (NONE, 1, 110, [(112, 114, ACKNOWLEDGED, 1)])

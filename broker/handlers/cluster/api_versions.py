@@ -4,8 +4,8 @@ Behaviour: computed from the handler table and the finalized features. A client 
 form gets INVALID_REQUEST. A request version above 5 never comes here: it is answered in version 0 with the one entry
 (18, 0, 5), before its body is read.
 v3: client software name; features. Before v4 supported features whose lowest level is 0 are left out, because clients
-of that time fail on them. A feature whose level is 0 is never named as finalized. v5: a client that names a cluster
-names the broker, too; REBOOTSTRAP_REQUIRED unless it is both.
+of that time fail on them. A feature whose level is 0 is never named as finalized. v5: a client that names the
+cluster names the broker, too (INVALID_REQUEST for one of the two): REBOOTSTRAP_REQUIRED unless this is both.
 """
 
 from __future__ import annotations
@@ -28,14 +28,17 @@ if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
 
+_NO_NODE: Final = -1
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 def handle(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
     if ctx.api_version >= 3 and not _valid_software(request):
         return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
-    if ctx.api_version >= 5 and request.cluster_id is not None and not _is_meant(ctx, request):
-        return ApiVersionsResponse(error_code=ErrorCode.REBOOTSTRAP_REQUIRED)
+    if ctx.api_version >= 5:
+        error = _meant_for_another(ctx, request)
+        if error:
+            return ApiVersionsResponse(error_code=error)
     response = ApiVersionsResponse(
         api_keys=[
             ApiVersion(api_key=key, min_version=row.advertised.first, max_version=row.advertised.last)
@@ -52,9 +55,14 @@ def _valid_software(request: ApiVersionsRequest) -> bool:
     return all(_SOFTWARE.fullmatch(text) is not None for text in texts)
 
 
-def _is_meant(ctx: RequestContext, request: ApiVersionsRequest) -> bool:
-    services = ctx.services
-    return request.cluster_id == services.metadata.cluster_id and request.node_id == services.started_with.node_id
+def _meant_for_another(ctx: RequestContext, request: ApiVersionsRequest) -> ErrorCode:
+    cluster_id, node_id, services = request.cluster_id, request.node_id, ctx.services
+    if (cluster_id is None) is not (node_id == _NO_NODE):
+        return ErrorCode.INVALID_REQUEST
+    if cluster_id is None:
+        return ErrorCode.NONE
+    meant = cluster_id == services.metadata.cluster_id and node_id == services.started_with.node_id
+    return ErrorCode.NONE if meant else ErrorCode.REBOOTSTRAP_REQUIRED
 
 
 def _add_features(ctx: RequestContext, response: ApiVersionsResponse) -> None:

@@ -1,8 +1,7 @@
 """UnregisterController: v0.
 
-Behaviour: the one controller is this process, and would register again at once, as Apache Kafka's does: nothing happens
-for its id, CONTROLLER_ID_NOT_REGISTERED for any other. UNSUPPORTED_VERSION below metadata.version 33. ALTER on the
-cluster is needed.
+Behaviour: the one controller is this process: INVALID_REQUEST for its id; for any other CONTROLLER_ID_NOT_REGISTERED,
+UNSUPPORTED_VERSION below metadata.version 33. ALTER on the cluster is needed.
 """
 
 from __future__ import annotations
@@ -11,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from shareq.broker.metadata.features import CONTROLLERS_UNREGISTER, METADATA_VERSION
 from shareq.broker.security.rights import ALTER_CLUSTER
-from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
+from shareq.protocol.errors import ApiError, ErrorCode, text_of
 from shareq.protocol.generated.unregister_controller import UnregisterControllerRequest, UnregisterControllerResponse
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
+_ACTIVE = "Controller cannot unregister itself while it is active."
 _TOO_OLD = "The current MetadataVersion is too old to support controller unregistration."
 
 
@@ -28,9 +28,9 @@ def handle(ctx: RequestContext, request: UnregisterControllerRequest) -> Unregis
 def _problem(ctx: RequestContext, controller_id: int) -> ApiError:
     if not ctx.may(ALTER_CLUSTER):
         return ApiError(ALTER_CLUSTER.error, text_of(ALTER_CLUSTER.error))
+    if controller_id == ctx.services.started_with.node_id:
+        return ApiError(ErrorCode.INVALID_REQUEST, _ACTIVE)
     if ctx.services.metadata.features.get(METADATA_VERSION, 0) < CONTROLLERS_UNREGISTER:
         return ApiError(ErrorCode.UNSUPPORTED_VERSION, _TOO_OLD)
-    if controller_id != ctx.services.started_with.node_id:
-        message = f"Controller ID {controller_id} is not currently registered."
-        return ApiError(ErrorCode.CONTROLLER_ID_NOT_REGISTERED, message)
-    return NO_ERROR
+    message = f"Controller ID {controller_id} is not currently registered."
+    return ApiError(ErrorCode.CONTROLLER_ID_NOT_REGISTERED, message)

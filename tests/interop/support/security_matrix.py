@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from devtools.kafka.apache_kafka import KAFKA_VERSION
+from devtools.kafka.apache_kafka import KAFKA_VERSION, TOOLS_VERSION
 from tests.interop.support.broker_under_test import Kind
 from tests.interop.support.clients.features import LACKING, MECHANISMS, clients, kafka_go_version
 from tests.interop.support.guarded_broker import PASSWORD
@@ -68,8 +68,8 @@ def headings() -> list[str]:
     """With the versions that are tested. PackageNotFoundError in an environment without one of them, as Spark's is."""
     named = {
         **clients(),
-        "java": f"Java clients {KAFKA_VERSION}",
-        TOOLS: f"Java console tools {KAFKA_VERSION}",
+        "java": f"Java clients {TOOLS_VERSION}",
+        TOOLS: f"Java console tools {TOOLS_VERSION}",
         KAFKA_GO: f"kafka-go {kafka_go_version()}",
         OURS: "our client",
         SPARK: "our Spark source",

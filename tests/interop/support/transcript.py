@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from devtools.kafka.apache_kafka import KAFKA_VERSION
+from devtools.kafka.apache_kafka import KAFKA_VERSION, TOOLS_VERSION
 from tests.interop.support.differences import DIFFERENCES
 
 FOLDER = Path(__file__).resolve().parents[1] / "transcripts"
 HEADER = f"""\
-# Apache Kafka {KAFKA_VERSION}'s command-line tools on an Apache Kafka {KAFKA_VERSION} broker. Every command
+# Apache Kafka {TOOLS_VERSION}'s command-line tools on an Apache Kafka {KAFKA_VERSION} broker. Every command
 # was also given the broker's address. "!" marks standard error. Made, and never edited, by
 # .venv/bin/pytest tests/interop/test_kafka_tools_side_by_side.py --broker=apache --update-transcripts
 """

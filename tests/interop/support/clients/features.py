@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from devtools.kafka.apache_kafka import KAFKA_VERSION
+from devtools.kafka.apache_kafka import TOOLS_VERSION
 
 HERE: Final = Path(__file__).parents[2]
 DOCUMENT: Final = HERE.parents[1] / "docs" / "evidence" / "clients.md"
@@ -107,7 +107,7 @@ def _node_version(package: str) -> str:
 def clients() -> dict[str, str]:
     """Name -> heading of its column, with the version that is tested."""
     return {
-        "java": f"Java clients and tools {KAFKA_VERSION}",
+        "java": f"Java clients and tools {TOOLS_VERSION}",
         "librdkafka": f"librdkafka {version('confluent-kafka')} (confluent-kafka)",
         "kafka-python": f"kafka-python {version('kafka-python')}",
         "aiokafka": f"aiokafka {version('aiokafka')}",

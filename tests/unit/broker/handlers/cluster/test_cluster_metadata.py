@@ -80,26 +80,30 @@ def test_a_feature_that_is_off_is_not_finalized() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cluster_id", "node_id", "is_meant"),
+    ("cluster_id", "node_id", "error"),
     [
-        (None, -1, True),
-        (None, 7, True),
-        ("", 1, False),
-        ("OTHER", 1, False),
-        ("own", 1, True),
-        ("own", 2, False),
-        ("own", -1, False),
+        (None, -1, ErrorCode.NONE),
+        (None, 1, ErrorCode.INVALID_REQUEST),
+        ("", 1, ErrorCode.REBOOTSTRAP_REQUIRED),
+        ("OTHER", 1, ErrorCode.REBOOTSTRAP_REQUIRED),
+        ("OTHER", -1, ErrorCode.INVALID_REQUEST),
+        ("own", 1, ErrorCode.NONE),
+        ("own", 2, ErrorCode.REBOOTSTRAP_REQUIRED),
+        ("own", -2, ErrorCode.REBOOTSTRAP_REQUIRED),
+        ("own", -1, ErrorCode.INVALID_REQUEST),
     ],
 )
-def test_a_client_that_is_at_the_wrong_broker_starts_over(cluster_id: str | None, node_id: int, is_meant: bool) -> None:
+def test_a_client_that_is_at_the_wrong_broker_starts_over(
+    cluster_id: str | None, node_id: int, error: ErrorCode
+) -> None:
     """KIP-1242: from version 5 on."""
     world = World()
     named = world.metadata.cluster_id if cluster_id == "own" else cluster_id
     request = ApiVersionsRequest("test", "1.0", named, node_id)
     assert world.call(ApiVersionsResponse, request, 4).error_code == ErrorCode.NONE
     answer = world.call(ApiVersionsResponse, request, 5)
-    assert answer.error_code == (ErrorCode.NONE if is_meant else ErrorCode.REBOOTSTRAP_REQUIRED)
-    assert bool(answer.api_keys) is is_meant
+    assert answer.error_code == error
+    assert bool(answer.api_keys) is (error is ErrorCode.NONE)
 
 
 @pytest.mark.parametrize("name", ["", "-x", "x-", "x y", "ä", "x\n", "."])

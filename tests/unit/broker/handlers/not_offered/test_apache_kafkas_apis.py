@@ -96,7 +96,8 @@ def test_the_only_broker_stays(broker_id: int, error: ErrorCode) -> None:
 @pytest.mark.parametrize(
     ("controller_id", "level", "error", "message"),
     [
-        (1, 33, ErrorCode.NONE, None),
+        (1, 33, ErrorCode.INVALID_REQUEST, "Controller cannot unregister itself while it is active."),
+        (1, 30, ErrorCode.INVALID_REQUEST, "Controller cannot unregister itself while it is active."),
         (2, 33, ErrorCode.CONTROLLER_ID_NOT_REGISTERED, "Controller ID 2 is not currently registered."),
         (
             2,
