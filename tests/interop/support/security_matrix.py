@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from devtools.kafka.apache_kafka import KAFKA_VERSION, TOOLS_VERSION
+from devtools.kafka.apache_kafka import TOOLS_VERSION
 from tests.interop.support.broker_under_test import Kind
 from tests.interop.support.clients.features import LACKING, MECHANISMS, clients, kafka_go_version
 from tests.interop.support.guarded_broker import PASSWORD
@@ -44,7 +44,7 @@ WAYS: Final[Mapping[str, Way]] = {
     **{f"SASL_SSL, {name}": Way("LOGIN", name) for name in MECHANISMS},
 }
 TASKS: Final = {"produce": "p", "fetch": "c", "share": "s"}
-BROKERS: Final[Mapping[Kind, str]] = {"ours": "shareq", "apache": f"Apache Kafka {KAFKA_VERSION}"}
+BROKERS: Final[Mapping[Kind, str]] = {"ours": "shareq", "apache": "Apache Kafka"}
 TOOLS, OURS, SPARK, KAFKA_GO = "java-tools", "shareq", "spark", "kafka-go"
 
 _NO_SHARE: Final = "has no share consumer"
