@@ -39,7 +39,7 @@ _OWN_WORDS: Final = (
     (r": String must be one of: .*", r": must be one of .*", " <not one of them>"),
     (r": Invalid value `.*` for configuration.*", r": must be latest, earliest, or by_duration: .*", " <not a reset>"),
     (
-        r"(\S+) must be (?:in the range -?\d+ to -?\d+ inclusive\.|(?:less|greater) than or equal to group\.share\.m\S+)",
+        r"(\S+) must be (?:in the range -?\d+ to -?\d+ inclusive\.|(?:less|greater) than or equal to group\.\S+)",
         r"Invalid value \d+ for configuration (\S+): must be (?:in the range .* inclusive|at most group\.\S+ .*)",
         r"<\1 out of bounds>",
     ),
