@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from devtools.clients.requests import batch, produce_request
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated import read_share_group_state_summary
 from shareq.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsRequestPartition,
@@ -202,8 +203,15 @@ async def describe_offsets(connection: Connection, group: str, topic: str) -> An
 
 
 async def read_state(connection: Connection, group: str, topic_id: bytes) -> Answer:
-    """What is persisted of all partitions."""
-    wanted = [PartitionData(partition, -1) for partition in range(PARTITIONS)]
+    """What is persisted of all partitions: read with the leader epochs that their coordinator knows, which changes
+    nothing.
+    """
+    peeked = [read_share_group_state_summary.PartitionData(partition) for partition in range(PARTITIONS)]
+    summary = read_share_group_state_summary.ReadShareGroupStateSummaryRequest(
+        group, [read_share_group_state_summary.ReadStateSummaryData(topic_id, peeked)]
+    )
+    seen = await connection.call(summary, 1, read_share_group_state_summary.ReadShareGroupStateSummaryResponse)
+    wanted = [PartitionData(row.partition, row.leader_epoch) for result in seen.results for row in result.partitions]
     request = ReadShareGroupStateRequest(group, [ReadStateData(topic_id, wanted)])
     rows = [
         row

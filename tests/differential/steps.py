@@ -136,7 +136,7 @@ class DescribeOffsets:
 
 @dataclass(frozen=True, slots=True)
 class ReadState:
-    """ReadShareGroupState of all partitions, without a leader epoch: what is persisted."""
+    """ReadShareGroupState of all partitions, with the leader epochs they have: what is persisted."""
 
     kind: str
 

@@ -33,6 +33,8 @@ def handle(ctx: RequestContext, request: ReadShareGroupStateRequest) -> Pending[
 
 
 def _result(partition: int, result: ReadResult) -> PartitionResult:
+    if result.error:
+        return PartitionResult(partition, result.error, result.message)
     return PartitionResult(
         partition,
         result.error,

@@ -91,7 +91,7 @@ def test_fencing(outside: Outside) -> None:
     state = outside.state
     state.initialize(5, 0)
     assert state.read(leader_epoch=7).error == NONE
-    assert state.read(leader_epoch=6).error == ErrorCode.FENCED_LEADER_EPOCH
+    assert state.read(leader_epoch=6) == (ErrorCode.FENCED_LEADER_EPOCH, 0, 0, []), "an error has no start offset"
     for version in (0, 1):
         written = (0, 0, ACKNOWLEDGED, 1)
         assert state.write(written, leader_epoch=6, version=version) == ErrorCode.FENCED_LEADER_EPOCH
