@@ -169,7 +169,7 @@ class ShareCoordinatorShard:
     ) -> CoordinatorResult[ApiError]:
         """Store what became of records since the last write.
 
-        `leader_epoch` None: that of the present leader. `start_offset` -1: unchanged. `delivery_complete_count`: terminal
+        `leader_epoch` None: the present leader's. `start_offset` -1: unchanged. `delivery_complete_count`: terminal
         records from `start_offset` on; negative: unknown. From one start offset on it never falls, and one that is
         counted from a start offset that is gone is left out. `batches` in any order, ends inclusive. Higher epochs
         than known pass and are not stored. Errors:
