@@ -146,7 +146,7 @@ def test_a_negative_max_records_loads_the_share_partition_and_brings_nothing() -
     assert member.acknowledge(place, (0, 0, ACCEPT)) == UNKNOWN
     assert acquired_of(member.fetch(max_records=-1, max_wait_ms=1_000)) == []
     assert member.acknowledge(place, (0, 0, ACCEPT)) == ErrorCode.INVALID_RECORD_STATE
-    wanted = ReadStateData(place[0], [PartitionData(0, -1)])
+    wanted = ReadStateData(place[0], [PartitionData(0, 0)])
     answer = world.connect().call(ReadShareGroupStateRequest("g", [wanted]), 0, ReadShareGroupStateResponse)
     assert answer.results[0].partitions[0].start_offset == -1  # nobody has acquired anything: it is not written down
 
