@@ -294,7 +294,7 @@ def read_state(client: Caller, group: str, topic_id: bytes, partition: int = 0) 
 
     Waits for a coordinator that is still loading after a restart.
     """
-    request = ReadShareGroupStateRequest(group, [ReadStateData(topic_id, [PartitionData(partition, -1)])])
+    request = ReadShareGroupStateRequest(group, [ReadStateData(topic_id, [PartitionData(partition, 0)])])
 
     def attempt() -> PartitionResult | None:
         result = client.call(request, 0, ReadShareGroupStateResponse).results[0].partitions[0]
