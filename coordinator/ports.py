@@ -62,6 +62,7 @@ class ShareGroupSettings(NamedTuple):
     auto_offset_reset: AutoOffsetReset = AutoOffsetReset()
     isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
     renew_acknowledge_enable: bool = True
+    dead_letters: bool = False  # whether dead records have to be copied to a queue before they are archived (KIP-1191)
 
 
 class ShareGroupSettingsSource(Protocol):

@@ -14,7 +14,7 @@ from shareq.broker.foundation.pending import Pending, completed, join
 from shareq.broker.foundation.service import Service
 from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.broker.share.core.effects import StateBatch, WriteState
-from shareq.broker.share.core.window.record_state import RecordState
+from shareq.broker.share.core.window.record_state import TERMINAL
 from shareq.broker.share.persister import PersistedState
 from shareq.coordinator.ports import TopicImage
 from shareq.coordinator.shard import CoordinatorResult
@@ -209,7 +209,7 @@ class ShareCoordinatorService(Service):
         if not batches:
             return wiped.then(lambda result: result.code)
         # Decided on the wiped state, and durable with it: both are in the queue before anything else is.
-        terminal = sum(b.last_offset - b.first_offset + 1 for b in batches if b.delivery_state != RecordState.AVAILABLE)
+        terminal = sum(b.last_offset - b.first_offset + 1 for b in batches if b.delivery_state in TERMINAL)
         written = self.write(key, state_epoch, None, start_offset, terminal, batches)
         return join(wiped, written).then(lambda both: both[0].code or both[1].code)
 

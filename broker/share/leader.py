@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol
 
+from shareq.broker.share.core.effects import DeadLetter
 from shareq.broker.share.core.partition import SharePartition
 from shareq.broker.share.ports import RecordSource
 from shareq.coordinator.share.keys import SharePartitionKey
@@ -39,11 +40,13 @@ class SharePartitionLeader:
         "core",
         "error",
         "key",
+        "left",
         "log",
         "since_ns",
         "start_write_id",
         "state",
         "topic",
+        "unburied",
         "unreadable",
         "waiters",
         "writes",
@@ -61,6 +64,8 @@ class SharePartitionLeader:
         self.error = ErrorCode.NONE
         self.start_write_id: int | None = None  # the write of the resolved start offset, while under way
         self.armed_at: int | None = None  # the earliest deadline that the manager will look at
+        self.unburied = 0  # dead letters that are being written
+        self.left = False  # by the group's last member, while there were some
         self.unreadable: Unreadable | None = None  # where the last read failed
         self.waiters: dict[Parked, None] = {}  # in the order they came
         self.writes: dict[int, Callable[[ErrorCode], None]] = {}  # acknowledgements by the state write they wait for
@@ -84,3 +89,25 @@ class Parked(Protocol):
 
     def finish(self) -> None:
         """Answer now, with nothing."""
+
+
+class DeadLetterWriter(Protocol):
+    """Writes dead letters to the queues of their groups."""
+
+    def write(
+        self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], done: Callable[[int, int], None]
+    ) -> None:
+        """Write the letters; `done` with the first and last offset (inclusive) of each part that is finished with.
+
+        Once for each offset, unless the leader is dropped before.
+        """
+
+
+class NoDeadLetters:
+    """A `DeadLetterWriter` without queues: every letter is finished with at once."""
+
+    def write(
+        self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], done: Callable[[int, int], None]
+    ) -> None:
+        for letter in letters:
+            done(letter.first_offset, letter.last_offset)

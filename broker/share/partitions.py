@@ -12,11 +12,25 @@ from collections.abc import Collection, Iterable, Sequence
 from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
-from shareq.broker.share.core.effects import DeliveryLimitReached, Effect, StateBatch, WriteState
+from shareq.broker.share.core.effects import (
+    DeadLetter,
+    DeadLetters,
+    DeliveryLimitReached,
+    Effect,
+    StateBatch,
+    WriteState,
+)
 from shareq.broker.share.core.partition import AckBatch, Acknowledged, AcquiredRange, SharePartition
 from shareq.broker.share.core.window.record_state import AcknowledgeType
 from shareq.broker.share.events import ShareEvents
-from shareq.broker.share.leader import LeaderState, Parked, SharePartitionLeader, Unreadable
+from shareq.broker.share.leader import (
+    DeadLetterWriter,
+    LeaderState,
+    NoDeadLetters,
+    Parked,
+    SharePartitionLeader,
+    Unreadable,
+)
 from shareq.broker.share.leader_counters import ShareCounters
 from shareq.broker.share.persister import FENCING, PersistedState, Persister, surfaced_error
 from shareq.broker.share.ports import RecordSource, RecordSources
@@ -32,7 +46,7 @@ class SharePartitionManager:
     """The cache of share partitions this broker leads, and everything that happens to them.
 
     `sources` has their records, `settings` those of their groups, `persister` keeps their state; `other_leaders` has
-    what this broker does not lead.
+    what this broker does not lead; `dead_letters` writes to the groups' dead-letter queues.
     """
 
     def __init__(
@@ -42,12 +56,14 @@ class SharePartitionManager:
         settings: ShareGroupSettingsSource,
         other_leaders: LeaderMap,
         persister: Persister,
+        dead_letters: DeadLetterWriter = NoDeadLetters(),  # noqa: B008 it has no state
     ) -> None:
         self._env = env
         self._sources = sources
         self._settings = settings
         self._other_leaders = other_leaders
         self._persister = persister
+        self._dead_letters = dead_letters
         self._leaders: dict[SharePartitionKey, SharePartitionLeader] = {}
         self._by_topic: dict[tuple[bytes, int], dict[SharePartitionKey, SharePartitionLeader]] = {}
         self._deadlines: list[tuple[int, int, SharePartitionLeader]] = []
@@ -68,7 +84,9 @@ class SharePartitionManager:
     def get_or_load(self, key: SharePartitionKey, topic: str) -> SharePartitionLeader:
         """The share partition; loading begins when it is not in memory."""
         leader = self._leaders.get(key)
-        if leader is None:
+        if leader is not None:
+            leader.left = False
+        else:
             log = self._sources.get(topic, key.partition)
             settings = self._settings.share_group(key.group_id)
             core = SharePartition(key, log.leader_epoch, settings, self.counters.partitions.get(key))
@@ -113,6 +131,9 @@ class SharePartitionManager:
         leader.state = LeaderState.ACTIVE
         self.counters.partitions[leader.key] = leader.core.counters
         self.counters.loads.add(self._env.clock.now_ns() - leader.since_ns)
+        unfinished = leader.core.unfinished_dead_letters()
+        if unfinished:
+            self._bury(leader, unfinished)
         self.wake(leader)
 
     def _rewrite(self, leader: SharePartitionLeader, found: PersistedState) -> None:
@@ -236,7 +257,10 @@ class SharePartitionManager:
     def group_empty(self, group_id: str) -> None:
         """The group's last share session ended: forget its share partitions; their state is read again when needed."""
         for leader in [leader for key, leader in self._leaders.items() if key.group_id == group_id]:
-            self._drop(leader, LeaderState.FENCED)
+            if leader.unburied:
+                leader.left = True  # the next leader would write its dead letters once more
+            else:
+                self._drop(leader, LeaderState.FENCED)
 
     def state_replaced(self, keys: Iterable[SharePartitionKey]) -> None:
         """Another operation is rewriting or deleting their states: forget what was read of them.
@@ -291,9 +315,25 @@ class SharePartitionManager:
                 self._write(leader, effect)
             elif isinstance(effect, DeliveryLimitReached):
                 self._events.given_up(leader, effect.ranges)
+            elif isinstance(effect, DeadLetters):
+                self._bury(leader, effect.letters)
             else:
                 self.wake(leader)
         self.arm(leader)
+
+    def _bury(self, leader: SharePartitionLeader, letters: Sequence[DeadLetter]) -> None:
+        """Have dead letters written. A leader that is dropped meanwhile leaves its dead to the next one."""
+
+        def done(first_offset: int, last_offset: int) -> None:
+            leader.unburied -= last_offset - first_offset + 1
+            if leader.state is not LeaderState.ACTIVE:
+                return
+            self.perform(leader, leader.core.on_dead_letters_done(first_offset, last_offset))
+            if leader.left and not leader.unburied:
+                self._drop(leader, LeaderState.FENCED)
+
+        leader.unburied += sum(letter.last_offset - letter.first_offset + 1 for letter in letters)
+        self._dead_letters.write(leader, letters, done)
 
     def _write(self, leader: SharePartitionLeader, write: WriteState) -> None:
         pending = self._persister.write_state(leader.key, write)

@@ -25,7 +25,7 @@ from shareq.protocol.generated import share_snapshot, share_update
 from shareq.protocol.generated.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
 from shareq.protocol.generated.share_update import ShareUpdateKey, ShareUpdateValue
 
-PERSISTED_STATES: Final = frozenset((0, 2, 4))  # available, acknowledged, archived; acquired is never persisted
+PERSISTED_STATES: Final = frozenset((0, 2, 3, 4))  # available, acknowledged, archiving, archived; never acquired
 
 
 def _check(record: CoordinatorRecord) -> None:

@@ -1,11 +1,11 @@
 """What became of ranges of offsets, and how an older and a newer account of them combine.
 
 A state batch says that the offsets `first_offset..last_offset` (both inclusive) are in a delivery state (0 available,
-2 acknowledged, 4 archived) after so many deliveries. Where accounts differ, the higher delivery count wins, then the
-higher state; how recent an account is plays no part (Apache Kafka 4.4.0, combining persisted state batches). An offset
-therefore ends with the greatest (count, state) that any batch gives it, in whatever order the batches are taken, and
-the result is written with as few batches as possible. 4.3.1 left two equal neighbours apart when the second of them
-had to win its range first, and joined them at its next combination.
+2 acknowledged, 3 archiving, 4 archived) after so many deliveries. Where accounts differ, the higher delivery count
+wins, then the higher state; how recent an account is plays no part (Apache Kafka 4.4.0, combining persisted state
+batches). An offset therefore ends with the greatest (count, state) that any batch gives it, in whatever order the
+batches are taken, and the result is written with as few batches as possible. 4.3.1 left two equal neighbours apart when
+the second of them had to win its range first, and joined them at its next combination.
 """
 
 from __future__ import annotations

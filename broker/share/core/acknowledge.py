@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from shareq.broker.share.core.effects import GivenUpRange, StateBatch
+from shareq.broker.share.core.effects import Cause, DeadLetter, GivenUpRange, StateBatch
 from shareq.broker.share.core.locks import AcquisitionLocks
 from shareq.broker.share.core.values import AckBatch, Acknowledged
 from shareq.broker.share.core.window.batch import InFlightBatch, merged
 from shareq.broker.share.core.window.delivery_limit import after_release
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
-from shareq.broker.share.core.window.record_state import STATE_AFTER, AcknowledgeType, RecordState
+from shareq.broker.share.core.window.record_state import (
+    GIVEN_UP,
+    STATE_AFTER,
+    STATE_AFTER_WITH_QUEUE,
+    AcknowledgeType,
+    RecordState,
+)
 from shareq.broker.share.core.window.window import InFlightWindow
 from shareq.broker.share.core.writes import StateChange
 from shareq.coordinator.ports import ShareGroupSettings
@@ -22,7 +28,7 @@ _LOWEST_TYPE, _HIGHEST_TYPE = min(AcknowledgeType).value, max(AcknowledgeType).v
 class Acknowledgement:
     """One request's acknowledgements of one share partition."""
 
-    __slots__ = ("_change", "_deadline_ms", "_locks", "_member_id", "_memo", "_settings", "_window")
+    __slots__ = ("_change", "_deadline_ms", "_locks", "_member_id", "_memo", "_settings", "_state_after", "_window")
 
     def __init__(
         self,
@@ -36,6 +42,7 @@ class Acknowledgement:
         self._window = window
         self._locks = locks
         self._settings = settings
+        self._state_after = STATE_AFTER_WITH_QUEUE if settings.dead_letters else STATE_AFTER
         self._member_id = member_id
         self._change = change
         self._deadline_ms = now_ms + settings.record_lock_duration_ms
@@ -144,8 +151,8 @@ class Acknowledgement:
             self._locks.add(self._window, self._deadline_ms, batch.first_offset, batch.last_offset)
         target = self._target(batch.statuses[0], kind)
         self._count(kind, batch.size)
-        if kind == AcknowledgeType.RELEASE and target.terminal:
-            self._give_up(batch.first_offset, batch.last_offset, target)
+        if kind >= AcknowledgeType.RELEASE:
+            self._note_failed(kind, batch.first_offset, batch.last_offset, target)
         batch.statuses[0] = target
         if target.write_id:
             if target.terminal:
@@ -195,17 +202,17 @@ class Acknowledgement:
             starts, statuses = [first], [target]
             self._window.delivery_complete_count += (last - first + 1) * target.terminal
             self._count(kind, last - first + 1)
-            if kind == AcknowledgeType.RELEASE and target.terminal:
-                self._give_up(first, last, target)
+            if kind >= AcknowledgeType.RELEASE:
+                self._note_failed(kind, first, last, target)
         else:
             starts, statuses = merged(list(range(first, last + 1)), list(map(targets.__getitem__, types)))
             for kind, target in targets.items():
                 number = types.count(kind)
                 self._window.delivery_complete_count += number * target.terminal
                 self._count(kind, number)
-                if kind == AcknowledgeType.RELEASE and target.terminal:
+                if kind >= AcknowledgeType.RELEASE and target.state in GIVEN_UP:
                     for offset in (first + at for at, each in enumerate(types) if each == kind):
-                        self._give_up(offset, offset, target)
+                        self._note_failed(kind, offset, offset, target)
         if len(starts) == 1:
             if statuses[0].write_id:
                 self._change.persist_run(first, last, statuses[0])
@@ -224,6 +231,23 @@ class Acknowledgement:
         counts = self._change.acknowledged
         counts[kind] = counts.get(kind, 0) + number
 
+    def _note_failed(self, kind: int, first: int, last: int, target: DeliveryStatus) -> None:
+        """`first..last` (inclusive) have been released, rejected or renewed, and become `target`."""
+        if target.state not in GIVEN_UP:
+            return
+        if kind == AcknowledgeType.RELEASE:
+            self._give_up(first, last, target)
+        if target.state is RecordState.ARCHIVING:
+            self._dead_letter(kind, first, last, target)
+
+    def _dead_letter(self, kind: int, first: int, last: int, target: DeliveryStatus) -> None:
+        cause = Cause.DELIVERY_COUNT_EXCEEDED if kind == AcknowledgeType.RELEASE else Cause.CLIENT_REJECT
+        letter = DeadLetter(first, last, target.delivery_count, cause, self._member_id)
+        dead = self._change.dead
+        if dead and dead[-1].last_offset + 1 == first and dead[-1][2:] == letter[2:]:
+            letter = letter._replace(first_offset=dead.pop().first_offset)
+        dead.append(letter)
+
     def _give_up(self, first: int, last: int, target: DeliveryStatus) -> None:
         """The last delivery of `first..last` (inclusive) has failed; later ranges come after earlier ones."""
         given_up = self._change.given_up
@@ -233,9 +257,9 @@ class Acknowledgement:
 
     def _target(self, status: DeliveryStatus, kind: int) -> DeliveryStatus:
         """What an acquired record becomes by an acknowledgement: one object for all records that become the same."""
-        state = STATE_AFTER.get(kind, RecordState.ACQUIRED)  # a renewed record stays acquired
+        state = self._state_after.get(kind, RecordState.ACQUIRED)  # a renewed record stays acquired
         if state is RecordState.AVAILABLE:
-            state = after_release(status, self._settings.delivery_count_limit)
+            state = after_release(status, self._settings)
         target = self._memo.get((status, state))
         if target is None:
             renewed = state is RecordState.ACQUIRED

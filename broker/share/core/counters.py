@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from shareq.broker.share.core.effects import GivenUpRange
 from shareq.broker.share.core.values import AcquiredRange
-from shareq.broker.share.core.window.record_state import AcknowledgeType, RecordState
+from shareq.broker.share.core.window.record_state import GIVEN_UP, AcknowledgeType
 from shareq.broker.share.core.window.window import Run
 
 _KINDS = len(AcknowledgeType)
@@ -20,7 +20,7 @@ class SharePartitionCounters:
     * `acknowledged`: by acknowledge type, once it is durable. A client says GAP of offsets that are no records.
     * `lock_timeouts`: held until the acquisition lock ran out.
     * `session_releases`: given back because the share session of their holder ended.
-    * `dead_letters`: archived because the last delivery that is allowed failed, in whichever way.
+    * `dead_letters`: given up because the last delivery that is allowed failed, in whichever way.
     """
 
     __slots__ = (
@@ -80,12 +80,12 @@ def records_in(runs: Iterable[Run]) -> int:
 
 
 def given_up(runs: Iterable[Run], start_offset: int) -> list[GivenUpRange]:
-    """Those of the runs that are archived because their last delivery failed.
+    """Those of the runs that are given up because their last delivery failed.
 
     Below `start_offset`, where no run reaches across, they have left the log.
     """
     return [
         GivenUpRange(first, last, status.delivery_count)
         for first, last, status in runs
-        if first >= start_offset and status.state is RecordState.ARCHIVED
+        if first >= start_offset and status.state in GIVEN_UP
     ]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import NamedTuple
 
 
 class StateBatch(NamedTuple):
-    """A range of offsets (inclusive) with the state and delivery count to persist. `delivery_state` is 0, 2 or 4.
+    """A range of offsets (inclusive) with the state and delivery count to persist. `delivery_state` is 0, 2, 3 or 4.
 
     A tuple, because acknowledging record by record makes one for each.
     """
@@ -53,4 +54,28 @@ class DeliveryLimitReached:
     ranges: tuple[GivenUpRange, ...]
 
 
-Effect = WriteState | WakeFetches | DeliveryLimitReached
+class Cause(Enum):
+    """Why a record is dead: a member rejected it, or its last delivery failed (KIP-1191)."""
+
+    CLIENT_REJECT = "CLIENT_REJECT"
+    DELIVERY_COUNT_EXCEEDED = "DELIVERY_COUNT_EXCEEDED"
+
+
+class DeadLetter(NamedTuple):
+    """Offsets (both inclusive) that are dead, after so many deliveries; `member_id` rejected them, "" if unknown."""
+
+    first_offset: int
+    last_offset: int
+    delivery_count: int
+    cause: Cause
+    member_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetters:
+    """Write dead letters; for each offset the shell calls `SharePartition.on_dead_letters_done`. Each range ascends."""
+
+    letters: tuple[DeadLetter, ...]
+
+
+Effect = WriteState | WakeFetches | DeliveryLimitReached | DeadLetters

@@ -9,6 +9,7 @@ from shareq.broker.share.core.window.delivery_limit import after_release
 from shareq.broker.share.core.window.delivery_status import NO_DEADLINE, DeliveryStatus
 from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.window import Change, InFlightWindow, Run
+from shareq.coordinator.ports import ShareGroupSettings
 
 _SMALLEST_REBUILD = 256
 
@@ -68,14 +69,14 @@ def _live(window: InFlightWindow) -> Iterator[tuple[int, int, int]]:
             yield deadline, first, last
 
 
-def expire(window: InFlightWindow, locks: AcquisitionLocks, now_ms: int, delivery_count_limit: int) -> list[Run]:
+def expire(window: InFlightWindow, locks: AcquisitionLocks, now_ms: int, settings: ShareGroupSettings) -> list[Run]:
     """Give back what is locked beyond its deadline; the changed runs, ascending.
 
-    Effective at once. A record goes back to available, or is archived at the delivery count limit or below the start
-    offset. One whose acknowledgement is being written is left alone: a failed write finds the lock expired.
+    Effective at once. A record goes back to available, is given up at the delivery count limit, or archived below the
+    start offset. One whose acknowledgement is being written is left alone: a failed write finds the lock expired.
     """
     below = _expiry(now_ms, None)
-    above = _expiry(now_ms, delivery_count_limit)
+    above = _expiry(now_ms, settings)
     changed: list[Run] = []
     for first, last in locks.due(now_ms):
         for batch in window.batches.overlapping(first, last):
@@ -84,14 +85,14 @@ def expire(window: InFlightWindow, locks: AcquisitionLocks, now_ms: int, deliver
     return changed
 
 
-def _expiry(now_ms: int, delivery_count_limit: int | None) -> Change:
-    """What expiry makes of a status. Without a limit, everything is archived."""
+def _expiry(now_ms: int, settings: ShareGroupSettings | None) -> Change:
+    """What expiry makes of a status. Without settings, everything is archived."""
 
     def expired(status: DeliveryStatus) -> DeliveryStatus:
         if status.deadline_ms > now_ms:
             return status
-        if delivery_count_limit is None:
+        if settings is None:
             return status.moved(RecordState.ARCHIVED)
-        return status.moved(after_release(status, delivery_count_limit))
+        return status.moved(after_release(status, settings))
 
     return expired

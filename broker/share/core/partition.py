@@ -14,6 +14,9 @@ from shareq.broker.share.core.acknowledge import Acknowledgement
 from shareq.broker.share.core.acquire import RecordAcquisition, capacity, read_until
 from shareq.broker.share.core.counters import SharePartitionCounters, given_up, records_in
 from shareq.broker.share.core.effects import (
+    Cause,
+    DeadLetter,
+    DeadLetters,
     DeliveryLimitReached,
     Effect,
     StateBatch,
@@ -32,8 +35,8 @@ from shareq.broker.share.core.window.offsets import (
     on_log_start_moved,
 )
 from shareq.broker.share.core.window.record_state import AcquireMode, RecordState
-from shareq.broker.share.core.window.window import InFlightWindow
-from shareq.broker.share.core.writes import StateChange, release
+from shareq.broker.share.core.window.window import InFlightWindow, Run
+from shareq.broker.share.core.writes import StateChange, finish_dead, release
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
@@ -76,7 +79,7 @@ class SharePartition:
         self._start_write: WriteState | None = None
         self._window = InFlightWindow()
         self._locks = AcquisitionLocks()
-        self._writes: dict[int, tuple[StateChange | None, WriteState]] = {}  # None: a lock expiry, already in effect
+        self._writes: dict[int, tuple[StateChange | None, WriteState]] = {}  # None: already in effect
         self._last_write_id = 0
 
     # -- what is known
@@ -296,7 +299,7 @@ class SharePartition:
     def release_acquired_records(self, member_id: str, now_ms: int) -> tuple[Effect, ...]:
         """Give back everything the member holds, because its share session ended. Takes effect when it is written."""
         change = StateChange(self._next_write_id())
-        release(self._window, member_id, change, self.settings.delivery_count_limit)
+        release(self._window, member_id, change, self.settings)
         return (self._start(change),) if change.state_batches else ()
 
     def on_state_written(self, write_id: int, error: ErrorCode, now_ms: int) -> tuple[Effect, ...]:
@@ -316,7 +319,7 @@ class SharePartition:
             woken = change is not None and self._commit(change)
             woken = advance_start(window) or woken
         elif change is not None:
-            woken = change.roll_back(window, now_ms, self.settings.delivery_count_limit)
+            woken = change.roll_back(window, now_ms, self.settings)
             self.counters.add_dead_letters(change.given_up)
         else:
             archived = [row.last_offset for row in write.batches if row.delivery_state == RecordState.ARCHIVED]
@@ -325,7 +328,40 @@ class SharePartition:
         effects: tuple[Effect, ...] = (WakeFetches(),) if woken else ()
         if change is not None and change.given_up:
             effects += (DeliveryLimitReached(tuple(change.given_up)),)
-        return effects
+        dead = _expired_dead(write) if change is None else change.dead
+        return (*effects, DeadLetters(tuple(dead))) if dead else effects
+
+    def on_dead_letters_done(self, first_offset: int, last_offset: int) -> tuple[Effect, ...]:
+        """What is to be done for dead records among these (inclusive) is done, with success or without.
+
+        They are archived at once; if the write of that fails, a leader that loads the state again begins again with
+        their dead letters.
+        """
+        changed = finish_dead(self._window, first_offset, last_offset)
+        return (self._write_changed(changed),) if changed else ()
+
+    def unfinished_dead_letters(self) -> tuple[DeadLetter, ...]:
+        """After a load: the dead records whose dead letters may be missing. Why they are dead is not persisted."""
+        limit = self.settings.delivery_count_limit
+        return tuple(
+            DeadLetter(
+                first,
+                last,
+                status.delivery_count,
+                Cause.DELIVERY_COUNT_EXCEEDED if status.delivery_count >= limit else Cause.CLIENT_REJECT,
+            )
+            for batch in self._window.batches
+            for first, last, status in batch.runs(batch.first_offset, batch.last_offset)
+            if status.state is RecordState.ARCHIVING
+        )
+
+    def _write_changed(self, changed: Sequence[Run]) -> WriteState:
+        """The write of changes that are in effect."""
+        change = StateChange(self._next_write_id())
+        change.persist_runs(changed)
+        write = self._write(change.write_id, tuple(change.state_batches), self._window.delivery_complete_count)
+        self._writes[change.write_id] = (None, write)
+        return write
 
     def _commit(self, change: StateChange) -> bool:
         self.counters.add_acknowledged(change.acknowledged)
@@ -360,14 +396,20 @@ class SharePartition:
 
     def on_deadline(self, now_ms: int) -> tuple[Effect, ...]:
         """Give back what is locked beyond its deadline, at once and whether or not the write succeeds."""
-        expired = expire(self._window, self._locks, now_ms, self.settings.delivery_count_limit)
+        expired = expire(self._window, self._locks, now_ms, self.settings)
         if not expired:
             return ()
         self.counters.lock_timeouts += records_in(expired)
         lost = given_up(expired, self._window.start_offset)
         self.counters.add_dead_letters(lost)
-        change = StateChange(self._next_write_id())
-        change.persist_runs(expired)
-        write = self._write(change.write_id, tuple(change.state_batches), self._window.delivery_complete_count)
-        self._writes[change.write_id] = (None, write)
+        write = self._write_changed(expired)
         return (write, WakeFetches(), DeliveryLimitReached(tuple(lost))) if lost else (write, WakeFetches())
+
+
+def _expired_dead(write: WriteState) -> list[DeadLetter]:
+    """What the write of a lock expiry made dead."""
+    return [
+        DeadLetter(first, last, count, Cause.DELIVERY_COUNT_EXCEEDED)
+        for first, last, state, count in write.batches
+        if state == RecordState.ARCHIVING
+    ]

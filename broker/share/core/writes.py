@@ -9,21 +9,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shareq.broker.share.core.counters import given_up, records_in
-from shareq.broker.share.core.effects import GivenUpRange, StateBatch
+from shareq.broker.share.core.effects import Cause, DeadLetter, GivenUpRange, StateBatch
 from shareq.broker.share.core.window.batch import InFlightBatch
 from shareq.broker.share.core.window.delivery_limit import after_release
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
 from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.window import Change, InFlightWindow, Run
+from shareq.coordinator.ports import ShareGroupSettings
 
 
 class StateChange:
     """The transitions of one state write. `touched` names, per batch, a range (inclusive) that holds all of them.
 
-    `acknowledged` (records by type), `session_releases` and `given_up` are what it counts for once it is durable.
+    `acknowledged` (records by type), `session_releases` and `given_up` are what it counts for once it is durable, and
+    `dead` is what is dead then.
     """
 
-    __slots__ = ("acknowledged", "given_up", "session_releases", "state_batches", "touched", "write_id")
+    __slots__ = ("acknowledged", "dead", "given_up", "session_releases", "state_batches", "touched", "write_id")
 
     def __init__(self, write_id: int) -> None:
         self.write_id = write_id
@@ -32,6 +34,7 @@ class StateChange:
         self.acknowledged: dict[int, int] = {}
         self.session_releases = 0
         self.given_up: list[GivenUpRange] = []
+        self.dead: list[DeadLetter] = []
 
     def touch(self, batch: InFlightBatch, first: int, last: int) -> None:
         """Records of `first..last` have become pending."""
@@ -82,26 +85,28 @@ class StateChange:
         for batch, first, last in self.touched:
             window.remap(batch, first, last, before)
 
-    def roll_back(self, window: InFlightWindow, now_ms: int, delivery_count_limit: int) -> bool:
+    def roll_back(self, window: InFlightWindow, now_ms: int, settings: ShareGroupSettings) -> bool:
         """The write failed. True when records became available, because their lock has run out meanwhile.
 
-        `given_up` are then those which that made unprocessable.
+        `given_up` and `dead` are then those which that made unprocessable. (Apache Kafka 4.4.0 writes no dead letters
+        for these.)
         """
         below = self._rolled_back(now_ms, None)
-        above = self._rolled_back(now_ms, delivery_count_limit)
+        above = self._rolled_back(now_ms, settings)
         found = False
-        self.given_up = []
+        self.given_up, self.dead = [], []
         for batch, first, last in self.touched:
             changed = window.remap_at_start(batch, first, last, below, above)
             found = found or any(status.available for _, _, status in changed)
             self.given_up += given_up(changed, window.start_offset)
+            self.dead += dead_letters(changed, Cause.DELIVERY_COUNT_EXCEEDED)
             for _, run_last, status in changed:
                 if status.done:
                     window.note_undurable(run_last)
         return found
 
-    def _rolled_back(self, now_ms: int, delivery_count_limit: int | None) -> Change:
-        """Back to what it was; given back if that was a lock that has run out. Without a limit, that is archived."""
+    def _rolled_back(self, now_ms: int, settings: ShareGroupSettings | None) -> Change:
+        """Back to what it was; given back if that was a lock that has run out. Without settings, that is archived."""
 
         def rolled_back(status: DeliveryStatus) -> DeliveryStatus:
             before = status.before
@@ -109,9 +114,9 @@ class StateChange:
                 return status
             if before.deadline_ms > now_ms:
                 return before
-            if delivery_count_limit is None:
+            if settings is None:
                 return before.moved(RecordState.ARCHIVED)
-            return before.moved(after_release(before, delivery_count_limit))
+            return before.moved(after_release(before, settings))
 
         return rolled_back
 
@@ -120,13 +125,39 @@ def _adjoin(before: StateBatch, first: int, state: int, count: int) -> bool:
     return before.last_offset + 1 == first and before.delivery_state == state and before.delivery_count == count
 
 
-def release(window: InFlightWindow, member_id: str, change: StateChange, delivery_count_limit: int) -> None:
+def dead_letters(runs: Sequence[Run], cause: Cause) -> list[DeadLetter]:
+    """Those of the runs whose records are dead, and need dead letters."""
+    return [
+        DeadLetter(first, last, status.delivery_count, cause)
+        for first, last, status in runs
+        if status.state is RecordState.ARCHIVING
+    ]
+
+
+def finish_dead(window: InFlightWindow, first: int, last: int) -> list[Run]:
+    """Archive what is archiving of `first..last` (inclusive): what is to be done for it is done. The changed runs.
+
+    Effective at once.
+    """
+    changed: list[Run] = []
+    for batch in window.batches.overlapping(first, last):
+        changed += window.remap(batch, first, last, _finished)
+    return changed
+
+
+def _finished(status: DeliveryStatus) -> DeliveryStatus:
+    if status.state is not RecordState.ARCHIVING or status.write_id:
+        return status
+    return status.moved(RecordState.ARCHIVED)
+
+
+def release(window: InFlightWindow, member_id: str, change: StateChange, settings: ShareGroupSettings) -> None:
     """Start giving back everything the member has acquired: its share session ended.
 
-    A record goes back to available, or is archived at the delivery count limit or below the start offset.
+    A record goes back to available, is given up at the delivery count limit, or archived below the start offset.
     """
     below = _given_back(member_id, change.write_id, None)
-    above = _given_back(member_id, change.write_id, delivery_count_limit)
+    above = _given_back(member_id, change.write_id, settings)
     for batch in window.batches:
         if not batch.offset_form and batch.statuses[0].owner != member_id:
             continue
@@ -136,9 +167,10 @@ def release(window: InFlightWindow, member_id: str, change: StateChange, deliver
             change.persist_runs(changed)
             change.session_releases += records_in(changed)
             change.given_up += given_up(changed, window.start_offset)
+            change.dead += dead_letters(changed, Cause.DELIVERY_COUNT_EXCEEDED)
 
 
-def _given_back(member_id: str, write_id: int, delivery_count_limit: int | None) -> Change:
+def _given_back(member_id: str, write_id: int, settings: ShareGroupSettings | None) -> Change:
     memo: dict[DeliveryStatus, DeliveryStatus] = {}
 
     def given_back(status: DeliveryStatus) -> DeliveryStatus:
@@ -146,9 +178,7 @@ def _given_back(member_id: str, write_id: int, delivery_count_limit: int | None)
             return status
         pending = memo.get(status)
         if pending is None:
-            state = RecordState.ARCHIVED
-            if delivery_count_limit is not None:
-                state = after_release(status, delivery_count_limit)
+            state = RecordState.ARCHIVED if settings is None else after_release(status, settings)
             pending = memo[status] = status.pending(state, write_id)
         return pending
 

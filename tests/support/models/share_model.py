@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-AVAILABLE, ACQUIRED, ACKNOWLEDGED, ARCHIVED = 0, 1, 2, 4
+AVAILABLE, ACQUIRED, ACKNOWLEDGED, ARCHIVING, ARCHIVED = 0, 1, 2, 3, 4
 TERMINAL = (ACKNOWLEDGED, ARCHIVED)
 GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
+REJECTED, COUNT_EXCEEDED = "CLIENT_REJECT", "DELIVERY_COUNT_EXCEEDED"
 INVALID_REQUEST, INVALID_RECORD_STATE, UNKNOWN_SERVER_ERROR = 42, 121, -1
 
 
@@ -26,6 +27,7 @@ class Cell:
     write: int | None = None
     old: tuple[int, str] = (AVAILABLE, "")
     gone: bool = False
+    cause: str = ""  # of the death of one that is archiving
 
     @property
     def free(self) -> bool:
@@ -90,6 +92,7 @@ class ShareModel:
     max_in_flight: int = 2000
     lock_ms: int = 30_000
     renew: bool = True
+    queue: bool = False  # the group has a dead-letter queue
     start: int = 0
     end: int = 0
     groups: list[Group] = field(default_factory=list)
@@ -121,7 +124,14 @@ class ShareModel:
         return below[-1] if below else None
 
     def _give_back(self, cell: Cell, offset: int) -> int:
-        return ARCHIVED if offset < self.start or cell.count >= self.max_deliveries else AVAILABLE
+        if offset < self.start:
+            return ARCHIVED
+        return self._dead(cell, COUNT_EXCEEDED) if cell.count >= self.max_deliveries else AVAILABLE
+
+    def _dead(self, cell: Cell, cause: str) -> int:
+        """The record is unprocessable: dead, with a letter to write where there is a queue."""
+        cell.cause = cause
+        return ARCHIVING if self.queue else ARCHIVED
 
     def _write(self, changed: dict[int, Cell]) -> Write:
         self.writes += 1
@@ -303,7 +313,9 @@ class ShareModel:
             cell.deadline = now + self.lock_ms if self.renew else cell.deadline
             return self.renew
         cell.old = (cell.state, cell.owner)
-        cell.state = {GAP: ARCHIVED, ACCEPT: ACKNOWLEDGED, REJECT: ARCHIVED}.get(kind, AVAILABLE)
+        cell.state = {GAP: ARCHIVED, ACCEPT: ACKNOWLEDGED}.get(kind, AVAILABLE)
+        if kind == REJECT:
+            cell.state = self._dead(cell, REJECTED)
         if kind == RELEASE:
             cell.state = self._give_back(cell, offset)
         cell.owner, cell.write = "", 0
@@ -329,8 +341,9 @@ class ShareModel:
         self.waiting[write.id] = ("release", write)
         return write
 
-    def written(self, write: int, ok: bool, now: int) -> None:
-        """A state write has ended."""
+    def written(self, write: int, ok: bool, now: int) -> dict[int, tuple[int, str]]:
+        """A state write has ended. Which offsets need dead letters now: their delivery count and cause of death."""
+        dead: dict[int, tuple[int, str]] = {}
         kind, sent = self.waiting.pop(write)
         if ok and sent.start >= self.undurable:
             self.undurable = 0
@@ -338,8 +351,10 @@ class ShareModel:
             if not ok:
                 archived = [offset for offset, (state, _) in sent.cells.items() if state == ARCHIVED]
                 self.undurable = max([self.undurable, *(offset + 1 for offset in archived)])
+            dying = {offset: count for offset, (state, count) in sent.cells.items() if state == ARCHIVING}
+            cells = self.cells()
             self._advance()
-            return
+            return {offset: (count, cells[offset].cause) for offset, count in dying.items()}
         for offset, cell in self.cells().items():
             if cell.write != write:
                 continue
@@ -354,10 +369,35 @@ class ShareModel:
                 if expired:
                     self._explode_at_start(offset)
                     cell.state, cell.owner, cell.deadline = self._give_back(cell, offset), "", None
+            if cell.state == ARCHIVING:
+                dead[offset] = (cell.count, cell.cause)
             if not ok and cell.finished:
                 self.undurable = max(self.undurable, offset + 1)
         if ok:
             self._advance()
+        return dead
+
+    def buried(self, first: int, last: int) -> Write | None:
+        """The dead letters of these offsets are written, or given up."""
+        changed: dict[int, Cell] = {}
+        for offset, cell in self.cells().items():
+            if first <= offset <= last and cell.state == ARCHIVING and cell.write is None:
+                self._explode_partly(offset, first, last)
+                cell.state = ARCHIVED
+                changed[offset] = cell
+        if not changed:
+            return None
+        write = self._write(changed)
+        self.waiting[write.id] = ("timeout", write)
+        return write
+
+    def unburied(self) -> dict[int, tuple[int, str]]:
+        """After a load: which offsets need dead letters; the cause of death is a guess."""
+        return {
+            offset: (cell.count, COUNT_EXCEEDED if cell.count >= self.max_deliveries else REJECTED)
+            for offset, cell in self.cells().items()
+            if cell.state == ARCHIVING
+        }
 
     # -- offsets and time
 

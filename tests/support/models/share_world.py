@@ -5,18 +5,18 @@ Everything comes from one seed. `transcript` says what was done; a failure print
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from random import Random
 
-from shareq.broker.share.core.effects import Effect, StateBatch, WakeFetches, WriteState
+from shareq.broker.share.core.effects import DeadLetter, DeadLetters, Effect, StateBatch, WakeFetches, WriteState
 from shareq.broker.share.core.partition import AckBatch, SharePartition
 from shareq.broker.share.core.window.record_state import AcquireMode, RecordState
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
-from tests.support.models.share_model import ACQUIRED, TERMINAL, ShareModel, Write
+from tests.support.models.share_model import ACQUIRED, ARCHIVING, TERMINAL, ShareModel, Write
 
 KEY = SharePartitionKey("g", bytes(16), 0)
 MEMBERS = ("m1", "m2", "m3")
@@ -61,8 +61,11 @@ class Persisted:
 class ShareWorld:
     """One seed's log, share partition, model and persisted state."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, queue: bool | None = None) -> None:
         self.rng = rng = Random(seed)
+        self.deaths = Random(f"deaths {seed}")
+        self.queue = self.deaths.random() < 0.5 if queue is None else queue
+        self.dead: list[DeadLetter] = []  # dead letters to write
         self.splits = Random(-1 - seed)
         self.transcript: list[str] = [f"seed {seed}"]
         self.now = 1_000
@@ -71,6 +74,7 @@ class ShareWorld:
             partition_max_record_locks=rng.choice((5, 12, 30, 2_000)),
             record_lock_duration_ms=rng.choice((50, 200)),
             renew_acknowledge_enable=rng.random() < 0.9,
+            dead_letters=self.queue,
         )
         self.limited = rng.random() < 0.5
         self.gives_back = rng.random() < 0.4  # a world in which most records fail
@@ -99,9 +103,12 @@ class ShareWorld:
             self.settings.partition_max_record_locks,
             self.settings.record_lock_duration_ms,
             self.settings.renew_acknowledge_enable,
+            self.settings.dead_letters,
         )
         self.model.load(self.persisted.start, rows, self.log_end)
         self.lowest_start = self.core.start_offset
+        self.dead = list(self.core.unfinished_dead_letters())
+        assert by_offset(self.dead) == self.model.unburied()
 
     def change_settings(self) -> None:
         """Another lock duration and in-flight limit; the delivery limit never goes down, see the invariants."""
@@ -111,12 +118,14 @@ class ShareWorld:
             partition_max_record_locks=rng.choice((5, 12, 30, 2_000)),
             record_lock_duration_ms=rng.choice((50, 200)),
             renew_acknowledge_enable=rng.random() < 0.9,
+            dead_letters=self.queue and self.deaths.random() < 0.8,
         )
         self.core.settings = self.settings
         self.model.max_deliveries = self.settings.delivery_count_limit
         self.model.max_in_flight = self.settings.partition_max_record_locks
         self.model.lock_ms = self.settings.record_lock_duration_ms
         self.model.renew = self.settings.renew_acknowledge_enable
+        self.model.queue = self.settings.dead_letters
 
     # -- the log
 
@@ -294,10 +303,28 @@ class ShareWorld:
         if stored:
             self.persisted.apply(write)
         self.transcript.append(f"{self.now}: write {write.write_id} {'ok' if ok else 'fails'}")
-        self.core.on_state_written(
+        effects = self.core.on_state_written(
             write.write_id, ErrorCode.NONE if ok else ErrorCode.COORDINATOR_NOT_AVAILABLE, self.now
         )
-        self.model.written(model_id, ok, self.now)
+        dead = [letter for effect in effects if isinstance(effect, DeadLetters) for letter in effect.letters]
+        assert by_offset(dead) == self.model.written(model_id, ok, self.now)
+        assert sum(letter.last_offset - letter.first_offset + 1 for letter in dead) == len(by_offset(dead))
+        self.dead += dead
+
+    def bury(self) -> None:
+        """The dead letters of one range are written, or given up; perhaps of a part of it first."""
+        letter = self.dead.pop(self.deaths.randrange(len(self.dead)))
+        first, last = letter.first_offset, letter.last_offset
+        if first < last and self.deaths.random() < 0.3:
+            last = self.deaths.randint(first, last - 1)
+            self.dead.append(letter._replace(first_offset=last + 1))
+        self.transcript.append(f"{self.now}: dead letters of {first}-{last}")
+        effects = self.core.on_dead_letters_done(first, last)
+        expected = self.model.buried(first, last)
+        if expected is None:
+            assert effects == ()
+        else:
+            self._write_of(effects, expected)
 
     def _write_of(self, effects: Sequence[Effect], expected: Write) -> WriteState:
         (write,) = [effect for effect in effects if isinstance(effect, WriteState)]
@@ -319,6 +346,8 @@ class ShareWorld:
 
     def step(self) -> None:
         """One random step, then compare and check."""
+        if self.dead and self.deaths.random() < 0.3:
+            self.bury()
         steps = (self.fetch, self.acknowledge, self.end_write, self.pass_time, self.append, self.close_session)
         rare = (self.delete_records, self.compact, self.change_settings, self.reload, self.power_loss)
         if self.rng.random() < 0.04:
@@ -366,9 +395,35 @@ class ShareWorld:
             assert (run.owner != "") == acquired == (run.deadline_ms is not None)
             assert not (acquired and run.pending)
             terminal += (run.state in TERMINAL) * (run.last_offset - run.first_offset + 1)
+        self._check_dead()
         assert terminal == core.delivery_complete_count
         held = [run.deadline_ms for run in core.snapshot(first=0) if run.deadline_ms is not None]
         if held:
             deadline = core.next_deadline_ms()
             assert deadline is not None
             assert deadline <= min(held)
+
+    def _check_dead(self) -> None:
+        """Each dead record has a dead letter to write, or waits for the write that says so; none has two."""
+        dead = by_offset(self.dead)
+        assert sum(letter.last_offset - letter.first_offset + 1 for letter in self.dead) == len(dead)
+        waiting = {
+            offset
+            for write, _ in self.pending
+            for first, last, state, _ in write.batches
+            if state == ARCHIVING
+            for offset in range(first, last + 1)
+        }
+        archiving = {offset for offset, cell in self.model.cells().items() if cell.state == ARCHIVING}
+        assert not waiting & set(dead)
+        assert archiving <= waiting | set(dead)
+        assert set(dead) <= archiving
+
+
+def by_offset(letters: Iterable[DeadLetter]) -> dict[int, tuple[int, str]]:
+    """Delivery count and cause of death by offset."""
+    return {
+        offset: (letter.delivery_count, letter.cause.value)
+        for letter in letters
+        for offset in range(letter.first_offset, letter.last_offset + 1)
+    }

@@ -1,18 +1,26 @@
 """What `group.share.delivery.count.limit` does to a record that keeps failing (KIP-932, Apache Kafka 4.3.1).
 
 From about half the limit on it is handed out in ever smaller company, and when it is given back at the limit, it is
-archived: nobody gets it again.
+archived: no member gets it again. In a group with a dead-letter queue it is archiving until its dead letter is written.
 """
 
 from __future__ import annotations
 
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
 from shareq.broker.share.core.window.record_state import RecordState
+from shareq.coordinator.ports import ShareGroupSettings
 
 
-def after_release(status: DeliveryStatus, delivery_count_limit: int) -> RecordState:
-    """Where a record goes that is given back: archived at the delivery count limit, which makes it unprocessable."""
-    return RecordState.ARCHIVED if status.delivery_count >= delivery_count_limit else RecordState.AVAILABLE
+def given_up_state(settings: ShareGroupSettings) -> RecordState:
+    """Where a record goes that is unprocessable."""
+    return RecordState.ARCHIVING if settings.dead_letters else RecordState.ARCHIVED
+
+
+def after_release(status: DeliveryStatus, settings: ShareGroupSettings) -> RecordState:
+    """Where a record goes that is given back: at the delivery count limit it is unprocessable."""
+    if status.delivery_count < settings.delivery_count_limit:
+        return RecordState.AVAILABLE
+    return given_up_state(settings)
 
 
 def throttled_from(delivery_count_limit: int) -> int:

@@ -9,12 +9,14 @@ from typing import Final
 class RecordState(IntEnum):
     """Where a record's delivery stands. The numbers are the persisted `DeliveryState`; ACQUIRED is never persisted.
 
-    3 (ARCHIVING) is reserved by Apache Kafka and unused.
+    An ARCHIVING record is dead, and its dead letter is not written yet (KIP-1191): no member gets it, and it counts as
+    in flight.
     """
 
     AVAILABLE = 0
     ACQUIRED = 1
     ACKNOWLEDGED = 2
+    ARCHIVING = 3
     ARCHIVED = 4
 
 
@@ -45,12 +47,16 @@ class AcquireMode(IntEnum):
 # whatever their state; that is `DeliveryStatus.archived`, not a transition of this table.
 LEGAL: Final[dict[RecordState, frozenset[RecordState]]] = {
     RecordState.AVAILABLE: frozenset({RecordState.ACQUIRED}),
-    RecordState.ACQUIRED: frozenset({RecordState.AVAILABLE, RecordState.ACKNOWLEDGED, RecordState.ARCHIVED}),
+    RecordState.ACQUIRED: frozenset(
+        {RecordState.AVAILABLE, RecordState.ACKNOWLEDGED, RecordState.ARCHIVING, RecordState.ARCHIVED}
+    ),
     RecordState.ACKNOWLEDGED: frozenset(),
+    RecordState.ARCHIVING: frozenset({RecordState.ARCHIVED}),
     RecordState.ARCHIVED: frozenset(),
 }
 
 TERMINAL: Final = frozenset({RecordState.ACKNOWLEDGED, RecordState.ARCHIVED})
+GIVEN_UP: Final = frozenset({RecordState.ARCHIVING, RecordState.ARCHIVED})
 
 # RENEW is not here: it changes the lock, not the state.
 STATE_AFTER: Final[dict[int, RecordState]] = {
@@ -59,6 +65,9 @@ STATE_AFTER: Final[dict[int, RecordState]] = {
     AcknowledgeType.RELEASE: RecordState.AVAILABLE,
     AcknowledgeType.REJECT: RecordState.ARCHIVED,
 }
+
+# The same in a group with a dead-letter queue.
+STATE_AFTER_WITH_QUEUE: Final[dict[int, RecordState]] = {**STATE_AFTER, AcknowledgeType.REJECT: RecordState.ARCHIVING}
 
 
 class IllegalTransition(Exception):

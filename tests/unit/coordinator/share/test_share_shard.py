@@ -272,7 +272,7 @@ def test_a_negative_partition_is_an_invalid_request() -> None:
         StateBatch(5, 4, AVAILABLE, 1),
         StateBatch(-1, 4, AVAILABLE, 1),
         StateBatch(0, 4, 1, 1),  # acquired is never persisted
-        StateBatch(0, 4, 3, 1),
+        StateBatch(0, 4, 5, 1),
         StateBatch(0, 4, AVAILABLE, -1),
     ],
 )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shareq.coordinator.share.state_batches import StateBatch, combine, merge_into
 
-AVAILABLE, ACKNOWLEDGED, ARCHIVED = 0, 2, 4
+AVAILABLE, ACKNOWLEDGED, ARCHIVING, ARCHIVED = 0, 2, 3, 4
 
 
 def by_the_rule(batches: list[StateBatch], start_offset: int) -> list[StateBatch]:
@@ -72,7 +72,8 @@ def joined(batches: list[StateBatch]) -> list[StateBatch]:
 def batch(draw: st.DrawFn, highest: int = 40) -> StateBatch:
     first = draw(st.integers(0, highest))
     last = draw(st.integers(first, min(highest + 5, first + draw(st.sampled_from([0, 1, 3, 10, 45])))))
-    return StateBatch(first, last, draw(st.sampled_from([AVAILABLE, ACKNOWLEDGED, ARCHIVED])), draw(st.integers(1, 3)))
+    state = draw(st.sampled_from([AVAILABLE, ACKNOWLEDGED, ARCHIVING, ARCHIVED]))
+    return StateBatch(first, last, state, draw(st.integers(1, 3)))
 
 
 batch_lists = st.lists(batch(), max_size=12)
@@ -132,10 +133,11 @@ def test_a_record_in_the_middle_of_a_stored_range_splits_it() -> None:
     ]
 
 
-def test_at_equal_count_archived_beats_acknowledged_beats_available() -> None:
-    one_range = [StateBatch(0, 9, state, 1) for state in (ARCHIVED, AVAILABLE, ACKNOWLEDGED)]
+def test_at_equal_count_archived_beats_archiving_beats_acknowledged_beats_available() -> None:
+    one_range = [StateBatch(0, 9, state, 1) for state in (ARCHIVED, ARCHIVING, AVAILABLE, ACKNOWLEDGED)]
     assert combine(one_range) == [StateBatch(0, 9, ARCHIVED, 1)]
-    assert combine(one_range[1:]) == [StateBatch(0, 9, ACKNOWLEDGED, 1)]
+    assert combine(one_range[1:]) == [StateBatch(0, 9, ARCHIVING, 1)]
+    assert combine(one_range[2:]) == [StateBatch(0, 9, ACKNOWLEDGED, 1)]
 
 
 def test_a_higher_delivery_count_beats_any_state() -> None:

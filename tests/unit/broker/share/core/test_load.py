@@ -59,7 +59,7 @@ def test_everything_terminal_leaves_nothing_in_flight() -> None:
         [(14, 12, 0, 1)],  # ends before it begins
         [(10, 14, 0, 1), (12, 16, 0, 1)],  # overlaps
         [(10, 14, 1, 1)],  # acquired is never persisted
-        [(10, 14, 3, 1)],
+        [(10, 14, 5, 1)],
     ],
 )
 def test_state_that_contradicts_itself_is_refused(rows: list[tuple[int, int, int, int]]) -> None:

@@ -11,21 +11,31 @@ from shareq.broker.share.core.window.delivery_status import NO_DEADLINE, Deliver
 from shareq.broker.share.core.window.record_state import (
     LEGAL,
     STATE_AFTER,
+    STATE_AFTER_WITH_QUEUE,
     TERMINAL,
     AcknowledgeType,
     IllegalTransition,
     RecordState,
     transition,
 )
+from shareq.coordinator.ports import ShareGroupSettings
 
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
-ACKNOWLEDGED, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.ARCHIVED
-ALLOWED = {(AVAILABLE, ACQUIRED), (ACQUIRED, AVAILABLE), (ACQUIRED, ACKNOWLEDGED), (ACQUIRED, ARCHIVED)}
+ACKNOWLEDGED, ARCHIVING, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.ARCHIVING, RecordState.ARCHIVED
+ALLOWED = {
+    (AVAILABLE, ACQUIRED),
+    (ACQUIRED, AVAILABLE),
+    (ACQUIRED, ACKNOWLEDGED),
+    (ACQUIRED, ARCHIVING),
+    (ACQUIRED, ARCHIVED),
+    (ARCHIVING, ARCHIVED),
+}
 
 
 @pytest.mark.parametrize(("before", "after"), list(product(RecordState, RecordState)))
 def test_every_pair_of_states_is_a_legal_transition_or_raises(before: RecordState, after: RecordState) -> None:
-    """KIP-932, in-flight records: Available -> Acquired -> Available, Acknowledged or Archived; those two are final."""
+    """KIP-932, in-flight records: Available -> Acquired -> Available, Acknowledged or Archived; those two are final.
+    KIP-1191: a dead record is Archiving before it is Archived."""
     if (before, after) in ALLOWED:
         assert transition(before, after) is after
     else:
@@ -39,8 +49,8 @@ def test_the_table_names_every_state_and_terminal_states_lead_nowhere() -> None:
 
 
 def test_persisted_numbers_are_kip_932s_delivery_states() -> None:
-    """KIP-932, WriteShareGroupState: 0 available, 2 acknowledged, 4 archived."""
-    assert [state.value for state in RecordState] == [0, 1, 2, 4]
+    """KIP-932, WriteShareGroupState: 0 available, 2 acknowledged, 4 archived. KIP-1191: 3 archiving."""
+    assert [state.value for state in RecordState] == [0, 1, 2, 3, 4]
 
 
 def test_acknowledge_types_lead_to_their_states() -> None:
@@ -51,6 +61,7 @@ def test_acknowledge_types_lead_to_their_states() -> None:
         AcknowledgeType.RELEASE: AVAILABLE,
         AcknowledgeType.REJECT: ARCHIVED,
     }
+    assert STATE_AFTER_WITH_QUEUE == {**STATE_AFTER, AcknowledgeType.REJECT: ARCHIVING}
 
 
 def test_acquiring_counts_a_delivery_and_sets_the_lock() -> None:
@@ -60,7 +71,7 @@ def test_acquiring_counts_a_delivery_and_sets_the_lock() -> None:
         status.acquired("m2", 900)
 
 
-@pytest.mark.parametrize("state", [AVAILABLE, ACKNOWLEDGED, ARCHIVED])
+@pytest.mark.parametrize("state", [AVAILABLE, ACKNOWLEDGED, ARCHIVING, ARCHIVED])
 def test_a_pending_transition_shows_the_new_state_without_owner_and_remembers_the_old(state: RecordState) -> None:
     """A second acknowledgement of it must fail, and nobody may acquire it."""
     before = settled(AVAILABLE, 0).acquired("m1", 500)
@@ -88,7 +99,10 @@ def test_a_pending_record_that_left_the_log_stays_archived_even_if_the_write_fai
 @pytest.mark.parametrize(("count", "state"), [(1, AVAILABLE), (4, AVAILABLE), (5, ARCHIVED), (6, ARCHIVED)])
 def test_given_back_at_the_delivery_count_limit_means_archived(count: int, state: RecordState) -> None:
     """KIP-932: the delivery count limit makes a record unprocessable."""
-    assert after_release(DeliveryStatus(ACQUIRED, count, "m1"), 5) is state
+    held = DeliveryStatus(ACQUIRED, count, "m1")
+    assert after_release(held, ShareGroupSettings(delivery_count_limit=5)) is state
+    with_queue = ShareGroupSettings(delivery_count_limit=5, dead_letters=True)
+    assert after_release(held, with_queue) is (ARCHIVING if state is ARCHIVED else state)
 
 
 def test_equal_unowned_records_share_one_status() -> None:

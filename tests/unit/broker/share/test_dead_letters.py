@@ -1,0 +1,131 @@
+"""The share-partition leader's shell and dead letters: who writes them, what a load begins again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from shareq.broker.share.core.effects import Cause, DeadLetter, StateBatch
+from shareq.broker.share.core.window.record_state import AcknowledgeType, RecordState
+from shareq.broker.share.leader import LeaderState, SharePartitionLeader
+from shareq.coordinator.ports import ShareGroupSettings
+from shareq.protocol.errors import ErrorCode
+from tests.support.fakes.share_leaders import filled, in_memory, state
+from tests.support.fakes.share_rig import LOCK_MS, ShareRig
+from tests.support.fakes.share_states import KeptState
+
+REJECT, RELEASE = AcknowledgeType.REJECT, AcknowledgeType.RELEASE
+WITH_QUEUE = ShareGroupSettings(record_lock_duration_ms=LOCK_MS, dead_letters=True)
+
+
+class Written:
+    """A `DeadLetterWriter` that notes what it is asked for; `finish` is what ends it."""
+
+    def __init__(self) -> None:
+        self.letters: list[DeadLetter] = []
+        self.finish: list[Callable[[], None]] = []
+
+    def write(
+        self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], done: Callable[[int, int], None]
+    ) -> None:
+        for letter in letters:
+            self.letters.append(letter)
+            self.finish.append(lambda letter=letter: done(letter.first_offset, letter.last_offset))  # type: ignore[misc]
+
+
+def with_queue(writer: Written) -> ShareRig:
+    rig = filled(4)
+    rig.settings.share = WITH_QUEUE
+    rig.manager._dead_letters = writer
+    return rig
+
+
+def test_the_client_is_answered_before_the_letter_is_written() -> None:
+    writer = Written()
+    rig = with_queue(writer)
+    rig.states.holds = True
+    rig.start()
+    rig.states.answer()
+    assert rig.acquire() == [(0, 3, 1)]
+    answer = rig.acknowledge(0, 3, REJECT)
+    assert (answer.done, writer.letters) == (False, [])
+    rig.states.answer()
+    assert (answer.value, writer.letters) == (ErrorCode.NONE, [DeadLetter(0, 3, 1, Cause.CLIENT_REJECT, "m")])
+    assert state(rig) == (RecordState.ARCHIVING, 1)
+    assert rig.leader().unburied == 4
+    writer.finish.pop()()
+    assert rig.states.writes[-1].batches == (StateBatch(0, 3, 4, 1),)
+    assert rig.leader().unburied == 0
+    rig.states.answer()
+    assert rig.leader().core.start_offset == 4
+
+
+def test_without_queues_the_dead_are_archived_at_once() -> None:
+    """Also those of a state that was written when the group had one."""
+    rig = filled(4)
+    rig.states.states[rig.key()] = KeptState(1, 0, (StateBatch(0, 3, 3, 1),))
+    assert rig.leader().core.start_offset == 4
+    assert rig.states.writes[-1].batches == (StateBatch(0, 3, 4, 1),)
+
+
+def test_a_load_begins_again_with_unfinished_letters() -> None:
+    writer = Written()
+    rig = with_queue(writer)
+    rig.states.states[rig.key()] = KeptState(1, 0, (StateBatch(0, 1, 3, 1), StateBatch(2, 2, 3, 5)))
+    assert rig.leader().unburied == 3
+    assert writer.letters == [
+        DeadLetter(0, 1, 1, Cause.CLIENT_REJECT),
+        DeadLetter(2, 2, 5, Cause.DELIVERY_COUNT_EXCEEDED),
+    ]
+
+
+def test_a_load_that_loses_the_end_of_the_log_keeps_the_dead_that_are_left() -> None:
+    writer = Written()
+    rig = with_queue(writer)
+    rig.states.states[rig.key()] = KeptState(1, 0, (StateBatch(0, 9, 3, 1),))
+    rig.leader()
+    assert rig.states.states[rig.key()].batches == (StateBatch(0, 3, 3, 1),)
+    assert writer.letters == [DeadLetter(0, 3, 1, Cause.CLIENT_REJECT)]
+
+
+def test_a_lock_that_runs_out_for_the_last_time_has_its_letter() -> None:
+    writer = Written()
+    rig = with_queue(writer)
+    rig.settings.share = WITH_QUEUE._replace(delivery_count_limit=1)
+    assert rig.acquire() == [(0, 3, 1)]
+    rig.clock.advance(LOCK_MS)
+    assert writer.letters == [DeadLetter(0, 3, 1, Cause.DELIVERY_COUNT_EXCEEDED)]
+
+
+def test_a_group_without_sessions_is_forgotten_when_its_dead_are_buried() -> None:
+    """The next leader would write the letters once more."""
+    writer = Written()
+    rig = with_queue(writer)
+    rig.acquire()
+    rig.acknowledge(0, 3, REJECT)
+    rig.manager.group_empty("g")
+    assert in_memory(rig) == [("g", 0)]
+    writer.finish.pop()()
+    assert in_memory(rig) == []
+    assert rig.states.writes[-1].batches == (StateBatch(0, 3, 4, 1),)
+
+
+def test_a_member_that_comes_before_the_dead_are_buried_keeps_the_leader() -> None:
+    writer = Written()
+    rig = with_queue(writer)
+    rig.acquire()
+    rig.acknowledge(0, 1, REJECT)
+    rig.manager.group_empty("g")
+    leader = rig.leader()
+    writer.finish.pop()()
+    assert (rig.manager.get(rig.key()), leader.state) == (leader, LeaderState.ACTIVE)
+
+
+def test_a_dropped_leader_leaves_its_dead_to_the_next_one() -> None:
+    writer = Written()
+    rig = with_queue(writer)
+    rig.acquire()
+    rig.acknowledge(0, 3, REJECT)
+    rig.manager.state_replaced([rig.key()])
+    writes = len(rig.states.writes)
+    writer.finish.pop()()
+    assert len(rig.states.writes) == writes
