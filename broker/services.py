@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from shareq.broker.security.credentials import ScramCredential
     from shareq.broker.security.invented_credentials import InventedCredentials
     from shareq.broker.share.coordinator import ShareCoordinatorService
+    from shareq.broker.share.dlq.queues import DeadLetterQueues
     from shareq.broker.share.persister import Persister
     from shareq.broker.share.service import ShareService
     from shareq.broker.transactions.names import ProducerNames
@@ -260,9 +261,21 @@ class Services:
             self.answer_budget,
             self.started_with.group_share_max_share_sessions,
             self.turns,
+            self._make_dead_letter_queues,
         )
         self.logs.add_listener(made.partitions.on_high_watermark)
         return made
+
+    def _make_dead_letter_queues(self) -> DeadLetterQueues | None:
+        """What writes dead letters of share groups; None: `group.share.dlq.manager.class.name` wants none."""
+        from shareq.broker.config.keys.share import DEAD_LETTERS
+        from shareq.broker.share.dlq.queues import DeadLetterQueues
+        from shareq.broker.share.dlq.topics import BrokerQueues
+
+        if self.started_with.group_share_dlq_manager_class_name != DEAD_LETTERS:
+            return None
+        topics = BrokerQueues(self.metadata, self.configs, self.logs, self.leaders, self.env.clock.wall_ms)
+        return DeadLetterQueues(self.env, self.configs, topics)
 
     @cached_property
     def groups(self) -> GroupService:

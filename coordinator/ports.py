@@ -62,7 +62,10 @@ class ShareGroupSettings(NamedTuple):
     auto_offset_reset: AutoOffsetReset = AutoOffsetReset()
     isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
     renew_acknowledge_enable: bool = True
-    dead_letters: bool = False  # whether dead records have to be copied to a queue before they are archived (KIP-1191)
+    dead_letters: bool = False  # whether dead records get dead letters before they are archived (KIP-1191)
+    dead_letter_queue: str = ""  # the topic of these
+    copy_dead_records: bool = False  # with key and value
+    keep_dead_records: bool = False  # dead records wait for their letters, however long that takes
 
 
 class ShareGroupSettingsSource(Protocol):

@@ -230,6 +230,9 @@ class BrokerConfig:
     share_coordinator_state_topic_prune_interval_ms: int
     share_coordinator_cold_partition_snapshot_interval_ms: int
     share_coordinator_cached_buffer_max_bytes: int
+    errors_deadletterqueue_auto_create_topics_enable: bool
+    errors_deadletterqueue_topic_name_prefix: str
+    group_share_dlq_manager_class_name: str
     transaction_state_log_num_partitions: int
     transaction_state_log_replication_factor: int
     transaction_state_log_min_isr: int

@@ -13,6 +13,9 @@ from shareq.broker.config.keys.definition import ConfigKey, ConfigSource, Config
 from shareq.broker.config.listener_properties import listener_key
 from shareq.broker.config.topic_config import SYNONYMS, TOPIC_KEYS
 
+OURS: Final = "shareq."
+"""How properties begin that Apache Kafka does not have."""
+
 # One time under several names, that which wins first.
 _UNITS: Final = tuple(SYNONYMS[name] for name in ("retention.ms", "segment.ms", "segment.jitter.ms", "flush.ms"))
 
@@ -85,10 +88,12 @@ def describe_topic(
 def describe_group(
     values: Mapping[str, ConfigValue], overrides: Mapping[str, str], layers: BrokerLayers
 ) -> list[ConfigEntry]:
-    """Every public group property by name: `values` are to be shown, `overrides` the group's own."""
+    """Every public group property by name: `values` are to be shown, `overrides` the group's own. Ours are shown where
+    they are set.
+    """
     entries: list[ConfigEntry] = []
     for key in sorted(GROUP_KEYS, key=_name):
-        if key.internal:
+        if key.internal and not (key.name in overrides and key.name.startswith(OURS)):
             continue
         synonym = broker_synonym(key.name, layers.config)
         if synonym is not None:

@@ -74,8 +74,18 @@ class _AutoOffsetResetText:
         return True
 
 
+class _DeadLetterQueue:
+    allowed: Final = "DLQ topic name must not start with '__'"
+
+    def accepts(self, value: ConfigValue) -> bool:
+        return not str(value).startswith("__")
+
+
 _POSITIVE: Final = Range(1)
 _OFFLOAD: Final = "Accepted for compatibility. Groups are assigned in their coordinator's thread."
+_QUEUE: Final = "errors.deadletterqueue.topic.name"
+_COPY: Final = "errors.deadletterqueue.copy.record.enable"
+_KEEP: Final = "shareq.dlq.keep"
 
 GROUP_KEYS: Final = ConfigDef(
     (
@@ -83,6 +93,10 @@ GROUP_KEYS: Final = ConfigDef(
         ConfigKey("consumer.assignor.offload.enable", Type.BOOLEAN, True, None, _OFFLOAD, internal=True),
         ConfigKey("consumer.heartbeat.interval.ms", Type.INT, 5_000, _POSITIVE, "How often members send heartbeats."),
         ConfigKey("consumer.session.timeout.ms", Type.INT, 45_000, _POSITIVE, "A member silent for so long leaves."),
+        ConfigKey(_COPY, Type.BOOLEAN, False, None, "Whether dead letters carry the record's key and value."),
+        ConfigKey(
+            _QUEUE, Type.STRING, "", _DeadLetterQueue(), "The group's dead-letter queue, a topic; empty: it has none."
+        ),
         ConfigKey("share.assignment.interval.ms", Type.INT, 1_000, Range(0), "Least time between two assignments."),
         ConfigKey("share.assignor.offload.enable", Type.BOOLEAN, True, None, _OFFLOAD, internal=True),
         ConfigKey(
@@ -105,6 +119,16 @@ GROUP_KEYS: Final = ConfigDef(
         ConfigKey("share.record.lock.duration.ms", Type.INT, 30_000, Range(1_000), "How long a record stays acquired."),
         ConfigKey("share.renew.acknowledge.enable", Type.BOOLEAN, True, None, "Whether consumers may renew locks."),
         ConfigKey("share.session.timeout.ms", Type.INT, 45_000, _POSITIVE, "A member silent for so long leaves."),
+        # Ours: shown for groups that have it.
+        ConfigKey(
+            _KEEP,
+            Type.BOOLEAN,
+            False,
+            None,
+            "Whether a dead record stays in flight until its dead letter is written, with the record's headers and "
+            "timestamp.",
+            internal=True,
+        ),
     )
 )
 
@@ -166,8 +190,11 @@ def _clamped(group_id: str, name: str, value: ConfigValue, config: BrokerConfig)
     return clamped
 
 
-def share_group_settings(values: Mapping[str, ConfigValue]) -> ShareGroupSettings:
-    """Effective values (`group_values`) as the coordinators and share partitions take them."""
+def share_group_settings(values: Mapping[str, ConfigValue], *, dead_letters: bool = True) -> ShareGroupSettings:
+    """Effective values (`group_values`) as the coordinators and share partitions take them.
+
+    `dead_letters`: whether share groups have dead letters at all now (feature share.version 2).
+    """
     return ShareGroupSettings(
         session_timeout_ms=int_value(values, "share.session.timeout.ms"),
         heartbeat_interval_ms=int_value(values, "share.heartbeat.interval.ms"),
@@ -178,6 +205,10 @@ def share_group_settings(values: Mapping[str, ConfigValue]) -> ShareGroupSetting
         auto_offset_reset=parse_auto_offset_reset(str(values["share.auto.offset.reset"])),
         isolation_level=IsolationLevel[str(values["share.isolation.level"]).upper()],
         renew_acknowledge_enable=values["share.renew.acknowledge.enable"] is True,
+        dead_letters=dead_letters and values[_QUEUE] != "",
+        dead_letter_queue=str(values[_QUEUE]),
+        copy_dead_records=values[_COPY] is True,
+        keep_dead_records=values[_KEEP] is True,
     )
 
 

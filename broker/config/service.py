@@ -44,6 +44,7 @@ class ConfigService:
         self._listeners: list[Callable[[ResourceName], None]] = []
         self._refresh_broker()
         metadata.on_config_changed(self._changed)
+        metadata.on_features_changed(self._share_groups.clear)
         metadata.on_topic_deleted(lambda topic: self._forget_topic(topic.name))
 
     def topic(self, name: str) -> Mapping[str, ConfigValue]:
@@ -75,7 +76,9 @@ class ConfigService:
         if settings is None:
             if not self._metadata.configs(GROUP, group_id):
                 return self._plain_share_group
-            settings = self._share_groups[group_id] = group_config.share_group_settings(self.group(group_id))
+            settings = self._share_groups[group_id] = group_config.share_group_settings(
+                self.group(group_id), dead_letters=self._metadata.dead_letters_enabled
+            )
         return settings
 
     def consumer_group(self, group_id: str) -> ConsumerGroupSettings:

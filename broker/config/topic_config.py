@@ -52,6 +52,13 @@ TOPIC_KEYS: Final = ConfigDef(
         ConfigKey("compression.type", Type.STRING, "producer", OneOf(*COMPRESSION_TYPES), "How batches are stored."),
         ConfigKey("compression.zstd.level", Type.INT, 3, ZSTD_LEVELS, "Level for `zstd`."),
         ConfigKey("delete.retention.ms", Type.LONG, _DAY_MS, _NON_NEGATIVE, "How long tombstones stay readable."),
+        ConfigKey(
+            "errors.deadletterqueue.group.enable",
+            Type.BOOLEAN,
+            False,
+            None,
+            "Whether groups may use the topic as their dead-letter queue (KIP-1191).",
+        ),
         ConfigKey("file.delete.delay.ms", Type.LONG, 60_000, _NON_NEGATIVE, "Delay before a file is removed."),
         ConfigKey("flush.messages", Type.LONG, LONG_MAX, _POSITIVE, "Records between two syncs."),
         ConfigKey("flush.ms", Type.LONG, LONG_MAX, _NON_NEGATIVE, "Longest time between two syncs."),

@@ -257,7 +257,7 @@ class SharePartitionManager:
     def group_empty(self, group_id: str) -> None:
         """The group's last share session ended: forget its share partitions; their state is read again when needed."""
         for leader in [leader for key, leader in self._leaders.items() if key.group_id == group_id]:
-            if leader.unburied:
+            if leader.unburied or leader.core.has_dying:
                 leader.left = True  # the next leader would write its dead letters once more
             else:
                 self._drop(leader, LeaderState.FENCED)
@@ -329,11 +329,15 @@ class SharePartitionManager:
             if leader.state is not LeaderState.ACTIVE:
                 return
             self.perform(leader, leader.core.on_dead_letters_done(first_offset, last_offset))
-            if leader.left and not leader.unburied:
-                self._drop(leader, LeaderState.FENCED)
+            self._drop_if_left(leader)
 
         leader.unburied += sum(letter.last_offset - letter.first_offset + 1 for letter in letters)
         self._dead_letters.write(leader, letters, done)
+
+    def _drop_if_left(self, leader: SharePartitionLeader) -> None:
+        """Drop a share partition without members that only its dead kept in memory."""
+        if leader.left and leader.is_active and not leader.unburied and not leader.core.has_dying:
+            self._drop(leader, LeaderState.FENCED)
 
     def _write(self, leader: SharePartitionLeader, write: WriteState) -> None:
         pending = self._persister.write_state(leader.key, write)
@@ -354,6 +358,8 @@ class SharePartitionManager:
             self.fence_if_needed(leader, error)
         if answer is not None:
             answer(error)
+        if leader.left:
+            self._drop_if_left(leader)
 
     def start_is_durable(self, leader: SharePartitionLeader) -> bool:
         """Whether records may be acquired: the resolved start offset is durable, so that a crash before the first

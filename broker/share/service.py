@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.service import Service
 from shareq.broker.foundation.turns import Turns
 from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.share.acknowledgements import ShareAcknowledgements
+from shareq.broker.share.core.effects import DeadLetter
 from shareq.broker.share.fetch import ShareFetch, ShareFetchHost, ShareFetchParams, WantedPartition
+from shareq.broker.share.leader import DeadLetterWriter, NoDeadLetters, SharePartitionLeader
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.broker.share.persister import Persister
 from shareq.broker.share.ports import RecordSources
@@ -18,10 +21,36 @@ from shareq.broker.topics.leaders import LeaderMap
 from shareq.coordinator.ports import MetadataImage, ShareGroupSettingsSource, TopicImage
 from shareq.protocol.errors import ErrorCode
 
+if TYPE_CHECKING:
+    from shareq.broker.share.dlq.queues import DeadLetterQueues
+
+
+class LazyDeadLetters:
+    """A `DeadLetterWriter` that is made, and its modules imported, with the first dead letter."""
+
+    def __init__(self, make: Callable[[], DeadLetterQueues | None]) -> None:
+        self._make = make
+        self.queues: DeadLetterQueues | None = None
+        self._writer: DeadLetterWriter | None = None
+
+    def write(
+        self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], done: Callable[[int, int], None]
+    ) -> None:
+        if self._writer is None:
+            self.queues = self._make()
+            self._writer = self.queues or NoDeadLetters()
+        self._writer.write(leader, letters, done)
+
+    def close(self) -> None:
+        """Stop all timers."""
+        if self.queues is not None:
+            self.queues.close()
+
 
 class ShareService(Service):
     """Share partitions (`partitions`), the sessions of their consumers (`sessions`) and what these acknowledge
-    (`acknowledgements`). `max_sessions`: so many sessions are kept at most.
+    (`acknowledgements`), and their dead letters. `max_sessions`: so many sessions are kept at most. `make_queues` makes
+    what writes dead letters, None: none are written.
     """
 
     def __init__(
@@ -35,9 +64,11 @@ class ShareService(Service):
         answer_budget: AnswerBudget,
         max_sessions: int,
         turns: Turns,
+        make_queues: Callable[[], DeadLetterQueues | None] = lambda: None,
     ) -> None:
         self._settings = settings
-        self.partitions = SharePartitionManager(env, sources, settings, other_leaders, persister)
+        self.dead_letters = LazyDeadLetters(make_queues)
+        self.partitions = SharePartitionManager(env, sources, settings, other_leaders, persister, self.dead_letters)
         self.sessions = ShareSessionService(self.partitions, max_sessions)
         self.acknowledgements = ShareAcknowledgements(self.partitions, metadata, turns)
         self._fetch_host = ShareFetchHost(env, self.partitions, metadata, answer_budget)
@@ -71,5 +102,6 @@ class ShareService(Service):
         self.sessions.stop()
 
     def close(self) -> None:
-        """Stop the timer."""
+        """Stop the timers."""
+        self.dead_letters.close()
         self.partitions.close()

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from shareq.broker.config.keys.definition import ConfigKey, NonEmptyList, Range, UpdateMode
+from shareq.broker.config.keys.definition import ConfigKey, NonEmptyList, OneOf, Range, UpdateMode
 from shareq.broker.config.keys.definition import ConfigType as Type
 
 _DYNAMIC: Final = UpdateMode.CLUSTER_WIDE
 _POSITIVE: Final = Range(1)
 _NON_NEGATIVE: Final = Range(0)
 _MAX_RECORD_LOCKS: Final = 1_000_000
+
+DEAD_LETTERS: Final = "org.apache.kafka.server.share.dlq.DefaultShareGroupDLQManager"
+NO_DEAD_LETTERS: Final = "org.apache.kafka.server.share.dlq.NoOpShareGroupDLQManager"
 
 LEAST: Final = "The least value that a share group may set for itself."
 GREATEST: Final = "The greatest value that a share group may set for itself."
@@ -242,4 +245,33 @@ _COORDINATOR_KEYS: Final = (
     ),
 )
 
-SHARE_KEYS: Final = (*_GROUP_KEYS, *_COORDINATOR_KEYS)
+# KIP-1191, as Apache Kafka 4.4.0 names them.
+_DEAD_LETTER_KEYS: Final = (
+    ConfigKey(
+        "errors.deadletterqueue.auto.create.topics.enable",
+        Type.BOOLEAN,
+        False,
+        None,
+        "Whether the broker creates the dead-letter queue that a share group names.",
+        mode=_DYNAMIC,
+    ),
+    ConfigKey(
+        "errors.deadletterqueue.topic.name.prefix",
+        Type.STRING,
+        "dlq.",
+        None,
+        "How the names of dead-letter queues begin; empty: in any way.",
+        mode=_DYNAMIC,
+    ),
+    ConfigKey(
+        "group.share.dlq.manager.class.name",
+        Type.STRING,
+        DEAD_LETTERS,
+        OneOf("", DEAD_LETTERS, NO_DEAD_LETTERS),
+        "Which of Apache Kafka's classes writes dead letters: DefaultShareGroupDLQManager. With "
+        "NoOpShareGroupDLQManager, or empty, none are written, and dead records are archived.",
+        internal=True,
+    ),
+)
+
+SHARE_KEYS: Final = (*_GROUP_KEYS, *_COORDINATOR_KEYS, *_DEAD_LETTER_KEYS)

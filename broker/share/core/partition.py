@@ -340,6 +340,13 @@ class SharePartition:
         changed = finish_dead(self._window, first_offset, last_offset)
         return (self._write_changed(changed),) if changed else ()
 
+    @property
+    def has_dying(self) -> bool:
+        """Whether a state write is under way that makes records dead: their letters come with its end."""
+        return any(
+            row.delivery_state == RecordState.ARCHIVING for _, write in self._writes.values() for row in write.batches
+        )
+
     def unfinished_dead_letters(self) -> tuple[DeadLetter, ...]:
         """After a load: the dead records whose dead letters may be missing. Why they are dead is not persisted."""
         limit = self.settings.delivery_count_limit

@@ -8,7 +8,7 @@ import pytest
 
 from shareq.broker.config.changes import Alteration, ConfigOp
 from shareq.broker.config.describe import ConfigEntry
-from shareq.broker.config.keys.definition import ConfigSource
+from shareq.broker.config.keys.definition import ConfigError, ConfigSource
 from shareq.broker.metadata.changes import MetaChange, ResourceName
 from shareq.broker.metadata.store import NewTopic
 from shareq.protocol.errors import ErrorCode
@@ -152,3 +152,37 @@ def test_flush_every_message_follows_the_dynamic_property() -> None:
     assert not world.configs.flush_every_message()
     alter(world, "broker", "", set_to("log.flush.interval.messages", "1"))
     assert world.configs.flush_every_message()
+
+
+def test_the_feature_level_switches_dead_letters_at_once() -> None:
+    """KIP-1191 as of Apache Kafka 4.4.0: share.version 2 to 1 and back, without a restart."""
+    world = World()
+    alter(world, "group", "g", set_to("errors.deadletterqueue.topic.name", "dlq.t"))
+    assert world.configs.share_group("g").dead_letters
+    world.metadata.set_features({"share.version": 1})
+    assert not world.configs.share_group("g").dead_letters
+    world.metadata.set_features({"share.version": 2})
+    assert world.configs.share_group("g").dead_letters
+    assert not world.configs.share_group("h").dead_letters
+
+
+def test_dead_letters_of_the_broker_change_while_it_runs() -> None:
+    world = World()
+    for kind, name in (("broker", "1"), ("broker", "")):
+        key = "errors.deadletterqueue.auto.create.topics.enable"
+        assert alter(world, kind, name, set_to(key, "true")) == ErrorCode.NONE
+        assert world.configs.broker.errors_deadletterqueue_auto_create_topics_enable is True
+        assert alter(world, kind, name, delete(key)) == ErrorCode.NONE
+        assert world.configs.broker.errors_deadletterqueue_auto_create_topics_enable is False
+    assert world.configs.broker.errors_deadletterqueue_topic_name_prefix == "dlq."
+    for prefix in ("__x", ""):
+        assert alter(world, "broker", "", set_to("errors.deadletterqueue.topic.name.prefix", prefix)) == ErrorCode.NONE
+        assert world.configs.broker.errors_deadletterqueue_topic_name_prefix == prefix
+
+
+def test_the_class_that_writes_dead_letters_is_one_of_apache_kafkas() -> None:
+    key = "group.share.dlq.manager.class.name"
+    for name in ("", "org.apache.kafka.server.share.dlq.NoOpShareGroupDLQManager"):
+        assert World({key: name}).configs.broker.group_share_dlq_manager_class_name == name
+    with pytest.raises(ConfigError, match="must be empty or one of"):
+        World({key: "com.example.Mine"})

@@ -74,6 +74,12 @@ def test_a_groups_own_properties() -> None:
         ({"share.record.lock.duration.ms": "14999"}, "range 15000 to 60000"),
         ({"share.assignment.interval.ms": "15001"}, "range 0 to 15000"),
         ({"consumer.session.timeout.ms": "44999"}, "range 45000 to 60000"),
+        (
+            {"errors.deadletterqueue.topic.name": "__x"},
+            "errors.deadletterqueue.topic.name: DLQ topic name must not start with '__'",
+        ),
+        ({"errors.deadletterqueue.copy.record.enable": "maybe"}, "true or false"),
+        ({"shareq.dlq.keep": "maybe"}, "true or false"),
     ],
 )
 def test_refused(overrides: dict[str, str], allowed: str) -> None:
@@ -170,3 +176,18 @@ def test_other_offset_resets_are_refused(text: str) -> None:
 def test_durations_add_up(days: int, hours: int, seconds: int, millis: int) -> None:
     reset = parse_auto_offset_reset(f"by_duration:P{days}DT{hours}H{seconds}.{millis:03}S")
     assert reset.duration_ms == ((days * 24 + hours) * 3600 + seconds) * 1000 + millis
+
+
+def test_a_group_has_dead_letters_when_it_names_a_queue_and_the_feature_is_on() -> None:
+    config = BrokerConfig.load()
+    overrides = {
+        "errors.deadletterqueue.topic.name": "dlq.t",
+        "errors.deadletterqueue.copy.record.enable": "true",
+        "shareq.dlq.keep": "true",
+    }
+    check_group_configs(config, overrides)
+    values = group_values("g", config, overrides)
+    assert share_group_settings(values) == ShareGroupSettings(
+        dead_letters=True, dead_letter_queue="dlq.t", copy_dead_records=True, keep_dead_records=True
+    )
+    assert not share_group_settings(values, dead_letters=False).dead_letters

@@ -86,8 +86,13 @@ def test_broker_property_has_its_default_and_bounds(
 
 def test_no_share_property_is_without_a_row() -> None:
     numbers = {name for name, *_ in BROKER_NUMBERS}
-    others = {"group.share.enable", "group.share.assignors", "group.share.persister.class.name"}
-    others |= {"group.share.assignor.offload.enable"}
+    others = {
+        "group.share.enable",
+        "group.share.assignors",
+        "group.share.persister.class.name",
+        "group.share.assignor.offload.enable",
+        "group.share.dlq.manager.class.name",
+    }
     shares = {key.name for key in BROKER_KEYS if key.name.startswith(("group.share.", "share."))}
     assert shares == numbers | others
 

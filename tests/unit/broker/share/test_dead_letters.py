@@ -109,6 +109,34 @@ def test_a_group_without_sessions_is_forgotten_when_its_dead_are_buried() -> Non
     assert rig.states.writes[-1].batches == (StateBatch(0, 3, 4, 1),)
 
 
+def test_a_group_without_sessions_is_not_forgotten_while_its_members_records_die() -> None:
+    writer = Written()
+    rig = with_queue(writer)
+    rig.settings.share = WITH_QUEUE._replace(delivery_count_limit=1)
+    rig.acquire()
+    rig.states.holds = True
+    rig.manager.release(rig.key(), "m")
+    rig.manager.group_empty("g")
+    assert in_memory(rig) == [("g", 0)]
+    rig.states.answer()
+    assert writer.letters == [DeadLetter(0, 3, 1, Cause.DELIVERY_COUNT_EXCEEDED)]
+    writer.finish.pop()()
+    assert in_memory(rig) == []
+
+
+def test_a_group_without_sessions_is_forgotten_when_its_members_records_could_not_die() -> None:
+    writer = Written()
+    rig = with_queue(writer)
+    rig.settings.share = WITH_QUEUE._replace(delivery_count_limit=1)
+    rig.acquire()
+    rig.states.holds = True
+    rig.manager.release(rig.key(), "m")
+    rig.manager.group_empty("g")
+    rig.states.errors["write"] = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    rig.states.answer()
+    assert (in_memory(rig), writer.letters) == ([], [])
+
+
 def test_a_member_that_comes_before_the_dead_are_buried_keeps_the_leader() -> None:
     writer = Written()
     rig = with_queue(writer)

@@ -265,6 +265,26 @@ def test_describe_a_group_that_does_not_exist(world: World) -> None:
     ]
 
 
+def test_properties_of_ours_are_shown_for_groups_that_have_them(world: World) -> None:
+    assert "shareq.dlq.keep" not in describe(world, GROUP, "g")[1]
+    alter(world, GROUP, "g", ("shareq.dlq.keep", SET, "true"))
+    keep = describe(world, GROUP, "g")[1]["shareq.dlq.keep"]
+    assert (keep.value, keep.config_source) == ("true", 8)
+    assert "shareq.dlq.keep" not in describe(world, GROUP, "h")[1]
+
+
+def test_a_dead_letter_queue_is_a_property_of_the_group_without_one_of_the_broker(world: World) -> None:
+    """KIP-1191 as of Apache Kafka 4.4.0: no broker synonym, set ones are the group's."""
+    _, before = describe(world, GROUP, "g", synonyms=True)
+    queue = before["errors.deadletterqueue.topic.name"]
+    assert (queue.value, queue.config_source) == ("", 5)
+    copy = before["errors.deadletterqueue.copy.record.enable"]
+    assert (copy.value, copy.config_source, len(copy.synonyms)) == ("false", 5, 1)
+    alter(world, GROUP, "g", ("errors.deadletterqueue.topic.name", SET, "bad/name"))
+    queue = describe(world, GROUP, "g", synonyms=True)[1]["errors.deadletterqueue.topic.name"]
+    assert (queue.value, queue.config_source) == ("bad/name", 8)
+
+
 def test_describe_a_group_with_a_property_of_its_own(world: World) -> None:
     alter(world, GROUP, "g", ("share.record.lock.duration.ms", SET, "20000"))
     lock = describe(world, GROUP, "g", synonyms=True)[1]["share.record.lock.duration.ms"]

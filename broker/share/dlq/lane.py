@@ -1,0 +1,189 @@
+"""The dead letters of one share partition, in the order of their deaths, and which of them go into the next batch."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from shareq.broker.share.core.effects import DeadLetter
+from shareq.broker.share.dlq.letters import (
+    Origin,
+    died_before_for,
+    kept_letter,
+    letter_bytes,
+    plain_letter,
+)
+from shareq.broker.share.dlq.rules import QueueTopic
+from shareq.broker.share.dlq.source import read_dead, readable_from
+from shareq.broker.share.leader import SharePartitionLeader
+from shareq.coordinator.ports import ShareGroupSettings
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import HEADER_SIZE, Record, RecordData
+
+MOST_RECORDS: Final = 1_000
+"""Of one batch, so that it is made in one turn of the loop."""
+
+Done = Callable[[int, int], None]
+
+
+class Burial:
+    """One range of the dead: from `next_offset` on its letters are to be written."""
+
+    __slots__ = ("done", "letter", "next_offset", "unread")
+
+    def __init__(self, letter: DeadLetter, done: Done) -> None:
+        self.letter = letter
+        self.done = done
+        self.next_offset = letter.first_offset
+        self.unread = False  # the rest cannot be read: letters without content
+
+    def finish(self, upto: int) -> None:
+        """What is to be done up to `upto` (exclusive) is done."""
+        first, self.next_offset = self.next_offset, upto
+        self.done(first, upto - 1)
+
+
+class Part(NamedTuple):
+    """Of a burial the offsets up to `upto` (exclusive); `refused` of them get no letter, `bare` one without content."""
+
+    burial: Burial
+    upto: int
+    refused: int
+    bare: int
+
+
+class Round(NamedTuple):
+    """What is appended together, and what becomes of whom by it. Without records nothing is to be appended.
+
+    `error`, for a group that keeps its dead records: the first offset cannot be read now.
+    """
+
+    records: Sequence[RecordData]
+    parts: Sequence[Part]
+    error: ErrorCode = ErrorCode.NONE
+    elsewhere: bool = False
+
+
+class Lane:
+    """Dead letters of one share partition. Owned by `DeadLetterQueues`. `waiting` records are without them.
+
+    `attempts` counts failed tries in a row. `trouble` is the kind of failure that was logged last. `bare` has the first
+    record written without content, `own_time` all at the broker's time: ways out that the queue's limits left.
+    """
+
+    __slots__ = ("attempts", "bare", "burials", "busy", "leader", "origin", "own_time", "trouble", "waiting")
+
+    def __init__(self, leader: SharePartitionLeader) -> None:
+        self.leader = leader
+        self.origin = Origin(leader.key.group_id, leader.topic, leader.key.partition)
+        self.burials: deque[Burial] = deque()
+        self.busy = False
+        self.attempts = 0
+        self.trouble = ""
+        self.waiting = 0
+        self.bare = False
+        self.own_time = False
+
+    def add(self, letters: Sequence[DeadLetter], done: Done) -> None:
+        """More dead, behind the others."""
+        self.burials.extend(Burial(letter, done) for letter in letters)
+        self.waiting += sum(letter.last_offset - letter.first_offset + 1 for letter in letters)
+
+    def bury(self, burial: Burial, upto: int) -> None:
+        """What is to be done for a burial up to `upto` (exclusive) is done. Burials are finished in their order."""
+        self.waiting -= upto - burial.next_offset
+        if upto > burial.letter.last_offset:
+            self.burials.popleft()
+        burial.finish(upto)
+
+    def next_round(self, settings: ShareGroupSettings, queue: QueueTopic, now_ms: int) -> Round:
+        """The letters of one batch: as many as the queue takes in one, but one always. `now_ms` by the wall."""
+        builder = _Builder(self, settings, queue, now_ms)
+        for burial in self.burials:
+            if not builder.add(burial):
+                break
+        return Round(builder.records, builder.parts, builder.error, builder.elsewhere)
+
+
+class _Builder:
+    """Fills one round."""
+
+    def __init__(self, lane: Lane, settings: ShareGroupSettings, queue: QueueTopic, now_ms: int) -> None:
+        self._lane = lane
+        self._keeps = settings.keep_dead_records
+        self._copies = settings.copy_dead_records
+        self._queue = queue
+        self._now_ms = now_ms
+        self._left = queue.max_message_bytes - HEADER_SIZE
+        self._seen = 0  # offsets
+        self.records: list[RecordData] = []
+        self.parts: list[Part] = []
+        self.error = ErrorCode.NONE
+        self.elsewhere = False
+
+    def add(self, burial: Burial) -> bool:
+        """Add letters of a burial. False: the round is full, or cannot go on."""
+        first, last = burial.next_offset, burial.letter.last_offset
+        sources, upto = self._sources(burial)
+        if upto == first:
+            return False
+        refused = bare = 0
+        at = first
+        while at < upto:
+            source = sources.get(at)
+            if source is not None and self._keeps and died_before_for(source, self._queue.name):
+                refused += 1
+            else:
+                is_bare = source is None or self._lane.bare
+                record = self._record(burial.letter, at, source)
+                if not self._fits(record):
+                    break
+                self.records.append(record)
+                bare += is_bare and self._copies
+            at += 1
+            self._seen += 1
+            if self._seen >= MOST_RECORDS or self._lane.bare:
+                break
+        if at > first:
+            self.parts.append(Part(burial, at, refused, bare))
+        return at > last and self._seen < MOST_RECORDS and not self._lane.bare
+
+    def _fits(self, record: RecordData) -> bool:
+        size = letter_bytes(record)
+        if self.records and size > self._left:
+            return False
+        self._left -= size
+        return True
+
+    def _record(self, letter: DeadLetter, offset: int, source: Record | None) -> RecordData:
+        lane, now_ms = self._lane, self._now_ms
+        if not self._keeps:
+            return plain_letter(lane.origin, letter, offset, source if self._copies else None, now_ms)
+        copies = self._copies
+        if lane.bare:  # too large with it
+            source, copies = None if source is None else source._replace(headers=()), False
+        record = kept_letter(lane.origin, letter, offset, source, now_ms, copies=copies)
+        return record._replace(timestamp_ms=now_ms) if lane.own_time else record
+
+    def _sources(self, burial: Burial) -> tuple[dict[int, Record], int]:
+        """Source records of the burial's next offsets, and up to where (exclusive) they are known. Its next offset:
+        nothing can be done with it now.
+        """
+        first, last = burial.next_offset, burial.letter.last_offset
+        if burial.unread or not (self._copies or self._keeps):
+            return {}, last + 1
+        reading = read_dead(self._lane.leader.log, first, last, max(self._queue.max_message_bytes, 1))
+        if reading.elsewhere:
+            self.elsewhere = True
+            return {}, first
+        if not reading.error:
+            return reading.records, reading.upto
+        if not self._keeps:  # as Apache Kafka: what cannot be read makes the rest of the range unreadable
+            burial.unread = True
+            return {}, last + 1
+        readable = readable_from(self._lane.leader.log, first, reading.error)
+        if readable is None:
+            self.error = reading.error
+            return {}, first
+        return {}, min(readable, last + 1)

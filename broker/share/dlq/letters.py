@@ -1,0 +1,121 @@
+"""A dead letter as a record: what it carries of the dead one, and its headers (KIP-1191).
+
+    __dlq.errors.topic            source topic
+    __dlq.errors.partition        source partition, decimal
+    __dlq.errors.offset           source offset, decimal
+    __dlq.errors.group            the group in which the record died
+    __dlq.errors.delivery.count   deliveries when it died, decimal
+    __dlq.errors.message          why, one of two sentences
+
+All of them UTF-8 text, in this order. A group that keeps its dead records (`shareq.dlq.keep`) has three more behind
+these, after a draft (KIP-1317), and the source's own headers in front: the last header of a name is this death's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from shareq.broker.share.core.effects import Cause, DeadLetter
+from shareq.protocol.records.batch import Headers, Record, RecordData
+
+PREFIX: Final = "__dlq."
+TOPIC: Final = "__dlq.errors.topic"
+PARTITION: Final = "__dlq.errors.partition"
+OFFSET: Final = "__dlq.errors.offset"
+GROUP: Final = "__dlq.errors.group"
+DELIVERY_COUNT: Final = "__dlq.errors.delivery.count"
+MESSAGE: Final = "__dlq.errors.message"
+DISPOSITION: Final = "__dlq.errors.disposition"
+REJECTED_BY: Final = "__dlq.errors.rejected.by"
+TIMESTAMP: Final = "__dlq.errors.timestamp"
+
+_MESSAGES: Final = {
+    Cause.CLIENT_REJECT: b"Offset rejected by client.",
+    Cause.DELIVERY_COUNT_EXCEEDED: b"Offset delivery count exceeded the threshold.",
+}
+_DISPOSITIONS: Final = {
+    Cause.CLIENT_REJECT: b"CLIENT_REJECTED",
+    Cause.DELIVERY_COUNT_EXCEEDED: b"MAX_DELIVERY_ATTEMPTS_REACHED",
+}
+_RECORD_OVERHEAD: Final = 32  # lengths, deltas and counts of a record, rounded up
+_HEADER_OVERHEAD: Final = 10  # both lengths of a header, rounded up
+
+
+class Origin(NamedTuple):
+    """Where dead records are from: their group, and their partition."""
+
+    group_id: str
+    topic: str
+    partition: int
+
+
+def plain_letter(origin: Origin, letter: DeadLetter, offset: int, source: Record | None, now_ms: int) -> RecordData:
+    """The dead letter of one offset as Apache Kafka 4.4.0 writes it, with `source`'s key and value if that is given."""
+    headers = _headers(origin, letter, offset)
+    if source is None:
+        return RecordData(None, None, headers, now_ms)
+    return RecordData(source.key, source.value, headers, now_ms)
+
+
+def kept_letter(
+    origin: Origin, letter: DeadLetter, offset: int, source: Record | None, now_ms: int, *, copies: bool
+) -> RecordData:
+    """The dead letter of one offset of a group that keeps its dead records, at the source's time.
+
+    Without `copies` it has of the source's headers those of earlier deaths, and neither key nor value.
+    """
+    headers = (*_headers(origin, letter, offset), *_disposition(letter, now_ms))
+    if source is None:
+        return RecordData(None, None, headers, now_ms)
+    earlier = source.headers
+    if not copies:
+        earlier = tuple(header for header in earlier if header[0].startswith(PREFIX))
+        return RecordData(None, None, (*earlier, *headers), _time(source, now_ms))
+    return RecordData(source.key, source.value, (*earlier, *headers), _time(source, now_ms))
+
+
+def died_before_for(source: Record, queue: str) -> bool:
+    """Whether the record has been in this queue: it was copied out of it, and died again."""
+    name = queue.encode()
+    return any(key == TOPIC and value == name for key, value in source.headers)
+
+
+def letter_bytes(record: RecordData) -> int:
+    """What the record takes in a batch without compression, rounded up."""
+    return _content_bytes(record.key, record.value) + _header_bytes(record.headers) + _RECORD_OVERHEAD
+
+
+def source_bytes(record: Record) -> int:
+    """The same of a source record."""
+    return _content_bytes(record.key, record.value) + _header_bytes(record.headers) + _RECORD_OVERHEAD
+
+
+def _content_bytes(key: bytes | None, value: bytes | None) -> int:
+    return len(key or b"") + len(value or b"")
+
+
+def _header_bytes(headers: Iterable[tuple[str, bytes | None]]) -> int:
+    return sum(len(name.encode()) + len(value or b"") + _HEADER_OVERHEAD for name, value in headers)
+
+
+def _headers(origin: Origin, letter: DeadLetter, offset: int) -> Headers:
+    return (
+        (TOPIC, origin.topic.encode()),
+        (PARTITION, b"%d" % origin.partition),
+        (OFFSET, b"%d" % offset),
+        (GROUP, origin.group_id.encode()),
+        (DELIVERY_COUNT, b"%d" % letter.delivery_count),
+        (MESSAGE, _MESSAGES[letter.cause]),
+    )
+
+
+def _disposition(letter: DeadLetter, now_ms: int) -> Headers:
+    disposition: Headers = ((DISPOSITION, _DISPOSITIONS[letter.cause]), (TIMESTAMP, b"%d" % now_ms))
+    if letter.cause is Cause.CLIENT_REJECT and letter.member_id:
+        return (*disposition, (REJECTED_BY, letter.member_id.encode()))
+    return disposition
+
+
+def _time(source: Record, now_ms: int) -> int:
+    return source.timestamp if source.timestamp >= 0 else now_ms

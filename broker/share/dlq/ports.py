@@ -1,0 +1,27 @@
+"""What writing dead letters asks of the rest of the broker."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from shareq.broker.log.append import OnDurable
+from shareq.broker.share.dlq.rules import QueuePolicy, QueueTopic
+from shareq.protocol.errors import ApiError, ErrorCode
+
+
+class QueueTopics(Protocol):
+    """The topics that are queues, or are to be. Everything is looked up on every use."""
+
+    def policy(self) -> QueuePolicy:
+        """What the configuration says now."""
+
+    def find(self, name: str) -> QueueTopic | None:
+        """The topic; None: there is none of that name."""
+
+    def create(self, name: str) -> ApiError:
+        """Create the topic, as a queue."""
+
+    def append(self, name: str, partition: int, batch: bytearray, on_durable: OnDurable) -> ErrorCode:
+        """Append as a client would; NONE: `on_durable` is called. Else what a client would be answered, as
+        NOT_LEADER_OR_FOLLOWER and MESSAGE_TOO_LARGE.
+        """

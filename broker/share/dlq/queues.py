@@ -1,0 +1,262 @@
+"""Writing dead letters: one lane for each share partition, one batch of it at a time, with retries (KIP-1191).
+
+A letter that cannot be written is given up, and its record archived without, as in Apache Kafka 4.4.0. A group with
+`shareq.dlq.keep` gives up none: its dead records stay in flight, and the lane tries again until it succeeds.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from itertools import islice
+from typing import Final
+
+from shareq.broker.foundation.bounded_log import BoundedLog
+from shareq.broker.foundation.environment import Environment, TimerHandle
+from shareq.broker.share.core.effects import DeadLetter
+from shareq.broker.share.dlq.counters import GroupDeadLetters
+from shareq.broker.share.dlq.lane import Burial, Done, Lane, Part, Round
+from shareq.broker.share.dlq.ports import QueueTopics
+from shareq.broker.share.dlq.rules import MOST_ATTEMPTS, QueueTopic, delay_ms, partition_for, refusal
+from shareq.broker.share.leader import SharePartitionLeader
+from shareq.coordinator.ports import ShareGroupSettings, ShareGroupSettingsSource
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import build_batch
+
+logger = logging.getLogger(__name__)
+
+_MOST_GIVEN_UP: Final = 100  # ranges in one turn
+_RETRIABLE: Final = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER})
+
+
+class DeadLetterQueues:
+    """A `DeadLetterWriter`. `settings` and `topics` are asked before each batch, so a change acts on the next one."""
+
+    def __init__(self, env: Environment, settings: ShareGroupSettingsSource, topics: QueueTopics) -> None:
+        self._env = env
+        self._settings = settings
+        self._topics = topics
+        self._lanes: dict[SharePartitionLeader, Lane] = {}
+        self._timers: dict[Lane, TimerHandle] = {}
+        self._log = BoundedLog(logger, env.clock.now_ms)
+        self.groups: dict[str, GroupDeadLetters] = {}
+
+    def write(self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], done: Done) -> None:
+        """As `DeadLetterWriter`. Nothing is written before what is being done now is done."""
+        lane = self._lanes.get(leader)
+        if lane is None:
+            lane = self._lanes[leader] = Lane(leader)
+        lane.add(letters, done)
+        if not lane.busy:
+            lane.busy = True
+            self._soon(lane)
+
+    def waiting(self) -> dict[str, int]:
+        """How many records wait for their letters, by group."""
+        counts: dict[str, int] = {}
+        for lane in self._lanes.values():
+            counts[lane.origin.group_id] = counts.get(lane.origin.group_id, 0) + lane.waiting
+        return counts
+
+    def close(self) -> None:
+        """Stop all timers. What waits is found again by the next load."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        self._lanes.clear()
+
+    # -- one step of a lane
+
+    def _soon(self, lane: Lane) -> None:
+        self._env.clock.call_soon(lambda: self._step(lane))
+
+    def _step(self, lane: Lane) -> None:
+        """Write the lane's next batch; the end of that takes the next step."""
+        self._timers.pop(lane, None)
+        if self._lanes.get(lane.leader) is not lane:
+            return  # closed
+        if not lane.leader.is_active or not lane.burials:
+            del self._lanes[lane.leader]  # the next leader finds what is left
+            lane.busy = False
+            return
+        settings = self._settings.share_group(lane.origin.group_id)
+        queue = self._queue(lane, settings)
+        if isinstance(queue, str):
+            self._failed_before(lane, settings, queue)
+            return
+        if settings.keep_dead_records and queue.name == lane.origin.topic:
+            self._refuse(lane, queue.name)
+            return
+        self._append(lane, settings, queue)
+
+    def _queue(self, lane: Lane, settings: ShareGroupSettings) -> QueueTopic | str:
+        """The queue's topic, created if need be; or why there is none."""
+        group_id, name = lane.origin.group_id, settings.dead_letter_queue
+        topic, policy = self._topics.find(name) if name else None, self._topics.policy()
+        refused = refusal(group_id, name, topic, policy)
+        if refused is not None:
+            return refused
+        if topic is None:
+            error = self._topics.create(name)
+            if error:
+                return f"topic {name} cannot be created: {error.code.name}: {error.message or ''}"
+            topic = self._topics.find(name)
+            if topic is None:
+                return f"topic {name} was deleted at once"
+            logger.info("share group %s: created %s, its dead-letter queue", group_id, name)
+        return topic
+
+    def _append(self, lane: Lane, settings: ShareGroupSettings, queue: QueueTopic) -> None:
+        now_ms = self._env.clock.wall_ms()
+        made = lane.next_round(settings, queue, now_ms)
+        if not made.parts:
+            self._unread(lane, settings, made)
+            return
+        if not made.records:  # all of them are refused
+            self._finish(lane, made.parts)
+            return
+        counters = self._counters(lane)
+        counters.requests += 1
+        batch = build_batch(made.records, timestamp_ms=now_ms)
+        partition = partition_for(lane.origin.partition, queue.partitions)
+
+        def durable(error: ErrorCode) -> None:
+            if self._lanes.get(lane.leader) is not lane:
+                return  # closed
+            if error:
+                self._failed(lane, made, error)
+            else:
+                counters.records += len(made.records)
+                self._finish(lane, made.parts)
+
+        error = self._topics.append(queue.name, partition, batch, durable)
+        if error:
+            self._failed(lane, made, error)
+
+    def _finish(self, lane: Lane, parts: Sequence[Part]) -> None:
+        """The letters of these parts are durable, or refused for good."""
+        counters = self._counters(lane)
+        if lane.trouble:
+            logger.info("%s: dead letters are written again", lane.leader.key.text())
+        lane.attempts, lane.trouble, lane.bare, lane.own_time = 0, "", False, False
+        for part in parts:
+            counters.without_content += part.bare
+            if part.refused:
+                self._note_refused(lane, part.burial, part.refused)
+            lane.bury(part.burial, part.upto)
+        self._soon(lane)
+
+    # -- what goes wrong
+
+    def _failed_before(self, lane: Lane, settings: ShareGroupSettings, reason: str) -> None:
+        """There is no queue to write to."""
+        if settings.keep_dead_records:
+            self._again(lane, reason)
+            return
+        for burial in list(islice(lane.burials, _MOST_GIVEN_UP)):
+            self._give_up(lane, burial, burial.letter.last_offset + 1, reason)
+        self._soon(lane)
+
+    def _failed(self, lane: Lane, made: Round, error: ErrorCode) -> None:
+        """The queue did not take a batch."""
+        self._counters(lane).failed_requests += 1
+        settings = self._settings.share_group(lane.origin.group_id)
+        if settings.keep_dead_records:
+            self._failed_and_kept(lane, error)
+            return
+        if error in _RETRIABLE and lane.attempts + 1 < MOST_ATTEMPTS:
+            self._again(lane, error.name)
+            return
+        lane.attempts = 0
+        for part in made.parts:
+            # A record that is too large was alone; of everything else the rest of the range would fail, too.
+            upto = part.upto if error is ErrorCode.MESSAGE_TOO_LARGE else part.burial.letter.last_offset + 1
+            self._give_up(lane, part.burial, upto, error.name)
+        self._soon(lane)
+
+    def _failed_and_kept(self, lane: Lane, error: ErrorCode) -> None:
+        if error is ErrorCode.MESSAGE_TOO_LARGE and not lane.bare:
+            lane.bare = True
+            self._soon(lane)
+        elif error is ErrorCode.INVALID_TIMESTAMP and not lane.own_time:
+            lane.own_time = True
+            self._soon(lane)
+        else:
+            lane.bare = lane.own_time = False  # the queue's limits may be others by then
+            self._again(lane, error.name)
+
+    def _unread(self, lane: Lane, settings: ShareGroupSettings, made: Round) -> None:
+        """The first record cannot be read now."""
+        if settings.keep_dead_records or lane.attempts + 1 < MOST_ATTEMPTS:
+            self._again(lane, made.error.name if made.error else "its records have to be fetched first")
+            return
+        lane.attempts = 0
+        lane.burials[0].unread = True
+        self._soon(lane)
+
+    def _refuse(self, lane: Lane, queue: str) -> None:
+        """A queue would dead-letter into itself."""
+        for burial in list(islice(lane.burials, _MOST_GIVEN_UP)):
+            self._note_refused(lane, burial, burial.letter.last_offset - burial.next_offset + 1)
+            lane.bury(burial, burial.letter.last_offset + 1)
+        self._soon(lane)
+
+    def _again(self, lane: Lane, reason: str) -> None:
+        """Try once more, later. Logged once for each kind of failure."""
+        lane.attempts += 1
+        self._counters(lane).retries += 1
+        wait_ms = delay_ms(lane.attempts, self._env.rng.random())
+        if lane.trouble != reason:
+            lane.trouble = reason
+            first, last = lane.burials[0].next_offset, lane.burials[-1].letter.last_offset
+            self._log.log(
+                logging.WARNING,
+                "share group %s: %s-%d: %d dead records from offset %d to %d wait for their dead letters: %s",
+                *lane.origin,
+                lane.waiting,
+                first,
+                last,
+                reason,
+                **self._fields(lane, "dead_letters_wait", reason),
+            )
+        self._timers[lane] = self._env.clock.call_at(self._env.clock.now_ms() + wait_ms, lambda: self._step(lane))
+
+    def _give_up(self, lane: Lane, burial: Burial, upto: int, reason: str) -> None:
+        """The dead records up to `upto` (exclusive) are archived without letters."""
+        count = upto - burial.next_offset
+        self._counters(lane).without_letter += count
+        self._log.log(
+            logging.WARNING,
+            "share group %s: %s-%d: dead letters of offsets %d to %d could not be written, archived without: %s",
+            *lane.origin,
+            burial.next_offset,
+            upto - 1,
+            reason,
+            **self._fields(lane, "dead_letters_lost", reason),
+        )
+        lane.bury(burial, upto)
+
+    def _note_refused(self, lane: Lane, burial: Burial, count: int) -> None:
+        counters = self._counters(lane)
+        counters.refused += count
+        counters.without_letter += count
+        self._log.log(
+            logging.WARNING,
+            "share group %s: %s-%d: %d dead records from offset %d on were in the dead-letter queue before: archived "
+            "without letters, which would go round in circles",
+            *lane.origin,
+            count,
+            burial.next_offset,
+            **self._fields(lane, "dead_letters_refused", "loop"),
+        )
+
+    def _fields(self, lane: Lane, event: str, reason: str) -> dict[str, object]:
+        group_id, topic, partition = lane.origin
+        return {"event": event, "group": group_id, "topic": topic, "partition": partition, "reason": reason}
+
+    def _counters(self, lane: Lane) -> GroupDeadLetters:
+        group_id = lane.origin.group_id
+        counters = self.groups.get(group_id)
+        if counters is None:
+            counters = self.groups[group_id] = GroupDeadLetters()
+        return counters

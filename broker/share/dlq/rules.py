@@ -1,0 +1,63 @@
+"""Which queue takes a group's dead letters, whether it may, and when a failed write is tried again (KIP-1191).
+
+As Apache Kafka 4.4.0 does it (`validateDlqTopic`); its texts, too, because people search for them.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+MOST_ATTEMPTS: Final = 5
+"""Tries of a write that may succeed later, by a group that does not keep its dead records."""
+
+_BASE_MS: Final = 1_000
+_LONGEST_MS: Final = 30_000
+_JITTER: Final = 0.2
+
+
+class QueuePolicy(NamedTuple):
+    """What the broker's configuration says of all queues: how names begin ("": in any way), whether it creates them."""
+
+    prefix: str
+    creates: bool
+
+
+class QueueTopic(NamedTuple):
+    """A topic that exists. `takes_letters`: it has `errors.deadletterqueue.group.enable`."""
+
+    name: str
+    partitions: int
+    takes_letters: bool
+    max_message_bytes: int
+
+
+def refusal(group_id: str, name: str, topic: QueueTopic | None, policy: QueuePolicy) -> str | None:
+    """Why no dead letter of the group may go to the topic of that name; None: it may, or the topic is to be created."""
+    if not name:
+        return f"Configured DLQ topic name in share group: {group_id} is empty."
+    if name.startswith("__"):
+        return f"Configured DLQ topic name in share group: {group_id} cannot start with __, topic: {name}."
+    if topic is not None and not topic.takes_letters:
+        return f"DLQ is not enabled on configured DLQ topic for share group: {group_id}, topic: {name}."
+    if topic is None and not policy.creates:
+        return (
+            "DLQ topic does not exist and auto create is disabled on cluster for share group: "
+            f"{group_id}, topic: {name}."
+        )
+    if not name.startswith(policy.prefix):
+        return (
+            f"Configured DLQ topic name does not comply with the DLQ topic prefix in share group: {group_id}, "
+            f"topic: {name}, prefix: {policy.prefix}."
+        )
+    return None
+
+
+def partition_for(source_partition: int, partitions: int) -> int:
+    """The queue's partition for records of a partition; keys play no part."""
+    return source_partition % partitions
+
+
+def delay_ms(attempts: int, chance: float) -> int:
+    """How long to wait after so many failed tries (1 or more); `chance` in [0, 1) spreads it by a fifth either way."""
+    longest = min(_LONGEST_MS, _BASE_MS << min(attempts, 10))
+    return round(longest * (1 - _JITTER + 2 * _JITTER * chance))

@@ -1,0 +1,92 @@
+"""Reading dead records from their partition: up to the high watermark, aborted transactions too (KIP-1191)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from shareq.broker.log.segments.reader import BatchSpan
+from shareq.broker.share.dlq.letters import source_bytes
+from shareq.broker.share.ports import NotHereYet, RecordSource
+from shareq.protocol.errors import ErrorCode, MalformedMessage
+from shareq.protocol.records.batch import (
+    CODEC_MASK,
+    HEADER_SIZE,
+    Compression,
+    Record,
+    attributes_of,
+    decode_records,
+    records_block,
+)
+
+_READ_BYTES: Final = 1_048_576
+
+
+class Reading(NamedTuple):
+    """What was found from the first offset to `upto` (exclusive). Offsets without a record get letters without content.
+
+    `error`: what ended it early; then nothing was found at `upto`.
+    """
+
+    records: dict[int, Record]
+    upto: int
+    error: ErrorCode = ErrorCode.NONE
+    elsewhere: bool = False  # records from `upto` on have to be fetched first
+
+
+def read_dead(log: RecordSource, first: int, last: int, budget: int) -> Reading:
+    """The records of `first..last` (inclusive), from one read, as many as `budget` bytes hold.
+
+    A record that is larger than that is left out; so are all of a compressed batch that is larger when it is opened.
+    """
+    if first >= log.high_watermark:
+        return Reading({}, last + 1)
+    read = log.read(first, _READ_BYTES, upto=log.high_watermark)
+    if isinstance(read, NotHereYet):
+        return Reading({}, first, elsewhere=True)
+    if isinstance(read, ErrorCode):
+        return Reading({}, first, read)
+    return _collect(read.records, read.batches, first, last, budget)
+
+
+def readable_from(log: RecordSource, offset: int, error: ErrorCode) -> int | None:
+    """Where reading may go on after this error at `offset`; None: nothing says so."""
+    if error is ErrorCode.OFFSET_OUT_OF_RANGE and offset < log.log_start_offset:
+        return log.log_start_offset
+    if error is ErrorCode.CORRUPT_MESSAGE:
+        unreadable = log.unreadable_range(offset)
+        return None if unreadable is None else unreadable[1]
+    return None
+
+
+def _collect(data: bytes, spans: Sequence[BatchSpan], first: int, last: int, budget: int) -> Reading:
+    found: dict[int, Record] = {}
+    position, left = first, budget
+    view = memoryview(data)
+    for span in spans:
+        if span.base_offset > last:
+            return Reading(found, last + 1)
+        for record in _opened(view[span.position : span.position + span.size], budget):
+            if not position <= record.offset <= last:
+                continue
+            size = source_bytes(record)
+            if size > budget:
+                continue
+            if size > left:
+                return Reading(found, record.offset)
+            found[record.offset] = record
+            left -= size
+        position = span.last_offset + 1
+    return Reading(found, last + 1 if not spans else min(position, last + 1))
+
+
+def _opened(batch: memoryview, budget: int) -> list[Record]:
+    """The records of a batch; none of one that is too large, or cannot be read."""
+    try:
+        if attributes_of(batch) & CODEC_MASK != Compression.NONE:
+            header, records, _ = records_block(batch)
+            if len(records) + HEADER_SIZE > budget and header.magic == 2:
+                return []
+        return decode_records(batch)
+    except MalformedMessage:
+        return []
