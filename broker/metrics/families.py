@@ -285,6 +285,58 @@ _SHARES: Final = (
         ),
     ),
     *for_each(
+        "dead_letters",
+        ("group",),
+        (
+            COUNTER,
+            f"{_SHARE_GROUP}_dead_letter_queue_records_total",
+            "Dead letters written to the group's queue.",
+            attrgetter("records"),
+        ),
+        (
+            COUNTER,
+            f"{_SHARE_GROUP}_dead_letter_queue_total_produce_requests_total",
+            "Batches of dead letters sent to the group's queue.",
+            attrgetter("requests"),
+        ),
+        (
+            COUNTER,
+            f"{_SHARE_GROUP}_dead_letter_queue_failed_produce_requests_total",
+            "Those of them that the queue did not take.",
+            attrgetter("failed_requests"),
+        ),
+        (
+            GAUGE,
+            "shareq_dead_letters_waiting",
+            "Dead records that have no dead letter yet.",
+            attrgetter("waiting"),
+        ),
+        (
+            COUNTER,
+            "shareq_dead_letters_lost_total",
+            "Dead records archived without a dead letter, because it could not be written.",
+            attrgetter("without_letter"),
+        ),
+        (
+            COUNTER,
+            "shareq_dead_letters_refused_total",
+            "Those of them whose dead letters would go round in circles.",
+            attrgetter("refused"),
+        ),
+        (
+            COUNTER,
+            "shareq_dead_letters_without_content_total",
+            "Dead letters without key and value, of a group that copies them.",
+            attrgetter("without_content"),
+        ),
+        (
+            COUNTER,
+            "shareq_dead_letter_retries_total",
+            "Times that dead letters could not be written and were to be tried again.",
+            attrgetter("retries"),
+        ),
+    ),
+    *for_each(
         "share_partitions",
         ("group", "topic", "partition"),
         (

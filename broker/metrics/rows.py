@@ -106,6 +106,20 @@ class GroupFetchRow(NamedTuple):
     waited_ns: int
 
 
+class DeadLetterRow(NamedTuple):
+    """The dead letters of one group; `waiting` are dead records that have none yet."""
+
+    group: str
+    waiting: int
+    records: int
+    requests: int
+    failed_requests: int
+    without_letter: int
+    refused: int
+    without_content: int
+    retries: int
+
+
 class SharePartitionRow(NamedTuple):
     """One share partition. `start_offset`, `lag` and `oldest_ms` (an age) are None while they are not known."""
 
@@ -228,6 +242,7 @@ class Snapshot:
     share_partitions: list[SharePartitionRow] = field(default_factory=list)
     acknowledgements: list[AcknowledgementRow] = field(default_factory=list)
     group_fetches: list[GroupFetchRow] = field(default_factory=list)
+    dead_letters: list[DeadLetterRow] = field(default_factory=list)
     share_loads: Timings = NO_TIMINGS
     parked_share_fetches: int = 0
     expired_share_fetches: int = 0

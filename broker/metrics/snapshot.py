@@ -12,6 +12,7 @@ from shareq.broker.metrics.coordinator_snapshot import coordinator_state, take_g
 from shareq.broker.metrics.rows import (
     ACK_TYPES,
     AcknowledgementRow,
+    DeadLetterRow,
     GroupFetchRow,
     ListenerRow,
     LogRow,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from shareq.broker.network.listener import Listener
     from shareq.broker.services import Services
     from shareq.broker.share.coordinator import ShareCoordinatorService
+    from shareq.broker.share.dlq.queues import DeadLetterQueues
     from shareq.broker.share.leader import SharePartitionLeader
     from shareq.broker.share.partitions import SharePartitionManager
     from shareq.protocol.api_keys import ApiKey
@@ -109,6 +111,7 @@ def take(
         sessions = made.share.sessions.sessions
         into.share_sessions, into.evicted_share_sessions = len(sessions), sessions.evicted
         into.share_session_partitions = sessions.partitions
+        into.dead_letters = _dead_letters(made.share.dead_letters.queues)
     yield
     leaders = None if made.share is None else made.share.partitions
     if leaders is not None:
@@ -167,6 +170,26 @@ def _take_shares(into: Snapshot, services: Services, leaders: SharePartitionMana
                     topic.name, each.fetches, each.failed_fetches, each.acknowledgements, each.failed_acknowledgements
                 )
             )
+
+
+def _dead_letters(queues: DeadLetterQueues | None) -> list[DeadLetterRow]:
+    if queues is None:
+        return []
+    waiting = queues.waiting()
+    return [
+        DeadLetterRow(
+            group_id,
+            waiting.get(group_id, 0),
+            each.records,
+            each.requests,
+            each.failed_requests,
+            each.without_letter,
+            each.refused,
+            each.without_content,
+            each.retries,
+        )
+        for group_id, each in queues.groups.items()
+    ]
 
 
 def _take_share_partitions(

@@ -9,6 +9,7 @@ from devtools.clients.requests import produce_request
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.metadata.changes import PutConfig, ResourceName
+from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.produce import ProduceResponse
 from shareq.protocol.records.batch import Compression, Record, RecordData, build_batch, decode_records
@@ -55,7 +56,7 @@ class DeadLetterWorld:
         """One batch."""
         data = [RecordData(b"k", each) if isinstance(each, bytes) else each for each in records]
         batch = build_batch(data, timestamp_ms=self.world.clock.wall_ms(), compression=compression)
-        request = produce_request(batch, topic=topic, partition=partition)
+        request = produce_request(bytes(batch), topic=topic, partition=partition)
         answer = self.world.connect().call(request, 9, ProduceResponse)
         assert answer.responses[0].partition_responses[0].error_code == ErrorCode.NONE
 
@@ -90,8 +91,7 @@ class DeadLetterWorld:
         while offset < log.high_watermark:
             read = log.read(offset, 1 << 20, upto=log.high_watermark)
             assert isinstance(read, ReadResult)
-            for span in read.batches:
-                found.append(read.records[span.position : span.position + span.size])
+            found += [read.records[span.position : span.position + span.size] for span in read.batches]
             offset = read.batches[-1].last_offset + 1
         return found
 
@@ -101,14 +101,8 @@ class DeadLetterWorld:
 
     def start_offset(self, partition: int = 0) -> int:
         """Of the share partition, in memory."""
-        leader = self.leader(partition)
-        return leader.core.start_offset
-
-    def leader(self, partition: int = 0):  # type: ignore[no-untyped-def]
-        """The share partition in memory; loaded if need be."""
-        from shareq.coordinator.share.keys import SharePartitionKey
-
-        return self.world.services.share.partitions.get_or_load(SharePartitionKey("g", self.topic_id, partition), "t")
+        key = SharePartitionKey("g", self.topic_id, partition)
+        return self.world.services.share.partitions.get_or_load(key, "t").core.start_offset
 
     def configure(self, kind: str, name: str, **properties: str) -> None:
         """Set properties of a topic, a group or the brokers (""), with underscores for dots."""
