@@ -35,9 +35,11 @@ def drain(world: World) -> None:
         transactional.finish()
     world.settle()
     world.jobs.finish()
+    world.queues.finish()
     for group in world.groups:
         _drain_group(world, group)
     world.audit()
+    world.queues.check()
     starts = {slot.index: world.log(slot).log_start_offset for slot in world.topics.live}
     for group in world.groups:
         group.ledger.check_all_finished(starts)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from shareq.broker.metadata.changes import PutConfig, ResourceName
 from shareq.coordinator.ports import IsolationLevel
+from tests.simulation.deaths import Deaths
 from tests.simulation.ledger import GroupLedger
 from tests.simulation.membership import MembershipLedger
 
@@ -30,6 +31,7 @@ class Group:
         self.ledger = GroupLedger(world.topics.records, earliest=rng.random() < 0.7, limit=rng.randint(2, 5))
         self.ledger.on_isolation(rng.random() < 0.4)
         self.membership = MembershipLedger(group_id)
+        self.deaths = Deaths()
         self.members: list[Member] = []
         self.cores: dict[int, object] = {}  # the leaders that were seen last, by slot
         self.assigned: set[int] = set()  # slots that a member was ever assigned
@@ -40,6 +42,7 @@ class Group:
         self._set("share.auto.offset.reset", "earliest" if self.ledger.earliest else "latest")
         self._set("share.delivery.count.limit", str(self.ledger.limit))
         self._set("share.isolation.level", "read_committed" if self.ledger.committed else "read_uncommitted")
+        self.world.queues.configure(self)
 
     def _set(self, name: str, value: str) -> None:
         self.world.note(f"{self.id}: {name}={value}")

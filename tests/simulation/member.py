@@ -22,6 +22,8 @@ GAP, ACCEPT, RELEASE, REJECT, RENEW = 0, 1, 2, 3, 4
 FINISHING: Final = frozenset((GAP, ACCEPT, REJECT))
 MIXES: Final = ((ACCEPT,), (ACCEPT, RELEASE, REJECT), (RELEASE,), (RENEW,), (ACCEPT, RENEW), (ACCEPT, GAP))
 
+DEADLY: Final = ((ACCEPT,), (ACCEPT, RELEASE, REJECT), (RELEASE,), (RENEW,), (REJECT,), (REJECT, ACCEPT), (ACCEPT, GAP))
+
 # Errors that say that the acknowledgement had no effect; with any other the outcome is not known.
 REFUSALS: Final = frozenset((ErrorCode.INVALID_RECORD_STATE, ErrorCode.INVALID_REQUEST))
 SESSION_LOST: Final = frozenset((ErrorCode.SHARE_SESSION_NOT_FOUND, ErrorCode.INVALID_SHARE_SESSION_EPOCH))
@@ -181,6 +183,7 @@ class Member:
                 self.held.append(place)
                 if values[offset] is CONTROL:
                     continue  # no record: to be acknowledged, and that is all
+                self.group.deaths.on_delivered(place, count)
                 self.group.ledger.on_delivered(
                     self.id,
                     place,
@@ -214,11 +217,14 @@ class Member:
     def _some_acks(self) -> dict[Place, int]:
         rng = self.world.rng
         chosen = [place for place in sorted(set(self.held)) if rng.random() < 0.7]
-        kinds = rng.choice(MIXES)
+        kinds = rng.choice(DEADLY if self.world.queues.on else MIXES)
         return {place: rng.choice(kinds) for place in chosen}
 
     def _enter_acks(self, acks: dict[Place, int]) -> SentAcks:
         ledger, world = self.group.ledger, self.world
+        for place, kind in acks.items():
+            if kind == REJECT:
+                self.group.deaths.on_reject_sent(place)
         marks = {place: ledger.on_sent(place, kind in FINISHING, kind == RENEW) for place, kind in acks.items()}
         self.held = [place for place in self.held if acks.get(place, RENEW) == RENEW]
         if acks:
@@ -276,7 +282,10 @@ class Member:
             elif error is ErrorCode.NONE:
                 if kind == RENEW:
                     ledger.on_renewed(place, self.id, sent.renewed_until)
+                alone = place not in ledger.finished and ledger.maybe_finished[place] <= 1
                 ledger.on_acknowledged(place, finishes, sent.marks[place])
+                if kind == REJECT and alone and place in ledger.finished:  # else another one finished it before
+                    self.group.deaths.on_rejected(place, ledger)
             elif error in REFUSALS:
                 ledger.on_refused(place, finishes, sent.marks[place])
             else:
@@ -342,6 +351,7 @@ class Member:
             for view in core.snapshot():
                 if view.owner == self.id:
                     for offset in range(view.first_offset, view.last_offset + 1):
+                        self.group.deaths.on_delivered((partition, offset), view.delivery_count)
                         self.group.ledger.on_delivery_lost((partition, offset), view.delivery_count)
 
     def on_broker_lost(self) -> None:

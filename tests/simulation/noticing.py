@@ -16,6 +16,7 @@ from typing import Final
 from tests.simulation import (
     planted,
     planted_coordinators,
+    planted_deaths,
     planted_deletions,
     planted_groups,
     planted_jobs,
@@ -24,6 +25,7 @@ from tests.simulation import (
     regressed_faults,
     storage,
 )
+from tests.simulation.deaths import FIRST_SEED, is_about_dead_letters
 from tests.simulation.fixed_seeds import SEEDS as FIXED
 from tests.simulation.known_seeds import KNOWN
 from tests.simulation.planted import Fault
@@ -41,8 +43,9 @@ SHARE_FAULTS: Final[dict[Fault, Words]] = {
 }
 JOB_FAULTS: Final[dict[Fault, Words]] = {**planted_jobs.FAULTS, **planted_deletions.FAULTS}
 STORAGE_FAULTS: Final[dict[Fault, Words]] = {**planted_storage.FAULTS}
+DEATH_FAULTS: Final[dict[Fault, Words]] = {**planted_deaths.FAULTS}
 # What the failure says that a fault leads to: one of these.
-FAULTS: Final = {**SHARE_FAULTS, **JOB_FAULTS, **STORAGE_FAULTS}
+FAULTS: Final = {**SHARE_FAULTS, **JOB_FAULTS, **STORAGE_FAULTS, **DEATH_FAULTS}
 
 SEARCHED: Final = 6_000  # numbers; those among them that are about the fault's subject are tried
 KEPT: Final = 2  # seeds of each fault: a change of the broker that costs one leaves the other
@@ -67,13 +70,16 @@ def is_about(fault: Fault, seed: int) -> bool:
     """Whether the seed can meet the fault at all, by its subject."""
     if fault in STORAGE_FAULTS:
         return storage.is_about_storage(seed)
+    if fault in DEATH_FAULTS:
+        return is_about_dead_letters(seed)
     return is_about_jobs(seed) is (fault in JOB_FAULTS)
 
 
 def search(fault: Fault) -> Iterator[int]:
     """Seeds that notice the fault: those that are known first, then from 0 on."""
     known = KNOWN.get(fault.__name__, ())
-    others = (seed for seed in range(SEARCHED) if seed not in known and is_about(fault, seed))
+    first = FIRST_SEED if fault in DEATH_FAULTS else 0
+    others = (seed for seed in range(first, first + SEARCHED) if seed not in known and is_about(fault, seed))
     seeds = chain(known, others)
     while outcome := first_to_notice(fault, seeds):
         yield outcome.seed

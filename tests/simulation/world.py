@@ -40,6 +40,7 @@ from shareq.protocol.primitives import Message
 from tests.simulation.admin import Administrator
 from tests.simulation.audit import audit, check_locks
 from tests.simulation.convergence import converge
+from tests.simulation.deaths import Queues
 from tests.simulation.drain import drain
 from tests.simulation.faults import Faults
 from tests.simulation.group import LOCKS_MS, Group
@@ -108,7 +109,9 @@ class World:
         names = () if self.is_about_jobs else ("group", "other")[: rng.choice((1, 1, 2))]
         self.groups = [Group(self, name) for name in names]
         self.jobs = Jobs(self)
+        self.queues = Queues(self, seed)
         self.properties = first_settings(rng, synced=self.syncs_every_append) | disk_settings(seed)
+        self.properties |= self.queues.properties()
         if self.is_about_jobs:
             self.properties |= first_job_settings(rng)
         self.config = BrokerConfig.load(self.properties)
@@ -323,6 +326,7 @@ class World:
             (self.storage.burst, 0, 0, 0, 8),
             (self.storage.strike, 0, 0, 0, 1.5),
             (self.jobs.converge, 0, 0, 0.7, 0),
+            (self.queues.act, *(4 if self.queues.on else 0,) * 3, 0),
         )
         column = 4 if self.storage.on else 3 if self.is_about_jobs else 1 + (rng.random() < 0.35)
         total, cumulated = 0.0, []

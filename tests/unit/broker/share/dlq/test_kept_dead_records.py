@@ -21,7 +21,8 @@ class KeptWorld(DeadLetterWorld):
     """The same with `shareq.dlq.keep=true`."""
 
     def __init__(self, partitions: int = 1, *, creates: bool = True, **of_group: str) -> None:
-        super().__init__(partitions, creates=creates, shareq_dlq_keep="true", **of_group)
+        super().__init__(partitions, creates=creates)
+        configure(self.world, "g", **{"shareq_dlq_keep": "true", **of_group})
 
     def archiving(self) -> int:
         """How many dead records wait for their letters."""

@@ -1,0 +1,143 @@
+"""Faults of dead letters (KIP-1191), planted like those of `planted.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Final
+
+from shareq.broker.log.append import OnDurable
+from shareq.broker.share.core import load, partition
+from shareq.broker.share.core.effects import StateBatch
+from shareq.broker.share.core.partition import SharePartition
+from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
+from shareq.broker.share.core.window.record_state import RecordState
+from shareq.broker.share.core.writes import StateChange
+from shareq.broker.share.dlq import lane, source
+from shareq.broker.share.dlq.queues import DeadLetterQueues
+from shareq.broker.share.dlq.source import Reading
+from shareq.broker.share.dlq.topics import BrokerQueues
+from shareq.protocol.errors import ErrorCode
+from tests.simulation.planted import LOST, Fault, replaced
+
+# -- phase 1: the death is durable before its letter is written
+
+
+def death_persisted_as_archived() -> AbstractContextManager[object]:
+    """A crash before the letter then forgets it."""
+    original = SharePartition._write
+
+    def write(self: SharePartition, write_id: int, batches: tuple[StateBatch, ...], count: int) -> Any:
+        rows = tuple(
+            row._replace(delivery_state=RecordState.ARCHIVED.value) if row.delivery_state == 3 else row
+            for row in batches
+        )
+        return original(self, write_id, rows, count)
+
+    return replaced((SharePartition, "_write", write))
+
+
+@contextmanager
+def start_offset_passes_the_dead() -> Iterator[None]:
+    original = DeliveryStatus.__init__
+
+    def init(self: DeliveryStatus, *arguments: Any, **named: Any) -> None:
+        original(self, *arguments, **named)
+        self.done = self.done or (self.state is RecordState.ARCHIVING and not self.write_id)
+
+    settled.cache_clear()  # statuses are shared, also with those who come after the fault
+    with replaced((DeliveryStatus, "__init__", init)):
+        yield
+    settled.cache_clear()
+
+
+def last_lock_that_runs_out_has_no_letter() -> AbstractContextManager[object]:
+    return replaced((partition, "_expired_dead", lambda _write: []))
+
+
+def accepted_records_have_letters() -> AbstractContextManager[object]:
+    """All of what a request names, when one of it is rejected."""
+    original = StateChange.commit
+
+    def commit(self: StateChange, window: Any) -> bool:
+        if self.dead and self.state_batches:
+            last = self.state_batches[-1].last_offset
+            self.dead = [self.dead[0]._replace(first_offset=self.state_batches[0].first_offset, last_offset=last)]
+        return original(self, window)
+
+    return replaced((StateChange, "commit", commit))
+
+
+# -- what a load finds
+
+
+def load_forgets_the_dead() -> AbstractContextManager[object]:
+    return replaced((SharePartition, "unfinished_dead_letters", lambda _self: ()))
+
+
+def load_takes_the_dead_for_archived() -> AbstractContextManager[object]:
+    persisted = {**load._PERSISTED, RecordState.ARCHIVING.value: RecordState.ARCHIVED}
+    return replaced((load, "_PERSISTED", persisted))  # type: ignore[arg-type]
+
+
+# -- phase 2: what the letter says, and when it counts
+
+
+def letters_count_before_they_are_durable() -> AbstractContextManager[object]:
+    original = BrokerQueues.append
+
+    def append(self: BrokerQueues, name: str, partition: int, batch: bytearray, on_durable: OnDurable) -> ErrorCode:
+        error = original(self, name, partition, batch, lambda _error: None)
+        if not error:
+            on_durable(ErrorCode.NONE)
+        return error
+
+    return replaced((BrokerQueues, "append", append))
+
+
+def kept_dead_are_given_up() -> AbstractContextManager[object]:
+    """A failed write costs the letters, as without `shareq.dlq.keep`."""
+
+    def failed(self: DeadLetterQueues, lane: Any, made: Any, error: ErrorCode) -> None:
+        for part in made.parts:
+            self._give_up(lane, part.burial, part.upto, error.name)
+        self._soon(lane)
+
+    return replaced((DeadLetterQueues, "_failed", failed))
+
+
+def refused_queue_costs_the_letters() -> AbstractContextManager[object]:
+    original = DeadLetterQueues._failed_before
+
+    def failed_before(self: DeadLetterQueues, lane: Any, settings: Any, reason: str) -> None:
+        original(self, lane, settings._replace(keep_dead_records=False), reason)
+
+    return replaced((DeadLetterQueues, "_failed_before", failed_before))
+
+
+def letters_hold_the_next_record() -> AbstractContextManager[object]:
+
+    def read_dead(*arguments: Any) -> Reading:
+        reading = source.read_dead(*arguments)
+        moved = {offset - 1: record for offset, record in reading.records.items()}
+        return reading._replace(records={**reading.records, **moved})
+
+    return replaced((lane, "read_dead", read_dead))
+
+
+NO_LETTER: Final = "has died without a dead letter"
+STILL: Final = "are still archiving"
+WRONG: Final = "a dead letter says"
+
+FAULTS: Final[dict[Fault, tuple[str, ...]]] = {
+    death_persisted_as_archived: (NO_LETTER,),
+    start_offset_passes_the_dead: (NO_LETTER,),
+    last_lock_that_runs_out_has_no_letter: (NO_LETTER, STILL),
+    accepted_records_have_letters: ("cannot have died",),
+    load_forgets_the_dead: (NO_LETTER, STILL, LOST),
+    load_takes_the_dead_for_archived: (NO_LETTER,),
+    letters_count_before_they_are_durable: (NO_LETTER,),
+    kept_dead_are_given_up: (NO_LETTER,),
+    refused_queue_costs_the_letters: (NO_LETTER,),
+    letters_hold_the_next_record: (WRONG,),
+}
