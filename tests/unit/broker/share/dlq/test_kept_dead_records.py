@@ -270,9 +270,8 @@ def _crashed_after(turns: int) -> str:
         world.world.clock.run_tick()
     world.world.crash()
     key = SharePartitionKey("g", world.topic_id, 0)
-    stored = world.world.services.share_states.read(key, -1)
-    world.settle()
-    states = {batch[2] for batch in stored.value.batches}
+    stored = [each.shard.state_of(key) for each in world.world.services.share_states.partitions]
+    states = {batch.delivery_state for state in stored if state is not None for batch in state.batches}
     copied = len(world.letters())
     world.member = ShareClient(world.world)
     for first, last, _ in world.take():  # not durable when the process died: it comes again

@@ -1,0 +1,268 @@
+"""Writing dead letters on fakes of its ports: retries, what cannot be read, what is cut off (KIP-1191)."""
+
+from __future__ import annotations
+
+import pytest
+
+from shareq.broker.log.append import OnDurable
+from shareq.broker.share.core.window.record_state import AcknowledgeType
+from shareq.broker.share.dlq.queues import DeadLetterQueues
+from shareq.broker.share.dlq.rules import QueuePolicy, QueueTopic
+from shareq.coordinator.ports import ShareGroupSettings
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
+from shareq.protocol.records.batch import decode_records
+from tests.support.fakes.share_leaders import in_memory
+from tests.support.fakes.share_rig import ShareRig
+from tests.support.worlds.dead_letters import header_of
+
+NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER
+LONG_MS = 60_000
+
+
+class Topics:
+    """`QueueTopics`. `answers` are what the next appends are answered; `loses` the errors that the accepted ones end
+    with. `holds`: they end with `finish`.
+    """
+
+    def __init__(self) -> None:
+        self.topic: QueueTopic | None = QueueTopic("dlq.t", 3, True, 1 << 20)
+        self.answers: list[ErrorCode] = []
+        self.loses: list[ErrorCode] = []
+        self.creation = NO_ERROR
+        self.created: list[str] = []
+        self.appended: list[tuple[int, bytes]] = []
+        self.holds = False
+        self.held: list[OnDurable] = []
+
+    def policy(self) -> QueuePolicy:
+        return QueuePolicy("dlq.", creates=True)
+
+    def find(self, name: str) -> QueueTopic | None:
+        return self.topic if self.topic is not None and self.topic.name == name else None
+
+    def create(self, name: str) -> ApiError:
+        self.created.append(name)
+        if not self.creation:
+            self.topic = QueueTopic(name, 1, True, 1 << 20)
+        return self.creation
+
+    def append(self, name: str, partition: int, batch: bytearray, on_durable: OnDurable) -> ErrorCode:
+        assert self.find(name) is not None
+        error = self.answers.pop(0) if self.answers else ErrorCode.NONE
+        if error:
+            return error
+        if self.holds:
+            self.held.append(on_durable)
+            return ErrorCode.NONE
+        lost = self.loses.pop(0) if self.loses else ErrorCode.NONE
+        if not lost:
+            self.appended.append((partition, bytes(batch)))
+        on_durable(lost)
+        return ErrorCode.NONE
+
+
+class Rig:
+    """Partition 0 of `t` with four records, acquired by `m`."""
+
+    def __init__(self, *, keeps: bool = False, copies: bool = True) -> None:
+        self.rig = rig = ShareRig()
+        self.topics = Topics()
+        self.queues = DeadLetterQueues(rig.env, rig.settings, self.topics)
+        rig.manager._dead_letters = self.queues
+        rig.settings.share = ShareGroupSettings(
+            record_lock_duration_ms=1_000_000,
+            dead_letters=True,
+            dead_letter_queue="dlq.t",
+            copy_dead_records=copies,
+            keep_dead_records=keeps,
+        )
+        for number in range(4):
+            rig.source().fill(b"%d" % number)
+        assert rig.acquire() == [(0, 3, 1)]
+
+    def reject(self, first: int = 0, last: int = 3) -> None:
+        assert self.rig.acknowledge(first, last, AcknowledgeType.REJECT).value is ErrorCode.NONE
+        self.pass_time(0)
+
+    def pass_time(self, ms: int) -> None:
+        self.rig.clock.advance(ms)
+        self.rig.clock.run_until_idle()
+
+    def letters(self) -> list[tuple[int, bytes | None]]:
+        """Source offset and value of each letter, in their order."""
+        return [
+            (int(header_of(record, "__dlq.errors.offset") or b""), record.value)
+            for _, batch in self.topics.appended
+            for record in decode_records(batch)
+        ]
+
+    @property
+    def start_offset(self) -> int:
+        return self.rig.leader().core.start_offset
+
+    @property
+    def counts(self) -> tuple[int, int, int, int]:
+        """Letters, failed appends, records without letters, retries."""
+        counters = self.queues.groups["g"]
+        return counters.records, counters.failed_requests, counters.without_letter, counters.retries
+
+
+ALL = [(0, b"0"), (1, b"1"), (2, b"2"), (3, b"3")]
+
+
+def test_a_queue_that_another_broker_leads_is_tried_again() -> None:
+    rig = Rig()
+    rig.topics.answers = [NOT_LEADER] * 4
+    rig.reject()
+    assert (rig.letters(), rig.start_offset) == ([], 0)
+    rig.pass_time(LONG_MS)
+    assert (rig.letters(), rig.start_offset) == (ALL, 4)
+    assert rig.counts == (4, 4, 0, 4)
+
+
+def test_after_five_tries_the_dead_are_archived_without_letters() -> None:
+    rig = Rig()
+    rig.topics.answers = [NOT_LEADER] * 5
+    rig.reject()
+    rig.pass_time(LONG_MS)
+    assert (rig.letters(), rig.start_offset) == ([], 4)
+    assert rig.counts == (0, 5, 4, 4)
+
+
+def test_tries_are_counted_from_the_last_success_on() -> None:
+    rig = Rig()
+    for first, last in ((0, 1), (2, 3)):
+        rig.topics.answers = [NOT_LEADER] * 4
+        rig.reject(first, last)
+        rig.pass_time(LONG_MS)
+    assert (rig.letters(), rig.counts) == (ALL, (4, 8, 0, 8))
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_a_batch_that_is_lost_on_its_way_to_the_disk(keeps: bool) -> None:
+    rig = Rig(keeps=keeps)
+    rig.topics.loses = [ErrorCode.KAFKA_STORAGE_ERROR]
+    rig.reject()
+    assert rig.start_offset == (0 if keeps else 4)
+    rig.pass_time(LONG_MS)
+    assert rig.start_offset == 4
+    assert rig.letters() == (ALL if keeps else [])
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_a_queue_that_cannot_be_created(keeps: bool) -> None:
+    rig = Rig(keeps=keeps)
+    rig.topics.topic, rig.topics.creation = None, ApiError(ErrorCode.POLICY_VIOLATION, "no")
+    rig.reject()
+    assert rig.topics.created == ["dlq.t"]
+    assert rig.start_offset == (0 if keeps else 4)
+    rig.topics.creation = NO_ERROR
+    rig.pass_time(LONG_MS)
+    assert rig.letters() == (ALL if keeps else [])
+
+
+# -- reading
+
+
+def test_records_that_are_elsewhere_are_waited_for_and_then_done_without() -> None:
+    rig = Rig()
+    rig.rig.source().missing_from = 0
+    rig.reject()
+    rig.pass_time(LONG_MS)
+    assert rig.letters() == [(offset, None) for offset in range(4)]
+    assert rig.counts == (4, 0, 0, 4)
+
+
+def test_records_that_are_elsewhere_and_come_are_copied() -> None:
+    rig = Rig()
+    rig.rig.source().missing_from = 0
+    rig.reject()
+    rig.rig.source().missing_from = None
+    rig.pass_time(LONG_MS)
+    assert rig.letters() == ALL
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_a_log_that_fails(keeps: bool) -> None:
+    rig = Rig(keeps=keeps)
+    rig.rig.source().refusal = ErrorCode.KAFKA_STORAGE_ERROR
+    rig.reject()
+    assert rig.start_offset == (0 if keeps else 4)
+    rig.rig.source().refusal = ErrorCode.NONE
+    rig.pass_time(LONG_MS)
+    assert rig.letters() == (ALL if keeps else [(offset, None) for offset in range(4)])
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_damage_in_the_middle_of_a_range(keeps: bool) -> None:
+    rig = Rig(keeps=keeps)
+    rig.rig.source().contents.unreadable.append((1, 3))
+    rig.reject()
+    rig.pass_time(LONG_MS)
+    assert rig.letters() == [(0, b"0"), (1, None), (2, None), (3, b"3" if keeps else None)]
+
+
+def test_offsets_without_a_record_have_letters_as_well() -> None:
+    rig = Rig()
+    rig.rig.source().contents.batches.pop(2)
+    rig.reject()
+    assert rig.letters() == [(0, b"0"), (1, b"1"), (2, None), (3, b"3")]
+
+
+def test_without_copies_nothing_is_read() -> None:
+    rig = Rig(copies=False)
+    asked = len(rig.rig.source().asked)
+    rig.reject()
+    assert len(rig.rig.source().asked) == asked
+    assert rig.letters() == [(offset, None) for offset in range(4)]
+
+
+# -- what is cut off
+
+
+def test_more_dead_come_behind_those_that_are_being_written() -> None:
+    rig = Rig()
+    rig.topics.holds = True
+    rig.reject(2, 3)
+    rig.reject(0, 1)
+    assert (len(rig.topics.held), rig.queues.waiting()) == (1, {"g": 4})
+    rig.topics.holds = False
+    rig.topics.held.pop()(ErrorCode.NONE)
+    rig.pass_time(0)
+    assert rig.letters() == ALL[:2]
+    assert (rig.queues.waiting(), rig.start_offset) == ({}, 4)
+
+
+def test_a_share_partition_that_is_dropped_takes_its_waiting_dead_with_it() -> None:
+    rig = Rig(keeps=True)
+    rig.topics.answers = [NOT_LEADER]
+    rig.reject()
+    rig.rig.manager.state_replaced([rig.rig.key()])
+    rig.pass_time(LONG_MS)
+    assert (rig.letters(), rig.queues.waiting()) == ([], {})
+
+
+def test_the_group_goes_when_its_waiting_dead_are_buried() -> None:
+    rig = Rig(keeps=True)
+    rig.topics.answers = [NOT_LEADER]
+    rig.reject()
+    rig.rig.manager.group_empty("g")
+    assert in_memory(rig.rig) == [("g", 0)]
+    rig.pass_time(LONG_MS)
+    assert (rig.letters(), in_memory(rig.rig)) == (ALL, [])
+
+
+def test_a_closed_writer_has_no_timer_and_hears_no_answer() -> None:
+    rig = Rig(keeps=True)
+    rig.topics.answers = [NOT_LEADER]
+    rig.reject(0, 1)
+    rig.queues.close()
+    rig.pass_time(LONG_MS)
+    assert rig.letters() == []
+    other = Rig()
+    other.topics.holds = True
+    other.reject()
+    other.queues.close()
+    writes = len(other.rig.states.writes)
+    other.topics.held.pop()(ErrorCode.NONE)
+    assert len(other.rig.states.writes) == writes
