@@ -50,6 +50,17 @@ class AutoOffsetReset(NamedTuple):
     duration_ms: int = 0
 
 
+class RedeliveryBackoff(NamedTuple):
+    """`shareq.redelivery.backoff.*`: a record that failed waits `initial_ms` (0: not at all), `multiplier` times longer
+    after each further failure, at most `max_ms`; `jitter` is the greatest part of it that is added or taken away.
+    """
+
+    initial_ms: int = 0
+    max_ms: int = 300_000
+    multiplier: float = 2.0
+    jitter: float = 0.0
+
+
 class ShareGroupSettings(NamedTuple):
     """A share group's effective settings: the group's own values over the broker's (share-group configs, KIP-932)."""
 
@@ -66,6 +77,7 @@ class ShareGroupSettings(NamedTuple):
     dead_letter_queue: str = ""  # the topic of these
     copy_dead_records: bool = False  # with key and value
     keep_dead_records: bool = False  # dead records wait for their letters, however long that takes
+    redelivery: RedeliveryBackoff = RedeliveryBackoff()
 
 
 class ShareGroupSettingsSource(Protocol):

@@ -31,7 +31,7 @@ class ConfigSynonym(NamedTuple):
 class ConfigEntry(NamedTuple):
     """One property as it is in effect. `synonyms` are all places that set it, the one in effect first.
 
-    `sensitive`: its value is not shown.
+    `sensitive`: its value is not shown. `unlisted`: only for clients that ask for it by name.
     """
 
     key: ConfigKey
@@ -40,6 +40,7 @@ class ConfigEntry(NamedTuple):
     read_only: bool
     synonyms: tuple[ConfigSynonym, ...]
     sensitive: bool = False
+    unlisted: bool = False
 
 
 class BrokerLayers(NamedTuple):
@@ -89,18 +90,20 @@ def describe_group(
     values: Mapping[str, ConfigValue], overrides: Mapping[str, str], layers: BrokerLayers
 ) -> list[ConfigEntry]:
     """Every public group property by name: `values` are to be shown, `overrides` the group's own. Ours are shown where
-    they are set.
+    they are set, and else unlisted.
     """
     entries: list[ConfigEntry] = []
     for key in sorted(GROUP_KEYS, key=_name):
-        if key.internal and not (key.name in overrides and key.name.startswith(OURS)):
+        unlisted = key.internal and key.name not in overrides
+        if key.internal and not key.name.startswith(OURS):
             continue
         synonym = broker_synonym(key.name, layers.config)
         if synonym is not None:
             fallback = tuple(layers.synonyms((synonym,)))
         else:
             fallback = (ConfigSynonym(key.name, format_value(key.default), ConfigSource.DEFAULT),)
-        entries.append(_entry(key, values[key.name], overrides, ConfigSource.GROUP, fallback))
+        entry = _entry(key, values[key.name], overrides, ConfigSource.GROUP, fallback)
+        entries.append(entry._replace(unlisted=True) if unlisted else entry)
     return entries
 
 

@@ -21,11 +21,18 @@ from shareq.broker.config.keys.definition import (
     OneOf,
     Range,
     UnknownConfigError,
+    float_value,
     int_value,
     read_stored,
 )
 from shareq.broker.config.keys.definition import ConfigType as Type
-from shareq.coordinator.ports import AutoOffsetReset, ConsumerGroupSettings, IsolationLevel, ShareGroupSettings
+from shareq.coordinator.ports import (
+    AutoOffsetReset,
+    ConsumerGroupSettings,
+    IsolationLevel,
+    RedeliveryBackoff,
+    ShareGroupSettings,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -87,6 +94,46 @@ _QUEUE: Final = "errors.deadletterqueue.topic.name"
 _COPY: Final = "errors.deadletterqueue.copy.record.enable"
 _KEEP: Final = "shareq.dlq.keep"
 
+_BACKOFF: Final = "shareq.redelivery.backoff.ms"
+_LONGEST_BACKOFF: Final = "shareq.redelivery.backoff.max.ms"
+_WEEK_MS: Final = 604_800_000
+
+# Not of Apache Kafka: listed for a group that has them, or by name.
+_OWN_KEYS: Final = (
+    ConfigKey(
+        _BACKOFF,
+        Type.LONG,
+        0,
+        Range(0, _WEEK_MS),
+        "How long a record waits after its first failed delivery before it is delivered again; 0: not at all.",
+        internal=True,
+    ),
+    ConfigKey(
+        "shareq.redelivery.backoff.jitter",
+        Type.DOUBLE,
+        0.0,
+        Range(0, 1),
+        "The greatest part of the wait that is added to it or taken from it, so that records spread.",
+        internal=True,
+    ),
+    ConfigKey(
+        _LONGEST_BACKOFF,
+        Type.LONG,
+        300_000,
+        Range(1, _WEEK_MS),
+        "The longest wait, whatever the number of failed deliveries, and after a restart whatever the clock says.",
+        internal=True,
+    ),
+    ConfigKey(
+        "shareq.redelivery.backoff.multiplier",
+        Type.DOUBLE,
+        2.0,
+        Range(1, 100),
+        "How much longer a record waits after each further failed delivery.",
+        internal=True,
+    ),
+)
+
 GROUP_KEYS: Final = ConfigDef(
     (
         ConfigKey("consumer.assignment.interval.ms", Type.INT, 1_000, Range(0), "Least time between two assignments."),
@@ -129,6 +176,7 @@ GROUP_KEYS: Final = ConfigDef(
             "timestamp.",
             internal=True,
         ),
+        *_OWN_KEYS,
     )
 )
 
@@ -163,6 +211,9 @@ def check_group_configs(config: BrokerConfig, overrides: Mapping[str, str]) -> N
         session, heartbeat = (int_value(values, name) for name in names)
         if session <= heartbeat and not overrides.keys().isdisjoint(names):
             raise ConfigError(names[0], session, f"must be greater than {names[1]} ({heartbeat})")
+    backoff, longest = int_value(values, _BACKOFF), int_value(values, _LONGEST_BACKOFF)
+    if backoff > longest:
+        raise ConfigError(_BACKOFF, backoff, f"must be at most {_LONGEST_BACKOFF} ({longest})")
 
 
 def group_values(group_id: str, config: BrokerConfig, overrides: Mapping[str, str]) -> dict[str, ConfigValue]:
@@ -209,6 +260,12 @@ def share_group_settings(values: Mapping[str, ConfigValue], *, dead_letters: boo
         dead_letter_queue=str(values[_QUEUE]),
         copy_dead_records=values[_COPY] is True,
         keep_dead_records=values[_KEEP] is True,
+        redelivery=RedeliveryBackoff(
+            initial_ms=int_value(values, _BACKOFF),
+            max_ms=int_value(values, _LONGEST_BACKOFF),
+            multiplier=float_value(values, "shareq.redelivery.backoff.multiplier"),
+            jitter=float_value(values, "shareq.redelivery.backoff.jitter"),
+        ),
     )
 
 

@@ -18,6 +18,7 @@ from shareq.broker.share.core.window.record_state import TERMINAL
 from shareq.broker.share.persister import PersistedState
 from shareq.coordinator.ports import TopicImage
 from shareq.coordinator.shard import CoordinatorResult
+from shareq.coordinator.share.delays import NO_DELAYS, Delay
 from shareq.coordinator.share.keys import SharePartitionKey, partition_for
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
 from shareq.coordinator.share.results import ReadResult, SummaryResult
@@ -116,11 +117,12 @@ class ShareCoordinatorService(Service):
         start_offset: int,
         delivery_complete_count: int,
         batches: Iterable[StateBatchLike],
+        delays: Sequence[Delay] = NO_DELAYS,
     ) -> Pending[ApiError]:
-        """WriteShareGroupState."""
+        """WriteShareGroupState, which carries no `delays`: this broker's leaders do."""
 
         def operation(shard: ShareCoordinatorShard) -> CoordinatorResult[ApiError]:
-            return shard.write(key, state_epoch, leader_epoch, start_offset, delivery_complete_count, batches)
+            return shard.write(key, state_epoch, leader_epoch, start_offset, delivery_complete_count, batches, delays)
 
         began_ns = self._now_ns()
         pending = self._schedule(key, operation, ApiError)
@@ -186,6 +188,7 @@ class ShareCoordinatorService(Service):
                 result.state_epoch,
                 result.start_offset,
                 [StateBatch(*batch) for batch in result.batches],
+                result.delays,
             )
         )
 
@@ -198,11 +201,17 @@ class ShareCoordinatorService(Service):
             write.start_offset,
             write.delivery_complete_count,
             write.batches,
+            write.delays,
         )
         return pending.then(lambda result: result.code)
 
     def replace_state(
-        self, key: SharePartitionKey, state_epoch: int, start_offset: int, batches: Sequence[StateBatch]
+        self,
+        key: SharePartitionKey,
+        state_epoch: int,
+        start_offset: int,
+        batches: Sequence[StateBatch],
+        delays: Sequence[Delay] = NO_DELAYS,
     ) -> Pending[ErrorCode]:
         """Persister port."""
         wiped = self.initialize(key, state_epoch, start_offset)
@@ -210,7 +219,7 @@ class ShareCoordinatorService(Service):
             return wiped.then(lambda result: result.code)
         # Decided on the wiped state, and durable with it: both are in the queue before anything else is.
         terminal = sum(b.last_offset - b.first_offset + 1 for b in batches if b.delivery_state in TERMINAL)
-        written = self.write(key, state_epoch, None, start_offset, terminal, batches)
+        written = self.write(key, state_epoch, None, start_offset, terminal, batches, delays)
         return join(wiped, written).then(lambda both: both[0].code or both[1].code)
 
     def _schedule(

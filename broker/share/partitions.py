@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 import logging
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
 from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.pending import Pending, completed
@@ -36,6 +37,7 @@ from shareq.broker.share.persister import FENCING, PersistedState, Persister, su
 from shareq.broker.share.ports import RecordSource, RecordSources
 from shareq.broker.topics.leaders import LeaderMap
 from shareq.coordinator.ports import ShareGroupSettingsSource, TopicImage
+from shareq.coordinator.share.delays import Delay
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 
@@ -117,6 +119,7 @@ class SharePartitionManager:
                 log_end_offset=leader.log.high_watermark,
                 persisted=state.start_offset >= 0,
                 now_ms=self._env.clock.now_ms(),
+                delays=self._monotonic(state.delays, leader.core.settings.redelivery.max_ms) if state.delays else (),
             )
         if error is not ErrorCode.NONE:
             leader.error = error
@@ -134,6 +137,7 @@ class SharePartitionManager:
         unfinished = leader.core.unfinished_dead_letters()
         if unfinished:
             self._bury(leader, unfinished)
+        self.arm(leader)
         self.wake(leader)
 
     def _rewrite(self, leader: SharePartitionLeader, found: PersistedState) -> None:
@@ -149,7 +153,9 @@ class SharePartitionManager:
             leader.log.high_watermark,
         )
         batches = [StateBatch(row.first_offset, row.last_offset, row.state, row.delivery_count) for row in rows]
-        pending = self._persister.replace_state(leader.key, core.state_epoch, core.start_offset, batches)
+        waiting = [Delay(row.first_offset, row.last_offset, row.not_before_ms or 0, row.delivery_count) for row in rows]
+        delays = self._wall([each for each in waiting if each.not_before_ms])
+        pending = self._persister.replace_state(leader.key, core.state_epoch, core.start_offset, batches, delays)
 
         def replaced(persisted: ErrorCode) -> None:
             if leader.state is not LeaderState.LOADING:
@@ -340,6 +346,8 @@ class SharePartitionManager:
             self._drop(leader, LeaderState.FENCED)
 
     def _write(self, leader: SharePartitionLeader, write: WriteState) -> None:
+        if write.delays:
+            write = replace(write, delays=self._wall(write.delays))
         pending = self._persister.write_state(leader.key, write)
         pending.on_complete(lambda error: self._written(leader, write.write_id, error))
 
@@ -360,6 +368,20 @@ class SharePartitionManager:
             answer(error)
         if leader.left:
             self._drop_if_left(leader)
+
+    def _wall(self, delays: Sequence[Delay]) -> tuple[Delay, ...]:
+        """Delays of a share partition in wall-clock time, which is how they are persisted."""
+        clock = self._env.clock
+        ahead = clock.wall_ms() - clock.now_ms()
+        return tuple(each._replace(not_before_ms=max(each.not_before_ms + ahead, 0)) for each in delays)
+
+    def _monotonic(self, delays: Sequence[Delay], longest_ms: int) -> list[Delay]:
+        """Persisted delays in this process's time, without those that are over. The wall clock may have been set back
+        meanwhile: none lasts longer than `longest_ms` from now.
+        """
+        now, wall = self._env.clock.now_ms(), self._env.clock.wall_ms()
+        left = ((each, min(each.not_before_ms - wall, longest_ms)) for each in delays)
+        return [each._replace(not_before_ms=now + wait) for each, wait in left if wait > 0]
 
     def start_is_durable(self, leader: SharePartitionLeader) -> bool:
         """Whether records may be acquired: the resolved start offset is durable, so that a crash before the first

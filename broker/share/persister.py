@@ -12,18 +12,23 @@ from typing import Protocol
 
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.share.core.effects import StateBatch, WriteState
+from shareq.coordinator.share.delays import NO_DELAYS, Delay
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 
 
 @dataclass(frozen=True, slots=True)
 class PersistedState:
-    """What ReadShareGroupState answered. `start_offset` is -1 while it has never been set."""
+    """What ReadShareGroupState answered. `start_offset` is -1 while it has never been set.
+
+    `delays` are in wall-clock time, ascending and disjoint.
+    """
 
     error: ErrorCode
     state_epoch: int = 0
     start_offset: int = -1
     batches: Sequence[StateBatch] = ()
+    delays: Sequence[Delay] = NO_DELAYS
 
 
 class Persister(Protocol):
@@ -33,10 +38,15 @@ class Persister(Protocol):
         """ReadShareGroupState."""
 
     def write_state(self, key: SharePartitionKey, write: WriteState) -> Pending[ErrorCode]:
-        """WriteShareGroupState."""
+        """WriteShareGroupState. The delays of `write` are in wall-clock time."""
 
     def replace_state(
-        self, key: SharePartitionKey, state_epoch: int, start_offset: int, batches: Sequence[StateBatch]
+        self,
+        key: SharePartitionKey,
+        state_epoch: int,
+        start_offset: int,
+        batches: Sequence[StateBatch],
+        delays: Sequence[Delay] = NO_DELAYS,
     ) -> Pending[ErrorCode]:
         """Wipe the state and store this one in its place."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from shareq.coordinator.share.delays import NO_DELAYS, Delay
 from shareq.coordinator.share.share_state import UNSET
 from shareq.coordinator.share.state_batches import StateBatch
 from shareq.protocol.errors import ApiError, ErrorCode
@@ -12,13 +13,16 @@ from shareq.protocol.errors import ApiError, ErrorCode
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """A share partition's state. `batches` ascend, are disjoint and begin at `start_offset` or above it."""
+    """A share partition's state. `batches` ascend, are disjoint and begin at `start_offset` or above it; so do the
+    `delays` that are in force.
+    """
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None
     state_epoch: int = 0
     start_offset: int = UNSET
     batches: tuple[StateBatch, ...] = ()
+    delays: tuple[Delay, ...] = NO_DELAYS
 
 
 @dataclass(frozen=True, slots=True)

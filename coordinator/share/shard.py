@@ -18,6 +18,16 @@ from typing import Final
 
 from shareq.coordinator.ports import MetadataImage
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
+from shareq.coordinator.share.delays import (
+    DELAY_BYTES,
+    NO_DELAYS,
+    Delay,
+    combined,
+    delays_in,
+    in_force,
+    rows_of,
+    tags_of,
+)
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import (
     RECORD_OVERHEAD_BYTES,
@@ -53,6 +63,7 @@ from shareq.coordinator.share.state_batches import (
 from shareq.protocol.errors import NO_ERROR, ApiError
 from shareq.protocol.generated.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
 from shareq.protocol.generated.share_update import ShareUpdateKey, ShareUpdateValue
+from shareq.protocol.primitives import Tags
 
 _PLAIN_BATCHES: Final = 10_000  # as many as Apache Kafka's widest window can have
 _NO_BATCHES: Final[tuple[StateBatch, ...]] = ()
@@ -149,7 +160,10 @@ class ShareCoordinatorShard:
         if state is None:
             return CoordinatorResult(ReadResult(refusal.code, refusal.message))
         result = ReadResult(
-            state_epoch=state.state_epoch, start_offset=state.start_offset, batches=tuple(state.batches)
+            state_epoch=state.state_epoch,
+            start_offset=state.start_offset,
+            batches=tuple(state.batches),
+            delays=in_force(state.delays, state.batches, self._wall_ms()) if state.delays else NO_DELAYS,
         )
         if leader_epoch == state.highest_leader_epoch:
             return CoordinatorResult(result)
@@ -166,8 +180,9 @@ class ShareCoordinatorShard:
         start_offset: int,
         delivery_complete_count: int,
         batches: Iterable[StateBatchLike],
+        delays: Sequence[Delay] = NO_DELAYS,
     ) -> CoordinatorResult[ApiError]:
-        """Store what became of records since the last write.
+        """Store what became of records since the last write. `delays`: those of the available ones that wait.
 
         `leader_epoch` None: the present leader's. `start_offset` -1: unchanged. `delivery_complete_count`: terminal
         records from `start_offset` on; negative: unknown. From one start offset on it never falls, and one that is
@@ -191,9 +206,11 @@ class ShareCoordinatorShard:
         elif start_offset == stored_start and stored_count > delivery_complete_count:
             delivery_complete_count = stored_count
         written = combine(written, start_offset)
+        if delays:
+            delays = combined(delays, start_offset)
         if not self._fits(key, state, written, start_offset):
             return _refused(TOO_LARGE)
-        record = self._record(key, state, start_offset, delivery_complete_count, written)
+        record = self._record(key, state, start_offset, delivery_complete_count, written, delays)
         return CoordinatorResult(NO_ERROR, (record,))
 
     def read_summary(self, key: SharePartitionKey) -> CoordinatorResult[SummaryResult]:
@@ -266,10 +283,10 @@ class ShareCoordinatorShard:
         for key, state in self._states.items():
             if now - state.write_timestamp_ms < interval:
                 continue
-            room -= _record_bytes(key, len(state.batches))
+            room -= _record_bytes(key, len(state.batches)) + DELAY_BYTES * len(state.delays)
             if room < 0 and records:
                 return CoordinatorResult(None, tuple(records), atomic=False)
-            records.append(_cold_snapshot(key, state, now))
+            records.append(_cold_snapshot(key, state, now, self.settings.max_record_bytes))
         self._cold_check_due_ms = now_ms + interval
         return CoordinatorResult(None, tuple(records), atomic=False)
 
@@ -312,6 +329,7 @@ class ShareCoordinatorShard:
         start_offset: int,
         delivery_complete_count: int,
         written: Sequence[StateBatch],
+        delays: Sequence[Delay] = NO_DELAYS,
         *,
         leader_epoch: int = UNSET,
     ) -> CoordinatorRecord:
@@ -325,9 +343,13 @@ class ShareCoordinatorShard:
                 start_offset=start_offset,
                 delivery_complete_count=delivery_complete_count,
                 state_batches=update_batches(written),
+                unknown_tags=self._tags(key, len(written), delays) if delays else (),
             )
             return CoordinatorRecord(state.update_key, update)
         now = self._wall_ms()
+        batches = _merged(state, written, start_offset)
+        if delays or state.delays:
+            delays = in_force(state.delays, batches, now, delays)
         snapshot = ShareSnapshotValue(
             snapshot_epoch=state.snapshot_epoch + 1,
             state_epoch=state.state_epoch,
@@ -336,9 +358,13 @@ class ShareCoordinatorShard:
             delivery_complete_count=delivery_complete_count,
             create_timestamp=now,
             write_timestamp=now,
-            state_batches=snapshot_batches(_merged(state, written, start_offset)),
+            state_batches=snapshot_batches(batches),
+            unknown_tags=self._tags(key, len(batches), delays) if delays else (),
         )
         return CoordinatorRecord(ShareSnapshotKey(*key), snapshot)
+
+    def _tags(self, key: SharePartitionKey, batches: int, delays: Sequence[Delay]) -> Tags:
+        return tags_of(delays, self.settings.max_record_bytes - _record_bytes(key, batches))
 
     def _snapshot_is_due(self, state: ShareState) -> bool:
         """After so many updates; of a state of many batches only once they are worth it, so that snapshots of megabytes
@@ -380,6 +406,8 @@ class ShareCoordinatorShard:
                 state.highest_leader_epoch = value.leader_epoch
         state.delivery_complete_count = value.delivery_complete_count
         merge_into(state.batches, written, state.start_offset)
+        if value.unknown_tags or state.delays:
+            merge_into(state.delays, rows_of(delays_in(value.unknown_tags)), state.start_offset)
         state.updates += 1
         state.updated_batches += len(written)
 
@@ -398,6 +426,8 @@ class ShareCoordinatorShard:
         state.create_timestamp_ms = value.create_timestamp
         state.write_timestamp_ms = value.write_timestamp
         state.batches = combine(state_batches(value.state_batches))
+        if value.unknown_tags or state.delays:
+            state.delays = rows_of(delays_in(value.unknown_tags))
         state.highest_leader_epoch = max(state.highest_leader_epoch, value.leader_epoch)
         state.highest_state_epoch = max(state.highest_state_epoch, value.state_epoch)
         if state.updates >= self.settings.snapshot_update_records_per_snapshot:
@@ -423,8 +453,9 @@ def _record_bytes(key: SharePartitionKey, batches: int) -> int:
     return RECORD_OVERHEAD_BYTES + 3 * len(key.group_id) + STATE_BATCH_BYTES * batches
 
 
-def _cold_snapshot(key: SharePartitionKey, state: ShareState, now: int) -> CoordinatorRecord:
-    """The same state once more. It keeps the creation time: that marks it."""
+def _cold_snapshot(key: SharePartitionKey, state: ShareState, now: int, room: int) -> CoordinatorRecord:
+    """The same state once more, in at most `room` bytes. It keeps the creation time: that marks it."""
+    delays = in_force(state.delays, state.batches, now) if state.delays else NO_DELAYS
     value = ShareSnapshotValue(
         snapshot_epoch=state.snapshot_epoch + 1,
         state_epoch=state.state_epoch,
@@ -434,6 +465,7 @@ def _cold_snapshot(key: SharePartitionKey, state: ShareState, now: int) -> Coord
         create_timestamp=state.create_timestamp_ms,
         write_timestamp=now,
         state_batches=snapshot_batches(state.batches),
+        unknown_tags=tags_of(delays, room - _record_bytes(key, len(state.batches))) if delays else (),
     )
     return CoordinatorRecord(ShareSnapshotKey(*key), value)
 

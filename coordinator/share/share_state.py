@@ -13,11 +13,12 @@ UNSET: Final = -1
 
 
 class ShareState:
-    """One share partition's state. Changed by replay only; `batches` belongs to it and changes in place."""
+    """One share partition's state. Changed by replay only; `batches` and `delays` belong to it and change in place."""
 
     __slots__ = (
         "batches",
         "create_timestamp_ms",
+        "delays",
         "delivery_complete_count",
         "has_snapshot",
         "highest_leader_epoch",
@@ -41,6 +42,7 @@ class ShareState:
         self.create_timestamp_ms = 0
         self.write_timestamp_ms = 0
         self.batches: list[StateBatch] = []
+        self.delays: list[StateBatch] = []  # rows of `delays`
         self.highest_leader_epoch = UNSET
         self.highest_state_epoch = UNSET
         self.updates = 0  # written since the last snapshot that was due

@@ -1,8 +1,9 @@
 """DescribeConfigs: v1-4.
 
 Behaviour: topics, brokers (this one by its id; all of them, dynamic properties only, by ""), groups (which need not
-exist). Null or empty configuration keys mean all. Each value comes with its source, and on request with everything
-else that sets it. Loggers and client metrics cannot be described here: INVALID_REQUEST. Errors are per resource.
+exist). Null or empty configuration keys mean all, without what is ours alone and not set for a group. Each value comes
+with its source, and on request with everything else that sets it. Loggers and client metrics cannot be described here:
+INVALID_REQUEST. Errors are per resource.
 v3: documentation and types.
 """
 
@@ -55,7 +56,8 @@ def _parts(ctx: RequestContext, request: DescribeConfigsRequest) -> Iterator[lis
             looked_at += _COUNTS_AT_LEAST
         else:
             wanted = set(resource.configuration_keys or ())
-            configs = [_config(entry, request) for entry in entries if not wanted or entry.key.name in wanted]
+            shown = [each for each in entries if (each.key.name in wanted if wanted else not each.unlisted)]
+            configs = [_config(entry, request) for entry in shown]
             results.append(_row(resource, NO_ERROR, configs))
             looked_at += _COUNTS_AT_LEAST + len(entries)
         if looked_at >= PART_PROPERTIES:

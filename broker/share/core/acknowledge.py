@@ -17,6 +17,7 @@ from shareq.broker.share.core.window.record_state import (
     AcknowledgeType,
     RecordState,
 )
+from shareq.broker.share.core.window.redelivery import not_before
 from shareq.broker.share.core.window.window import InFlightWindow
 from shareq.broker.share.core.writes import StateChange
 from shareq.coordinator.ports import ShareGroupSettings
@@ -28,7 +29,18 @@ _LOWEST_TYPE, _HIGHEST_TYPE = min(AcknowledgeType).value, max(AcknowledgeType).v
 class Acknowledgement:
     """One request's acknowledgements of one share partition."""
 
-    __slots__ = ("_change", "_deadline_ms", "_locks", "_member_id", "_memo", "_settings", "_state_after", "_window")
+    __slots__ = (
+        "_change",
+        "_deadline_ms",
+        "_delays",
+        "_locks",
+        "_member_id",
+        "_memo",
+        "_now_ms",
+        "_settings",
+        "_state_after",
+        "_window",
+    )
 
     def __init__(
         self,
@@ -45,7 +57,9 @@ class Acknowledgement:
         self._state_after = STATE_AFTER_WITH_QUEUE if settings.dead_letters else STATE_AFTER
         self._member_id = member_id
         self._change = change
+        self._now_ms = now_ms
         self._deadline_ms = now_ms + settings.record_lock_duration_ms
+        self._delays = settings.redelivery.initial_ms > 0
         self._memo: dict[tuple[DeliveryStatus, int], DeliveryStatus] = {}
 
     def apply(self, batches: Sequence[Acknowledged]) -> ErrorCode:
@@ -149,7 +163,7 @@ class Acknowledgement:
             if not self._settings.renew_acknowledge_enable:
                 return ErrorCode.INVALID_RECORD_STATE
             self._locks.add(self._window, self._deadline_ms, batch.first_offset, batch.last_offset)
-        target = self._target(batch.statuses[0], kind)
+        target = self._target(batch.statuses[0], kind, batch.first_offset)
         self._count(kind, batch.size)
         if kind >= AcknowledgeType.RELEASE:
             self._note_failed(kind, batch.first_offset, batch.last_offset, target)
@@ -159,6 +173,8 @@ class Acknowledgement:
                 self._window.delivery_complete_count += batch.last_offset - batch.first_offset + 1
             self._change.touched.append((batch, batch.first_offset, batch.last_offset))
             self._change.persist_run(batch.first_offset, batch.last_offset, target)
+            if self._delays:
+                self._change.delay_runs([(batch.first_offset, batch.last_offset, target)])
         return ErrorCode.NONE
 
     def _apply_to_range(self, ack: Acknowledged, batch: InFlightBatch, first: int, last: int) -> ErrorCode:
@@ -194,7 +210,7 @@ class Acknowledgement:
         self, status: DeliveryStatus, types: Sequence[int], first: int, last: int
     ) -> tuple[list[int], list[DeliveryStatus]]:
         """The runs that the run `first..last` becomes. Counts and notes to persist what changes."""
-        targets = {kind: self._target(status, kind) for kind in set(types)}
+        targets = {kind: self._target(status, kind, first) for kind in set(types)}
         if AcknowledgeType.RENEW in targets:
             self._locks.add(self._window, self._deadline_ms, first, last)
         if len(targets) == 1:
@@ -213,6 +229,8 @@ class Acknowledgement:
                 if kind >= AcknowledgeType.RELEASE and target.state in GIVEN_UP:
                     for offset in (first + at for at, each in enumerate(types) if each == kind):
                         self._note_failed(kind, offset, offset, target)
+        if self._delays:
+            self._change.delay_runs(zip(starts, _ends(starts, last), statuses, strict=True))
         if len(starts) == 1:
             if statuses[0].write_id:
                 self._change.persist_run(first, last, statuses[0])
@@ -255,17 +273,26 @@ class Acknowledgement:
             first = given_up.pop().first_offset
         given_up.append(GivenUpRange(first, last, target.delivery_count))
 
-    def _target(self, status: DeliveryStatus, kind: int) -> DeliveryStatus:
-        """What an acquired record becomes by an acknowledgement: one object for all records that become the same."""
+    def _target(self, status: DeliveryStatus, kind: int, first: int) -> DeliveryStatus:
+        """What an acquired record becomes by an acknowledgement: one object for all records that become the same.
+
+        `first` is the lowest offset of those; what is released together waits together.
+        """
         state = self._state_after.get(kind, RecordState.ACQUIRED)  # a renewed record stays acquired
         if state is RecordState.AVAILABLE:
             state = after_release(status, self._settings)
         target = self._memo.get((status, state))
         if target is None:
             renewed = state is RecordState.ACQUIRED
-            target = status.renewed(self._deadline_ms) if renewed else status.pending(state, self._change.write_id)
+            target = status.renewed(self._deadline_ms) if renewed else self._pending(status, state, first)
             self._memo[status, state] = target
         return target
+
+    def _pending(self, status: DeliveryStatus, state: RecordState, first: int) -> DeliveryStatus:
+        if not self._delays or state is not RecordState.AVAILABLE:
+            return status.pending(state, self._change.write_id)
+        time = not_before(self._settings.redelivery, self._now_ms, first, status.delivery_count)
+        return status.pending(state, self._change.write_id, time)
 
 
 def _type_per_offset(ack: Acknowledged, end: int) -> list[int]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
+from shareq.coordinator.share.delays import Delay
+
 
 class StateBatch(NamedTuple):
     """A range of offsets (inclusive) with the state and delivery count to persist. `delivery_state` is 0, 2, 3 or 4.
@@ -23,7 +25,8 @@ class StateBatch(NamedTuple):
 class WriteState:
     """Persist a change. The shell answers with `SharePartition.on_state_written(write_id, error)` exactly once.
 
-    `start_offset` is the start offset before this write's own commit moves it. `batches` are ascending and disjoint.
+    `start_offset` is the start offset before this write's own commit moves it. `batches` are ascending and disjoint;
+    so are `delays`, of available records among them: their times are monotonic.
     """
 
     write_id: int
@@ -32,6 +35,7 @@ class WriteState:
     start_offset: int
     delivery_complete_count: int
     batches: tuple[StateBatch, ...]
+    delays: tuple[Delay, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,25 @@
-"""Acquisition locks as data: one heap entry per acquired range, looked at when it is due."""
+"""Acquisition locks, and times before which nothing is delivered again, as data: a heap entry per range, looked at when
+it is due.
+"""
 
 from __future__ import annotations
 
 import heapq
+from abc import abstractmethod
 from collections.abc import Iterator
 
 from shareq.broker.share.core.window.delivery_limit import after_release
-from shareq.broker.share.core.window.delivery_status import NO_DEADLINE, DeliveryStatus
+from shareq.broker.share.core.window.delivery_status import NO_DEADLINE, NO_DELAY, DeliveryStatus, settled
 from shareq.broker.share.core.window.record_state import RecordState
+from shareq.broker.share.core.window.redelivery import not_before
 from shareq.broker.share.core.window.window import Change, InFlightWindow, Run
 from shareq.coordinator.ports import ShareGroupSettings
 
 _SMALLEST_REBUILD = 256
 
 
-class AcquisitionLocks:
-    """Deadlines of ranges. An entry outlives its lock: whether a record is still locked, only its status says.
+class Deadlines:
+    """Deadlines of ranges. An entry outlives what it is for: whether there is still one, only a record's status says.
 
     Owned by one `SharePartition`.
     """
@@ -32,7 +36,7 @@ class AcquisitionLocks:
     def add(self, window: InFlightWindow, deadline_ms: int, first: int, last: int) -> None:
         """Look at `first..last` (inclusive) when `deadline_ms` has come."""
         if len(self._heap) >= self._rebuild_at:  # every renewal leaves an entry behind
-            self._heap = list(_live(window))
+            self._heap = list(self._live(window))
             heapq.heapify(self._heap)
             self._rebuild_at = max(_SMALLEST_REBUILD, 2 * len(self._heap))
         heapq.heappush(self._heap, (deadline_ms, first, last))
@@ -55,44 +59,92 @@ class AcquisitionLocks:
             ranges.append((first, last))
         return ranges
 
+    def _live(self, window: InFlightWindow) -> Iterator[tuple[int, int, int]]:
+        for batch in window.batches:
+            deadline, first, last = NO_DEADLINE, 0, 0
+            for run_first, run_last, status in batch.runs(batch.first_offset, batch.last_offset):
+                own = self._deadline_of(status)
+                if own != deadline:
+                    if deadline != NO_DEADLINE:
+                        yield deadline, first, last
+                    deadline, first = own, run_first
+                last = run_last
+            if deadline != NO_DEADLINE:
+                yield deadline, first, last
 
-def _live(window: InFlightWindow) -> Iterator[tuple[int, int, int]]:
-    for batch in window.batches:
-        deadline, first, last = NO_DEADLINE, 0, 0
-        for run_first, run_last, status in batch.runs(batch.first_offset, batch.last_offset):
-            if status.lock_deadline_ms != deadline:
-                if deadline != NO_DEADLINE:
-                    yield deadline, first, last
-                deadline, first = status.lock_deadline_ms, run_first
-            last = run_last
-        if deadline != NO_DEADLINE:
-            yield deadline, first, last
+    @abstractmethod
+    def _deadline_of(self, status: DeliveryStatus) -> int:
+        """A status's deadline; NO_DEADLINE when it has none."""
+
+
+class AcquisitionLocks(Deadlines):
+    """When locks run out."""
+
+    __slots__ = ()
+
+    def _deadline_of(self, status: DeliveryStatus) -> int:
+        return status.lock_deadline_ms
+
+
+class RedeliveryTimes(Deadlines):
+    """When records that failed may be delivered again."""
+
+    __slots__ = ()
+
+    def _deadline_of(self, status: DeliveryStatus) -> int:
+        return status.not_before_ms or NO_DEADLINE
+
+
+def wake(window: InFlightWindow, times: RedeliveryTimes, now_ms: int) -> bool:
+    """Make available what has waited until now; whether there was something. Nothing is written: it was known."""
+
+    def woken(status: DeliveryStatus) -> DeliveryStatus:
+        if status.not_before_ms == NO_DELAY or status.not_before_ms > now_ms:
+            return status
+        return settled(RecordState.AVAILABLE, status.delivery_count)
+
+    found = False
+    for first, last in times.due(now_ms):
+        for batch in window.batches.overlapping(first, last):
+            found = bool(window.remap(batch, first, last, woken)) or found
+    return found
 
 
 def expire(window: InFlightWindow, locks: AcquisitionLocks, now_ms: int, settings: ShareGroupSettings) -> list[Run]:
     """Give back what is locked beyond its deadline; the changed runs, ascending.
 
-    Effective at once. A record goes back to available, is given up at the delivery count limit, or archived below the
-    start offset. One whose acknowledgement is being written is left alone: a failed write finds the lock expired.
+    Effective at once. A record goes back to available, perhaps after a while, is given up at the delivery count limit,
+    or archived below the start offset. One whose acknowledgement is being written is left alone: a failed write finds
+    the lock expired.
     """
     below = _expiry(now_ms, None)
     above = _expiry(now_ms, settings)
     changed: list[Run] = []
     for first, last in locks.due(now_ms):
+        if settings.redelivery.initial_ms:
+            above = _expiry(now_ms, settings, first)
         for batch in window.batches.overlapping(first, last):
             changed += window.remap_at_start(batch, first, last, below, above)
     changed.sort(key=lambda run: run[0])
     return changed
 
 
-def _expiry(now_ms: int, settings: ShareGroupSettings | None) -> Change:
-    """What expiry makes of a status. Without settings, everything is archived."""
+def _expiry(now_ms: int, settings: ShareGroupSettings | None, first: int = 0) -> Change:
+    """What expiry makes of a status of a range from `first` on. Without settings, everything is archived."""
+    memo: dict[int, DeliveryStatus] = {}
 
     def expired(status: DeliveryStatus) -> DeliveryStatus:
         if status.deadline_ms > now_ms:
             return status
         if settings is None:
             return status.moved(RecordState.ARCHIVED)
-        return status.moved(after_release(status, settings))
+        if not settings.redelivery.initial_ms:
+            return status.moved(after_release(status, settings))
+        count = status.delivery_count
+        moved = memo.get(count)
+        if moved is None:
+            time = not_before(settings.redelivery, now_ms, first, count)
+            moved = memo[count] = status.moved(after_release(status, settings), time)
+        return moved
 
     return expired

@@ -24,7 +24,7 @@ from shareq.broker.share.core.effects import (
     WriteState,
 )
 from shareq.broker.share.core.load import load_window
-from shareq.broker.share.core.locks import AcquisitionLocks, expire
+from shareq.broker.share.core.locks import AcquisitionLocks, RedeliveryTimes, expire, wake
 from shareq.broker.share.core.values import AckBatch, Acknowledged, AckOutcome, AcquiredRange, BatchSpan, RangeView
 from shareq.broker.share.core.window.delivery_status import NO_DEADLINE
 from shareq.broker.share.core.window.offsets import (
@@ -38,6 +38,7 @@ from shareq.broker.share.core.window.record_state import AcquireMode, RecordStat
 from shareq.broker.share.core.window.window import InFlightWindow, Run
 from shareq.broker.share.core.writes import StateChange, finish_dead, release
 from shareq.coordinator.ports import ShareGroupSettings
+from shareq.coordinator.share.delays import Delay
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 
@@ -79,6 +80,7 @@ class SharePartition:
         self._start_write: WriteState | None = None
         self._window = InFlightWindow()
         self._locks = AcquisitionLocks()
+        self._times = RedeliveryTimes()
         self._writes: dict[int, tuple[StateChange | None, WriteState]] = {}  # None: already in effect
         self._last_write_id = 0
 
@@ -139,6 +141,7 @@ class SharePartition:
                 status.owner,
                 None if status.deadline_ms == NO_DEADLINE else status.deadline_ms,
                 status.write_id != 0,
+                status.not_before_ms or None,
             )
             for run_first, run_last, status in self._window.runs(first, last)
         ]
@@ -155,18 +158,21 @@ class SharePartition:
         log_end_offset: int,
         persisted: bool = True,
         now_ms: int = 0,
+        delays: Sequence[Delay] = (),
     ) -> ErrorCode:
         """Take over what was persisted; NONE, or UNKNOWN_SERVER_ERROR when it contradicts itself.
 
         `start_offset` >= 0 is the persisted one, or with `persisted` False what the offset reset resolved to, which has
         to be written first (`pending_start_write`). State beyond `log_end_offset` (exclusive) belongs to records that
         a power loss took; it is dropped, and `lost_tail` says so. A start offset below `log_start_offset` stays until
-        a read finds out (`on_log_start_moved`).
+        a read finds out (`on_log_start_moved`). `delays`, in monotonic time, hold for the available records among
+        `batches` that have their delivery count.
         """
-        loaded = load_window(start_offset, batches, max(log_end_offset, log_start_offset), now_ms)
+        loaded = load_window(start_offset, batches, max(log_end_offset, log_start_offset), now_ms, delays)
         if isinstance(loaded, ErrorCode):
             return loaded
         self._window, self.lost_tail = loaded
+        self._wait(delays)
         advance_start(self._window)
         self._state_epoch = state_epoch
         self._start_is_durable = persisted
@@ -299,7 +305,7 @@ class SharePartition:
     def release_acquired_records(self, member_id: str, now_ms: int) -> tuple[Effect, ...]:
         """Give back everything the member holds, because its share session ended. Takes effect when it is written."""
         change = StateChange(self._next_write_id())
-        release(self._window, member_id, change, self.settings)
+        release(self._window, member_id, change, self.settings, now_ms)
         return (self._start(change),) if change.state_batches else ()
 
     def on_state_written(self, write_id: int, error: ErrorCode, now_ms: int) -> tuple[Effect, ...]:
@@ -321,6 +327,7 @@ class SharePartition:
         elif change is not None:
             woken = change.roll_back(window, now_ms, self.settings)
             self.counters.add_dead_letters(change.given_up)
+            self._wait(change.delays)
         else:
             archived = [row.last_offset for row in write.batches if row.delivery_state == RecordState.ARCHIVED]
             window.note_undurable(max(archived, default=-1))
@@ -366,7 +373,10 @@ class SharePartition:
         """The write of changes that are in effect."""
         change = StateChange(self._next_write_id())
         change.persist_runs(changed)
-        write = self._write(change.write_id, tuple(change.state_batches), self._window.delivery_complete_count)
+        if self.settings.redelivery.initial_ms:
+            change.delay_runs(changed)
+            self._wait(change.delays)
+        write = self._write_of(change)
         self._writes[change.write_id] = (None, write)
         return write
 
@@ -374,17 +384,34 @@ class SharePartition:
         self.counters.add_acknowledged(change.acknowledged)
         self.counters.session_releases += change.session_releases
         self.counters.add_dead_letters(change.given_up)
-        return change.commit(self._window)
+        found = change.commit(self._window)
+        self._wait(change.delays)
+        return found
+
+    def _wait(self, delays: Sequence[Delay]) -> None:
+        """Look at these records, which have their status, when their time has come."""
+        for first, last, not_before_ms, _ in delays:
+            self._times.add(self._window, not_before_ms, first, last)
 
     def _start(self, change: StateChange) -> WriteState:
-        write = self._write(change.write_id, tuple(change.state_batches), self._window.delivery_complete_count)
+        write = self._write_of(change)
         self._writes[change.write_id] = (change, write)
         return write
 
-    def _write(self, write_id: int, batches: tuple[StateBatch, ...], delivery_complete_count: int) -> WriteState:
+    def _write_of(self, change: StateChange) -> WriteState:
+        rows, count = tuple(change.state_batches), self._window.delivery_complete_count
+        return self._write(change.write_id, rows, count, tuple(change.delays))
+
+    def _write(
+        self,
+        write_id: int,
+        batches: tuple[StateBatch, ...],
+        delivery_complete_count: int,
+        delays: tuple[Delay, ...] = (),
+    ) -> WriteState:
         start_offset = self._window.start_offset
         return WriteState(
-            write_id, self._state_epoch, self.leader_epoch, start_offset, delivery_complete_count, batches
+            write_id, self._state_epoch, self.leader_epoch, start_offset, delivery_complete_count, batches, delays
         )
 
     def _next_write_id(self) -> int:
@@ -398,14 +425,23 @@ class SharePartition:
         on_log_start_moved(self._window, log_start_offset)
 
     def next_deadline_ms(self) -> int | None:
-        """When to call `on_deadline`; None when no lock is held. It may turn out then that nothing has expired."""
-        return self._locks.next_deadline_ms(self._window)
+        """When to call `on_deadline`; None when no lock is held and nothing waits. It may turn out then that there is
+        nothing to do.
+        """
+        locked = self._locks.next_deadline_ms(self._window)
+        if not len(self._times):
+            return locked
+        waiting = self._times.next_deadline_ms(self._window)
+        return waiting if locked is None else locked if waiting is None else min(locked, waiting)
 
     def on_deadline(self, now_ms: int) -> tuple[Effect, ...]:
-        """Give back what is locked beyond its deadline, at once and whether or not the write succeeds."""
+        """Give back what is locked beyond its deadline, at once and whether or not the write succeeds; and make
+        available what has waited long enough.
+        """
+        woken = len(self._times) > 0 and wake(self._window, self._times, now_ms)
         expired = expire(self._window, self._locks, now_ms, self.settings)
         if not expired:
-            return ()
+            return (WakeFetches(),) if woken else ()
         self.counters.lock_timeouts += records_in(expired)
         lost = given_up(expired, self._window.start_offset)
         self.counters.add_dead_letters(lost)

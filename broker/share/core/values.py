@@ -66,7 +66,8 @@ class AckOutcome:
 class RangeView(NamedTuple):
     """A run of equal records, for tests and inspection. `owner` is "" and `deadline_ms` None without a lock.
 
-    `pending` says that a state write is awaited.
+    `pending` says that a state write is awaited. `not_before_ms` is when available records may be delivered again; None
+    when they may be now, and while a state write is awaited.
     """
 
     first_offset: int
@@ -76,3 +77,4 @@ class RangeView(NamedTuple):
     owner: str
     deadline_ms: int | None
     pending: bool
+    not_before_ms: int | None = None

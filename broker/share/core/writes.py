@@ -6,26 +6,38 @@ and the start offset stops in front of it. A durable write settles it; a failed 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from shareq.broker.share.core.counters import given_up, records_in
 from shareq.broker.share.core.effects import Cause, DeadLetter, GivenUpRange, StateBatch
 from shareq.broker.share.core.window.batch import InFlightBatch
 from shareq.broker.share.core.window.delivery_limit import after_release
-from shareq.broker.share.core.window.delivery_status import DeliveryStatus
+from shareq.broker.share.core.window.delivery_status import NO_DELAY, DeliveryStatus
 from shareq.broker.share.core.window.record_state import RecordState
+from shareq.broker.share.core.window.redelivery import not_before
 from shareq.broker.share.core.window.window import Change, InFlightWindow, Run
 from shareq.coordinator.ports import ShareGroupSettings
+from shareq.coordinator.share.delays import Delay
 
 
 class StateChange:
     """The transitions of one state write. `touched` names, per batch, a range (inclusive) that holds all of them.
 
     `acknowledged` (records by type), `session_releases` and `given_up` are what it counts for once it is durable, and
-    `dead` is what is dead then.
+    `dead` is what is dead then. `delays`, ascending, are of the records that become available later: once it is
+    durable, or has failed.
     """
 
-    __slots__ = ("acknowledged", "dead", "given_up", "session_releases", "state_batches", "touched", "write_id")
+    __slots__ = (
+        "acknowledged",
+        "dead",
+        "delays",
+        "given_up",
+        "session_releases",
+        "state_batches",
+        "touched",
+        "write_id",
+    )
 
     def __init__(self, write_id: int) -> None:
         self.write_id = write_id
@@ -35,6 +47,7 @@ class StateChange:
         self.session_releases = 0
         self.given_up: list[GivenUpRange] = []
         self.dead: list[DeadLetter] = []
+        self.delays: list[Delay] = []
 
     def touch(self, batch: InFlightBatch, first: int, last: int) -> None:
         """Records of `first..last` have become pending."""
@@ -66,6 +79,16 @@ class StateChange:
         for first, last, status in runs:
             self.persist_run(first, last, status)
 
+    def delay_runs(self, runs: Iterable[Run]) -> None:
+        """Note which of the changed runs, after the earlier ones and ascending, wait for their time."""
+        for first, last, status in runs:
+            time, count = (status.after or status).not_before_ms, status.delivery_count
+            if not time:
+                continue
+            if self.delays and self.delays[-1][1:] == (first - 1, time, count):
+                first = self.delays.pop().first_offset
+            self.delays.append(Delay(first, last, time, count))
+
     def commit(self, window: InFlightWindow) -> bool:
         """The write is durable. True when records became available."""
         found = False
@@ -88,15 +111,19 @@ class StateChange:
     def roll_back(self, window: InFlightWindow, now_ms: int, settings: ShareGroupSettings) -> bool:
         """The write failed. True when records became available, because their lock has run out meanwhile.
 
-        `given_up` and `dead` are then those which that made unprocessable. (Apache Kafka 4.4.0 writes no dead letters
-        for these.)
+        `given_up` and `dead` are then those which that made unprocessable, `delays` of those that wait. (Apache Kafka
+        4.4.0 writes no dead letters for these.)
         """
         below = self._rolled_back(now_ms, None)
         above = self._rolled_back(now_ms, settings)
         found = False
-        self.given_up, self.dead = [], []
+        self.given_up, self.dead, self.delays = [], [], []
         for batch, first, last in self.touched:
+            if settings.redelivery.initial_ms:
+                above = self._rolled_back(now_ms, settings, first)
             changed = window.remap_at_start(batch, first, last, below, above)
+            if settings.redelivery.initial_ms:
+                self.delay_runs(changed)
             found = found or any(status.available for _, _, status in changed)
             self.given_up += given_up(changed, window.start_offset)
             self.dead += dead_letters(changed, Cause.DELIVERY_COUNT_EXCEEDED)
@@ -105,8 +132,12 @@ class StateChange:
                     window.note_undurable(run_last)
         return found
 
-    def _rolled_back(self, now_ms: int, settings: ShareGroupSettings | None) -> Change:
-        """Back to what it was; given back if that was a lock that has run out. Without settings, that is archived."""
+    def _rolled_back(self, now_ms: int, settings: ShareGroupSettings | None, first: int = 0) -> Change:
+        """Back to what it was; given back if that was a lock that has run out. Without settings, that is archived.
+
+        `first` is the lowest offset that the change is for.
+        """
+        memo: dict[DeliveryStatus, DeliveryStatus] = {}
 
         def rolled_back(status: DeliveryStatus) -> DeliveryStatus:
             before = status.before
@@ -116,7 +147,13 @@ class StateChange:
                 return before
             if settings is None:
                 return before.moved(RecordState.ARCHIVED)
-            return before.moved(after_release(before, settings))
+            if not settings.redelivery.initial_ms:
+                return before.moved(after_release(before, settings))
+            moved = memo.get(before)
+            if moved is None:
+                time = not_before(settings.redelivery, now_ms, first, before.delivery_count)
+                moved = memo[before] = before.moved(after_release(before, settings), time)
+            return moved
 
         return rolled_back
 
@@ -151,18 +188,25 @@ def _finished(status: DeliveryStatus) -> DeliveryStatus:
     return status.moved(RecordState.ARCHIVED)
 
 
-def release(window: InFlightWindow, member_id: str, change: StateChange, settings: ShareGroupSettings) -> None:
+def release(
+    window: InFlightWindow, member_id: str, change: StateChange, settings: ShareGroupSettings, now_ms: int
+) -> None:
     """Start giving back everything the member has acquired: its share session ended.
 
-    A record goes back to available, is given up at the delivery count limit, or archived below the start offset.
+    A record goes back to available, perhaps after a while, is given up at the delivery count limit, or archived below
+    the start offset.
     """
     below = _given_back(member_id, change.write_id, None)
     above = _given_back(member_id, change.write_id, settings)
     for batch in window.batches:
         if not batch.offset_form and batch.statuses[0].owner != member_id:
             continue
+        if settings.redelivery.initial_ms:
+            above = _given_back(member_id, change.write_id, settings, batch.first_offset, now_ms)
         changed = window.remap_at_start(batch, batch.first_offset, batch.last_offset, below, above)
         if changed:
+            if settings.redelivery.initial_ms:
+                change.delay_runs(changed)
             change.touch(batch, changed[0][0], changed[-1][1])
             change.persist_runs(changed)
             change.session_releases += records_in(changed)
@@ -170,7 +214,9 @@ def release(window: InFlightWindow, member_id: str, change: StateChange, setting
             change.dead += dead_letters(changed, Cause.DELIVERY_COUNT_EXCEEDED)
 
 
-def _given_back(member_id: str, write_id: int, settings: ShareGroupSettings | None) -> Change:
+def _given_back(
+    member_id: str, write_id: int, settings: ShareGroupSettings | None, first: int = 0, now_ms: int = 0
+) -> Change:
     memo: dict[DeliveryStatus, DeliveryStatus] = {}
 
     def given_back(status: DeliveryStatus) -> DeliveryStatus:
@@ -178,8 +224,11 @@ def _given_back(member_id: str, write_id: int, settings: ShareGroupSettings | No
             return status
         pending = memo.get(status)
         if pending is None:
-            state = RecordState.ARCHIVED if settings is None else after_release(status, settings)
-            pending = memo[status] = status.pending(state, write_id)
+            state, time = RecordState.ARCHIVED, NO_DELAY
+            if settings is not None:
+                state = after_release(status, settings)
+                time = not_before(settings.redelivery, now_ms, first, status.delivery_count)
+            pending = memo[status] = status.pending(state, write_id, time)
         return pending
 
     return given_back

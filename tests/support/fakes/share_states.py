@@ -9,6 +9,7 @@ from typing import TypeVar
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.share.core.effects import StateBatch, WriteState
 from shareq.broker.share.persister import PersistedState
+from shareq.coordinator.share.delays import Delay
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.results import SummaryResult
 from shareq.protocol.errors import ApiError, ErrorCode
@@ -23,6 +24,7 @@ class KeptState:
     state_epoch: int
     start_offset: int = -1
     batches: Sequence[StateBatch] = ()
+    delays: Sequence[Delay] = ()
 
 
 class MemoryShareStates:
@@ -59,8 +61,8 @@ class MemoryShareStates:
         state = self.states.get(key)
         if error or state is None:
             return self._answer(PersistedState(error or ErrorCode.INVALID_REQUEST))
-        batches = tuple(state.batches)
-        return self._answer(PersistedState(ErrorCode.NONE, state.state_epoch, state.start_offset, batches))
+        batches, delays = tuple(state.batches), tuple(state.delays)
+        return self._answer(PersistedState(ErrorCode.NONE, state.state_epoch, state.start_offset, batches, delays))
 
     def write_state(self, key: SharePartitionKey, write: WriteState) -> Pending[ErrorCode]:
         self._note("write", key, write.start_offset)
@@ -70,11 +72,16 @@ class MemoryShareStates:
         return pending
 
     def replace_state(
-        self, key: SharePartitionKey, state_epoch: int, start_offset: int, batches: Sequence[StateBatch]
+        self,
+        key: SharePartitionKey,
+        state_epoch: int,
+        start_offset: int,
+        batches: Sequence[StateBatch],
+        delays: Sequence[Delay] = (),
     ) -> Pending[ErrorCode]:
         error = self._note("replace", key, state_epoch, start_offset, tuple(batches))
         if not error:
-            self.states[key] = KeptState(state_epoch, start_offset, tuple(batches))
+            self.states[key] = KeptState(state_epoch, start_offset, tuple(batches), tuple(delays))
         return self._answer(error)
 
     # -- ShareStates

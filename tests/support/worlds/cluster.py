@@ -15,6 +15,7 @@ from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.share.core.effects import StateBatch, WriteState
 from shareq.broker.share.persister import PersistedState
 from shareq.broker.topics.leaders import Leader
+from shareq.coordinator.share.delays import Delay
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.results import SummaryResult
 from shareq.protocol.errors import ApiError, ErrorCode
@@ -124,7 +125,12 @@ class StatesElsewhere:
         return completed(ErrorCode(row.error_code))
 
     def replace_state(
-        self, key: SharePartitionKey, state_epoch: int, start_offset: int, batches: Sequence[StateBatch]
+        self,
+        key: SharePartitionKey,
+        state_epoch: int,
+        start_offset: int,
+        batches: Sequence[StateBatch],
+        delays: Sequence[Delay] = (),
     ) -> Pending[ErrorCode]:
         raise AssertionError("no log is cut here")
 

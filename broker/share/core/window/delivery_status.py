@@ -12,13 +12,15 @@ from typing import Final
 from shareq.broker.share.core.window.record_state import TERMINAL, RecordState, transition
 
 NO_DEADLINE: Final = 1 << 62
+NO_DELAY: Final = 0
 
 
 class DeliveryStatus:
     """State, delivery count and lock of a record. Never changed after creation; equal only to itself.
 
     `owner` is the member that acquired it, "" when none did. `deadline_ms` is when the acquisition lock runs out,
-    `NO_DEADLINE` without a lock. `write_id` is the state write that is awaited, 0 when the status is settled.
+    `NO_DEADLINE` without a lock. `not_before_ms` is when a record that failed may be delivered again, `NO_DELAY` when
+    it need not wait. `write_id` is the state write that is awaited, 0 when the status is settled.
     """
 
     __slots__ = (
@@ -28,6 +30,7 @@ class DeliveryStatus:
         "deadline_ms",
         "delivery_count",
         "done",
+        "not_before_ms",
         "owner",
         "state",
         "terminal",
@@ -43,6 +46,7 @@ class DeliveryStatus:
         write_id: int = 0,
         before: DeliveryStatus | None = None,
         after: DeliveryStatus | None = None,
+        not_before_ms: int = NO_DELAY,
     ) -> None:
         self.state = state
         self.delivery_count = delivery_count
@@ -51,9 +55,10 @@ class DeliveryStatus:
         self.write_id = write_id
         self.before = before
         self.after = after
+        self.not_before_ms = not_before_ms
         self.terminal = state in TERMINAL
         self.done = self.terminal and not write_id  # terminal, and nothing can take that back
-        self.available = state is RecordState.AVAILABLE and not write_id  # may be acquired
+        self.available = state is RecordState.AVAILABLE and not write_id and not not_before_ms  # may be acquired
 
     def __repr__(self) -> str:
         pending = f", write {self.write_id}" if self.write_id else ""
@@ -73,14 +78,17 @@ class DeliveryStatus:
         """Still acquired by its owner, with a new lock deadline (KIP-1222)."""
         return DeliveryStatus(self.state, self.delivery_count, self.owner, deadline_ms)
 
-    def pending(self, state: RecordState, write_id: int) -> DeliveryStatus:
-        """On its way to `state`, which counts once the state write is durable."""
-        after = settled(transition(self.state, state), self.delivery_count)
+    def pending(self, state: RecordState, write_id: int, not_before_ms: int = NO_DELAY) -> DeliveryStatus:
+        """On its way to `state`, which counts once the state write is durable; available then from `not_before_ms`."""
+        after = self.moved(state, not_before_ms)
         return DeliveryStatus(state, self.delivery_count, write_id=write_id, before=self, after=after)
 
-    def moved(self, state: RecordState) -> DeliveryStatus:
-        """In `state` at once: lock expiry waits for no write."""
-        return settled(transition(self.state, state), self.delivery_count)
+    def moved(self, state: RecordState, not_before_ms: int = NO_DELAY) -> DeliveryStatus:
+        """In `state` at once: lock expiry waits for no write. Delayed if it is available from `not_before_ms` only."""
+        state = transition(self.state, state)
+        if not_before_ms and state is RecordState.AVAILABLE:
+            return delayed(self.delivery_count, not_before_ms)
+        return settled(state, self.delivery_count)
 
     def archived(self) -> DeliveryStatus:
         """Archived because the record has left the log, whatever its state; a pending write cannot undo it."""
@@ -94,3 +102,10 @@ class DeliveryStatus:
 def settled(state: RecordState, delivery_count: int) -> DeliveryStatus:
     """The one status of every unowned record in this state with this delivery count, so that neighbours merge."""
     return DeliveryStatus(state, delivery_count)
+
+
+def delayed(delivery_count: int, not_before_ms: int) -> DeliveryStatus:
+    """Available from `not_before_ms` on, and then `settled`. One object for all records of one event, so that they
+    merge.
+    """
+    return DeliveryStatus(RecordState.AVAILABLE, delivery_count, not_before_ms=not_before_ms)

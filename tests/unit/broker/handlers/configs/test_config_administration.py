@@ -285,6 +285,17 @@ def test_a_dead_letter_queue_is_a_property_of_the_group_without_one_of_the_broke
     assert (queue.value, queue.config_source) == ("bad/name", 8)
 
 
+def test_what_is_ours_alone_is_described_by_name_or_once_it_is_set(world: World) -> None:
+    """Clients that do not ask see what Apache Kafka has."""
+    backoff, jitter = "shareq.redelivery.backoff.ms", "shareq.redelivery.backoff.jitter"
+    named = describe(world, GROUP, "g", keys=[backoff])[1]
+    assert {name: (one.value, one.config_source) for name, one in named.items()} == {backoff: ("0", 5)}
+    alter(world, GROUP, "g", (backoff, SET, "1000"))
+    listed = describe(world, GROUP, "g")[1]
+    assert (listed[backoff].value, listed[backoff].config_source) == ("1000", 8)
+    assert jitter not in listed
+
+
 def test_describe_a_group_with_a_property_of_its_own(world: World) -> None:
     alter(world, GROUP, "g", ("share.record.lock.duration.ms", SET, "20000"))
     lock = describe(world, GROUP, "g", synonyms=True)[1]["share.record.lock.duration.ms"]

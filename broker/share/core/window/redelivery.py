@@ -1,0 +1,38 @@
+"""How long a record that failed waits before it may be delivered again: `shareq.redelivery.backoff.*`, our own.
+
+A record fails when it is released, when its lock runs out, and when the session of its holder ends. What then is at the
+delivery count limit is archived, and does not wait.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shareq.broker.share.core.window.delivery_status import NO_DELAY
+from shareq.coordinator.ports import RedeliveryBackoff
+
+_MASK: Final = (1 << 64) - 1
+
+
+def not_before(backoff: RedeliveryBackoff, now_ms: int, offset: int, delivery_count: int) -> int:
+    """When a record may be delivered again whose `delivery_count`-th delivery has failed now; `NO_DELAY`: at once.
+
+    `initial_ms` after the first failure, `multiplier` times longer after each further one; that times a factor between
+    1 - `jitter` and 1 + `jitter`; never more than `max_ms`. The factor follows from `offset`, the first of those that
+    failed together, and from the count: the same life gives the same times.
+    """
+    if not backoff.initial_ms:
+        return NO_DELAY
+    wait = backoff.initial_ms * backoff.multiplier ** max(delivery_count - 1, 0)
+    if backoff.jitter:
+        wait *= 1 + backoff.jitter * (2 * _chance(offset, delivery_count) - 1)
+    wait_ms = int(min(wait, backoff.max_ms))
+    return now_ms + wait_ms if wait_ms else NO_DELAY
+
+
+def _chance(offset: int, delivery_count: int) -> float:
+    """A number from 0 to 1 that looks random: SplitMix64's mixing of both."""
+    mixed = (offset * 0x9E3779B97F4A7C15 + delivery_count * 0xD1B54A32D192ED03) & _MASK
+    mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
+    return (mixed ^ (mixed >> 31)) / _MASK

@@ -1,0 +1,103 @@
+"""Times before which records are not delivered again: our own addition to the records of `__share_group_state`.
+
+    value of ShareSnapshot and ShareUpdate    tag 29553 (0x7371): int8 1, then for each range of offsets int64
+                                              FirstOffset, int64 LastOffset, int64 NotBeforeMs, int16 DeliveryCount
+
+The times are milliseconds since the epoch. A time holds for the offsets of its range that are available after just so
+many deliveries; of two accounts of an offset the one with the higher count holds, then the later time. Apache Kafka's
+readers skip the tag, and so do brokers of ours that do not know it: the records are then available at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from struct import Struct
+from typing import Final, NamedTuple
+
+from shareq.coordinator.share.state_batches import StateBatch, combine, merge_into
+from shareq.protocol.primitives import Tags
+
+TAG: Final = 0x7371
+_VERSION: Final = b"\1"
+_ROW: Final = Struct(">qqqh")
+_AVAILABLE: Final = 0
+DELAY_BYTES: Final = _ROW.size
+_OVERHEAD_BYTES: Final = 16  # tag, length, version
+
+
+class Delay(NamedTuple):
+    """Offsets `first_offset..last_offset` (both inclusive), available after `delivery_count` deliveries, are not
+    delivered before `not_before_ms`.
+    """
+
+    first_offset: int
+    last_offset: int
+    not_before_ms: int
+    delivery_count: int
+
+
+NO_DELAYS: Final[tuple[Delay, ...]] = ()
+
+
+def combined(delays: Iterable[Delay], start_offset: int = -1) -> list[Delay]:
+    """The delays as one ascending, disjoint account, with nothing below `start_offset` (-1: nothing is cut off)."""
+    return [Delay._make(row) for row in combine([StateBatch._make(delay) for delay in delays], start_offset)]
+
+
+# A share partition's delays, those of records that have gone on since included, are kept as rows: they combine as state
+# batches do, with the time in the place of the state (the greatest count holds, then the latest time), so they are
+# such.
+
+
+def rows_of(delays: Iterable[Delay]) -> list[StateBatch]:
+    """The delays as combined rows."""
+    return combine([StateBatch._make(delay) for delay in delays])
+
+
+def in_force(
+    rows: Sequence[StateBatch], batches: Sequence[StateBatch], now_ms: int, more: Sequence[Delay] = NO_DELAYS
+) -> tuple[Delay, ...]:
+    """The parts of `rows`, and of `more` merged into them, that hold for `batches` (combined) and are not over at
+    `now_ms`.
+    """
+    if more:
+        rows = list(rows)
+        merge_into(rows, rows_of(more), -1)
+    return tuple(_in_force(rows, batches, now_ms))
+
+
+def _in_force(rows: Iterable[StateBatch], batches: Sequence[StateBatch], now_ms: int) -> Iterator[Delay]:
+    at = 0  # batches below this index end below the row
+    for first, last, time, count in rows:
+        if time <= now_ms:
+            continue
+        while at < len(batches) and batches[at].last_offset < first:
+            at += 1
+        index = at
+        while index < len(batches) and batches[index].first_offset <= last:
+            low, high, state, delivered = batches[index]
+            if state == _AVAILABLE and delivered == count:
+                yield Delay(max(first, low), min(last, high), time, count)
+            index += 1
+
+
+def is_sound(delay: Delay) -> bool:
+    """Whether a share partition's leader can have written this."""
+    return 0 <= delay.first_offset <= delay.last_offset and delay.not_before_ms >= 0 and delay.delivery_count >= 0
+
+
+def tags_of(delays: Sequence[Delay], room: int) -> Tags:
+    """The delays as tags of a record's value; the first ones where `room`, in bytes, is not enough for all: what is
+    left out is available at once.
+    """
+    delays = delays[: max(room - _OVERHEAD_BYTES, 0) // DELAY_BYTES]
+    return ((TAG, _VERSION + b"".join(_ROW.pack(*delay) for delay in delays)),) if delays else ()
+
+
+def delays_in(tags: Tags) -> Sequence[Delay]:
+    """The delays among a record's unknown tags. Nothing of what is not as above: those records are available now."""
+    body = next((value for tag, value in tags if tag == TAG), b"")
+    if body[:1] != _VERSION or (len(body) - 1) % DELAY_BYTES:
+        return NO_DELAYS
+    delays = [Delay._make(row) for row in _ROW.iter_unpack(body[1:])]
+    return delays if all(map(is_sound, delays)) else NO_DELAYS
