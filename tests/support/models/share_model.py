@@ -6,8 +6,9 @@ offset, every question answered by walking over all cells.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 AVAILABLE, ACQUIRED, ACKNOWLEDGED, ARCHIVING, ARCHIVED = 0, 1, 2, 3, 4
 TERMINAL = (ACKNOWLEDGED, ARCHIVED)
@@ -18,7 +19,10 @@ INVALID_REQUEST, INVALID_RECORD_STATE, UNKNOWN_SERVER_ERROR = 42, 121, -1
 
 @dataclass
 class Cell:
-    """One offset. `write` is the pending write, `old` the (state, owner) it goes back to, `gone` that it never does."""
+    """One offset. `write` is the pending write, `old` the (state, owner) it goes back to, `gone` that it never does.
+
+    `not_before` is when it may be delivered again, None for now; `later` what that will be once it is written.
+    """
 
     state: int
     count: int
@@ -28,10 +32,12 @@ class Cell:
     old: tuple[int, str] = (AVAILABLE, "")
     gone: bool = False
     cause: str = ""  # of the death of one that is archiving
+    not_before: int | None = None
+    later: int | None = None
 
     @property
     def free(self) -> bool:
-        return self.state == AVAILABLE and self.write is None
+        return self.state == AVAILABLE and self.write is None and self.not_before is None
 
     @property
     def finished(self) -> bool:
@@ -40,9 +46,10 @@ class Cell:
     def archive(self) -> None:
         """It has left the log: bypasses every transition rule."""
         self.state, self.owner, self.deadline, self.gone = ARCHIVED, "", None, True
+        self.not_before = self.later = None
 
-    def view(self) -> tuple[int, int, str, int | None, bool]:
-        """What the outside may compare: (state, count, owner, deadline, pending)."""
+    def view(self) -> tuple[int, int, str, int | None, bool, int | None]:
+        """What the outside may compare: (state, count, owner, deadline, pending, not before)."""
         held = self.state == ACQUIRED
         return (
             self.state,
@@ -50,6 +57,7 @@ class Cell:
             self.owner if held else "",
             self.deadline if held else None,
             self.write is not None,
+            self.not_before,
         )
 
 
@@ -76,12 +84,13 @@ class Group:
 
 @dataclass(frozen=True)
 class Write:
-    """A state write: per offset (state, count)."""
+    """A state write: per offset (state, count), and when what waits may be delivered again."""
 
     id: int
     start: int
     complete: int
     cells: dict[int, tuple[int, int]]
+    delays: dict[int, int]
 
 
 @dataclass
@@ -93,6 +102,7 @@ class ShareModel:
     lock_ms: int = 30_000
     renew: bool = True
     queue: bool = False  # the group has a dead-letter queue
+    backoff: tuple[int, int, float] = (0, 1, 1.0)  # wait after the first failure, at most, and how it grows
     start: int = 0
     end: int = 0
     groups: list[Group] = field(default_factory=list)
@@ -123,10 +133,24 @@ class ShareModel:
         below = [group for group in self.groups if group.first <= offset]
         return below[-1] if below else None
 
-    def _give_back(self, cell: Cell, offset: int) -> int:
+    def _give_back(self, cell: Cell, offset: int, now: int) -> int:
+        cell.later = None
         if offset < self.start:
             return ARCHIVED
-        return self._dead(cell, COUNT_EXCEEDED) if cell.count >= self.max_deliveries else AVAILABLE
+        if cell.count >= self.max_deliveries:
+            return self._dead(cell, COUNT_EXCEEDED)
+        first, longest, grows = self.backoff
+        wait = first
+        for _ in range(1, cell.count):
+            wait *= grows
+        cell.later = now + int(min(wait, longest)) if first else None
+        return AVAILABLE
+
+    def _expired(self, cell: Cell, offset: int, now: int) -> None:
+        """Its lock has run out: it is given back at once."""
+        self._explode_at_start(offset)
+        cell.state, cell.owner, cell.deadline = self._give_back(cell, offset, now), "", None
+        cell.not_before = cell.later
 
     def _dead(self, cell: Cell, cause: str) -> int:
         """The record is unprocessable: dead, with a letter to write where there is a queue."""
@@ -136,12 +160,19 @@ class ShareModel:
     def _write(self, changed: dict[int, Cell]) -> Write:
         self.writes += 1
         rows = {offset: (cell.state, cell.count) for offset, cell in changed.items()}
-        return Write(self.writes, self.start, self.complete(), rows)
+        delays = {offset: cell.later for offset, cell in changed.items() if cell.later is not None}
+        return Write(self.writes, self.start, self.complete(), rows, delays)
 
     # -- load
 
-    def load(self, start: int, persisted: Iterable[tuple[int, int, int, int]], log_end: int) -> None:
-        """Persisted batches are (first, last, state, count), ascending."""
+    def load(
+        self,
+        start: int,
+        persisted: Iterable[tuple[int, int, int, int]],
+        log_end: int,
+        delays: Mapping[int, int] = MappingProxyType({}),
+    ) -> None:
+        """Persisted batches are (first, last, state, count), ascending; `delays` the times of offsets that wait."""
         self.start = self.end = min(start, log_end)
         missing = None
         for first, last, state, count in persisted:
@@ -151,7 +182,11 @@ class ShareModel:
             expected = self.end + 1 if self.groups else self.start
             if first > expected and missing is None:
                 missing = expected
-            self.groups.append(Group({offset: Cell(state, count) for offset in range(first, last + 1)}))
+            for offset in range(first, last + 1):
+                cell = Cell(state, count, not_before=delays.get(offset))
+                if offset == first or cell.not_before != self.groups[-1].cell.not_before:
+                    self.groups.append(Group({}))
+                self.groups[-1].cells[offset] = cell
             self.end = last
         if missing is not None:
             self.gap = (missing, self.end)
@@ -265,7 +300,7 @@ class ShareModel:
 
     def _undo(self, cell: Cell) -> None:
         cell.state, cell.owner = cell.old
-        cell.write = None
+        cell.write = cell.later = None
 
     def _acknowledge_one(
         self, member: str, first: int, last: int, types: Sequence[int], now: int, changed: dict[int, Cell]
@@ -313,16 +348,17 @@ class ShareModel:
             cell.deadline = now + self.lock_ms if self.renew else cell.deadline
             return self.renew
         cell.old = (cell.state, cell.owner)
+        cell.later = None
         cell.state = {GAP: ARCHIVED, ACCEPT: ACKNOWLEDGED}.get(kind, AVAILABLE)
         if kind == REJECT:
             cell.state = self._dead(cell, REJECTED)
         if kind == RELEASE:
-            cell.state = self._give_back(cell, offset)
+            cell.state = self._give_back(cell, offset, now)
         cell.owner, cell.write = "", 0
         changed[offset] = cell
         return True
 
-    def release(self, member: str) -> Write | None:
+    def release(self, member: str, now: int) -> Write | None:
         """The member's session has ended."""
         changed: dict[int, Cell] = {}
         for group in self.groups:
@@ -330,7 +366,7 @@ class ShareModel:
                 if cell.state == ACQUIRED and cell.write is None and cell.owner == member:
                     self._explode_at_start(offset)
                     cell.old = (cell.state, cell.owner)
-                    cell.state = self._give_back(cell, offset)
+                    cell.state = self._give_back(cell, offset, now)
                     cell.owner = ""
                     changed[offset] = cell
         if not changed:
@@ -361,14 +397,14 @@ class ShareModel:
             if ok:
                 cell.write = None
                 cell.deadline = None
+                cell.not_before = cell.later
             elif cell.gone:
                 cell.write = None
             else:
                 expired = cell.deadline is not None and cell.deadline <= now
                 self._undo(cell)
                 if expired:
-                    self._explode_at_start(offset)
-                    cell.state, cell.owner, cell.deadline = self._give_back(cell, offset), "", None
+                    self._expired(cell, offset, now)
             if cell.state == ARCHIVING:
                 dead[offset] = (cell.count, cell.cause)
             if not ok and cell.finished:
@@ -384,6 +420,7 @@ class ShareModel:
             if first <= offset <= last and cell.state == ARCHIVING and cell.write is None:
                 self._explode_partly(offset, first, last)
                 cell.state = ARCHIVED
+                cell.later = None
                 changed[offset] = cell
         if not changed:
             return None
@@ -447,6 +484,13 @@ class ShareModel:
         if self.gap and self.gap[0] < log_start:
             self._move_gap(log_start)
 
+    def wake(self, now: int) -> bool:
+        """What has waited until now is free; whether there was something."""
+        due = [cell for cell in self.cells().values() if cell.not_before is not None and cell.not_before <= now]
+        for cell in due:
+            cell.not_before = None
+        return len(due) > 0
+
     def timeout(self, now: int) -> Write | None:
         """Locks whose deadline is at or before `now` end, at once."""
         changed: dict[int, Cell] = {}
@@ -455,8 +499,7 @@ class ShareModel:
                 if cell.state == ACQUIRED and cell.write is None and cell.deadline is not None:
                     if cell.deadline > now:
                         continue
-                    self._explode_at_start(offset)
-                    cell.state, cell.owner, cell.deadline = self._give_back(cell, offset), "", None
+                    self._expired(cell, offset, now)
                     changed[offset] = cell
         if not changed:
             return None

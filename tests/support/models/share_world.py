@@ -13,14 +13,21 @@ from random import Random
 from shareq.broker.share.core.effects import DeadLetter, DeadLetters, Effect, StateBatch, WakeFetches, WriteState
 from shareq.broker.share.core.partition import AckBatch, SharePartition
 from shareq.broker.share.core.window.record_state import AcquireMode, RecordState
-from shareq.coordinator.ports import ShareGroupSettings
+from shareq.coordinator.ports import RedeliveryBackoff, ShareGroupSettings
+from shareq.coordinator.share.delays import Delay
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
-from tests.support.models.share_model import ACQUIRED, ARCHIVING, TERMINAL, ShareModel, Write
+from tests.support.models.share_model import ACQUIRED, ARCHIVING, AVAILABLE, TERMINAL, ShareModel, Write
 
 KEY = SharePartitionKey("g", bytes(16), 0)
 MEMBERS = ("m1", "m2", "m3")
 KINDS = ([1], [1], [1], [2], [3], [0, 1], [1, 2, 3], [0, 1, 2, 3, 4], [4], [1, 4], [2, 3])  # types of one range
+BACKOFFS = (
+    RedeliveryBackoff(),
+    RedeliveryBackoff(30, 100, 1.5),
+    RedeliveryBackoff(100, 1_000, 2.0),
+    RedeliveryBackoff(1, 5, 3.0),
+)
 GIVING_BACK = ([2], [2], [2, 2, 2, 2, 1], [2, 2, 2, 4])
 
 
@@ -38,13 +45,35 @@ class Persisted:
 
     start: int
     cells: dict[int, tuple[int, int]] = field(default_factory=dict)
+    times: dict[int, tuple[int, int]] = field(default_factory=dict)  # the greatest (count, time) by offset
 
     def apply(self, write: WriteState) -> None:
         self.start = max(self.start, write.start_offset)
         for first, last, state, count in write.batches:
             for offset in range(first, last + 1):
                 self.cells[offset] = max(self.cells.get(offset, (-1, -1)), (count, state))
+        for first, last, time, count in write.delays:
+            for offset in range(first, last + 1):
+                self.times[offset] = max(self.times.get(offset, (-1, -1)), (count, time))
         self.cells = {offset: cell for offset, cell in self.cells.items() if offset >= self.start}
+
+    def in_force(self, now: int) -> dict[int, int]:
+        """When what waits at `now` may be delivered, by offset."""
+        return {
+            offset: time
+            for offset, (count, time) in sorted(self.times.items())
+            if time > now and self.cells.get(offset) == (count, AVAILABLE)
+        }
+
+    def delays(self, now: int) -> list[Delay]:
+        """The same as it is loaded: coalesced, ascending."""
+        rows: list[Delay] = []
+        for offset, time in self.in_force(now).items():
+            row = Delay(offset, offset, time, self.cells[offset][0])
+            if rows and rows[-1][1:] == (offset - 1, *row[2:]):
+                row = row._replace(first_offset=rows.pop().first_offset)
+            rows.append(row)
+        return rows
 
     def batches(self) -> list[StateBatch]:
         """Coalesced, ascending."""
@@ -67,6 +96,7 @@ class ShareWorld:
         self.queue = self.deaths.random() < 0.5 if queue is None else queue
         self.dead: list[DeadLetter] = []  # dead letters to write
         self.splits = Random(-1 - seed)
+        self.waits = Random(f"waits {seed}")
         self.transcript: list[str] = [f"seed {seed}"]
         self.now = 1_000
         self.settings = ShareGroupSettings(
@@ -75,6 +105,7 @@ class ShareWorld:
             record_lock_duration_ms=rng.choice((50, 200)),
             renew_acknowledge_enable=rng.random() < 0.9,
             dead_letters=self.queue,
+            redelivery=self._backoff(),
         )
         self.limited = rng.random() < 0.5
         self.gives_back = rng.random() < 0.4  # a world in which most records fail
@@ -87,6 +118,10 @@ class ShareWorld:
         self.pending: list[tuple[WriteState, int]] = []  # the core's write and the model's id
         self.reload()
 
+    def _backoff(self) -> RedeliveryBackoff:
+        """No jitter: that is by range, which the model does not know."""
+        return self.waits.choice(BACKOFFS)
+
     # -- the two under comparison
 
     def reload(self) -> None:
@@ -95,7 +130,12 @@ class ShareWorld:
         self.core = SharePartition(KEY, 0, self.settings)
         rows = self.persisted.batches()
         error = self.core.load(
-            7, self.persisted.start, rows, log_start_offset=self.log_start, log_end_offset=self.log_end
+            7,
+            self.persisted.start,
+            rows,
+            log_start_offset=self.log_start,
+            log_end_offset=self.log_end,
+            delays=self.persisted.delays(self.now),
         )
         assert error is ErrorCode.NONE
         self.model = ShareModel(
@@ -104,8 +144,9 @@ class ShareWorld:
             self.settings.record_lock_duration_ms,
             self.settings.renew_acknowledge_enable,
             self.settings.dead_letters,
+            self.settings.redelivery[:3],
         )
-        self.model.load(self.persisted.start, rows, self.log_end)
+        self.model.load(self.persisted.start, rows, self.log_end, self.persisted.in_force(self.now))
         self.lowest_start = self.core.start_offset
         self.dead = list(self.core.unfinished_dead_letters())
         assert by_offset(self.dead) == self.model.unburied()
@@ -119,6 +160,7 @@ class ShareWorld:
             record_lock_duration_ms=rng.choice((50, 200)),
             renew_acknowledge_enable=rng.random() < 0.9,
             dead_letters=self.queue and self.deaths.random() < 0.8,
+            redelivery=self._backoff(),
         )
         self.core.settings = self.settings
         self.model.max_deliveries = self.settings.delivery_count_limit
@@ -126,6 +168,7 @@ class ShareWorld:
         self.model.lock_ms = self.settings.record_lock_duration_ms
         self.model.renew = self.settings.renew_acknowledge_enable
         self.model.queue = self.settings.dead_letters
+        self.model.backoff = self.settings.redelivery[:3]
 
     # -- the log
 
@@ -271,7 +314,7 @@ class ShareWorld:
         member = self.rng.choice(MEMBERS)
         self.transcript.append(f"{self.now}: {member} closes")
         effects = self.core.release_acquired_records(member, self.now)
-        expected = self.model.release(member)
+        expected = self.model.release(member, self.now)
         if expected is None:
             assert effects == ()
         else:
@@ -284,9 +327,10 @@ class ShareWorld:
             return
         self.transcript.append(f"{self.now}: timer")
         effects = self.core.on_deadline(self.now)
+        woken = self.model.wake(self.now)
         expected = self.model.timeout(self.now)
         if expected is None:
-            assert effects == ()
+            assert effects == ((WakeFetches(),) if woken else ())
         else:
             assert WakeFetches() in effects
             self._write_of(effects, expected)
@@ -332,6 +376,10 @@ class ShareWorld:
             offset: (state, count) for first, last, state, count in write.batches for offset in range(first, last + 1)
         }
         assert cells == expected.cells
+        times = {offset: time for first, last, time, _ in write.delays for offset in range(first, last + 1)}
+        assert times == expected.delays
+        assert list(times) == sorted(times)
+        assert all(cells[o] == (AVAILABLE, count) for first, last, _, count in write.delays for o in (first, last))
         assert (write.start_offset, write.delivery_complete_count) == (expected.start, expected.complete)
         assert (write.state_epoch, write.leader_epoch) == (7, 0)
         ends = [(row.first_offset, row.last_offset) for row in write.batches]
@@ -362,7 +410,7 @@ class ShareWorld:
     def compare(self) -> None:
         core, model = self.core, self.model
         got = {
-            offset: (int(run.state), run.delivery_count, run.owner, run.deadline_ms, run.pending)
+            offset: (int(run.state), run.delivery_count, run.owner, run.deadline_ms, run.pending, run.not_before_ms)
             for run in core.snapshot()
             for offset in range(run.first_offset, run.last_offset + 1)
         }
@@ -394,10 +442,12 @@ class ShareWorld:
             acquired = run.state is RecordState.ACQUIRED
             assert (run.owner != "") == acquired == (run.deadline_ms is not None)
             assert not (acquired and run.pending)
+            assert run.not_before_ms is None or (run.state is RecordState.AVAILABLE and not run.pending)
             terminal += (run.state in TERMINAL) * (run.last_offset - run.first_offset + 1)
         self._check_dead()
         assert terminal == core.delivery_complete_count
         held = [run.deadline_ms for run in core.snapshot(first=0) if run.deadline_ms is not None]
+        held += [run.not_before_ms for run in core.snapshot(first=0) if run.not_before_ms is not None]
         if held:
             deadline = core.next_deadline_ms()
             assert deadline is not None
