@@ -140,7 +140,7 @@ class ShareModel:
         if cell.count >= self.max_deliveries:
             return self._dead(cell, COUNT_EXCEEDED)
         first, longest, grows = self.backoff
-        wait = first
+        wait = float(first)
         for _ in range(1, cell.count):
             wait *= grows
         cell.later = now + int(min(wait, longest)) if first else None

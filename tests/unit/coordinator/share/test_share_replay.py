@@ -7,13 +7,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from shareq.broker.log.cleaner.survivors import share_state
+from shareq.coordinator.share.delays import Delay
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
 from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordinatorShard
 from shareq.coordinator.share.share_state import ShareState
 from shareq.coordinator.share.state_batches import StateBatch, combine
 from shareq.protocol.errors import ErrorCode
-from tests.unit.coordinator.support import Log, Time, Topics, topic_id_of
+from tests.unit.coordinator.support import START_WALL_MS, Log, Time, Topics, topic_id_of
 
 KEYS = [SharePartitionKey(group, topic_id_of(topic), 0) for group in ("g", "h") for topic in ("t", "u")]
 
@@ -25,6 +26,13 @@ batches = st.builds(
     st.integers(0, 40),
     st.integers(0, 8),
     st.sampled_from([0, 2, 4]),
+    st.integers(1, 3),
+)
+delays = st.builds(
+    lambda first, length, ms, count: Delay(first, first + length, START_WALL_MS + ms, count),
+    st.integers(0, 40),
+    st.integers(0, 8),
+    st.integers(0, 2_000),
     st.integers(1, 3),
 )
 
@@ -71,13 +79,20 @@ class ShareReplay(RuleBasedStateMachine):
         start=start_offsets,
         count=st.integers(-1, 9),
         written=st.lists(batches, max_size=6),
+        waiting=st.lists(delays, max_size=3),
     )
     def write(
-        self, key: SharePartitionKey, epochs: tuple[int, int], start: int, count: int, written: list[StateBatch]
+        self,
+        key: SharePartitionKey,
+        epochs: tuple[int, int],
+        start: int,
+        count: int,
+        written: list[StateBatch],
+        waiting: list[Delay],
     ) -> None:
         state = self.log.shard.state_of(key)
         stored = ([], -1) if state is None else (list(state.batches), state.start_offset)
-        result = self.log.run(self.log.shard.write(key, *epochs, start, count, written))
+        result = self.log.run(self.log.shard.write(key, *epochs, start, count, written, waiting))
         state = self.log.shard.state_of(key)
         if result.code is ErrorCode.NONE:
             assert state is not None
