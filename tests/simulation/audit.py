@@ -16,6 +16,7 @@ from tests.simulation.ledger import GroupLedger, InvariantBroken
 from tests.simulation.reading import contents
 from tests.simulation.replayed import ReplayedGroups
 from tests.simulation.topics import Slot
+from tests.simulation.waits import check_persisted
 
 if TYPE_CHECKING:
     from tests.simulation.group import Group
@@ -83,6 +84,7 @@ def _check_leader(world: World, group: Group, slot: Slot, state: ShareState | No
         for offset in range(batch.first_offset, batch.last_offset + 1)
     }
     _check_acknowledged(core, ranges, durable, index)
+    check_persisted(world, ranges, state, index)
     passed = range(max(state.start_offset, leader.log.log_start_offset), core.start_offset)
     _check_passed(group.ledger, durable, passed, index)
 

@@ -43,6 +43,7 @@ def drain(world: World) -> None:
     starts = {slot.index: world.log(slot).log_start_offset for slot in world.topics.live}
     for group in world.groups:
         group.ledger.check_all_finished(starts)
+        world.seen["waits that were kept"] += group.ledger.waits.checked
         world.seen.update(group.ledger.seen)
     unanswered: list[object] = [batch for producer in world.producers for batch in producer.unanswered.values()]
     unanswered += [slot for transactional in world.transactional for slot in transactional.unfinished]

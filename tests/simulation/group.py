@@ -9,6 +9,7 @@ from shareq.coordinator.ports import IsolationLevel
 from tests.simulation.deaths import Deaths
 from tests.simulation.ledger import GroupLedger
 from tests.simulation.membership import MembershipLedger
+from tests.simulation.waits import Waits, properties_of
 
 if TYPE_CHECKING:
     from tests.simulation.member import Member
@@ -30,6 +31,7 @@ class Group:
         self._lock_changed_at = -1
         self.ledger = GroupLedger(world.topics.records, earliest=rng.random() < 0.7, limit=rng.randint(2, 5))
         self.ledger.on_isolation(rng.random() < 0.4)
+        self.ledger.waits = Waits(world.backoff)
         self.membership = MembershipLedger(group_id)
         self.deaths = Deaths()
         self.members: list[Member] = []
@@ -43,6 +45,8 @@ class Group:
         self._set("share.delivery.count.limit", str(self.ledger.limit))
         self._set("share.isolation.level", "read_committed" if self.ledger.committed else "read_uncommitted")
         self.world.queues.configure(self)
+        for name, value in properties_of(self.world.backoff).items():
+            self._set(name, value)
 
     def _set(self, name: str, value: str) -> None:
         self.world.note(f"{self.id}: {name}={value}")
@@ -84,6 +88,7 @@ class Group:
         before = self.ledger
         self.ledger = GroupLedger(self.world.topics.records, earliest=before.earliest, limit=before.limit)
         self.ledger.on_isolation(before.committed)
+        self.ledger.waits = Waits(before.waits.backoff)
         self.membership = self.membership.successor()
         self.cores.clear()
 

@@ -13,15 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
+from tests.simulation.errors import InvariantBroken as InvariantBroken
+from tests.simulation.waits import Waits
+
 Place = tuple[int, int]  # slot (a partition of one incarnation of a topic), offset
 
 T = TypeVar("T")
 
 CONTROL: Final = b"(control)"  # stands for the record of a control batch
-
-
-class InvariantBroken(AssertionError):
-    """The broker did what it must never do."""
 
 
 @dataclass(eq=False)
@@ -160,6 +159,7 @@ class GroupLedger:
     begins: dict[int, Begin] = field(default_factory=dict)
     generations: Counter[int] = field(default_factory=Counter)  # how often each slot was started over
     seen: Counter[str] = field(default_factory=Counter)
+    waits: Waits = field(default_factory=Waits)
 
     # -- delivery
 
@@ -212,6 +212,7 @@ class GroupLedger:
             raise InvariantBroken(
                 f"{place} was delivered to {member_id} at {now_ms}, held by {hold.member_id} until {hold.deadline_ms}"
             )
+        self.waits.on_delivered(place, count, now_ms, deadline_ms)
         self.seen["locks that ran out"] += hold is not None
         self.seen["deliveries"] += 1
         self.seen["redeliveries"] += place in self.times
@@ -230,16 +231,18 @@ class GroupLedger:
     def on_delivery_lost(self, place: Place, count: int) -> None:
         """A member holds the record for the `count`-th time, perhaps without ever having got the answer."""
         self.counts[place] = count
+        self.waits.on_lost(place)
         if count >= self.limit:
             self.at_limit.add(place)
 
     # -- acknowledging
 
-    def on_sent(self, place: Place, finishes: bool, renews: bool) -> int:
+    def on_sent(self, place: Place, finishes: bool, renews: bool, now_ms: int) -> int:
         """An acknowledgement is on its way: it may take effect from now on, answered or not. Returns what its outcome
         is reported with."""
         if not renews:
             self.holds.pop(place, None)
+            self.waits.on_failed(place, now_ms)
         if finishes:
             self.maybe_finished[place] += 1
         return self.times[place]
@@ -265,14 +268,18 @@ class GroupLedger:
         if hold is not None and hold.member_id == member_id:
             hold.deadline_ms = deadline_ms
 
-    def on_given_back(self, member_id: str) -> None:
+    def on_given_back(self, member_id: str, now_ms: int) -> None:
         """The member's session ends: it may lose what it holds at any time."""
+        for place, hold in self.holds.items():
+            if hold.member_id == member_id:
+                self.waits.on_failed(place, now_ms)
         self.holds = {place: hold for place, hold in self.holds.items() if hold.member_id != member_id}
 
     def on_lock_lost(self, slot: int) -> None:
         """The slot's leader was dropped, for a change of its state that did not come about."""
         self.holds = _others(self.holds, slot)
         self.counted_by = _others(self.counted_by, slot)
+        self.waits.forget(slot)
 
     def on_restart(self) -> None:
         """Locks are not durable."""
@@ -332,6 +339,7 @@ class GroupLedger:
 
     def forget(self, slot: int) -> None:
         """All that was known of the slot."""
+        self.waits.forget(slot)
         self.on_left_over_gone(slot)
         self.generations[slot] += 1
         self.finished = {place for place in self.finished if place[0] != slot}

@@ -222,14 +222,15 @@ class Member:
 
     def _enter_acks(self, acks: dict[Place, int]) -> SentAcks:
         ledger, world = self.group.ledger, self.world
+        now = world.clock.now_ms()
         for place, kind in acks.items():
             if kind == REJECT:
                 self.group.deaths.on_reject_sent(place)
-        marks = {place: ledger.on_sent(place, kind in FINISHING, kind == RENEW) for place, kind in acks.items()}
+        marks = {place: ledger.on_sent(place, kind in FINISHING, kind == RENEW, now) for place, kind in acks.items()}
         self.held = [place for place in self.held if acks.get(place, RENEW) == RENEW]
         if acks:
             world.note(f"{self.id} acks {acks}")
-        return SentAcks(ledger, acks, marks, world.clock.now_ms() + self.group.lock_ms, honest=True)
+        return SentAcks(ledger, acks, marks, now + self.group.lock_ms, honest=True)
 
     def _send_acks(self, sent: SentAcks) -> None:
         world = self.world
@@ -324,7 +325,7 @@ class Member:
         sent = self._enter_acks(self._some_acks())
         renews = RENEW in sent.acks.values()
         request = ShareAcknowledgeRequest(self.group.id, self.id, -1, renews, self._ack_topics(sent))
-        self.group.ledger.on_given_back(self.id)
+        self.group.ledger.on_given_back(self.id, self.world.clock.now_ms())
         self._forget()
         life, self.busy = self.life, True
 
@@ -339,7 +340,7 @@ class Member:
         self.world.note(f"{self.id} loses its connection")
         if self.busy:
             self._on_answer_lost()
-        self.group.ledger.on_given_back(self.id)
+        self.group.ledger.on_given_back(self.id, self.world.clock.now_ms())
         self._forget()
         self.connection.lost()
         self.connection = self.world.connect()

@@ -22,8 +22,10 @@ from tests.simulation import (
     planted_jobs,
     planted_logs,
     planted_storage,
+    planted_waits,
     regressed_faults,
     storage,
+    waits,
 )
 from tests.simulation.deaths import FIRST_SEED, is_about_dead_letters
 from tests.simulation.fixed_seeds import SEEDS as FIXED
@@ -44,8 +46,9 @@ SHARE_FAULTS: Final[dict[Fault, Words]] = {
 JOB_FAULTS: Final[dict[Fault, Words]] = {**planted_jobs.FAULTS, **planted_deletions.FAULTS}
 STORAGE_FAULTS: Final[dict[Fault, Words]] = {**planted_storage.FAULTS}
 DEATH_FAULTS: Final[dict[Fault, Words]] = {**planted_deaths.FAULTS}
+WAIT_FAULTS: Final[dict[Fault, Words]] = {**planted_waits.FAULTS}
 # What the failure says that a fault leads to: one of these.
-FAULTS: Final = {**SHARE_FAULTS, **JOB_FAULTS, **STORAGE_FAULTS, **DEATH_FAULTS}
+FAULTS: Final = {**SHARE_FAULTS, **JOB_FAULTS, **STORAGE_FAULTS, **DEATH_FAULTS, **WAIT_FAULTS}
 
 SEARCHED: Final = 6_000  # numbers; those among them that are about the fault's subject are tried
 KEPT: Final = 2  # seeds of each fault: a change of the broker that costs one leaves the other
@@ -72,6 +75,8 @@ def is_about(fault: Fault, seed: int) -> bool:
         return storage.is_about_storage(seed)
     if fault in DEATH_FAULTS:
         return is_about_dead_letters(seed)
+    if fault in WAIT_FAULTS:
+        return waits.is_about_waits(seed)
     return is_about_jobs(seed) is (fault in JOB_FAULTS)
 
 

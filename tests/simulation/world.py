@@ -55,6 +55,7 @@ from tests.simulation.settings import SESSION_TIMEOUTS_MS, changed_settings, dis
 from tests.simulation.storage import Promise, SeedIsOver, Storage, is_about_storage
 from tests.simulation.topics import TOPIC, Slot, Topics
 from tests.simulation.transactions import TransactionalProducer
+from tests.simulation.waits import STEPS_MS, backoff_of, check_waits
 
 STEPS: Final = 60
 JOBS_EVERY: Final = 5
@@ -102,6 +103,8 @@ class World:
         self.fs.page_bytes = Random(seed).choice((64, 256, 4096))
         self.fs.drops_failed_syncs = self.fs.loses_pages and bool(seed // 10 % 2)
         self.db = MemoryMetaDb()
+        self.backoff = backoff_of(seed)
+        self._clock_steps = Random(f"clock {seed}")
         self.metadata_disk = MetadataDisk(self.clock, self.db, self.seen, seed)
         self.storage = Storage(self, seed)
         self.faults = Faults(self)
@@ -143,11 +146,22 @@ class World:
     # -- the broker's lives
 
     def _boot(self) -> Broker:
+        self._set_clock()
         env = Environment(self.clock, Random(self.rng.random()), self.fs)
         kept, endpoint = self.metadata_disk.open(env), Endpoint(1, "127.0.0.1", 9092)
         broker = Broker(env, self.config, kept.meta_db, endpoints={"PLAINTEXT": endpoint}, cluster_id=kept.cluster_id)
         broker.start()
         return broker
+
+    def _set_clock(self) -> None:
+        """Somebody may have set the wall clock while no broker ran."""
+        step = self._clock_steps.choice(STEPS_MS) if self.backoff.initial_ms else 0
+        if step:
+            self.note(f"the wall clock is set by {step} ms")
+            self.seen["wall clocks that were set"] += 1
+            self.clock.step_wall(step)
+            for group in self.groups:
+                group.ledger.waits.on_clock_set(step)
 
     def crash(self, why: str) -> None:
         """The process or the machine dies here, and a broker starts on what is left. May die again while it starts."""
@@ -360,6 +374,8 @@ class World:
                 leader = self.broker.services.share.partitions.get(self.key(group, slot))
                 if leader is not None and leader.state is LeaderState.ACTIVE:
                     check_locks(leader.core.snapshot(), now, slot.index)
+        if self.backoff.initial_ms:
+            check_waits(self)
 
     def _let_the_cleaner_work(self) -> None:
         """A pass goes on in pauses of a millisecond."""

@@ -1,0 +1,162 @@
+"""Seeds in which records that failed wait: `shareq.redelivery.backoff.*`, beside crashes and a wall clock that is set.
+
+Which records wait, and until when, follows here from what clients saw, the settings and the clock; then from looking
+inside: nothing waits longer than it may, what is over is handed out to who waits for it, and what waits is persisted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from shareq.broker.share.core.partition import RangeView
+from shareq.broker.share.core.window.record_state import RecordState
+from shareq.broker.share.leader import LeaderState, SharePartitionLeader
+from shareq.coordinator.ports import RedeliveryBackoff
+from shareq.coordinator.share.share_state import ShareState
+from tests.simulation.errors import InvariantBroken
+
+if TYPE_CHECKING:
+    from tests.simulation.group import Group
+    from tests.simulation.world import World
+
+Place = tuple[int, int]
+
+# Numbers of which none is a known seed of another fault, so that those live as they did.
+_AMONG: Final = ((21, 19), (22, 14), (23, 21))
+_SHARE_SEEDS_ALONE: Final = (5, 4), (10, 3)
+NO_BACKOFF: Final = RedeliveryBackoff()
+STEPS_MS: Final = (0, 0, 700, -700, 20_000, -20_000)
+
+
+def is_about_waits(seed: int) -> bool:
+    """About one seed in ten; none about jobs or storage."""
+    if any(seed % every == rest for every, rest in _SHARE_SEEDS_ALONE):
+        return False
+    return any(seed % every == rest for every, rest in _AMONG)
+
+
+def backoff_of(seed: int) -> RedeliveryBackoff:
+    """The backoff of the seed's groups, for good. The drain is more patient than the longest wait."""
+    if not is_about_waits(seed):
+        return RedeliveryBackoff()
+    rng = Random(f"backoff {seed}")
+    return RedeliveryBackoff(
+        rng.choice((300, 1_000, 2_500)), rng.choice((3_000, 6_000)), rng.choice((1.0, 2.0)), rng.choice((0.0, 0.5))
+    )
+
+
+def properties_of(backoff: RedeliveryBackoff) -> dict[str, str]:
+    """As a group is configured."""
+    if not backoff.initial_ms:
+        return {}
+    names = ("max.ms", "multiplier", "jitter", "ms")
+    values = (backoff.max_ms, backoff.multiplier, backoff.jitter, backoff.initial_ms)
+    return {f"shareq.redelivery.backoff.{name}": str(value) for name, value in zip(names, values, strict=True)}
+
+
+@dataclass
+class Waits:
+    """When records of one group may come again, as far as clients can know."""
+
+    backoff: RedeliveryBackoff = NO_BACKOFF
+    # The delivery count, and when that delivery can have failed at the earliest.
+    failed: dict[Place, tuple[int, int]] = field(default_factory=dict)
+    checked: int = 0
+
+    def on_delivered(self, place: Place, count: int, now_ms: int, lock_ends_ms: int) -> None:
+        """The record is handed out for the `count`-th time; if nothing happens, that fails at `lock_ends_ms`."""
+        before = self.failed.get(place)
+        if before is not None and count == before[0] + 1:
+            due = before[1] + self._least(before[0])
+            if now_ms < due:
+                raise InvariantBroken(f"{place} was delivered at {now_ms}, before its time: it waits until {due}")
+            self.checked += 1
+        if self.backoff.initial_ms:
+            self.failed[place] = (count, lock_ends_ms)
+
+    def on_failed(self, place: Place, now_ms: int) -> None:
+        """Its delivery may have failed now."""
+        known = self.failed.get(place)
+        if known is not None:
+            self.failed[place] = (known[0], min(known[1], now_ms))
+
+    def forget(self, slot: int | None = None) -> None:
+        """Nothing is known any more, of the slot or at all."""
+        self.failed = {} if slot is None else {place: each for place, each in self.failed.items() if place[0] != slot}
+
+    def on_lost(self, place: Place) -> None:
+        """It was handed out, and nobody knows when that failed."""
+        self.failed.pop(place, None)
+
+    def on_clock_set(self, step_ms: int) -> None:
+        """The broker starts with another wall clock: one that was set forward ends waits early."""
+        if step_ms > 0:
+            self.failed = {place: (count, at - step_ms) for place, (count, at) in self.failed.items()}
+
+    def _least(self, count: int) -> int:
+        backoff = self.backoff
+        wait = min(backoff.initial_ms * backoff.multiplier ** (count - 1) * (1 - backoff.jitter), backoff.max_ms)
+        return int(wait) - 1
+
+
+def check_waits(world: World) -> None:
+    """After time has passed: nothing waits that is due, or longer than it may; no fetch waits for what is there."""
+    for group in world.groups:
+        for slot in world.topics.live:
+            leader = world.services.share.partitions.get(world.key(group, slot))
+            if leader is None or leader.state is not LeaderState.ACTIVE:
+                continue
+            ranges = leader.core.snapshot()
+            _check_times(group, ranges, world.clock.now_ms(), slot.index)
+            if leader.waiters and not group.administered:
+                _check_nothing_is_there(world, leader, ranges, slot.index)
+
+
+def _check_times(group: Group, ranges: Sequence[RangeView], now_ms: int, index: int) -> None:
+    for view in ranges:
+        if view.not_before_ms is None:
+            continue
+        group.world.seen["ranges that wait"] += 1
+        if view.not_before_ms <= now_ms:
+            raise InvariantBroken(f"slot {index}: at {now_ms} it still waits: {view}")
+        if view.not_before_ms > now_ms + group.ledger.waits.backoff.max_ms:
+            raise InvariantBroken(f"slot {index}: at {now_ms} it waits longer than it may: {view}")
+
+
+def _check_nothing_is_there(
+    world: World, leader: SharePartitionLeader, ranges: Sequence[RangeView], index: int
+) -> None:
+    core, log = leader.core, leader.log
+    end = log.last_stable_offset
+    for view in ranges:
+        free = view.state is RecordState.AVAILABLE and not view.pending and view.not_before_ms is None
+        if free and max(view.first_offset, log.log_start_offset) < min(view.last_offset + 1, end):
+            raise InvariantBroken(f"slot {index}: fetches wait although there is {view}")
+    following = core.end_offset + (core.in_flight_batches > 0)
+    room = core.settings.partition_max_record_locks - core.in_flight_records
+    if core.start_is_durable and room > 0 and max(following, log.log_start_offset) < end:
+        raise InvariantBroken(f"slot {index}: fetches wait although there are records from {following} to {end}")
+
+
+def check_persisted(world: World, ranges: Sequence[RangeView], state: ShareState, index: int) -> None:
+    """What waits in memory, and is persisted as available after so many deliveries, is persisted to wait as long."""
+    ahead = world.clock.wall_ms() - world.clock.now_ms()
+    counts = {
+        offset: batch.delivery_count
+        for batch in state.batches
+        if batch.delivery_state == RecordState.AVAILABLE
+        for offset in range(batch.first_offset, batch.last_offset + 1)
+    }
+    times = {offset: (count, time) for first, last, time, count in state.delays for offset in range(first, last + 1)}
+    for view in ranges:
+        if view.not_before_ms is None:
+            continue
+        for offset in range(view.first_offset, view.last_offset + 1):
+            if counts.get(offset) != view.delivery_count:
+                continue  # it is in memory alone: its state write has failed
+            count, time = times.get(offset, (0, 0))
+            if count != view.delivery_count or time < view.not_before_ms + ahead:
+                raise InvariantBroken(f"{(index, offset)} waits until {view.not_before_ms}, persisted is {count, time}")
