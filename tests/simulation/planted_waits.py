@@ -15,7 +15,7 @@ from shareq.broker.share.core.window.delivery_status import DeliveryStatus
 from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.redelivery import not_before
 from shareq.broker.share.core.window.window import InFlightWindow
-from shareq.broker.share.leader import LeaderState, SharePartitionLeader
+from shareq.broker.share.leader import SharePartitionLeader
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.coordinator.ports import RedeliveryBackoff, ShareGroupSettings
 from shareq.coordinator.share import shard
@@ -62,10 +62,11 @@ def snapshots_are_without_waits() -> AbstractContextManager[object]:
 
 
 def a_load_sets_no_timer() -> AbstractContextManager[object]:
+    original = SharePartitionManager._activate
+
     def activate(self: SharePartitionManager, leader: SharePartitionLeader) -> None:
-        leader.state = LeaderState.ACTIVE
-        self.counters.partitions[leader.key] = leader.core.counters
-        self.wake(leader)
+        with replaced((SharePartitionManager, "arm", lambda _self, _leader: None)):
+            original(self, leader)
 
     return replaced((SharePartitionManager, "_activate", activate))
 
