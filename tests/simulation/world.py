@@ -154,7 +154,7 @@ class World:
         return broker
 
     def _set_clock(self) -> None:
-        """Somebody may have set the wall clock while no broker ran."""
+        """The wall clock may have been set while no broker ran."""
         step = self._clock_steps.choice(STEPS_MS) if self.backoff.initial_ms else 0
         if step:
             self.note(f"the wall clock is set by {step} ms")

@@ -140,7 +140,7 @@ def test_a_clock_that_is_set_while_the_broker_runs_changes_nothing() -> None:
     assert waited(rig) == 5_000
 
 
-def test_a_state_that_is_written_anew_keeps_its_times() -> None:
+def test_a_state_that_is_written_again_keeps_its_times() -> None:
     """What reaches beyond the log's end is dropped, and the rest written."""
     rig = with_kept(batches=(StateBatch(0, 9, 0, 1),))
     wall = rig.clock.wall_ms()
