@@ -36,7 +36,9 @@ class Deadlines:
     def add(self, window: InFlightWindow, deadline_ms: int, first: int, last: int) -> None:
         """Look at `first..last` (inclusive) when `deadline_ms` has come."""
         if len(self._heap) >= self._rebuild_at:  # every renewal leaves an entry behind
-            self._heap = list(self._live(window))
+            # What the same event has added may not have its status yet.
+            self._heap = [entry for entry in self._heap if entry[0] == deadline_ms]
+            self._heap += self._live(window)
             heapq.heapify(self._heap)
             self._rebuild_at = max(_SMALLEST_REBUILD, 2 * len(self._heap))
         heapq.heappush(self._heap, (deadline_ms, first, last))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from shareq.broker.share.core.effects import WakeFetches
+from shareq.protocol.errors import ErrorCode
 from tests.support.models.share_partition import (
     ACCEPT,
     FAILED,
+    RECORDS,
     RELEASE,
     RENEW,
     ack,
@@ -141,3 +143,14 @@ def test_a_pending_write_that_fails_after_the_entries_were_rebuilt_still_has_its
     written(partition, pending.effects, FAILED, now_ms=600)
     partition.on_deadline(1_000)
     assert states(partition) == "0-9 Available(1), 10-19 Acquired(1) m1"
+
+
+def test_many_renewals_of_one_request_keep_all_their_locks() -> None:
+    """The heap is rebuilt on the way, while the records still have the locks of before."""
+    partition = share_partition(lock_ms=1_000)
+    for _ in range(600):  # a delivery and so a lock for each record, in one batch in flight
+        fetch(partition, spans((0, 599)), mode=RECORDS, max_records=1)
+    assert ack(partition, 0, 599, RENEW, now_ms=500).error is ErrorCode.NONE
+    assert partition.on_deadline(1_499) == ()
+    assert partition.next_deadline_ms() == 1_500
+    assert rows_of(write_of(partition.on_deadline(1_500))) == [(0, 599, 0, 1)]
