@@ -15,7 +15,13 @@ from shareq.broker.config.group_config import (
     share_group_settings,
 )
 from shareq.broker.config.keys.definition import ConfigError
-from shareq.coordinator.ports import AutoOffsetReset, ConsumerGroupSettings, IsolationLevel, ShareGroupSettings
+from shareq.coordinator.ports import (
+    AutoOffsetReset,
+    ConsumerGroupSettings,
+    IsolationLevel,
+    RedeliveryBackoff,
+    ShareGroupSettings,
+)
 
 
 def test_a_group_without_properties_follows_the_broker() -> None:
@@ -40,6 +46,10 @@ def test_a_groups_own_properties() -> None:
         "share.auto.offset.reset": "by_duration:PT1H",
         "share.isolation.level": "read_committed",
         "share.renew.acknowledge.enable": "false",
+        "shareq.redelivery.backoff.ms": "500",
+        "shareq.redelivery.backoff.max.ms": "8000",
+        "shareq.redelivery.backoff.multiplier": "1.5",
+        "shareq.redelivery.backoff.jitter": "0.2",
     }
     config = BrokerConfig.load()
     check_group_configs(config, overrides)
@@ -53,6 +63,7 @@ def test_a_groups_own_properties() -> None:
         auto_offset_reset=AutoOffsetReset("by_duration", 3_600_000),
         isolation_level=IsolationLevel.READ_COMMITTED,
         renew_acknowledge_enable=False,
+        redelivery=RedeliveryBackoff(500, 8_000, 1.5, 0.2),
     )
 
 
@@ -80,11 +91,28 @@ def test_a_groups_own_properties() -> None:
         ),
         ({"errors.deadletterqueue.copy.record.enable": "maybe"}, "true or false"),
         ({"shareq.dlq.keep": "maybe"}, "true or false"),
+        ({"shareq.redelivery.backoff.ms": "-1"}, "between 0 and 604800000"),
+        ({"shareq.redelivery.backoff.max.ms": "0"}, "between 1 and 604800000"),
+        ({"shareq.redelivery.backoff.max.ms": "604800001"}, "between 1 and 604800000"),
+        ({"shareq.redelivery.backoff.multiplier": "0.9"}, "between 1 and 100"),
+        ({"shareq.redelivery.backoff.multiplier": "nan"}, "must be a number"),
+        ({"shareq.redelivery.backoff.jitter": "1.1"}, "between 0 and 1"),
+        (
+            {"shareq.redelivery.backoff.ms": "300001"},
+            r"must be at most shareq\.redelivery\.backoff\.max\.ms \(300000\)",
+        ),
+        ({"shareq.redelivery.backoff.ms": "501", "shareq.redelivery.backoff.max.ms": "500"}, "must be at most"),
     ],
 )
 def test_refused(overrides: dict[str, str], allowed: str) -> None:
     with pytest.raises(ConfigError, match=allowed):
         check_group_configs(BrokerConfig.load(), overrides)
+
+
+def test_records_do_not_wait_by_default() -> None:
+    config = BrokerConfig.load()
+    assert share_group_settings(group_values("g", config, {})).redelivery == RedeliveryBackoff(0, 300_000, 2.0, 0.0)
+    check_group_configs(config, {"shareq.redelivery.backoff.ms": "300000"})
 
 
 def test_the_combination_is_checked_with_the_brokers_values() -> None:
