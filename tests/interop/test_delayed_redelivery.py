@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from statistics import median
 from typing import Any, Final
 
 import pytest
 
+from bench.proc import cpu_seconds
 from devtools.clients.admin import configure_group
 from devtools.clients.wire import WireClient
+from shareq.testing import Broker
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.internal_topics import DECODERS, FORMATTERS, STATE
 from tests.interop.support.java_driver import JavaDriver
@@ -22,19 +26,36 @@ Unique = Callable[[str], str]
 WAIT_S: Final = 3.0
 
 
+@contextmanager
+def member_of(
+    bootstrap: str, port: int, group: str, *, records: int, wait_s: float, locks: str = "2000"
+) -> Iterator[Member]:
+    """The only member of a group whose records wait, at the start of a topic with so many records."""
+    configs = {
+        "share.auto.offset.reset": "earliest",
+        "share.delivery.count.limit": "10",
+        "share.partition.max.record.locks": locks,
+        "shareq.redelivery.backoff.ms": str(int(wait_s * 1_000)),
+        "shareq.redelivery.backoff.multiplier": "1",
+    }
+    configure_group(bootstrap, group, configs)
+    with WireClient(("127.0.0.1", port)) as client:
+        topic = f"{group}-topic"
+        topic_id = create_known_topic(client, topic)
+        for at in range(0, records, 5_000):
+            append(client, topic, min(5_000, records - at))
+        member = Member(client, group, "one", topic_id)
+        member.join([topic])
+        yield member
+
+
 @pytest.fixture
 def delayed(broker: BrokerUnderTest, unique: Unique) -> Iterator[tuple[str, Member, float]]:
     """A group whose records wait; its member, which has released 0 to 2 of ten records one by one; and since when."""
     if broker.kind == "apache":
         pytest.skip("Apache Kafka has no delayed redelivery")
-    group, topic = unique("delayed"), unique("waits")
-    backoff = {"shareq.redelivery.backoff.ms": str(int(WAIT_S * 1000)), "share.auto.offset.reset": "earliest"}
-    configure_group(broker.bootstrap, group, backoff)
-    with WireClient(("127.0.0.1", broker.port)) as client:
-        topic_id = create_known_topic(client, topic)
-        append(client, topic, 10)
-        member = Member(client, group, "one", topic_id)
-        member.join([topic])
+    group = unique("delayed")
+    with member_of(broker.bootstrap, broker.port, group, records=10, wait_s=WAIT_S) as member:
         assert [each[:2] for each in member.take()] == [(0, 9)]
         began = time.monotonic()
         for offset in range(3):
@@ -81,3 +102,39 @@ def test_what_waits_comes_at_its_time_and_not_before(delayed: tuple[str, Member,
         found += [offset for each in member.take() for offset in range(each.first, each.last + 1)]
         assert time.monotonic() - began >= WAIT_S
     assert found == [0, 1, 2]
+
+
+def test_a_fetch_that_waits_is_answered_within_20_ms_of_the_time(broker: BrokerUnderTest, unique: Unique) -> None:
+    if broker.kind == "apache":
+        pytest.skip("Apache Kafka has no delayed redelivery")
+    wait_s, late = 0.3, list[float]()
+    with member_of(broker.bootstrap, broker.port, unique("prompt"), records=1, wait_s=wait_s) as member:
+        member.take()
+        for _ in range(9):
+            member.acknowledged((0, 0, RELEASE))
+            answered = time.monotonic()
+            member.fetch(max_wait_ms=5_000)
+            assert member.acquired != []
+            late.append(time.monotonic() - answered - wait_s)
+    assert median(late) < 0.020, late
+
+
+def test_100_000_records_that_wait_take_no_cpu() -> None:
+    """Every second of 200,000 records is released: as many ranges. What is left is what any idle broker does."""
+    config = {"group.share.max.partition.max.record.locks": "300000"}
+    with (
+        Broker(config=config) as own,
+        member_of(own.bootstrap, own.port, "many", records=200_000, wait_s=60, locks="300000") as member,
+    ):
+        taken = 0
+        while taken < 200_000:
+            for first, last, _ in member.take(5_000):
+                taken += last - first + 1
+                kinds = [RELEASE if offset % 2 else ACCEPT for offset in range(first, last + 1)]
+                member.acknowledged((first, last, kinds))
+        time.sleep(0.5)
+        before, began = cpu_seconds(own.pid), time.monotonic()
+        time.sleep(5)
+        assert cpu_seconds(own.pid) - before < 0.02 * (time.monotonic() - began)
+        member.fetch(max_wait_ms=0)
+        assert member.acquired == []
