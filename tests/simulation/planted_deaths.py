@@ -27,12 +27,12 @@ def death_persisted_as_archived() -> AbstractContextManager[object]:
     """A crash before the letter then forgets it."""
     original = SharePartition._write
 
-    def write(self: SharePartition, write_id: int, batches: tuple[StateBatch, ...], count: int) -> Any:
+    def write(self: SharePartition, write_id: int, batches: tuple[StateBatch, ...], *others: Any) -> Any:
         rows = tuple(
             row._replace(delivery_state=RecordState.ARCHIVED.value) if row.delivery_state == 3 else row
             for row in batches
         )
-        return original(self, write_id, rows, count)
+        return original(self, write_id, rows, *others)
 
     return replaced((SharePartition, "_write", write))
 
