@@ -10,10 +10,12 @@ from statistics import median
 from typing import Any, Final
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 
 from bench.proc import cpu_seconds
-from devtools.clients.admin import configure_group
+from devtools.clients.admin import QUIET, configure_group
 from devtools.clients.wire import WireClient
+from shareq.coordinator.share.keys import SharePartitionKey, partition_for
 from shareq.testing import Broker
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.internal_topics import DECODERS, FORMATTERS, STATE
@@ -76,16 +78,18 @@ def values_of(output: str) -> list[dict[str, Any]]:
 def test_apache_kafkas_formatter_and_dump_print_what_they_know(
     java: JavaDriver, broker: BrokerUnderTest, delayed: tuple[str, Member, float]
 ) -> None:
-    group, _, _ = delayed
+    group, member, _ = delayed
     released = [{"firstOffset": n, "lastOffset": n, "deliveryState": 0, "deliveryCount": 1} for n in range(3)]
-    output, found = "", list[dict[str, Any]]()
+    partition = partition_for(SharePartitionKey(group, member.topic_id, 0), 50)
+    reader = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": group, **QUIET})
+    _, end = reader.get_watermark_offsets(TopicPartition(STATE, partition), timeout=10)
+    reader.close()
+    arguments = ["--bootstrap-server", broker.bootstrap, "--topic", STATE, "--partition", str(partition)]
+    arguments += ["--offset", "earliest", "--max-messages", str(end), "--timeout-ms", "20000"]
+    output = java.tool("consumer.ConsoleConsumer", *arguments, "--formatter", FORMATTERS[STATE]).output
+    assert f"Processed a total of {end} messages" in output
+    found = [each for each in values_of(output) if each["key"]["data"]["groupId"] == group]
     files = sorted(file for file in broker.data_dir.glob(f"{STATE}-*/*.log") if file.stat().st_size)
-    for file in files:
-        arguments = ["--bootstrap-server", broker.bootstrap, "--topic", STATE, "--offset", "earliest"]
-        arguments += ["--partition", file.parent.name.rpartition("-")[2], "--formatter", FORMATTERS[STATE]]
-        output = java.tool("consumer.ConsoleConsumer", *arguments, "--timeout-ms", "2000").output
-        if group in output:
-            found = [each for each in values_of(output) if each["key"]["data"]["groupId"] == group]
     batches = [batch for each in found for batch in each["value"]["data"]["stateBatches"]]
     assert [batch for batch in batches if batch["deliveryState"] == 0] == released, output
     dumped = java.tool("DumpLogSegments", DECODERS[STATE], "--files", ",".join(map(str, files)))
