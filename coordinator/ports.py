@@ -78,6 +78,7 @@ class ShareGroupSettings(NamedTuple):
     copy_dead_records: bool = False  # with key and value
     keep_dead_records: bool = False  # dead records wait for their letters, however long that takes
     redelivery: RedeliveryBackoff = RedeliveryBackoff()
+    order_by_key: bool = False  # whether a record waits until the earlier ones of its key are finished
 
 
 class ShareGroupSettingsSource(Protocol):

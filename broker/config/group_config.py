@@ -98,8 +98,17 @@ _BACKOFF: Final = "shareq.redelivery.backoff.ms"
 _LONGEST_BACKOFF: Final = "shareq.redelivery.backoff.max.ms"
 _WEEK_MS: Final = 604_800_000
 
+_ORDER: Final = "shareq.order"
+
 # Not of Apache Kafka: listed for a group that has them, or by name.
 _OWN_KEYS: Final = (
+    ConfigKey(
+        _ORDER,
+        Type.STRING,
+        "none",
+        OneOf("none", "key"),
+        "With `key` no record is delivered while an earlier one of its key and partition is not finished.",
+    ),
     ConfigKey(
         _BACKOFF,
         Type.LONG,
@@ -266,6 +275,7 @@ def share_group_settings(values: Mapping[str, ConfigValue], *, dead_letters: boo
             multiplier=float_value(values, "shareq.redelivery.backoff.multiplier"),
             jitter=float_value(values, "shareq.redelivery.backoff.jitter"),
         ),
+        order_by_key=values[_ORDER] == "key",
     )
 
 

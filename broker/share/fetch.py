@@ -18,6 +18,7 @@ from shareq.broker.network.answer_budget import ROOM_WAIT_MS, AnswerBudget
 from shareq.broker.share.core.aborted import aborted_ranges
 from shareq.broker.share.core.fetch_plan import slice_bounds, split_bytes
 from shareq.broker.share.core.partition import AcquiredRange
+from shareq.broker.share.core.values import NO_KEYS
 from shareq.broker.share.core.window.record_state import AcquireMode
 from shareq.broker.share.leader import LeaderState, SharePartitionLeader
 from shareq.broker.share.partitions import SharePartitionManager
@@ -25,6 +26,7 @@ from shareq.broker.share.ports import NotHereYet, RecordSource
 from shareq.coordinator.ports import IsolationLevel, MetadataImage
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.keys import add_key_hashes
 
 
 class ShareFetchHost(NamedTuple):
@@ -316,7 +318,10 @@ class ShareFetch:
             read.batches,
             now,
             aborted=self._aborted(log, read),
+            keys=_key_hashes(read, core.keys_wanted(read.batches)) if core.settings.order_by_key else NO_KEYS,
         )
+        if core.settings.order_by_key and core.take_freed():
+            self._manager.wake(leader)
         self._manager.arm(leader)
         if not acquired:
             self._passed_over = self._passed_over or core.next_fetch_offset() != offset
@@ -344,3 +349,14 @@ class ShareFetch:
         offset = core.next_fetch_offset()
         records = core.read_until(self._params.mode, max_records) - offset + 1
         return offset, leader.log.read(offset, max_bytes, upto=self._upto(leader), max_records=records)
+
+
+def _key_hashes(read: ReadResult, wanted: tuple[int, int] | None) -> dict[int, int]:
+    """Hashes of the keys of the record batches that have offsets among `wanted` (inclusive), by offset, ascending."""
+    found: dict[int, int] = {}
+    if wanted is not None:
+        first, last = wanted
+        for span in read.batches:
+            if span.last_offset >= first and span.base_offset <= last:
+                add_key_hashes(read.records, span.position, found)
+    return found

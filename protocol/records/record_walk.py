@@ -169,6 +169,30 @@ def read_keys(
     return found
 
 
+def key_hashes(data: bytes, pos: i64, end: i64, count: i64, base_offset: int, found: dict[int, int]) -> bool:
+    """Put the hash of each key of `count` records from `pos` on into `found`, by offset; a record without a key is left out.
+
+    The hash is this process's own of bytes. False when a record cannot be read up to the end of its key, which has to be
+    below `end`; those before it are in `found`.
+    """
+    index: i64 = 0
+    while index < count:
+        size, pos = _varint(data, pos, end)
+        stop: i64 = pos + size
+        if size < MIN_BODY_BYTES or stop > end:
+            return False
+        _, pos = _varlong(data, pos + 1, stop)  # after the attributes
+        offset_delta, pos = _varint(data, pos, stop)
+        key_size, pos = _varint(data, pos, stop)
+        if pos > stop or key_size > stop - pos:
+            return False
+        if key_size >= 0:
+            found[base_offset + offset_delta] = hash(data[pos : pos + key_size])
+        pos = stop
+        index += 1
+    return True
+
+
 def _varint(data: bytes, pos: i64, end: i64) -> tuple[i64, i64]:
     """A zig-zag number of 32 bits, and where it ends."""
     if pos >= end:

@@ -16,6 +16,7 @@ __all__ = [
     "UNREADABLE",
     "faults",
     "find_time",
+    "key_hashes",
     "largest",
     "read_keys",
     "walk",
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         UNREADABLE,
         faults,
         find_time,
+        key_hashes,
         largest,
         read_keys,
         walk,
@@ -48,5 +50,6 @@ else:
     faults = _form.faults
     find_time = _form.find_time
     largest = _form.largest
+    key_hashes = _form.key_hashes
     read_keys = _form.read_keys
     walk = _form.walk

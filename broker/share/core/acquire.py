@@ -73,6 +73,19 @@ def read_until(
     return position + left - 1
 
 
+def enter_until(window: InFlightWindow, limit: int, spans: Sequence[BatchSpan]) -> int:
+    """With order by key: up to which offset (inclusive) a read may enter the window.
+
+    At the in-flight limit nothing new does; below it the record batch that reaches it does so whole.
+    """
+    room, last = limit - window.in_flight(), spans[-1].last_offset
+    in_use = len(window.batches) > 0 and window.start_offset <= window.batches.last.last_offset
+    first_new = max(window.end_offset + in_use, spans[0].base_offset)
+    if room <= 0:
+        return min(last, first_new - 1)
+    return min(last, _end_of_batch(spans, first_new + room - 1))
+
+
 class RecordAcquisition:
     """One member's acquisition from one read. `acquired` collects the ranges in ascending order.
 
@@ -142,6 +155,13 @@ class RecordAcquisition:
                 self._acquire_new(position, last)
         if self.acquired:
             move_gap_start(window, self.acquired[-1].last_offset + 1)
+
+    def run_in_window(self, budget: int, last: int) -> None:
+        """Acquire `budget` records, if there are, of those that are available in the window up to `last` (inclusive)."""
+        self.left, self._last = budget, last
+        for batch in self._window.batches.overlapping(self._first, last):
+            if self.left <= 0 or not self._acquire_again(batch):
+                return
 
     def _walk(self, batches: list[InFlightBatch], position: int) -> bool:
         """Acquire again from `batches`, and the holes between them if they are missing. False: stop here."""
@@ -243,7 +263,7 @@ class RecordAcquisition:
         """Acquire `first..last` (inclusive), of which nothing is in flight, rounding the budget up to a batch's end."""
         window = self._window
         if last - first + 1 > self.left:
-            last = min(last, self._end_of_batch(first + self.left - 1))
+            last = min(last, _end_of_batch(self._spans, first + self.left - 1))
         lowest = not window.batches or first < window.batches.first.first_offset
         if self._limited:
             self._add_limited(first, last)
@@ -254,11 +274,6 @@ class RecordAcquisition:
             window.move_start(first)  # over what the log no longer has
         window.end_offset = max(window.end_offset, last)
         move_gap_start(window, self.acquired[-1].last_offset + 1)
-
-    def _end_of_batch(self, offset: int) -> int:
-        """The last offset of the record batch that contains `offset`; itself when it lies between batches."""
-        index = bisect_right(self._spans, offset, key=_base_offset) - 1
-        return max(offset, self._spans[index].last_offset) if index >= 0 else offset
 
     def _cut(self, first: int, last: int) -> Iterator[tuple[int, int]]:
         """`first..last` in parts of `batch_size` or more offsets that begin where a record batch begins."""
@@ -301,3 +316,9 @@ class RecordAcquisition:
         self.acquired.append(AcquiredRange(first, last, delivery_count))
         self.left -= last - first + 1
         self._locks.add(self._window, self._deadline_ms, first, last)
+
+
+def _end_of_batch(spans: Sequence[BatchSpan], offset: int) -> int:
+    """The last offset of the record batch that contains `offset`; itself when it lies between batches."""
+    index = bisect_right(spans, offset, key=_base_offset) - 1
+    return max(offset, spans[index].last_offset) if index >= 0 else offset

@@ -6,12 +6,12 @@ modules beside this one, and this class puts them together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from shareq.broker.share.core.aborted import cut_out, held_before
 from shareq.broker.share.core.acknowledge import Acknowledgement
-from shareq.broker.share.core.acquire import RecordAcquisition, capacity, read_until
+from shareq.broker.share.core.acquire import RecordAcquisition, capacity, enter_until, read_until
 from shareq.broker.share.core.counters import SharePartitionCounters, given_up, records_in
 from shareq.broker.share.core.effects import (
     Cause,
@@ -25,12 +25,22 @@ from shareq.broker.share.core.effects import (
 )
 from shareq.broker.share.core.load import load_window
 from shareq.broker.share.core.locks import AcquisitionLocks, RedeliveryTimes, expire, wake
-from shareq.broker.share.core.values import AckBatch, Acknowledged, AckOutcome, AcquiredRange, BatchSpan, RangeView
+from shareq.broker.share.core.values import (
+    NO_KEYS,
+    AckBatch,
+    Acknowledged,
+    AckOutcome,
+    AcquiredRange,
+    BatchSpan,
+    RangeView,
+)
 from shareq.broker.share.core.window.delivery_status import NO_DEADLINE
+from shareq.broker.share.core.window.key_order import KeyOrder, all_free, is_waiting
 from shareq.broker.share.core.window.offsets import (
     advance_start,
     compacted_away,
     make_room,
+    move_gap_start,
     next_fetch_offset,
     on_log_start_moved,
 )
@@ -79,6 +89,8 @@ class SharePartition:
         self._start_is_durable = True
         self._start_write: WriteState | None = None
         self._window = InFlightWindow()
+        self._order: KeyOrder | None = None
+        self._freed = False
         self._locks = AcquisitionLocks()
         self._times = RedeliveryTimes()
         self._writes: dict[int, tuple[StateChange | None, WriteState]] = {}  # None: already in effect
@@ -142,6 +154,7 @@ class SharePartition:
                 None if status.deadline_ms == NO_DEADLINE else status.deadline_ms,
                 status.write_id != 0,
                 status.not_before_ms or None,
+                is_waiting(status),
             )
             for run_first, run_last, status in self._window.runs(first, last)
         ]
@@ -172,6 +185,7 @@ class SharePartition:
         if isinstance(loaded, ErrorCode):
             return loaded
         self._window, self.lost_tail = loaded
+        self._order = None
         self._wait(delays)
         advance_start(self._window)
         self._state_epoch = state_epoch
@@ -194,7 +208,12 @@ class SharePartition:
     # -- fetching
 
     def next_fetch_offset(self) -> int:
-        """Where to read next: the first record that can be delivered again, or else the first one never fetched."""
+        """Where to read next: the first record that can be delivered again, or else the first one never fetched.
+
+        With order by key also the first one in flight whose key is not known.
+        """
+        if self.settings.order_by_key is (self._order is None):
+            self._switch_order()
         return next_fetch_offset(self._window)
 
     def can_acquire(self) -> bool:
@@ -206,6 +225,8 @@ class SharePartition:
         """
         if not self._active:
             return False
+        if self.settings.order_by_key is (self._order is None):
+            self._switch_order()
         window, limit = self._window, self.settings.partition_max_record_locks
         if next_fetch_offset(window) != window.end_offset + 1 or window.in_flight() < limit:
             return True
@@ -216,8 +237,36 @@ class SharePartition:
 
         Whatever lies behind it would not be acquired, nor change what is.
         """
-        limit = self.settings.partition_max_record_locks
-        return read_until(self._window, limit, mode, max_records, self.settings.delivery_count_limit)
+        window, limit = self._window, self.settings.partition_max_record_locks
+        until = read_until(window, limit, mode, max_records, self.settings.delivery_count_limit)
+        if self._order is None or window.in_flight() < limit:
+            return until
+        return min(until, window.end_offset)
+
+    def keys_wanted(self, batches: Sequence[BatchSpan]) -> tuple[int, int] | None:
+        """Of a read that brought `batches`: between which offsets (inclusive) `acquire` has to know keys; None: nowhere.
+
+        Never without order by key.
+        """
+        if self._order is None or not batches:
+            return None
+        first = max(self._order.known_until, self._window.start_offset, batches[0].base_offset)
+        last = enter_until(self._window, self.settings.partition_max_record_locks, batches)
+        return (first, last) if first <= last else None
+
+    def take_freed(self) -> bool:
+        """Whether keys became free without a `WakeFetches`, so that other fetches may look. Once."""
+        freed, self._freed = self._freed, False
+        return freed
+
+    def _switch_order(self) -> None:
+        """The config has changed, or a load is over. Switched on, it holds for everything that is not finished."""
+        if self._order is not None:
+            all_free(self._window)
+            self._order = None
+        else:
+            self._order = KeyOrder(self._window.start_offset)
+        self._window.order = self._order
 
     def acquire(
         self,
@@ -230,18 +279,26 @@ class SharePartition:
         now_ms: int,
         *,
         aborted: Sequence[tuple[int, int]] = (),
+        keys: Mapping[int, int] = NO_KEYS,
     ) -> list[AcquiredRange]:
         """Acquire records from a read at `fetch_offset` that brought `batches` (ascending, disjoint).
 
         Returns ascending ranges, which the member now holds until the lock runs out. `max_records` and the in-flight
         limit are rounded up to the end of a record batch unless `mode` is RECORD_LIMIT. Offsets of `aborted` (inclusive
         ranges, ascending, disjoint; for read_committed groups) are archived instead of handed out.
+
+        With order by key, `keys` are hashes of keys by offset, ascending, of what `keys_wanted` asks for; an offset that
+        is missing has no key. `max_records` is kept to then.
         """
         if not self._active or not self._start_is_durable or max_records <= 0 or not batches:
             return []
         window, last_fetched = self._window, batches[-1].last_offset
         if last_fetched < window.start_offset:
             return []
+        if self._order is not None:
+            return self._acquire_in_order(
+                self._order, member_id, batch_size, max_records, fetch_offset, batches, now_ms, aborted, keys
+            )
         limit = self.settings.partition_max_record_locks
         budget, last = capacity(window, limit, max_records, fetch_offset, last_fetched)
         if budget <= 0:
@@ -258,6 +315,39 @@ class SharePartition:
             acquired = self._without_aborted(acquired, aborted)
         self.counters.add_deliveries(acquired, len(window.batches) - batches_before)
         return acquired
+
+    def _acquire_in_order(
+        self,
+        order: KeyOrder,
+        member_id: str,
+        batch_size: int,
+        max_records: int,
+        fetch_offset: int,
+        batches: Sequence[BatchSpan],
+        now_ms: int,
+        aborted: Sequence[tuple[int, int]],
+        keys: Mapping[int, int],
+    ) -> list[AcquiredRange]:
+        """All of the read enters the window, as far as there is room; then what is available in there is acquired."""
+        window, batches_before = self._window, len(self._window.batches)
+        if fetch_offset < batches[0].base_offset:
+            compacted_away(window, fetch_offset, batches[0].base_offset)
+        last = enter_until(window, self.settings.partition_max_record_locks, batches)
+        order.enter(window, batches[0].base_offset, last, keys, now_ms)
+        move_gap_start(window, order.known_until)
+        new_batches = len(window.batches) - batches_before
+        if aborted:
+            self._without_aborted((), aborted)
+            for aborted_first, aborted_last in aborted:
+                window.archive(aborted_first, aborted_last, RecordState.AVAILABLE)
+        self._freed = order.settle(window) or self._freed
+        mode = AcquireMode.RECORD_LIMIT  # a batch is cut by key
+        acquisition = RecordAcquisition(
+            window, self._locks, self.settings, member_id, mode, batch_size, batches, now_ms
+        )
+        acquisition.run_in_window(max_records, last)
+        self.counters.add_deliveries(acquisition.acquired, new_batches)
+        return acquisition.acquired
 
     def _without_aborted(
         self, acquired: Sequence[AcquiredRange], aborted: Sequence[tuple[int, int]]
@@ -332,6 +422,9 @@ class SharePartition:
             archived = [row.last_offset for row in write.batches if row.delivery_state == RecordState.ARCHIVED]
             window.note_undurable(max(archived, default=-1))
             woken = advance_start(window)
+        if self._order is not None:
+            self._order.release(write_id)
+            woken = self._order.settle(window) or woken
         effects: tuple[Effect, ...] = (WakeFetches(),) if woken else ()
         if change is not None and change.given_up:
             effects += (DeliveryLimitReached(tuple(change.given_up)),)
@@ -423,6 +516,8 @@ class SharePartition:
     def on_log_start_moved(self, log_start_offset: int, now_ms: int) -> None:
         """A read was below the log's start: go on from there. Nothing when that is not beyond the start offset."""
         on_log_start_moved(self._window, log_start_offset)
+        if self._order is not None:
+            self._freed = self._order.settle(self._window) or self._freed
 
     def next_deadline_ms(self) -> int | None:
         """When to call `on_deadline`; None when no lock is held and nothing waits. It may turn out then that there is
@@ -441,11 +536,16 @@ class SharePartition:
         woken = len(self._times) > 0 and wake(self._window, self._times, now_ms)
         expired = expire(self._window, self._locks, now_ms, self.settings)
         if not expired:
+            if self._order is not None:
+                self._order.settle(self._window)
             return (WakeFetches(),) if woken else ()
         self.counters.lock_timeouts += records_in(expired)
         lost = given_up(expired, self._window.start_offset)
         self.counters.add_dead_letters(lost)
         write = self._write_changed(expired)
+        if self._order is not None:
+            self._order.hold(write.write_id)
+            self._order.settle(self._window)
         return (write, WakeFetches(), DeliveryLimitReached(tuple(lost))) if lost else (write, WakeFetches())
 
 

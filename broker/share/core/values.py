@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from types import MappingProxyType
+from typing import Final, NamedTuple, Protocol
 
 from shareq.broker.share.core.effects import Effect
 from shareq.broker.share.core.window.record_state import RecordState
 from shareq.protocol.errors import ErrorCode
+
+
+NO_KEYS: Final[Mapping[int, int]] = MappingProxyType({})
 
 
 class BatchSpan(Protocol):
@@ -67,7 +71,7 @@ class RangeView(NamedTuple):
     """A run of equal records, for tests and inspection. `owner` is "" and `deadline_ms` None without a lock.
 
     `pending` says that a state write is awaited. `not_before_ms` is when available records may be delivered again; None
-    when they may be now, and while a state write is awaited.
+    when they may be now, and while a state write is awaited. `waits_for_key`: an earlier record of its key is not finished.
     """
 
     first_offset: int
@@ -78,3 +82,4 @@ class RangeView(NamedTuple):
     deadline_ms: int | None
     pending: bool
     not_before_ms: int | None = None
+    waits_for_key: bool = False

@@ -97,6 +97,8 @@ class StateChange:
             if available is not None:
                 window.note_available(available)
                 found = True
+            if window.order is not None:
+                window.order.note(batch.runs(first, last))
         return found
 
     def undo(self, window: InFlightWindow) -> None:

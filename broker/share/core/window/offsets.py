@@ -10,10 +10,16 @@ _FORGOTTEN: DeliveryStatus = settled(RecordState.ARCHIVED, 0)  # of records belo
 
 
 def next_fetch_offset(window: InFlightWindow) -> int:
-    """Where the next read begins: the first hole that a reload left, or the first available record, or the end."""
+    """Where the next read begins: the first hole that a reload left, or the first available record, or the end.
+
+    With order by key also the first record whose key is not known.
+    """
     batches = window.batches
     if not batches or window.start_offset > batches.last.last_offset:
         return window.end_offset
+    if window.order is not None:
+        unknown, available = window.order.frontier(window), window.first_available()
+        return min(window.end_offset + 1 if each is None else each for each in (unknown, available))
     gap, available = window.active_gap, window.first_available()
     hole = None if gap is None else gap.first_hole(batches)
     if hole is not None and (available is None or hole < available):

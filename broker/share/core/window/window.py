@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
 
 from shareq.broker.share.core.window.batch import InFlightBatch
 from shareq.broker.share.core.window.batches import BatchMap
@@ -11,6 +12,16 @@ from shareq.broker.share.core.window.record_state import RecordState
 
 Run = tuple[int, int, DeliveryStatus]  # first offset, last offset (inclusive), status
 Change = Callable[[DeliveryStatus], DeliveryStatus]  # the same object back: leave it as it is
+
+
+class Order(Protocol):
+    """Which records wait for others: `key_order.KeyOrder`."""
+
+    def note(self, runs: Iterable[Run]) -> None:
+        """These have their status now, or had it before."""
+
+    def frontier(self, window: InFlightWindow) -> int | None:
+        """The lowest offset of the window that has to be read before it, or a later one, is acquired; None: none has."""
 
 
 class GapWindow:
@@ -51,6 +62,7 @@ class InFlightWindow:
     (inclusive); with nothing in flight it is the next offset to fetch, and equal to `start_offset`.
     `delivery_complete_count` is the number of terminal offsets from `start_offset` on, pending ones included.
     `undurable_end` (exclusive): records below it may be archived in memory alone, because a state write failed.
+    `order` is notified of what changes; None: records wait for no others.
     """
 
     __slots__ = (
@@ -59,6 +71,7 @@ class InFlightWindow:
         "delivery_complete_count",
         "end_offset",
         "gap",
+        "order",
         "start_offset",
         "undurable_end",
     )
@@ -70,6 +83,7 @@ class InFlightWindow:
         self.undurable_end = 0
         self.delivery_complete_count = 0
         self.gap: GapWindow | None = None
+        self.order: Order | None = None
         # A lower bound that saves looking through the whole window for each fetch.
         self._available_from: int | None = None
 
@@ -146,6 +160,8 @@ class InFlightWindow:
                     self.note_available(run_first)
         if changed:
             batch.overwrite(first, last, starts, statuses)
+            if self.order is not None:
+                self.order.note(changed)
         return changed
 
     def remap_at_start(self, batch: InFlightBatch, first: int, last: int, below: Change, above: Change) -> list[Run]:

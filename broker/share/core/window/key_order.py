@@ -1,0 +1,241 @@
+"""Order by key (`shareq.order=key`, our own): which records of the window wait for an earlier one of their key.
+
+A record is finished when it is acknowledged or archived and no write can undo that, or archiving likewise. Of each key,
+the lowest unfinished record is its head. Every other available one waits: it has the status that `waiting` returns, which
+does not count as available. Keys are hashes; a record without one waits for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+
+from shareq.broker.share.core.window.batch import InFlightBatch
+from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
+from shareq.broker.share.core.window.record_state import RecordState
+from shareq.broker.share.core.window.window import InFlightWindow, Run
+
+_NEVER_DELIVERED = settled(RecordState.AVAILABLE, 0)
+
+
+@cache
+def waiting(delivery_count: int) -> DeliveryStatus:
+    """The one status of every record of this delivery count that waits for an earlier one of its key."""
+    status = DeliveryStatus(RecordState.AVAILABLE, delivery_count)
+    status.available = False
+    return status
+
+
+def is_waiting(status: DeliveryStatus) -> bool:
+    """Whether that is the status of a record that waits for its key."""
+    return status is waiting(status.delivery_count)
+
+
+def is_finished(status: DeliveryStatus) -> bool:
+    """Whether no member gets the record again, and no write that is under way can change that."""
+    return status.done or (status.state is RecordState.ARCHIVING and not status.write_id)
+
+
+class KeyOrder:
+    """The keys of the unfinished records of one window, from its start offset to `known_until` (exclusive).
+
+    Nothing from there on may be acquired before `enter` was called for it. Status changes are noted (`note`) while an
+    event is processed and take effect together at its end (`settle`), unless they are held back (`hold`).
+    """
+
+    __slots__ = ("_changed", "_heads", "_held", "_key_of", "_next", "_tails", "known_until")
+
+    def __init__(self, known_until: int) -> None:
+        self.known_until = known_until
+        self._key_of: dict[int, int] = {}  # of unfinished records, by offset
+        self._heads: dict[int, int] = {}  # by key
+        self._tails: dict[int, int] = {}
+        self._next: dict[int, int] = {}  # the next offset of the same key, finished ones that waited included
+        self._changed: list[Run] = []
+        self._held: dict[int, list[Run]] = {}  # by the state write that makes them durable
+
+    def __len__(self) -> int:
+        """How many unfinished records have a key that is known."""
+        return len(self._key_of)
+
+    # -- what is not known yet
+
+    def frontier(self, window: InFlightWindow) -> int | None:
+        """The lowest offset of the window from `known_until` on that is unfinished, or missing; None: all is known."""
+        position = max(self.known_until, window.start_offset)
+        missing = window.active_gap is not None
+        for batch in window.batches.from_offset(position):
+            if missing and position < batch.first_offset:
+                break
+            unfinished = _first_unfinished(batch, position)
+            if unfinished is not None:
+                self.known_until = unfinished
+                return unfinished
+            position = batch.last_offset + 1
+        self.known_until = max(self.known_until, position)
+        return position if position <= window.end_offset and missing else None
+
+    def enter(self, window: InFlightWindow, first: int, last: int, keys: Mapping[int, int], now_ms: int) -> None:
+        """A read brought `first..last` (inclusive), and `keys` by offset: from `known_until` on, what is in flight gets
+        to know its keys, and what is missing or new enters as available or waiting.
+
+        All of the window below `first` is known, or finished.
+        """
+        position = max(first, self.known_until, window.start_offset)
+        if position > last:
+            return
+        missing = window.active_gap is not None
+        for batch in window.batches.overlapping(position, last):
+            if missing and position < batch.first_offset:
+                self._add(window, position, batch.first_offset - 1, keys, now_ms)
+            self._get_to_know(batch, max(position, batch.first_offset), min(last, batch.last_offset), keys)
+            position = batch.last_offset + 1
+        if position <= last:
+            self._add(window, position, last, keys, now_ms)
+        self.known_until = last + 1
+
+    def _get_to_know(self, batch: InFlightBatch, first: int, last: int, keys: Mapping[int, int]) -> None:
+        behind: list[Run] = []
+        for run_first, run_last, status in batch.runs(first, last):
+            if is_finished(status):
+                continue
+            waits = self._register(run_first, run_last, keys)
+            if status.available:
+                behind += [(*span, waiting(status.delivery_count)) for span in waits]
+        for span_first, span_last, status in behind:
+            batch.overwrite(span_first, span_last, [span_first], [status])
+
+    def _add(self, window: InFlightWindow, first: int, last: int, keys: Mapping[int, int], now_ms: int) -> None:
+        """Put `first..last`, of which nothing is in flight, into the window."""
+        if first > window.start_offset and (not window.batches or first < window.batches.first.first_offset):
+            window.move_start(first)  # over what the log no longer has
+        batch = InFlightBatch(first, last, _NEVER_DELIVERED, now_ms)
+        starts: list[int] = []
+        statuses: list[DeliveryStatus] = []
+        position = first
+        for wait_first, wait_last in self._register(first, last, keys):
+            if position < wait_first:
+                starts.append(position)
+                statuses.append(_NEVER_DELIVERED)
+            starts.append(wait_first)
+            statuses.append(waiting(0))
+            position = wait_last + 1
+        if position <= last:
+            starts.append(position)
+            statuses.append(_NEVER_DELIVERED)
+        batch.overwrite(first, last, starts, statuses)
+        window.batches.add(batch)
+        window.end_offset = max(window.end_offset, last)
+        free = next((start for start, status in zip(starts, statuses, strict=True) if status.available), None)
+        if free is not None:
+            window.note_available(free)
+
+    def _register(self, first: int, last: int, keys: Mapping[int, int]) -> list[tuple[int, int]]:
+        """Note the keys of `first..last`; the ranges (inclusive) of those with an earlier unfinished record."""
+        waits: list[tuple[int, int]] = []
+        tails, key_of = self._tails, self._key_of
+        for offset in range(first, last + 1) if len(keys) > last - first else _between(keys, first, last):
+            key = keys.get(offset)
+            if key is None:
+                continue
+            key_of[offset] = key
+            tail = tails.get(key)
+            tails[key] = offset
+            if tail is None:
+                self._heads[key] = offset
+                continue
+            self._next[tail] = offset
+            if waits and waits[-1][1] == offset - 1:
+                waits[-1] = (waits[-1][0], offset)
+            else:
+                waits.append((offset, offset))
+        return waits
+
+    # -- what becomes of records
+
+    def note(self, runs: Iterable[Run]) -> None:
+        """These have their status now, or had it before."""
+        self._changed += runs
+
+    def hold(self, write_id: int) -> None:
+        """What has just been finished counts when that state write has an outcome, and not before."""
+        self._held[write_id] = [run for run in self._changed if is_finished(run[2])]
+        self._changed = [run for run in self._changed if not is_finished(run[2])]
+
+    def release(self, write_id: int) -> None:
+        """The outcome of a state write is known."""
+        self._changed += self._held.pop(write_id, ())
+
+    def settle(self, window: InFlightWindow) -> bool:
+        """Let the next record of each key go whose head is finished, and have wait what became available and is no head.
+
+        True when records became available.
+        """
+        changed, self._changed = self._changed, []
+        free: list[int] = []
+        for first, last, status in changed:
+            if is_finished(status):
+                self._finish(first, last, free)
+        found = False
+        for offset in free:
+            batch = window.batches.floor(offset)
+            assert batch is not None, "what is not finished is in the window"
+            status = batch.statuses[batch.index_of(offset)]
+            if is_waiting(status):
+                batch.overwrite(offset, offset, [offset], [settled(RecordState.AVAILABLE, status.delivery_count)])
+                window.note_available(offset)
+                found = True
+        for first, last, status in changed:
+            if status.available and self._key_of:
+                self._hold_back(window, first, last, status)
+        return found
+
+    def _finish(self, first: int, last: int, free: list[int]) -> None:
+        """`first..last` are finished; adds the new heads of their keys to `free`."""
+        key_of, heads, following = self._key_of, self._heads, self._next
+        for offset in self._known(first, last):
+            key = key_of.pop(offset, None)
+            if key is None or heads[key] != offset:
+                continue  # not known, or it was waiting: who follows it will pass it
+            next_offset = following.pop(offset, None)
+            while next_offset is not None and next_offset not in key_of:
+                next_offset = following.pop(next_offset, None)
+            if next_offset is None:
+                del heads[key], self._tails[key]
+            else:
+                heads[key] = next_offset
+                free.append(next_offset)
+
+    def _hold_back(self, window: InFlightWindow, first: int, last: int, status: DeliveryStatus) -> None:
+        """Only what was delivered before its keys were known can become available again without being a head."""
+        for offset in self._known(first, last):
+            key = self._key_of.get(offset)
+            if key is None or self._heads[key] == offset:
+                continue
+            batch = window.batches.floor(offset)
+            if batch is not None and batch.statuses[batch.index_of(offset)] is status:
+                batch.overwrite(offset, offset, [offset], [waiting(status.delivery_count)])
+
+    def _known(self, first: int, last: int) -> Sequence[int]:
+        """Offsets among `first..last`, ascending, which include those with a known key."""
+        last = min(last, self.known_until - 1)
+        return range(first, last + 1) if last - first < len(self._key_of) else _between(self._key_of, first, last)
+
+
+def all_free(window: InFlightWindow) -> None:
+    """Order by key was switched off: nothing waits for its key any more."""
+    for batch in window.batches:
+        for first, last, status in list(batch.runs(batch.first_offset, batch.last_offset)):
+            if is_waiting(status):
+                batch.overwrite(first, last, [first], [settled(RecordState.AVAILABLE, status.delivery_count)])
+                window.note_available(first)
+
+
+def _between(offsets: Mapping[int, int], first: int, last: int) -> list[int]:
+    return sorted(offset for offset in offsets if first <= offset <= last)
+
+
+def _first_unfinished(batch: InFlightBatch, position: int) -> int | None:
+    """The lowest unfinished offset of a batch from `position` on, which is not behind it."""
+    runs: Iterator[Run] = batch.runs(max(position, batch.first_offset), batch.last_offset)
+    return next((first for first, _, status in runs if not is_finished(status)), None)
