@@ -93,12 +93,13 @@ class StateChange:
         """The write is durable. True when records became available."""
         found = False
         for batch, first, last in self.touched:
+            if window.order is not None:
+                mine = (run for run in batch.runs(first, last) if run[2].write_id == self.write_id)
+                window.order.note([(low, high, status.after or status) for low, high, status in mine])
             available = batch.commit(first, last, self.write_id)
             if available is not None:
                 window.note_available(available)
                 found = True
-            if window.order is not None:
-                window.order.note(batch.runs(first, last))
         return found
 
     def undo(self, window: InFlightWindow) -> None:

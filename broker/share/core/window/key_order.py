@@ -178,6 +178,8 @@ class KeyOrder:
                 self._finish(first, last, free)
         found = False
         for offset in free:
+            if offset not in self._key_of:
+                continue  # finished by the same event
             batch = window.batches.floor(offset)
             assert batch is not None, "what is not finished is in the window"
             status = batch.statuses[batch.index_of(offset)]

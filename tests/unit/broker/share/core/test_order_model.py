@@ -1,0 +1,30 @@
+"""Order by key over random lives, before a judge who looks at every record one by one. A failing seed prints its life."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.models.order_world import OrderWorld
+
+
+def live(seed: int, steps: int, *, failures: bool = True, switching: bool = False) -> None:
+    world = OrderWorld(seed, failures=failures, switching=switching)
+    try:
+        for _ in range(steps):
+            world.step()
+        world.drain()
+    except Exception as failure:
+        raise AssertionError("\n".join([f"seed {seed}", *world.transcript[-40:], str(failure)])) from failure
+
+
+@pytest.mark.parametrize("first_seed", range(0, 200, 50))
+def test_random_lives_keep_the_order_of_each_key(first_seed: int) -> None:
+    """Releases, rejects, renewals, expiries, limits, delays, dead letters, sessions, crashes, compaction, transactions."""
+    for seed in range(first_seed, first_seed + 50):
+        live(seed, steps=120, failures=seed % 2 == 0)
+
+
+@pytest.mark.parametrize("first_seed", range(1_000, 1_100, 25))
+def test_order_holds_whenever_it_is_switched_on(first_seed: int) -> None:
+    for seed in range(first_seed, first_seed + 25):
+        live(seed, steps=150, switching=True)
