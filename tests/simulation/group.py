@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from shareq.broker.metadata.changes import PutConfig, ResourceName
 from shareq.coordinator.ports import IsolationLevel
 from tests.simulation.deaths import Deaths
+from tests.simulation.key_ledger import KeyLedger
 from tests.simulation.ledger import GroupLedger
 from tests.simulation.membership import MembershipLedger
 from tests.simulation.waits import Waits, properties_of
@@ -32,6 +33,7 @@ class Group:
         self.ledger = GroupLedger(world.topics.records, earliest=rng.random() < 0.7, limit=rng.randint(2, 5))
         self.ledger.on_isolation(rng.random() < 0.4)
         self.ledger.waits = Waits(world.backoff)
+        self.ledger.order = KeyLedger() if world.is_about_order else None
         self.membership = MembershipLedger(group_id)
         self.deaths = Deaths()
         self.members: list[Member] = []
@@ -47,6 +49,8 @@ class Group:
         self.world.queues.configure(self)
         for name, value in properties_of(self.world.backoff).items():
             self._set(name, value)
+        if self.world.is_about_order:
+            self._set("shareq.order", "key")
 
     def _set(self, name: str, value: str) -> None:
         self.world.note(f"{self.id}: {name}={value}")
@@ -89,6 +93,7 @@ class Group:
         self.ledger = GroupLedger(self.world.topics.records, earliest=before.earliest, limit=before.limit)
         self.ledger.on_isolation(before.committed)
         self.ledger.waits = Waits(before.waits.backoff)
+        self.ledger.order = KeyLedger() if self.world.is_about_order else None
         self.membership = self.membership.successor()
         self.cores.clear()
 

@@ -15,6 +15,7 @@ from typing import Final, TypeVar
 
 from tests.simulation.errors import InvariantBroken as InvariantBroken
 from tests.simulation.waits import Waits
+from tests.simulation.key_ledger import KeyLedger
 
 Place = tuple[int, int]  # slot (a partition of one incarnation of a topic), offset
 
@@ -144,6 +145,7 @@ class GroupLedger:
     earliest: bool  # the group starts at the log start, so every record is due; else only what follows the first one
     limit: int  # deliveries of a record, as configured now
     committed: bool = False  # isolation level read_committed, as configured now
+    order: KeyLedger | None = None  # the group has order by key
     was_committed: bool = False  # it has been at some time: what was aborted then never comes
     holds: dict[Place, Hold] = field(default_factory=dict)
     finished: set[Place] = field(default_factory=set)  # an ACCEPT or REJECT was answered
@@ -213,6 +215,8 @@ class GroupLedger:
                 f"{place} was delivered to {member_id} at {now_ms}, held by {hold.member_id} until {hold.deadline_ms}"
             )
         self.waits.on_delivered(place, count, now_ms, deadline_ms)
+        if self.order is not None and value is not None:
+            self._check_order(self.order, place, value, now_ms)
         self.seen["locks that ran out"] += hold is not None
         self.seen["deliveries"] += 1
         self.seen["redeliveries"] += place in self.times
@@ -227,6 +231,20 @@ class GroupLedger:
             self.at_limit.add(place)
         else:
             self.at_limit.discard(place)
+
+    def _check_order(self, order: KeyLedger, place: Place, value: bytes, now_ms: int) -> None:
+        values = self.records.values.get(place[0], {})
+        held = {other: values[other[1]] for other, hold in self.holds.items() if self._is_held(place, other, hold, now_ms)}
+        order.on_delivered(place, value, held, self.at_limit | self.perhaps_over | self._uncommitted(place, value))
+        self.seen["deliveries in the order of keys"] += 1
+
+    @staticmethod
+    def _is_held(place: Place, other: Place, hold: Hold, now_ms: int) -> bool:
+        return other[0] == place[0] and other != place and now_ms < hold.deadline_ms
+
+    def _uncommitted(self, place: Place, value: bytes) -> set[Place]:
+        """What was archived in memory alone while the group read committed records may come when it reads all."""
+        return set() if self.records.is_committed(value) else {place}
 
     def on_delivery_lost(self, place: Place, count: int) -> None:
         """A member holds the record for the `count`-th time, perhaps without ever having got the answer."""
@@ -342,6 +360,8 @@ class GroupLedger:
         self.waits.forget(slot)
         self.on_left_over_gone(slot)
         self.generations[slot] += 1
+        if self.order is not None:
+            self.order.forget(slot)
         self.finished = {place for place in self.finished if place[0] != slot}
         self.at_limit = {place for place in self.at_limit if place[0] != slot}
         self.maybe_finished = Counter(_others(self.maybe_finished, slot))

@@ -21,6 +21,7 @@ from tests.simulation import (
     planted_groups,
     planted_jobs,
     planted_logs,
+    planted_order,
     planted_storage,
     planted_waits,
     regressed_faults,
@@ -29,6 +30,7 @@ from tests.simulation import (
 )
 from tests.simulation.deaths import FIRST_SEED, is_about_dead_letters
 from tests.simulation.fixed_seeds import SEEDS as FIXED
+from tests.simulation.key_ledger import is_about_order
 from tests.simulation.known_seeds import KNOWN
 from tests.simulation.planted import Fault
 from tests.simulation.runner import Outcome, run_seed
@@ -47,8 +49,9 @@ JOB_FAULTS: Final[dict[Fault, Words]] = {**planted_jobs.FAULTS, **planted_deleti
 STORAGE_FAULTS: Final[dict[Fault, Words]] = {**planted_storage.FAULTS}
 DEATH_FAULTS: Final[dict[Fault, Words]] = {**planted_deaths.FAULTS}
 WAIT_FAULTS: Final[dict[Fault, Words]] = {**planted_waits.FAULTS}
+ORDER_FAULTS: Final[dict[Fault, Words]] = {**planted_order.FAULTS}
 # What the failure says that a fault leads to: one of these.
-FAULTS: Final = {**SHARE_FAULTS, **JOB_FAULTS, **STORAGE_FAULTS, **DEATH_FAULTS, **WAIT_FAULTS}
+FAULTS: Final = {**SHARE_FAULTS, **JOB_FAULTS, **STORAGE_FAULTS, **DEATH_FAULTS, **WAIT_FAULTS, **ORDER_FAULTS}
 
 SEARCHED: Final = 6_000  # numbers; those among them that are about the fault's subject are tried
 KEPT: Final = 2  # seeds of each fault: a change of the broker that costs one leaves the other
@@ -77,6 +80,8 @@ def is_about(fault: Fault, seed: int) -> bool:
         return is_about_dead_letters(seed)
     if fault in WAIT_FAULTS:
         return waits.is_about_waits(seed)
+    if fault in ORDER_FAULTS:
+        return is_about_order(seed)
     return is_about_jobs(seed) is (fault in JOB_FAULTS)
 
 

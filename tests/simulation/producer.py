@@ -92,7 +92,7 @@ class Producer:
         batch.under_way = True
         world.seen["batches sent again"] += batch.attempts > 1
         data = build_batch(
-            [RecordData(None, value) for value in batch.values],
+            [RecordData(world.key_of(value), value) for value in batch.values],
             timestamp_ms=world.clock.wall_ms(),
             producer_id=self.producer_id,
             producer_epoch=0 if self.producer_id >= 0 else -1,

@@ -73,7 +73,7 @@ class TransactionalProducer:
         records.sent.update(dict.fromkeys(values, slot.index))
         records.transaction_of.update(dict.fromkeys(values, transaction))
         batch = build_batch(
-            [RecordData(None, value) for value in values],
+            [RecordData(world.key_of(value), value) for value in values],
             timestamp_ms=world.clock.wall_ms(),
             producer_id=self._producer_id,
             producer_epoch=0,

@@ -46,6 +46,7 @@ from tests.simulation.faults import Faults
 from tests.simulation.group import LOCKS_MS, Group
 from tests.simulation.jobs.jobs import Jobs
 from tests.simulation.jobs.settings import changed_job_settings, first_job_settings, last_epoch
+from tests.simulation.key_ledger import is_about_order, key_of
 from tests.simulation.ledger import InvariantBroken
 from tests.simulation.member import Member
 from tests.simulation.metadata_disk import MetadataDisk
@@ -93,6 +94,7 @@ class World:
         self.rng = rng = Random(seed)
         self.steps = steps
         self.is_about_jobs = is_about_jobs(seed)
+        self.is_about_order = is_about_order(seed)
         self.transcript = [f"seed {seed}"]
         self.seen: Counter[str] = Counter()
         self.connections = 0
@@ -133,6 +135,10 @@ class World:
         if self.is_about_jobs:
             self.jobs.begin()
         self.actions, self.weights = self._actions()
+
+    def key_of(self, value: bytes) -> bytes | None:
+        """The key of a record that is produced with this value."""
+        return key_of(value) if self.is_about_order else None
 
     def note(self, text: str) -> None:
         """Add to the transcript."""

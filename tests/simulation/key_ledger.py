@@ -1,0 +1,55 @@
+"""What must be true in a group that has order by key: of one key, nothing is delivered beside or behind a later record."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from zlib import crc32
+
+KEYS: Final = 4
+EVERY: Final = 20
+AMONG: Final = 17
+
+
+def is_about_order(seed: int) -> bool:
+    """Whether the groups of this seed's world have order by key, and records have keys."""
+    return seed % EVERY == AMONG
+
+
+def key_of(value: bytes) -> bytes | None:
+    """The key that a record with this value gets; every fifth or so has none."""
+    number = crc32(value) % (KEYS + 1)
+    return b"key %d" % number if number < KEYS else None
+
+
+class OutOfOrder(AssertionError):
+    """A record was delivered when another one of its key had to come first."""
+
+
+@dataclass
+class KeyLedger:
+    """The order of deliveries by slot and key."""
+
+    latest: dict[tuple[int, bytes], int] = field(default_factory=dict)  # the highest offset that was delivered
+
+    def on_delivered(
+        self, place: tuple[int, int], value: bytes, held: Mapping[tuple[int, int], bytes], excused: Collection[object]
+    ) -> None:
+        """A member has got the record, while the records of `held` were in members' hands, by their values. Excused are
+        those that come again after they were given up: that was not durable.
+        """
+        key, (slot, offset) = key_of(value), place
+        if key is None:
+            return
+        for other, other_value in held.items():
+            if other[0] == slot and other[1] < offset and key_of(other_value) == key:
+                raise OutOfOrder(f"{place} was delivered while {other} of the same key was held")
+        latest = self.latest.get((slot, key), -1)
+        if offset < latest and place not in excused:
+            raise OutOfOrder(f"{place} was delivered after {latest} of the same key")
+        self.latest[slot, key] = max(offset, latest)
+
+    def forget(self, slot: int) -> None:
+        """The slot starts again."""
+        self.latest = {each: offset for each, offset in self.latest.items() if each[0] != slot}

@@ -1,0 +1,103 @@
+"""Faults of order by key, to plant in the broker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from typing import Any, Final
+
+from shareq.broker.share import fetch
+from shareq.broker.share.core import partition
+from shareq.broker.share.core.window import key_order
+from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
+from shareq.broker.share.core.window.key_order import KeyOrder
+from shareq.broker.share.core.window.record_state import RecordState
+from shareq.broker.share.core.window.window import InFlightWindow, Run
+from shareq.protocol.records import keys
+from tests.simulation.planted import LOST, Fault, replaced
+
+
+def keys_are_not_read() -> AbstractContextManager[object]:
+    return replaced((fetch, "_key_hashes", lambda _read, _wanted: {}))
+
+
+def keys_are_those_of_the_records_before() -> AbstractContextManager[object]:
+    original = keys.add_key_hashes
+
+    def add(data: bytes, position: int, found: dict[int, int]) -> None:
+        own: dict[int, int] = {}
+        original(data, position, own)
+        found.update({offset + 1: key for offset, key in own.items()})
+
+    return replaced((fetch, "add_key_hashes", add))
+
+
+def a_released_record_lets_the_next_one_go() -> AbstractContextManager[object]:
+    original = key_order.is_finished
+
+    def is_finished(status: DeliveryStatus) -> bool:
+        return original(status) or (status.state is RecordState.AVAILABLE and status.delivery_count > 0)
+
+    return replaced((key_order, "is_finished", is_finished))
+
+
+def what_waits_is_available() -> AbstractContextManager[object]:
+    return replaced((key_order, "waiting", lambda count: settled(RecordState.AVAILABLE, count)))
+
+
+def keys_are_forgotten_between_reads() -> AbstractContextManager[object]:
+    original = KeyOrder.enter
+
+    def enter(self: KeyOrder, *arguments: Any) -> None:
+        self._tails.clear()
+        original(self, *arguments)
+
+    return replaced((KeyOrder, "enter", enter))
+
+
+def a_load_counts_as_known() -> AbstractContextManager[object]:
+    original = KeyOrder.__init__
+
+    def begin(self: KeyOrder, known_until: int) -> None:
+        original(self, known_until)
+        self.from_load = True  # type: ignore[attr-defined]
+
+    class Known(KeyOrder):
+        """Begins behind what is in flight."""
+
+        __slots__ = ("from_load",)
+        __init__ = begin
+
+        def frontier(self, window: InFlightWindow) -> int | None:
+            if self.from_load:
+                self.known_until, self.from_load = window.end_offset + bool(len(window.batches)), False
+            return super().frontier(window)
+
+    return replaced((partition, "KeyOrder", Known))
+
+
+def the_next_record_of_a_key_is_never_free() -> AbstractContextManager[object]:
+    return replaced((KeyOrder, "settle", lambda _self, _window: False))
+
+
+def acknowledged_records_are_not_noted() -> AbstractContextManager[object]:
+    original = KeyOrder.note
+
+    def note(self: KeyOrder, runs: Iterable[Run]) -> None:
+        original(self, [run for run in runs if run[2].state is not RecordState.ACKNOWLEDGED])
+
+    return replaced((KeyOrder, "note", note))
+
+
+_OUT_OF_ORDER: Final = ("of the same key",)
+
+FAULTS: Final[dict[Fault, tuple[str, ...]]] = {
+    keys_are_not_read: _OUT_OF_ORDER,
+    keys_are_those_of_the_records_before: _OUT_OF_ORDER,
+    a_released_record_lets_the_next_one_go: _OUT_OF_ORDER,
+    what_waits_is_available: _OUT_OF_ORDER,
+    keys_are_forgotten_between_reads: _OUT_OF_ORDER,
+    a_load_counts_as_known: (*_OUT_OF_ORDER, LOST),
+    the_next_record_of_a_key_is_never_free: (LOST, "there is still"),
+    acknowledged_records_are_not_noted: (LOST, "there is still"),
+}
