@@ -152,4 +152,12 @@ KNOWN: Final[dict[str, tuple[int, ...]]] = {
     "what_waits_has_no_limit": (146, 418),
     "a_clock_that_was_set_back_hides_records": (21, 36),
     "times_are_persisted_as_they_are_in_memory": (67, 80),
+    "keys_are_not_read": (77, 97),
+    "keys_are_those_of_the_records_before": (77, 97),
+    "a_released_record_lets_the_next_one_go": (117, 157),
+    "what_waits_is_available": (77, 97),
+    "keys_are_forgotten_between_reads": (97, 117),
+    "a_load_counts_as_known": (157, 197),
+    "the_next_record_of_a_key_is_never_free": (57, 77),
+    "acknowledged_records_are_not_noted": (77, 97),
 }
