@@ -27,7 +27,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := broker client coordinator protocol spark src
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-spark bench-spark spark-kill-matrix exactly-once storage-kills crash-images docker-test differential differential-few sim fuzz soak dashboard storage-matrix mutation bench dist clean
+.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-spark bench-spark spark-kill-matrix exactly-once storage-kills order-kills crash-images docker-test differential differential-few sim fuzz soak dashboard storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -48,6 +48,7 @@ help:
 	@echo "  make spark-kill-matrix  Spark's source, each of its processes and the broker killed at each step; ARGS=--help"
 	@echo "  make exactly-once  transactional jobs, and 20 kills of the broker under each; ARGS=--kills=n, ARGS=--help"
 	@echo "  make storage-kills  50 kills under mixed load, everything judged by its history; ARGS=--kills=n, ARGS=--help"
+	@echo "  make order-kills  20 kills under 12 members of a group with order by key, 100,000 records; ARGS=--help"
 	@echo "  make crash-images  50 images of traced runs, as kills and power losses leave them; needs strace; ARGS=--help"
 	@echo "  make docker-test the image, built and run without a daemon; needs root, buildah and debootstrap, else skips"
 	@echo "  make sim SEEDS=n the broker on virtual time and a disk that forgets, n seeds (default 1000)"
@@ -179,6 +180,9 @@ exactly-once: $(READY)
 
 storage-kills: $(READY)
 	@$(RUN) -m tests.storage_kills $(ARGS)
+
+order-kills: $(READY)
+	@$(RUN) -m tests.order_kills $(ARGS)
 
 crash-images: $(READY)
 	@$(RUN) -m tests.crash_images $(ARGS)

@@ -234,7 +234,9 @@ class GroupLedger:
 
     def _check_order(self, order: KeyLedger, place: Place, value: bytes, now_ms: int) -> None:
         values = self.records.values.get(place[0], {})
-        held = {other: values[other[1]] for other, hold in self.holds.items() if self._is_held(place, other, hold, now_ms)}
+        held = {
+            other: values[other[1]] for other, hold in self.holds.items() if self._is_held(place, other, hold, now_ms)
+        }
         order.on_delivered(place, value, held, self.at_limit | self.perhaps_over | self._uncommitted(place, value))
         self.seen["deliveries in the order of keys"] += 1
 

@@ -11,7 +11,6 @@ from shareq.broker.share.core.effects import Effect
 from shareq.broker.share.core.window.record_state import RecordState
 from shareq.protocol.errors import ErrorCode
 
-
 NO_KEYS: Final[Mapping[int, int]] = MappingProxyType({})
 
 

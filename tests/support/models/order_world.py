@@ -9,7 +9,14 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from shareq.broker.share.core.effects import DeadLetters, DeliveryLimitReached, Effect, StateBatch, WakeFetches, WriteState
+from shareq.broker.share.core.effects import (
+    DeadLetters,
+    DeliveryLimitReached,
+    Effect,
+    StateBatch,
+    WakeFetches,
+    WriteState,
+)
 from shareq.broker.share.core.partition import AckBatch, RangeView, SharePartition
 from shareq.broker.share.core.window.record_state import GIVEN_UP, TERMINAL, AcquireMode, RecordState
 from shareq.coordinator.ports import RedeliveryBackoff, ShareGroupSettings
@@ -136,7 +143,9 @@ class OrderWorld:
         if not spans:
             return False
         aborted = [
-            (span.base_offset, span.last_offset) for span in spans if self.committed and self.log[span.base_offset].aborted
+            (span.base_offset, span.last_offset)
+            for span in spans
+            if self.committed and self.log[span.base_offset].aborted
         ]
         wanted = core.keys_wanted(spans)
         keys = self._keys(*wanted, spans) if wanted is not None else {}
@@ -252,7 +261,13 @@ class OrderWorld:
         delays = sorted(each for each in self.delays if each.last_offset >= start)
         delays = [each._replace(first_offset=max(each.first_offset, start)) for each in delays]
         error = core.load(
-            1, start, rows, log_start_offset=self.log_start, log_end_offset=len(self.log), now_ms=self.now_ms, delays=delays
+            1,
+            start,
+            rows,
+            log_start_offset=self.log_start,
+            log_end_offset=len(self.log),
+            now_ms=self.now_ms,
+            delays=delays,
         )
         assert error is ErrorCode.NONE, error
         self.dead = [(each.first_offset, each.last_offset) for each in core.unfinished_dead_letters()]

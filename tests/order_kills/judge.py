@@ -1,0 +1,126 @@
+"""What members of a group with order by key may get, judged by what they got and said alone."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+Place = tuple[int, int]
+"""Partition and offset."""
+
+
+class Held(NamedTuple):
+    """A record in a member's hands, until `until_s` (monotonic) at least, unless the member or the broker is lost."""
+
+    member: str
+    until_s: float
+
+
+class Judge:
+    """Enter what happens as it happens, from any thread. `keys`: of each partition's records by offset, None for none.
+
+    `broken` has what must never be.
+    """
+
+    def __init__(self, keys: Mapping[int, Sequence[int | None]], limit: int) -> None:
+        self._keys = keys
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._held: dict[tuple[int, int], dict[int, Held]] = {}  # by partition and key, by offset
+        self._latest: dict[tuple[int, int], int] = {}
+        self._sendings = 0
+        self._sent_at: dict[Place, int] = {}  # the last acknowledgement of each record
+        self._finished: set[Place] = set()
+        self._sent: set[Place] = set()  # an end was sent, and its outcome is not known
+        self._counts: dict[Place, int] = {}
+        self.seen: Counter[str] = Counter()
+        self.broken: list[str] = []
+
+    @property
+    def over(self) -> int:
+        """How many records are known to have ended, or may have."""
+        with self._lock:
+            at_limit = {place for place, count in self._counts.items() if count >= self._limit}
+            return len(self._finished | self._sent | at_limit)
+
+    def delivered(self, member: str, place: Place, count: int, now_s: float, until_s: float) -> None:
+        """The member has the record, for the `count`-th time."""
+        with self._lock:
+            self.seen["deliveries"] += 1
+            self.seen["redeliveries"] += place in self._counts
+            self._counts[place] = max(count, self._counts.get(place, 0))
+            if place in self._finished:
+                self.broken.append(f"{place} came to {member} after its end was answered")
+            key = self._key(place)
+            if key is None:
+                return
+            held, offset = self._held.setdefault(key, {}), place[1]
+            for other, hold in held.items():
+                if other != offset and now_s < hold.until_s:
+                    self.broken.append(f"{place} came to {member} while {hold.member} had {other} of its key")
+            latest = self._latest.get(key, -1)
+            if offset < latest:
+                self.broken.append(f"{place} came to {member} after {latest} of its key")
+            self._latest[key] = max(latest, offset)
+            held[offset] = Held(member, until_s)
+
+    def sends(self, place: Place, ends: bool) -> None:
+        """The holder acknowledges it, finally if it `ends`."""
+        with self._lock:
+            key = self._key(place)
+            if key is not None:
+                self._held.get(key, {}).pop(place[1], None)
+            self._sendings += 1
+            self._sent_at[place] = self._sendings
+            if ends:
+                self._sent.add(place)
+
+    def answered(self, place: Place, ends: bool, accepted: bool) -> None:
+        """The broker's answer to that."""
+        with self._lock:
+            self.seen["acknowledgements"] += 1
+            self.seen["acknowledgements refused"] += not accepted
+            if not ends:
+                return
+            self._sent.discard(place)
+            if accepted:
+                self._finished.add(place)
+
+    def ends_out_of_order(self) -> list[str]:
+        """Records whose end was answered and sent after that of a later one of their key. Answers overtake each other on
+        their way to the members' threads; what was sent before a record could be handed out cannot.
+        """
+        with self._lock:
+            found, last = [], dict[tuple[int, int], int]()
+            for place in sorted(self._finished, key=self._sent_at.__getitem__):
+                key = self._key(place)
+                if key is not None and place[1] < last.get(key, -1):
+                    found.append(f"{place} ended after {last[key]} of its key")
+                elif key is not None:
+                    last[key] = place[1]
+            return found
+
+    def lost(self, member: str | None = None) -> None:
+        """The member's connection is lost, or the broker (None): what was held is free."""
+        with self._lock:
+            for held in self._held.values():
+                for offset in [offset for offset, hold in held.items() if member in (None, hold.member)]:
+                    del held[offset]
+
+    def left(self) -> list[Place]:
+        """After all was drained: records that neither ended nor were delivered as often as they may be."""
+        with self._lock:
+            return [
+                (partition, offset)
+                for partition, keys in self._keys.items()
+                for offset in range(len(keys))
+                if (partition, offset) not in self._finished
+                and (partition, offset) not in self._sent
+                and self._counts.get((partition, offset), 0) < self._limit
+            ]
+
+    def _key(self, place: Place) -> tuple[int, int] | None:
+        key = self._keys[place[0]][place[1]]
+        return None if key is None else (place[0], key)
