@@ -33,6 +33,7 @@ FIGURES = (
     "pipelined",
     "quotas",
     "mixed_acks",
+    "ordered",
     "end_to_end",
     "first_record",
     "idle_members",

@@ -41,10 +41,18 @@ def create_topic(address: str, topic: str, partitions: int) -> None:
 
 
 def read_from_start(address: str, groups: Iterable[str]) -> None:
-    """Let new share groups start at the first record (librdkafka's admin client cannot set group configs)."""
-    resources = [
-        ConfigResource(ConfigResourceType.GROUP, group, {"share.auto.offset.reset": "earliest"}) for group in groups
-    ]
+    """Let new share groups start at the first record."""
+    _configure(address, groups, {"share.auto.offset.reset": "earliest"})
+
+
+def order_by_key(address: str, group: str) -> None:
+    """Let a share group that starts at the first record have order by key."""
+    _configure(address, [group], {"share.auto.offset.reset": "earliest", "shareq.order": "key"})
+
+
+def _configure(address: str, groups: Iterable[str], configs: Mapping[str, str]) -> None:
+    """librdkafka's admin client cannot set group configs."""
+    resources = [ConfigResource(ConfigResourceType.GROUP, group, dict(configs)) for group in groups]
     admin = KafkaAdminClient(bootstrap_servers=address)
     try:
         answer = admin.alter_configs(resources, raise_on_unknown=False)
@@ -52,7 +60,7 @@ def read_from_start(address: str, groups: Iterable[str]) -> None:
         admin.close()
     refused = {name: text for name, text in answer["group"].items() if text != "OK"}
     if refused:
-        raise RuntimeError(f"share.auto.offset.reset was refused: {refused}")
+        raise RuntimeError(f"{dict(configs)} was refused: {refused}")
 
 
 def quotas_for_all(address: str) -> None:

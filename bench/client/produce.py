@@ -9,6 +9,7 @@ from confluent_kafka import Producer
 from bench.client.meter import NO_SECURITY, Meter
 
 CHUNK = 10_000
+BATCH_BYTES = 16_384  # what the Java producer sends by default; librdkafka sends a megabyte
 
 
 def run(
@@ -18,18 +19,22 @@ def run(
     partitions: int,
     records: int,
     security: Mapping[str, str] = NO_SECURITY,
+    keys: int = 0,
 ) -> dict[str, float]:
-    """Time from the first produce call until the last record is confirmed."""
+    """Time from the first produce call until the last record is confirmed. With `keys`, so many in turn."""
     producer = Producer(
         {
             "bootstrap.servers": address,
             **security,
             "queue.buffering.max.messages": 2_000_000,
             "queue.buffering.max.kbytes": 1_000_000,
+            **({"batch.size": BATCH_BYTES} if keys else {}),
         }
     )
     producer.list_topics(topic, 10)  # connected, metadata known
-    chunk = [{"value": b"x" * 100} for _ in range(CHUNK)]
+    chunk: list[dict[str, bytes]] = [{"value": b"x" * 100} for _ in range(CHUNK)]
+    for index in range(CHUNK if keys else 0):
+        chunk[index]["key"] = b"key %d" % (index * 7919 % keys)  # neighbours have different ones
     meter = Meter.start(broker_pid)
     for start in range(0, records, CHUNK):
         accepted = producer.produce_batch(topic, chunk, partition=start // CHUNK % partitions)

@@ -268,14 +268,14 @@ class RecordAcquisition:
         if self._limited:
             self._add_limited(first, last)
         else:
-            for range_first, range_last in self._cut(first, last):
+            for range_first, range_last in self.cut(first, last):
                 self._add(range_first, range_last)
         if lowest and first > window.start_offset:
             window.move_start(first)  # over what the log no longer has
         window.end_offset = max(window.end_offset, last)
         move_gap_start(window, self.acquired[-1].last_offset + 1)
 
-    def _cut(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+    def cut(self, first: int, last: int) -> Iterator[tuple[int, int]]:
         """`first..last` in parts of `batch_size` or more offsets that begin where a record batch begins."""
         index = 0
         while last - first + 1 > self.batch_size:

@@ -288,7 +288,7 @@ class SharePartition:
         ranges, ascending, disjoint; for read_committed groups) are archived instead of handed out.
 
         With order by key, `keys` are hashes of keys by offset, ascending, of what `keys_wanted` asks for; an offset that
-        is missing has no key. `max_records` is kept to then.
+        is missing has no key.
         """
         if not self._active or not self._start_is_durable or max_records <= 0 or not batches:
             return []
@@ -297,7 +297,7 @@ class SharePartition:
             return []
         if self._order is not None:
             return self._acquire_in_order(
-                self._order, member_id, batch_size, max_records, fetch_offset, batches, now_ms, aborted, keys
+                self._order, member_id, mode, batch_size, max_records, fetch_offset, batches, now_ms, aborted, keys
             )
         limit = self.settings.partition_max_record_locks
         budget, last = capacity(window, limit, max_records, fetch_offset, last_fetched)
@@ -320,6 +320,7 @@ class SharePartition:
         self,
         order: KeyOrder,
         member_id: str,
+        mode: AcquireMode,
         batch_size: int,
         max_records: int,
         fetch_offset: int,
@@ -333,7 +334,10 @@ class SharePartition:
         if fetch_offset < batches[0].base_offset:
             compacted_away(window, fetch_offset, batches[0].base_offset)
         last = enter_until(window, self.settings.partition_max_record_locks, batches)
-        order.enter(window, batches[0].base_offset, last, keys, now_ms)
+        acquisition = RecordAcquisition(
+            window, self._locks, self.settings, member_id, mode, batch_size, batches, now_ms
+        )
+        order.enter(window, batches[0].base_offset, last, keys, now_ms, acquisition.cut)
         move_gap_start(window, order.known_until)
         new_batches = len(window.batches) - batches_before
         if aborted:
@@ -341,10 +345,6 @@ class SharePartition:
             for aborted_first, aborted_last in aborted:
                 window.archive(aborted_first, aborted_last, RecordState.AVAILABLE)
         self._freed = order.settle(window) or self._freed
-        mode = AcquireMode.RECORD_LIMIT  # a batch is cut by key
-        acquisition = RecordAcquisition(
-            window, self._locks, self.settings, member_id, mode, batch_size, batches, now_ms
-        )
         acquisition.run_in_window(max_records, last)
         self.counters.add_deliveries(acquisition.acquired, new_batches)
         return acquisition.acquired

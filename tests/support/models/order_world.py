@@ -155,7 +155,7 @@ class OrderWorld:
         )
         self._say(f"{member} fetches {most} at {offset}: {[tuple(each) for each in acquired]}")
         handed_out = [offset for first, last, _ in acquired for offset in range(first, last + 1)]
-        if self.settings.order_by_key and len(handed_out) > most:
+        if mode is AcquireMode.RECORD_LIMIT and len(handed_out) > most:
             raise OrderBroken(f"{len(handed_out)} records instead of {most}")
         for each in handed_out:
             self._judge_delivery(each, before)

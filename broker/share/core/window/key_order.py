@@ -7,7 +7,7 @@ does not count as available. Keys are hashes; a record without one waits for not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from shareq.broker.share.core.window.batch import InFlightBatch
@@ -16,6 +16,9 @@ from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.window import InFlightWindow, Run
 
 _NEVER_DELIVERED = settled(RecordState.AVAILABLE, 0)
+
+Cut = Callable[[int, int], Iterable[tuple[int, int]]]
+"""Offsets from the first to the last (inclusive), in parts that are handed out together: the same."""
 
 
 @cache
@@ -75,9 +78,11 @@ class KeyOrder:
         self.known_until = max(self.known_until, position)
         return position if position <= window.end_offset and missing else None
 
-    def enter(self, window: InFlightWindow, first: int, last: int, keys: Mapping[int, int], now_ms: int) -> None:
+    def enter(
+        self, window: InFlightWindow, first: int, last: int, keys: Mapping[int, int], now_ms: int, cut: Cut
+    ) -> None:
         """A read brought `first..last` (inclusive), and `keys` by offset: from `known_until` on, what is in flight gets
-        to know its keys, and what is missing or new enters as available or waiting.
+        to know its keys, and what is missing or new enters as available or waiting, in in-flight batches as `cut`.
 
         All of the window below `first` is known, or finished.
         """
@@ -87,11 +92,11 @@ class KeyOrder:
         missing = window.active_gap is not None
         for batch in window.batches.overlapping(position, last):
             if missing and position < batch.first_offset:
-                self._add(window, position, batch.first_offset - 1, keys, now_ms)
+                self._add(window, position, batch.first_offset - 1, keys, now_ms, cut)
             self._get_to_know(batch, max(position, batch.first_offset), min(last, batch.last_offset), keys)
             position = batch.last_offset + 1
         if position <= last:
-            self._add(window, position, last, keys, now_ms)
+            self._add(window, position, last, keys, now_ms, cut)
         self.known_until = last + 1
 
     def _get_to_know(self, batch: InFlightBatch, first: int, last: int, keys: Mapping[int, int]) -> None:
@@ -105,10 +110,16 @@ class KeyOrder:
         for span_first, span_last, status in behind:
             batch.overwrite(span_first, span_last, [span_first], [status])
 
-    def _add(self, window: InFlightWindow, first: int, last: int, keys: Mapping[int, int], now_ms: int) -> None:
+    def _add(
+        self, window: InFlightWindow, first: int, last: int, keys: Mapping[int, int], now_ms: int, cut: Cut
+    ) -> None:
         """Put `first..last`, of which nothing is in flight, into the window."""
         if first > window.start_offset and (not window.batches or first < window.batches.first.first_offset):
             window.move_start(first)  # over what the log no longer has
+        for part_first, part_last in cut(first, last):
+            self._add_batch(window, part_first, part_last, keys, now_ms)
+
+    def _add_batch(self, window: InFlightWindow, first: int, last: int, keys: Mapping[int, int], now_ms: int) -> None:
         batch = InFlightBatch(first, last, _NEVER_DELIVERED, now_ms)
         starts: list[int] = []
         statuses: list[DeliveryStatus] = []
