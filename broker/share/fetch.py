@@ -26,7 +26,6 @@ from shareq.broker.share.ports import NotHereYet, RecordSource
 from shareq.coordinator.ports import IsolationLevel, MetadataImage
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.records.keys import add_key_hashes
 
 
 class ShareFetchHost(NamedTuple):
@@ -353,6 +352,8 @@ class ShareFetch:
 
 def _key_hashes(read: ReadResult, wanted: tuple[int, int] | None) -> dict[int, int]:
     """Hashes of the keys of the record batches that have offsets among `wanted` (inclusive), by offset, ascending."""
+    from shareq.protocol.records.keys import add_key_hashes  # for groups with order by key alone
+
     found: dict[int, int] = {}
     if wanted is not None:
         first, last = wanted

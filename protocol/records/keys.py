@@ -14,10 +14,11 @@ _NONE: Final = 0
 
 
 def add_key_hashes(data: bytes, position: int, found: dict[int, int]) -> None:
-    """Put the hash of the key of each record of the batch at `position` of `data`, which is whole, into `found` by offset.
+    """Put the hash of the key of each record of the batch at `position` of `data` into `found`, by offset.
 
-    Records without a key are left out, and so are those of a control batch, and of what cannot be read. The hash is this
-    process's own of bytes: SipHash with a secret of each start, 64 bits, unless PYTHONHASHSEED says otherwise.
+    The batch is whole. Records without a key are left out, and so are those of a control batch, and of what cannot be
+    read. The hash is this process's own of bytes: SipHash with a secret of each start, 64 bits, unless PYTHONHASHSEED
+    says otherwise.
     """
     header = read_header(data, position)
     if header.attributes & CONTROL:

@@ -170,10 +170,10 @@ def read_keys(
 
 
 def key_hashes(data: bytes, pos: i64, end: i64, count: i64, base_offset: int, found: dict[int, int]) -> bool:
-    """Put the hash of each key of `count` records from `pos` on into `found`, by offset; a record without a key is left out.
+    """Put the hash of each key of `count` records from `pos` on into `found`, by offset; null keys are left out.
 
-    The hash is this process's own of bytes. False when a record cannot be read up to the end of its key, which has to be
-    below `end`; those before it are in `found`.
+    The hash is this process's own of bytes. False when a record cannot be read up to the end of its key, which has to
+    be below `end`; those before it are in `found`.
     """
     index: i64 = 0
     while index < count:

@@ -1,5 +1,5 @@
-"""`python -m tests.order_kills`: members of a group with order by key, and a broker that is killed under them. Exit code
-1 when a record came beside or after a later one of its key, came after its end, or never ended.
+"""`python -m tests.order_kills`: members of a group with order by key, and a broker that is killed under them. Exit
+code 1 when a record came beside or after a later one of its key, came after its end, or never ended.
 """
 
 from __future__ import annotations

@@ -89,8 +89,8 @@ class Judge:
                 self._finished.add(place)
 
     def ends_out_of_order(self) -> list[str]:
-        """Records whose end was answered and sent after that of a later one of their key. Answers overtake each other on
-        their way to the members' threads; what was sent before a record could be handed out cannot.
+        """Records whose end was answered and sent after that of a later one of their key. Answers overtake each other
+        on their way to the members' threads; what was sent before a record could be handed out cannot.
         """
         with self._lock:
             found, last = [], dict[tuple[int, int], int]()

@@ -1,4 +1,4 @@
-"""A member of a share group that says all sorts of things of what it gets, loses connections, and keeps records too long."""
+"""A member of a share group: it acknowledges at random, loses its connection, and keeps records too long."""
 
 from __future__ import annotations
 

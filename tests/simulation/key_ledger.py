@@ -1,4 +1,4 @@
-"""What must be true in a group that has order by key: of one key, nothing is delivered beside or behind a later record."""
+"""What must be true in a group that has order by key: nothing is delivered beside or behind a later one of its key."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from tests.simulation.errors import InvariantBroken as InvariantBroken
-from tests.simulation.waits import Waits
 from tests.simulation.key_ledger import KeyLedger
+from tests.simulation.waits import Waits
 
 Place = tuple[int, int]  # slot (a partition of one incarnation of a topic), offset
 

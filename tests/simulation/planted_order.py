@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from shareq.broker.share import fetch
-from shareq.broker.share.core import partition
 from shareq.broker.share.core.window import key_order
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
 from shareq.broker.share.core.window.key_order import KeyOrder
@@ -29,7 +28,7 @@ def keys_are_those_of_the_records_before() -> AbstractContextManager[object]:
         original(data, position, own)
         found.update({offset + 1: key for offset, key in own.items()})
 
-    return replaced((fetch, "add_key_hashes", add))
+    return replaced((keys, "add_key_hashes", add))
 
 
 def a_released_record_lets_the_next_one_go() -> AbstractContextManager[object]:
@@ -56,24 +55,21 @@ def keys_are_forgotten_between_reads() -> AbstractContextManager[object]:
 
 
 def a_load_counts_as_known() -> AbstractContextManager[object]:
-    original = KeyOrder.__init__
-
-    def begin(self: KeyOrder, known_until: int) -> None:
-        original(self, known_until)
-        self.from_load = True  # type: ignore[attr-defined]
-
     class Known(KeyOrder):
         """Begins behind what is in flight."""
 
-        __slots__ = ("from_load",)
-        __init__ = begin
+        __slots__ = ("_begun",)
+
+        def __init__(self, known_until: int) -> None:
+            super().__init__(known_until)
+            self._begun = False
 
         def frontier(self, window: InFlightWindow) -> int | None:
-            if self.from_load:
-                self.known_until, self.from_load = window.end_offset + bool(len(window.batches)), False
+            if not self._begun:
+                self.known_until, self._begun = window.end_offset + bool(len(window.batches)), True
             return super().frontier(window)
 
-    return replaced((partition, "KeyOrder", Known))
+    return replaced((key_order, "KeyOrder", Known))
 
 
 def the_next_record_of_a_key_is_never_free() -> AbstractContextManager[object]:

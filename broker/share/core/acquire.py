@@ -157,7 +157,7 @@ class RecordAcquisition:
             move_gap_start(window, self.acquired[-1].last_offset + 1)
 
     def run_in_window(self, budget: int, last: int) -> None:
-        """Acquire `budget` records, if there are, of those that are available in the window up to `last` (inclusive)."""
+        """Acquire `budget` records, if there are, of those available in the window up to `last` (inclusive)."""
         self.left, self._last = budget, last
         for batch in self._window.batches.overlapping(self._first, last):
             if self.left <= 0 or not self._acquire_again(batch):

@@ -7,7 +7,7 @@ modules beside this one, and this class puts them together.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from shareq.broker.share.core.aborted import cut_out, held_before
 from shareq.broker.share.core.acknowledge import Acknowledgement
@@ -35,7 +35,6 @@ from shareq.broker.share.core.values import (
     RangeView,
 )
 from shareq.broker.share.core.window.delivery_status import NO_DEADLINE
-from shareq.broker.share.core.window.key_order import KeyOrder, all_free, is_waiting
 from shareq.broker.share.core.window.offsets import (
     advance_start,
     compacted_away,
@@ -51,6 +50,9 @@ from shareq.coordinator.ports import ShareGroupSettings
 from shareq.coordinator.share.delays import Delay
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from shareq.broker.share.core.window.key_order import KeyOrder
 
 __all__ = ["AckBatch", "AckOutcome", "Acknowledged", "AcquiredRange", "RangeView", "SharePartition"]
 
@@ -154,7 +156,7 @@ class SharePartition:
                 None if status.deadline_ms == NO_DEADLINE else status.deadline_ms,
                 status.write_id != 0,
                 status.not_before_ms or None,
-                is_waiting(status),
+                self._order is not None and self._order.makes_wait(status),
             )
             for run_first, run_last, status in self._window.runs(first, last)
         ]
@@ -244,7 +246,7 @@ class SharePartition:
         return min(until, window.end_offset)
 
     def keys_wanted(self, batches: Sequence[BatchSpan]) -> tuple[int, int] | None:
-        """Of a read that brought `batches`: between which offsets (inclusive) `acquire` has to know keys; None: nowhere.
+        """Of a read that brought `batches`: between which offsets (inclusive) `acquire` needs keys; None: nowhere.
 
         Never without order by key.
         """
@@ -261,6 +263,8 @@ class SharePartition:
 
     def _switch_order(self) -> None:
         """The config has changed, or a load is over. Switched on, it holds for everything that is not finished."""
+        from shareq.broker.share.core.window.key_order import KeyOrder, all_free  # for groups that have it alone
+
         if self._order is not None:
             all_free(self._window)
             self._order = None
@@ -287,8 +291,8 @@ class SharePartition:
         limit are rounded up to the end of a record batch unless `mode` is RECORD_LIMIT. Offsets of `aborted` (inclusive
         ranges, ascending, disjoint; for read_committed groups) are archived instead of handed out.
 
-        With order by key, `keys` are hashes of keys by offset, ascending, of what `keys_wanted` asks for; an offset that
-        is missing has no key.
+        With order by key, `keys` are hashes of keys by offset, ascending, of what `keys_wanted` asks for; an offset
+        that is missing has no key.
         """
         if not self._active or not self._start_is_durable or max_records <= 0 or not batches:
             return []

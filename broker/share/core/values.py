@@ -70,7 +70,8 @@ class RangeView(NamedTuple):
     """A run of equal records, for tests and inspection. `owner` is "" and `deadline_ms` None without a lock.
 
     `pending` says that a state write is awaited. `not_before_ms` is when available records may be delivered again; None
-    when they may be now, and while a state write is awaited. `waits_for_key`: an earlier record of its key is not finished.
+    when they may be now, and while a state write is awaited. `waits_for_key`: an earlier record of its
+    key is not finished.
     """
 
     first_offset: int

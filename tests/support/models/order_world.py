@@ -112,7 +112,7 @@ class OrderWorld:
 
     def step(self) -> None:
         """One event, and the judge's look at what is in flight."""
-        events: list[tuple[int, Callable[[], None]]] = [
+        events: list[tuple[int, Callable[[], object]]] = [
             (8, self.fetch),
             (8, self.acknowledge),
             (6, self.end_write),
@@ -319,9 +319,9 @@ class OrderWorld:
             if view is None or not _is_finished(view):
                 raise OrderBroken(f"{offset} is handed out, {earlier} of the same key is {view and view.state.name}")
             state, _ = self.durable.get(earlier, (0, 0))
-            if earlier >= self.durable_start and state not in _FINISHED and earlier not in self.excused:
-                if not self.switching:
-                    raise OrderBroken(f"{offset} is handed out, and that {earlier} is finished is not durable")
+            is_durable = earlier < self.durable_start or state in _FINISHED or earlier in self.excused
+            if not is_durable and not self.switching:
+                raise OrderBroken(f"{offset} is handed out, and that {earlier} is finished is not durable")
         if self.switching:
             return
         if offset < self.delivered.get(key, -1) and offset not in self.excused:

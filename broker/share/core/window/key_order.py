@@ -1,8 +1,8 @@
 """Order by key (`shareq.order=key`, our own): which records of the window wait for an earlier one of their key.
 
 A record is finished when it is acknowledged or archived and no write can undo that, or archiving likewise. Of each key,
-the lowest unfinished record is its head. Every other available one waits: it has the status that `waiting` returns, which
-does not count as available. Keys are hashes; a record without one waits for nothing.
+the lowest unfinished record is its head. Every other available one waits: it has the status that `waiting` returns,
+which does not count as available. Keys are hashes; a record without one waits for nothing.
 """
 
 from __future__ import annotations
@@ -60,6 +60,11 @@ class KeyOrder:
     def __len__(self) -> int:
         """How many unfinished records have a key that is known."""
         return len(self._key_of)
+
+    @staticmethod
+    def makes_wait(status: DeliveryStatus) -> bool:
+        """Whether a record of this status waits for an earlier one of its key."""
+        return is_waiting(status)
 
     # -- what is not known yet
 
@@ -178,7 +183,7 @@ class KeyOrder:
         self._changed += self._held.pop(write_id, ())
 
     def settle(self, window: InFlightWindow) -> bool:
-        """Let the next record of each key go whose head is finished, and have wait what became available and is no head.
+        """Free the next record of each key whose head is finished; have wait what became available and is no head.
 
         True when records became available.
         """

@@ -21,7 +21,7 @@ class Order(Protocol):
         """These have their status now, or had it before."""
 
     def frontier(self, window: InFlightWindow) -> int | None:
-        """The lowest offset of the window that has to be read before it, or a later one, is acquired; None: none has."""
+        """The lowest offset of the window that has to be read before it or a later one is acquired; None: none."""
 
 
 class GapWindow:
