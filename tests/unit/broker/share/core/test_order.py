@@ -1,0 +1,154 @@
+"""Order by key in the core, rule by rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shareq.broker.share.core.effects import WakeFetches
+from shareq.broker.share.core.partition import SharePartition
+from tests.support.models.share_partition import (
+    ACCEPT,
+    BATCHES,
+    FAILED,
+    KEY,
+    RECORDS,
+    RELEASE,
+    Span,
+    ack,
+    batches,
+    settings,
+    settle,
+    share_partition,
+    written,
+)
+
+A, B, C = 11, 22, 33
+
+
+class Ordered:
+    """A share partition with order by key over a log of these keys, in record batches of `size`."""
+
+    def __init__(
+        self, keys: Sequence[int | None], *, size: int = 5, limit: int = 2_000, max_deliveries: int = 5
+    ) -> None:
+        self.keys, self.size = keys, size
+        group = settings(limit=limit, max_deliveries=max_deliveries, lock_ms=1_000)._replace(order_by_key=True)
+        self.core = SharePartition(KEY, 1, group)
+        self.core.load(1, 0, (), log_start_offset=0, log_end_offset=len(keys))
+        self.asked: list[tuple[int, int] | None] = []
+
+    def fetch(self, member: str = "m1", *, most: int = 500, mode: int = RECORDS, at_ms: int = 0) -> list[int]:
+        """The offsets that a fetch of everything from the next fetch offset on gets."""
+        core, offset = self.core, self.core.next_fetch_offset()
+        read = [span for span in batches(0, len(self.keys) - 1, self.size) if span.last_offset >= offset]
+        if not read or not core.can_acquire():
+            return []
+        return self._acquired(read, offset, member, most, mode, at_ms)
+
+    def _acquired(self, read: Sequence[Span], offset: int, member: str, most: int, mode: int, at_ms: int) -> list[int]:
+        wanted = self.core.keys_wanted(read)
+        self.asked.append(wanted)
+        first, last = wanted or (1, 0)
+        keys = {each: key for each in range(first, last + 1) if (key := self.keys[each]) is not None}
+        modes = {int(each): each for each in (BATCHES, RECORDS)}
+        acquired = self.core.acquire(member, modes[mode], self.size, most, offset, read, at_ms, keys=keys)
+        return [each for low, high, _ in acquired for each in range(low, high + 1)]
+
+    def waiting(self) -> list[int]:
+        views = [view for view in self.core.snapshot() if view.waits_for_key]
+        return [each for view in views for each in range(view.first_offset, view.last_offset + 1)]
+
+
+def test_one_record_of_each_key_and_all_without() -> None:
+    world = Ordered([A, B, A, None, B, None])
+    assert world.fetch() == [0, 1, 3, 5]
+    assert world.waiting() == [2, 4]
+    assert world.core.next_fetch_offset() == 6
+    settle(world.core, 1, 1, ACCEPT)
+    assert world.core.next_fetch_offset() == 4
+    assert world.fetch() == [4]
+
+
+def test_a_pending_acknowledgement_blocks_until_it_is_durable() -> None:
+    world = Ordered([A, A])
+    assert world.fetch() == [0]
+    outcome = ack(world.core, 0, 0, ACCEPT)
+    assert world.fetch("other") == []
+    assert WakeFetches() in written(world.core, outcome.effects)
+    assert world.fetch("other") == [1]
+
+
+def test_a_failed_acknowledgement_keeps_the_key() -> None:
+    world = Ordered([A, A])
+    assert world.fetch() == [0]
+    written(world.core, ack(world.core, 0, 0, ACCEPT).effects, FAILED)
+    assert world.fetch("other") == []
+    assert world.waiting() == [1]
+
+
+def test_a_record_given_up_by_its_lock_frees_its_key_when_that_is_durable() -> None:
+    world = Ordered([A, A], max_deliveries=2)
+    assert world.fetch() == [0]
+    written(world.core, world.core.on_deadline(1_000), now_ms=1_000)
+    assert world.fetch(at_ms=1_000) == [0]
+    effects = world.core.on_deadline(2_000)
+    assert world.fetch(at_ms=2_000) == []
+    assert world.waiting() == [1]
+    assert WakeFetches() in written(world.core, effects, now_ms=2_000)
+    assert world.fetch(at_ms=2_000) == [1]
+
+
+def test_when_that_cannot_be_written_the_key_is_free_all_the_same() -> None:
+    world = Ordered([A, A], max_deliveries=2)
+    assert world.fetch() == [0]
+    written(world.core, world.core.on_deadline(1_000), now_ms=1_000)
+    assert world.fetch(at_ms=1_000) == [0]
+    assert WakeFetches() in written(world.core, world.core.on_deadline(2_000), FAILED, now_ms=2_000)
+    assert world.fetch(at_ms=2_000) == [1]
+
+
+def test_what_leaves_the_log_frees_its_key_and_says_so() -> None:
+    world = Ordered([A, A, A, B])
+    assert world.fetch(most=1) == [0]
+    settle(world.core, 0, 0, RELEASE)
+    assert not world.core.take_freed()
+    world.core.on_log_start_moved(2, 0)
+    assert world.core.take_freed()
+    assert not world.core.take_freed()
+    assert world.fetch() == [2, 3]
+
+
+def test_the_window_is_full_of_what_waits() -> None:
+    world = Ordered([A] * 30, limit=12)
+    assert world.fetch() == [0]
+    assert (
+        world.core.in_flight_records == 30
+    )  # a read enters it up to the end of the record batch that reaches the limit
+
+
+def test_no_new_record_batch_is_opened_for_its_keys_at_the_limit() -> None:
+    world = Ordered([A, B] * 15, size=2, limit=6)
+    assert world.fetch() == [0, 1]
+    assert world.core.in_flight_records == 6
+    settle(world.core, 1, 1, RELEASE)
+    assert world.fetch() == [1]
+    assert world.asked == [(0, 5), None]
+    assert world.fetch() == []
+    assert not world.core.can_acquire()
+
+
+def test_the_modes_hand_out_by_record_and_by_what_is_in_flight_together() -> None:
+    keys = list(range(100, 120))
+    assert Ordered(keys).fetch(most=3) == [0, 1, 2]
+    assert Ordered(keys).fetch(most=3, mode=BATCHES) == [0, 1, 2, 3, 4]
+
+
+def test_without_order_no_key_is_asked_for() -> None:
+    assert share_partition().keys_wanted(batches(0, 9)) is None
+
+
+def test_records_without_keys_stay_ranges() -> None:
+    world = Ordered([None] * 1_000, size=1_000)
+    assert len(world.fetch()) == 500
+    settle(world.core, 0, 499, ACCEPT)
+    assert len(world.core.snapshot()) == 1

@@ -1,0 +1,74 @@
+"""Hashes of the keys of a record batch: both forms of the walk, compressed batches, control batches, damage."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shareq.protocol.records.batch import HEADER_SIZE, RecordData, build_batch, decode_records
+from shareq.protocol.records.compression import Compression
+from shareq.protocol.records.control import build_end_transaction_marker
+from shareq.protocol.records.keys import add_key_hashes
+from tests.support.kafka.walk_forms import FORMS, RecordWalk
+
+nullable = st.none() | st.binary(max_size=200)
+records = st.tuples(nullable, nullable).map(lambda pair: RecordData(*pair))
+batches = st.lists(records, min_size=1, max_size=12)
+
+
+def hashes(data: list[RecordData], base: int = 0) -> dict[int, int]:
+    return {base + index: hash(record.key) for index, record in enumerate(data) if record.key is not None}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(batches)
+@settings(max_examples=100, deadline=None)
+def test_every_key_is_hashed_and_no_null(form: RecordWalk, data: list[RecordData]) -> None:
+    batch, found = bytes(build_batch(data, timestamp_ms=0)), dict[int, int]()
+    assert form.key_hashes(batch, HEADER_SIZE, len(batch), len(data), 40, found)
+    assert found == hashes(data, 40)
+    assert list(found) == sorted(found)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(batches, st.randoms(use_true_random=False))
+@settings(max_examples=200, deadline=None)
+def test_damaged_records_have_no_key_and_raise_nothing(form: RecordWalk, data: list[RecordData], rng: Random) -> None:
+    payload = bytearray(build_batch(data, timestamp_ms=0)[HEADER_SIZE:])
+    for _ in range(rng.randint(1, 3)):
+        payload[rng.randrange(len(payload))] = rng.randrange(256)
+    end, found = rng.randint(0, len(payload)), dict[int, int]()
+    if form.key_hashes(bytes(payload), 0, end, len(data), 0, found):
+        assert len(found) <= len(data)
+
+
+@pytest.mark.parametrize("codec", Compression)
+def test_a_batch_among_others_is_opened(codec: Compression) -> None:
+    data = [RecordData(b"a", b"1"), RecordData(None, b"2"), RecordData(b"", None), RecordData(b"a", b"3")]
+    before = bytes(build_batch([RecordData(b"other", b"")], timestamp_ms=0))
+    batch = bytes(build_batch(data, timestamp_ms=0, base_offset=7, compression=codec))
+    found: dict[int, int] = {}
+    add_key_hashes(before + batch + before, len(before), found)
+    assert found == hashes(data, 7)
+    assert found[7] == found[10] != found[9]
+
+
+def test_markers_have_no_keys() -> None:
+    found: dict[int, int] = {}
+    marker = bytes(
+        build_end_transaction_marker(commit=True, producer_id=1, producer_epoch=0, coordinator_epoch=0, timestamp_ms=0)
+    )
+    assert decode_records(marker)[0].key is not None
+    add_key_hashes(marker, 0, found)
+    assert found == {}
+
+
+def test_what_cannot_be_decompressed_has_no_keys() -> None:
+    batch = build_batch([RecordData(b"k" * 50, b"v" * 50)], timestamp_ms=0, compression=Compression.ZSTD)
+    batch[HEADER_SIZE:] = b"\xff" * (len(batch) - HEADER_SIZE)
+    found: dict[int, int] = {}
+    add_key_hashes(bytes(batch), 0, found)
+    assert found == {}
