@@ -121,9 +121,8 @@ def test_what_leaves_the_log_frees_its_key_and_says_so() -> None:
 def test_the_window_is_full_of_what_waits() -> None:
     world = Ordered([A] * 30, limit=12)
     assert world.fetch() == [0]
-    assert (
-        world.core.in_flight_records == 30
-    )  # a read enters it up to the end of the record batch that reaches the limit
+    assert world.core.in_flight_records == 15  # the record batch that reaches the limit enters whole
+    assert not world.core.can_acquire()
 
 
 def test_no_new_record_batch_is_opened_for_its_keys_at_the_limit() -> None:
