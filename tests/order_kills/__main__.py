@@ -72,7 +72,8 @@ def main(arguments: Sequence[str]) -> int:
         f"{options.records:,} records, {options.keys} keys, {options.members} members, {kills} kills, seed "
         f"{options.seed}: {seen['deliveries']:,} deliveries, {seen['redeliveries']:,} of them again, "
         f"{seen['acknowledgements']:,} acknowledgements, {seen['acknowledgements refused']:,} refused, in "
-        f"{time.monotonic() - began:,.0f} s. Out of order: {len(broken)}. Never ended: {len(left)}."
+        f"{time.monotonic() - began:,.0f} s. Out of order: {len(broken)}. Never ended: {len(left)}; "
+        f"given up in an answer that was lost: {len(judge.unseen_ends()) - len(left)}."
     ]
     lines += [f"* {line}" for line in (*broken[:20], *(f"{place} never ended" for place in left[:5]), *failures)]
     print("\n".join(lines))
@@ -113,12 +114,14 @@ def _killed(node: Node, topic_id: bytes, judge: Judge, options: argparse.Namespa
     ]
     for member in members:
         member.start()
-    kills, over, moved_at = 0, 0, time.monotonic()
+    began = moved_at = time.monotonic()
+    kills = over = deliveries = 0
     while over < options.records and not all(member.failure for member in members):
         time.sleep(0.1)
-        if judge.over > over:
-            over, moved_at = judge.over, time.monotonic()
-        if time.monotonic() - moved_at > QUIET_S:
+        if judge.seen["deliveries"] > deliveries:
+            deliveries, over, moved_at = judge.seen["deliveries"], judge.over, time.monotonic()
+        quiet_s = time.monotonic() - moved_at
+        if quiet_s > QUIET_S or (quiet_s > 3 * LOCK_MS / 1000 and kills == options.kills and not judge.left()):
             break
         if kills < options.kills and over >= options.records * (kills + 1) // (options.kills + 2):
             time.sleep(rng.uniform(0, 0.3))
@@ -126,7 +129,7 @@ def _killed(node: Node, topic_id: bytes, judge: Judge, options: argparse.Namespa
             judge.lost()
             node.start()
             kills += 1
-            print(f"  kill {kills} with {over:,} records ended", flush=True)
+            print(f"  kill {kills} with {over:,} records ended, {time.monotonic() - began:.0f} s", flush=True)
         elif kills == options.kills and over >= options.records * (kills + 1) // (kills + 2):
             for member in members:
                 member.drain()

@@ -110,7 +110,13 @@ class Judge:
                     del held[offset]
 
     def left(self) -> list[Place]:
-        """After all was drained: records that neither ended nor were delivered as often as they may be."""
+        """After all was drained: records that neither ended nor were delivered as often as they may be, but for one
+        time: an answer may have been lost with its connection.
+        """
+        return [place for place in self.unseen_ends() if self._counts.get(place, 0) < self._limit - 1]
+
+    def unseen_ends(self) -> list[Place]:
+        """Records that are not known to have ended."""
         with self._lock:
             return [
                 (partition, offset)

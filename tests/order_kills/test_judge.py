@@ -6,7 +6,7 @@ from tests.order_kills.judge import Judge
 
 
 def judge() -> Judge:
-    return Judge({0: [1, 1, 2, None, 1]}, limit=2)
+    return Judge({0: [1, 1, 2, None, 1]}, limit=3)
 
 
 def test_records_of_a_key_one_after_the_other_are_in_order() -> None:
