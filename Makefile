@@ -3,6 +3,7 @@
 PYTHON ?=
 SEEDS  ?= 1000
 FRAMES ?= 20000
+DEPTH ?= 5
 MINUTES ?= 30
 ARGS   ?=
 
@@ -27,7 +28,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := broker client coordinator protocol spark src
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-spark bench-spark spark-kill-matrix exactly-once storage-kills order-kills crash-images docker-test differential differential-few sim fuzz soak dashboard storage-matrix mutation bench dist clean
+.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-spark bench-spark spark-kill-matrix exactly-once storage-kills order-kills crash-images docker-test differential differential-few sim exhaustive fuzz soak dashboard storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -52,6 +53,7 @@ help:
 	@echo "  make crash-images  50 images of traced runs, as kills and power losses leave them; needs strace; ARGS=--help"
 	@echo "  make docker-test the image, built and run without a daemon; needs root, buildah and debootstrap, else skips"
 	@echo "  make sim SEEDS=n the broker on virtual time and a disk that forgets, n seeds (default 1000)"
+	@echo "  make exhaustive DEPTH=n  every life of n steps of a share partition in small worlds (default 5)"
 	@echo "  make fuzz FRAMES=n  bent requests of every RPC, n in memory (default 20,000), a tenth to a broker process"
 	@echo "  make soak MINUTES=n  mixed load, clock steps, stops, a slow disk and strangers (default 30 minutes); ARGS=--help"
 	@echo "  make dashboard   what the dashboard asks, asked of Prometheus while a broker is at work; one alert fires (4 minutes)"
@@ -195,6 +197,9 @@ differential: $(READY)
 
 sim: $(READY)
 	@$(RUN) -m tests.simulation $(SEEDS) $(ARGS)
+
+exhaustive: $(READY)
+	@$(RUN) -m tests.exhaustive $(DEPTH) $(ARGS)
 
 # At most 5,000 to the process: it waits for a real disk.
 fuzz: $(READY)

@@ -1,0 +1,182 @@
+"""What somebody knows who sees every answer to every client: who holds which record, and what is finished for good.
+
+It knows the promises, not the rules: nothing here is taken from the broker.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from shareq.broker.share.core.values import AcquiredRange
+from shareq.broker.share.core.window.record_state import AcknowledgeType
+
+FINISHING: Final = (AcknowledgeType.ACCEPT, AcknowledgeType.REJECT, AcknowledgeType.GAP)
+
+
+class Broken(AssertionError):
+    """A promise was not kept."""
+
+
+@dataclass(slots=True)
+class Held:
+    """A record that a member has until `deadline_ms`. `write` is the state write that its acknowledgement awaits."""
+
+    member: int
+    deadline_ms: int
+    attempts: int
+    write: int | None = None
+    kind: AcknowledgeType | None = None
+    since_ms: int = 0  # when that was said
+
+
+@dataclass(slots=True)
+class Ledger:
+    """By offset: `held`, and `believed`: the members that think they have it.
+
+    `finished` never comes again. `given_up` neither, while the leader lives; a crash takes back what no write made
+    durable. `attempts` is what the leader of today has handed out; its predecessors' `attempts_before` it may not know.
+    `may_be_finished` had an acknowledgement that finishes, whatever its answer. `dead` are those of the finished and
+    given up ones that somebody rejected or that failed too often (`may_be_dead`: whatever the answer), `buried` those
+    whose dead letters are done with, one way or another. `waiting` come no earlier than at that time; the state write
+    that says so is beside it, 0: it is durable.
+    """
+
+    limit: int
+    backoff_ms: int = 0
+    held: dict[int, Held] = field(default_factory=dict)
+    believed: dict[int, set[int]] = field(default_factory=dict)
+    finished: set[int] = field(default_factory=set)
+    given_up: dict[int, int] = field(default_factory=dict)  # the write that says so, -1: none does
+    may_be_finished: set[int] = field(default_factory=set)
+    attempts: dict[int, int] = field(default_factory=dict)
+    attempts_before: dict[int, int] = field(default_factory=dict)
+    dead: set[int] = field(default_factory=set)
+    may_be_dead: set[int] = field(default_factory=set)
+    buried: set[int] = field(default_factory=set)
+    waiting: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+    def handed_out(self, member: int, ranges: list[AcquiredRange], now_ms: int, deadline_ms: int) -> None:
+        """A fetch was answered with these. Raises Broken when one of them should not have come, or not so often."""
+        for first, last, count in ranges:
+            for offset in range(first, last + 1):
+                if offset in self.held:
+                    raise Broken(f"offset {offset} was handed out twice: {self.held[offset]}")
+                if offset in self.finished or offset in self.given_up:
+                    raise Broken(f"offset {offset} came again, though it was finished with")
+                if self.waiting.get(offset, (0, 0))[0] > now_ms:
+                    raise Broken(f"offset {offset} came at {now_ms}, and had to wait until {self.waiting[offset][0]}")
+                self.waiting.pop(offset, None)
+                if count > self.limit:
+                    raise Broken(f"offset {offset} came for the {count}th time, above the limit")
+                self._check_count(offset, count)
+                self.attempts[offset] = count
+                self.held[offset] = Held(member, deadline_ms, count)
+                self.believed.setdefault(offset, set()).add(member)
+
+    def _check_count(self, offset: int, count: int) -> None:
+        if offset in self.attempts:
+            if count != self.attempts[offset] + 1:
+                raise Broken(f"offset {offset}: attempt {count} after {self.attempts[offset]}")
+        elif not 1 <= count <= self.attempts_before.get(offset, 0) + 1:
+            raise Broken(f"offset {offset}: attempt {count} after at most {self.attempts_before.get(offset, 0)}")
+
+    def may_acknowledge(self, member: int, offset: int) -> bool:
+        """Whether the member has the record, and nothing is being written about it."""
+        holder = self.held.get(offset)
+        return holder is not None and holder.member == member and holder.write is None
+
+    def acknowledged(self, member: int, first: int, last: int, kind: AcknowledgeType, write: int, now_ms: int) -> None:
+        """The acknowledgement is taken, and its answer awaits a state write."""
+        for offset in range(first, last + 1):
+            holder = self.held.get(offset)
+            if holder is None or holder.member != member or holder.write is not None:
+                raise Broken(f"member {member} acknowledged offset {offset}, which it does not have")
+            holder.write, holder.kind, holder.since_ms = write, kind, now_ms
+            if kind in FINISHING:
+                self.may_be_finished.add(offset)
+            self._may_die(offset, holder)
+
+    def renewed(self, first: int, last: int, deadline_ms: int) -> None:
+        """The locks of `first..last` (inclusive) end later."""
+        for offset in range(first, last + 1):
+            self.held[offset].deadline_ms = deadline_ms
+
+    def session_ended(self, member: int, write: int, now_ms: int) -> None:
+        """What the member has goes back; no client awaits that."""
+        for offset, holder in self.held.items():
+            if holder.member == member and holder.write is None:
+                holder.write, holder.kind, holder.since_ms = write, AcknowledgeType.RELEASE, now_ms
+                self._may_die(offset, holder)
+
+    def _may_die(self, offset: int, holder: Held) -> None:
+        exhausted = holder.kind is AcknowledgeType.RELEASE and holder.attempts >= self.limit
+        if exhausted or holder.kind is AcknowledgeType.REJECT:
+            self.may_be_dead.add(offset)
+
+    def written(self, write: int, now_ms: int, *, answered: bool, durable: bool) -> None:
+        """A state write has ended: `answered` to the leader, and so to the client, as done."""
+        for offset, holder in list(self.held.items()):
+            if holder.write != write:
+                continue
+            if answered:
+                del self.held[offset]
+                exhausted = holder.kind is AcknowledgeType.RELEASE and holder.attempts >= self.limit
+                if exhausted or holder.kind in FINISHING:
+                    self.finished.add(offset)
+                    if exhausted or holder.kind is AcknowledgeType.REJECT:
+                        self.dead.add(offset)
+                else:
+                    self._waits(offset, holder.since_ms, 0)
+            elif holder.deadline_ms <= now_ms:
+                self._expired(offset, holder, now_ms, -1)
+            else:
+                holder.write = holder.kind = None
+        if durable:
+            durable_now = {offset for offset, its in self.given_up.items() if its == write}
+            self.finished |= durable_now
+            for offset in durable_now:
+                del self.given_up[offset]
+            for offset, (time, its) in self.waiting.items():
+                self.waiting[offset] = (time, 0 if its == write else its)
+
+    def expired(self, now_ms: int, write: int) -> None:
+        """Locks beyond their deadline have been acted on; `write` says so."""
+        for offset, holder in list(self.held.items()):
+            if holder.write is None and holder.deadline_ms <= now_ms:
+                self._expired(offset, holder, now_ms, write)
+
+    def _expired(self, offset: int, holder: Held, now_ms: int, write: int) -> None:
+        del self.held[offset]
+        if holder.attempts >= self.limit:
+            self.given_up[offset] = write
+            self.dead.add(offset)
+            self.may_be_dead.add(offset)
+        else:
+            self._waits(offset, now_ms, write)
+
+    def _waits(self, offset: int, since_ms: int, write: int) -> None:
+        if self.backoff_ms:
+            self.waiting[offset] = (since_ms + self.backoff_ms, write)
+
+    def trimmed(self, log_start: int) -> None:
+        """There are no records below `log_start` any more."""
+        gone = range(log_start)
+        self.finished.update(gone)
+        for offset in gone:
+            self.held.pop(offset, None)
+            self.believed.pop(offset, None)
+            self.given_up.pop(offset, None)
+            self.waiting.pop(offset, None)
+        self.buried.update(gone)
+
+    def crashed(self) -> None:
+        """The leader is gone, and with it every lock."""
+        self.held.clear()
+        self.dead -= set(self.given_up)
+        self.given_up.clear()
+        known = set(self.waiting) - self.may_be_finished - self.may_be_dead
+        self.waiting = {offset: self.waiting[offset] for offset in known if not self.waiting[offset][1]}
+        for offset, count in self.attempts.items():
+            self.attempts_before[offset] = max(count, self.attempts_before.get(offset, 0))
+        self.attempts.clear()

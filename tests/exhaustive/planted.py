@@ -1,0 +1,119 @@
+"""Faults to plant in the share core, each as small as a mistake in a change would be. A search must find every one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, Final, NamedTuple
+
+from shareq.broker.share.core import locks, partition
+from shareq.broker.share.core.effects import DeadLetters
+from shareq.broker.share.core.partition import SharePartition
+from shareq.broker.share.core.window.delivery_status import DeliveryStatus
+from shareq.broker.share.core.window.record_state import RecordState
+from shareq.coordinator.share import shard
+from shareq.coordinator.share.delays import NO_DELAYS
+from tests.exhaustive.scope import Scope
+from tests.simulation.planted import (
+    delivery_limit_ignored,
+    delivery_not_counted,
+    failed_write_not_rolled_back,
+    gap_window_missing,
+    lock_never_expires,
+    older_batch_wins,
+    owner_not_checked,
+    released_record_never_available,
+    replaced,
+    session_end_releases_everybody,
+    start_offset_passes_acquired_records,
+    update_loses_batches,
+)
+
+PLAIN: Final = Scope(batches=(1, 1))
+QUEUE: Final = Scope(batches=(1, 1), dead_letters=True, delivery_count_limit=1)
+LATER: Final = Scope(batches=(1, 1), backoff_ms=15)
+
+
+def dead_letters_forgotten_by_a_crash() -> AbstractContextManager[object]:
+    return replaced((SharePartition, "unfinished_dead_letters", lambda _self: ()))
+
+
+def dead_letters_before_their_write() -> AbstractContextManager[object]:
+    """They are asked for when a member rejects, though its write may fail and the record live on."""
+    original = SharePartition.acknowledge
+
+    def acknowledge(self: SharePartition, *arguments: Any) -> Any:
+        outcome = original(self, *arguments)
+        change = self._writes[outcome.write_id][0] if outcome.write_id else None
+        if change is None or not change.dead:
+            return outcome
+        letters, change.dead = DeadLetters(tuple(change.dead)), []
+        return type(outcome)(outcome.error, (*outcome.effects, letters), outcome.write_id)
+
+    return replaced((SharePartition, "acknowledge", acknowledge))
+
+
+def archiving_is_finished() -> AbstractContextManager[object]:
+    original = DeliveryStatus.__init__
+
+    def init(self: DeliveryStatus, *arguments: Any, **named: Any) -> None:
+        original(self, *arguments, **named)
+        self.done = self.done or (self.state is RecordState.ARCHIVING and not self.write_id)
+
+    return replaced((DeliveryStatus, "__init__", init))
+
+
+def no_dead_letters_of_expired_locks() -> AbstractContextManager[object]:
+    return replaced((partition, "_expired_dead", lambda _write: []))
+
+
+def delays_lost_by_a_load() -> AbstractContextManager[object]:
+    original = SharePartition.load
+
+    def load_without(self: SharePartition, *arguments: Any, **named: Any) -> Any:
+        return original(self, *arguments, **{**named, "delays": ()})
+
+    return replaced((SharePartition, "load", load_without))
+
+
+def delays_not_persisted() -> AbstractContextManager[object]:
+    return replaced((shard, "combined", lambda _delays, _start: NO_DELAYS))
+
+
+def no_delay_after_a_lost_lock() -> AbstractContextManager[object]:
+    return replaced((locks, "not_before", lambda *_: 0))
+
+
+def nobody_wakes_what_waits() -> AbstractContextManager[object]:
+    return replaced((partition, "wake", lambda *_: False))
+
+
+class Planted(NamedTuple):
+    """A fault, and the scope and depth in which it shows."""
+
+    fault: Callable[[], AbstractContextManager[object]]
+    scope: Scope
+    depth: int
+
+
+FAULTS: Final = (
+    Planted(owner_not_checked, PLAIN, 4),
+    Planted(session_end_releases_everybody, PLAIN, 4),
+    Planted(delivery_limit_ignored, PLAIN, 4),
+    Planted(delivery_not_counted, PLAIN, 4),
+    Planted(released_record_never_available, PLAIN, 4),
+    Planted(lock_never_expires, PLAIN, 4),
+    Planted(start_offset_passes_acquired_records, PLAIN, 4),
+    Planted(failed_write_not_rolled_back, PLAIN, 4),
+    Planted(gap_window_missing, PLAIN, 4),
+    Planted(update_loses_batches, PLAIN, 4),
+    Planted(older_batch_wins, Scope(batches=(1,)), 5),
+    Planted(dead_letters_forgotten_by_a_crash, QUEUE, 4),
+    Planted(dead_letters_before_their_write, QUEUE, 4),
+    Planted(archiving_is_finished, QUEUE, 4),
+    Planted(no_dead_letters_of_expired_locks, QUEUE, 4),
+    Planted(delays_lost_by_a_load, LATER, 4),
+    Planted(delays_not_persisted, LATER, 4),
+    Planted(no_delay_after_a_lost_lock, LATER, 4),
+    Planted(nobody_wakes_what_waits, LATER, 4),
+)

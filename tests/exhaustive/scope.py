@@ -1,0 +1,97 @@
+"""How small the world of an exhaustive search is, and what can happen in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from shareq.broker.share.core.window.record_state import AcknowledgeType, AcquireMode
+
+LOCK_MS = 10
+"""How long a lock lasts; half of it is the shortest time that passes."""
+
+
+class Span(NamedTuple):
+    """A record batch of the log: both offsets inclusive."""
+
+    base_offset: int
+    last_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A log whose offsets begin at 0, in record batches of these sizes, and a share group.
+
+    `members` are equals: what one of them does stands for what the other would do. `window` is the in-flight limit.
+    With `dead_letters` there is a queue for dead records; with `backoff_ms` a failed record waits as long.
+    """
+
+    batches: tuple[int, ...] = (2, 2)
+    members: int = 2
+    delivery_count_limit: int = 2
+    window: int = 100
+    trimmed: bool = True  # whether the log may lose its first records
+    dead_letters: bool = False
+    backoff_ms: int = 0
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        ends = [sum(self.batches[: at + 1]) for at in range(len(self.batches))]
+        return tuple(Span(end - size, end - 1) for end, size in zip(ends, self.batches, strict=True))
+
+    @property
+    def log_end(self) -> int:
+        """Exclusive."""
+        return sum(self.batches)
+
+
+class Fetch(NamedTuple):
+    member: int
+    mode: AcquireMode
+    max_records: int
+
+
+class Acknowledge(NamedTuple):
+    """`first..last` (inclusive), all with one type."""
+
+    member: int
+    first: int
+    last: int
+    kind: AcknowledgeType
+
+
+class EndSession(NamedTuple):
+    member: int
+
+
+class Written(NamedTuple):
+    """What becomes of the oldest state write: durable and answered, neither, or durable with its answer lost."""
+
+    outcome: Literal["durable", "failed", "answer lost"]
+
+
+class Pass(NamedTuple):
+    """Time passes: half of a lock, or up to the next deadline, which is then acted on."""
+
+    until: Literal["half a lock", "the deadline"]
+
+
+class Crash(NamedTuple):
+    """The leader is gone and loads again. State writes under way are durable, or not."""
+
+    durable: bool
+
+
+class Trim(NamedTuple):
+    """DeleteRecords up to `log_start`, found out by the next read."""
+
+    log_start: int
+
+
+class LettersDone(NamedTuple):
+    """The oldest dead letters are written, or given up: then no copy is left."""
+
+    copied: bool
+
+
+Step = Fetch | Acknowledge | EndSession | Written | Pass | Crash | Trim | LettersDone

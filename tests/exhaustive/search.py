@@ -1,0 +1,177 @@
+"""Breadth first through every life of a scope, one world of each form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+
+from shareq.broker.share.core.window.record_state import TERMINAL, AcknowledgeType, AcquireMode
+from tests.exhaustive.form import digest
+from tests.exhaustive.ledger import Broken
+from tests.exhaustive.scope import Acknowledge, Fetch, LettersDone, Pass, Scope, Step, Written
+from tests.exhaustive.steps import alphabet, is_possible
+from tests.exhaustive.world import World
+
+Life = bytes
+"""Steps from the beginning on, each by its place in the alphabet."""
+CHUNK = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A life after which a promise was broken, the last step included; `drained`: while the rest was worked off."""
+
+    life: Life
+    why: str
+    drained: bool
+
+    def told(self, scope: Scope) -> str:
+        """Step by step."""
+        steps = [str(alphabet(scope)[at]) for at in self.life]
+        return "\n".join([*steps, *(["then all is worked off"] if self.drained else []), f"=> {self.why}"])
+
+
+@dataclass(slots=True)
+class Searched:
+    """`states[n]` new forms at depth n, `steps` taken in all; `found` ends the search."""
+
+    states: list[int] = field(default_factory=lambda: [1])
+    steps: int = 0
+    found: Found | None = None
+
+    @property
+    def depth(self) -> int:
+        return len(self.states) - 1
+
+
+def search(
+    scope: Scope, depth: int, executor: Executor | None = None, told: Callable[[Searched], None] = lambda _: None
+) -> Searched:
+    """Every life of up to `depth` steps, each followed by the work that is left. With an executor in its processes."""
+    searched = Searched()
+    seen = {digest(World(scope))}
+    level: list[Life] = [b""]
+    for remaining in reversed(range(depth + 1)):
+        following: list[Life] = []
+        for result in _looked_at(scope, level, executor, further=remaining > 0):
+            searched.steps += result.steps
+            if result.found is not None:
+                searched.found = result.found
+                return searched
+            for key, life in result.lives:
+                if key not in seen:
+                    seen.add(key)
+                    following.append(life)
+        if remaining:
+            level = following
+            searched.states.append(len(level))
+            told(searched)
+    return searched
+
+
+@dataclass(slots=True)
+class _Look:
+    lives: list[tuple[bytes, Life]] = field(default_factory=list)
+    steps: int = 0
+    found: Found | None = None
+
+
+def _looked_at(scope: Scope, level: Sequence[Life], executor: Executor | None, *, further: bool) -> Iterable[_Look]:
+    chunks = [(scope, level[at : at + CHUNK], further) for at in range(0, len(level), CHUNK)]
+    return map(_look, chunks) if executor is None else executor.map(_look, chunks)
+
+
+def _look(task: tuple[Scope, Sequence[Life], bool]) -> _Look:
+    """Work off what is left in each world, and go one step on from it."""
+    scope, lives, further = task
+    look = _Look()
+    for life in lives:
+        try:
+            work_off(lived(scope, life))
+        except Exception as broken:
+            look.found = Found(life, _why(broken), drained=True)
+            return look
+        if further and not _go_on(scope, life, look):
+            return look
+    return look
+
+
+def _go_on(scope: Scope, life: Life, look: _Look) -> bool:
+    """Every next step; False when a promise was broken."""
+    world = lived(scope, life)
+    for at in [at for at, step in enumerate(alphabet(scope)) if is_possible(step, world)]:
+        longer = life + bytes((at,))
+        look.steps += 1
+        try:
+            world = lived(scope, longer)
+        except Exception as broken:
+            look.found = Found(longer, _why(broken), drained=False)
+            return False
+        look.lives.append((digest(world), longer))
+    return True
+
+
+def _why(broken: Exception) -> str:
+    return str(broken) if isinstance(broken, Broken) else repr(broken)
+
+
+def lived(scope: Scope, life: Life) -> World:
+    """The world after these steps, looked at after the last. Raises Broken, or what the leader raises."""
+    world, steps = World(scope), alphabet(scope)
+    for number, at in enumerate(life, 1):
+        world.perform(steps[at], check=number == len(life))
+    return world
+
+
+def work_off(world: World) -> None:
+    """Let everything end well: each record that is left has to come, and the start offset to reach the log's end."""
+    ledger = world.ledger
+    due = set(range(world.scope.log_end)) - ledger.finished - set(ledger.given_up)
+    due -= ledger.may_be_finished | ledger.may_be_dead
+    came: set[int] = set(ledger.held)
+    for step in _working_off(world):
+        world.perform(step)
+        came |= set(ledger.held)
+    lost = due - came - ledger.finished - set(ledger.given_up)
+    if lost:
+        raise Broken(f"offsets {sorted(lost)} never came")
+    unburied = ledger.dead - ledger.buried if world.scope.dead_letters else set()
+    if unburied:
+        raise Broken(f"offsets {sorted(unburied)} are dead, and have no dead letters")
+    if not _is_worked_off(world):
+        raise Broken(
+            f"the rest never ends, from {world.core.start_offset} of {world.scope.log_end} on: {world.core.snapshot()}"
+        )
+
+
+def _working_off(world: World) -> Iterator[Step]:
+    for _ in range(2 * world.scope.log_end * (world.scope.delivery_count_limit + 1)):
+        yield from _settling(world)
+        yield from _timers(world)
+        if _is_worked_off(world):
+            return
+        yield Fetch(0, AcquireMode.BATCH_OPTIMIZED, world.scope.log_end)
+        for offset in sorted(world.ledger.held):
+            yield Acknowledge(0, offset, offset, AcknowledgeType.ACCEPT)
+
+
+def _timers(world: World) -> Iterator[Step]:
+    for _ in range(16 * world.scope.log_end):
+        if world.core.next_deadline_ms() is None:
+            return
+        yield Pass("the deadline")
+        yield from _settling(world)
+    raise Broken("the timer never comes to rest")
+
+
+def _settling(world: World) -> Iterator[Step]:
+    while world.writes or world.letters:
+        yield Written("durable") if world.writes else LettersDone(copied=True)
+
+
+def _is_worked_off(world: World) -> bool:
+    """Whether everything is finished with. Behind a hole that was filled the start offset waits for the next record."""
+    core, left = world.core, range(world.core.start_offset, world.scope.log_end)
+    finished = sum(row.last_offset - row.first_offset + 1 for row in core.snapshot() if row.state in TERMINAL)
+    return finished == len(left)

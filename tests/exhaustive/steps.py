@@ -1,0 +1,99 @@
+"""Every step that a scope knows, and those that can be taken in a world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from shareq.broker.share.core.window.record_state import AcknowledgeType, AcquireMode
+from tests.exhaustive.scope import (
+    LOCK_MS,
+    Acknowledge,
+    Crash,
+    EndSession,
+    Fetch,
+    LettersDone,
+    Pass,
+    Scope,
+    Step,
+    Trim,
+    Written,
+)
+from tests.exhaustive.world import World
+
+ONE_RECORD = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.RENEW)
+SEVERAL = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.RENEW)
+"""GAP is left out: it does what REJECT does."""
+
+
+@cache
+def alphabet(scope: Scope) -> tuple[Step, ...]:
+    """All of them, at most 256: a life is written as bytes."""
+    steps = tuple(_alphabet(scope))
+    assert len(steps) <= 256
+    return steps
+
+
+def _alphabet(scope: Scope) -> Iterator[Step]:
+    for member in range(scope.members):
+        yield Fetch(member, AcquireMode.BATCH_OPTIMIZED, 1)
+        yield Fetch(member, AcquireMode.BATCH_OPTIMIZED, scope.log_end)
+        yield Fetch(member, AcquireMode.RECORD_LIMIT, 1)
+        for first in range(scope.log_end):
+            for last in range(first, scope.log_end):
+                for kind in ONE_RECORD if first == last else SEVERAL:
+                    yield Acknowledge(member, first, last, kind)
+        yield EndSession(member)
+    yield Written("durable")
+    yield Written("failed")
+    yield Written("answer lost")
+    yield Pass("half a lock")
+    yield Pass("the deadline")
+    yield Crash(durable=False)
+    yield Crash(durable=True)
+    if scope.dead_letters:
+        yield LettersDone(copied=True)
+    if scope.trimmed:
+        for log_start in range(1, scope.log_end):
+            yield Trim(log_start)
+
+
+def is_possible(step: Step, world: World) -> bool:
+    """Whether the step can be taken and is not, for what it does, another one as well."""
+    ledger = world.ledger
+    match step:
+        case Fetch():
+            return not step.member or _is_known(world)
+        case Acknowledge():
+            return _is_worth_it(step, world)
+        case EndSession():
+            return any(step.member in members for members in ledger.believed.values())
+        case Written():
+            return bool(world.writes)
+        case Pass():
+            deadline = world.core.next_deadline_ms()
+            if deadline is None:
+                return False
+            return step.until == "half a lock" or deadline > world.now_ms + LOCK_MS // 2
+        case Crash():
+            return bool(world.writes) or (not step.durable and world.core.end_offset > 0)
+        case LettersDone():
+            return bool(world.letters)
+        case Trim():
+            return not world.log_start
+
+
+def _is_known(world: World) -> bool:
+    """Whether the first member has been seen: until then it stands for all of them."""
+    return bool(world.ledger.believed) or world.core.end_offset > 0
+
+
+def _is_worth_it(step: Acknowledge, world: World) -> bool:
+    ledger = world.ledger
+    offsets = range(step.first, step.last + 1)
+    if all(ledger.may_acknowledge(step.member, offset) for offset in offsets):
+        later = world.now_ms + LOCK_MS
+        return step.kind is not AcknowledgeType.RENEW or any(ledger.held[at].deadline_ms != later for at in offsets)
+    # A member that does not know better: it is refused, whatever it says, or the record is finished.
+    wrongly = step.first == step.last and step.kind is AcknowledgeType.ACCEPT
+    return wrongly and step.member in ledger.believed.get(step.first, ())

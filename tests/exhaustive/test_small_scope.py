@@ -1,0 +1,76 @@
+"""Every life of a few steps in each scope; `make exhaustive DEPTH=n` goes further."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from shareq.broker.share.core.window.delivery_status import settled
+from tests.exhaustive.__main__ import SCOPES
+from tests.exhaustive.form import digest
+from tests.exhaustive.planted import FAULTS, Planted
+from tests.exhaustive.scope import Scope
+from tests.exhaustive.search import lived, search
+from tests.exhaustive.steps import alphabet, is_possible
+from tests.exhaustive.world import World
+
+DEPTH = 3
+DEEPER = {"dead letters, one attempt": 4}
+
+
+@pytest.fixture(autouse=True)
+def new_statuses() -> Iterator[None]:
+    """A planted fault must not live on in what is kept of statuses."""
+    settled.cache_clear()
+    yield
+    settled.cache_clear()
+
+
+@pytest.mark.parametrize("name", SCOPES)
+def test_no_life_breaks_a_promise(name: str) -> None:
+    scope, depth = SCOPES[name], DEEPER.get(name, DEPTH)
+    searched = search(scope, depth)
+    assert searched.found is None, searched.found.told(scope)
+    assert searched.depth == depth
+    assert all(states > 0 for states in searched.states)
+
+
+@pytest.mark.parametrize("planted", FAULTS, ids=lambda planted: planted.fault.__name__)
+def test_a_planted_fault_is_found(planted: Planted) -> None:
+    with planted.fault():
+        found = search(planted.scope, planted.depth).found
+    assert found is not None
+    assert found.told(planted.scope).endswith(found.why)
+
+
+@pytest.mark.parametrize("scope", {planted.scope for planted in FAULTS}, ids=str)
+def test_where_faults_are_planted_there_are_none_without(scope: Scope) -> None:
+    assert search(scope, 3).found is None
+
+
+def test_forms_tell_worlds_apart_that_have_another_future() -> None:
+    """Two worlds of one form have the same steps before them, and these lead to the same forms."""
+    scope = SCOPES["all of it"]
+    lives: dict[bytes, list[bytes]] = {}
+    level = [b""]
+    for _ in range(3):
+        level = [life + bytes((at,)) for life in level for at in _possible(lived(scope, life))]
+        for life in level:
+            lives.setdefault(digest(lived(scope, life)), []).append(life)
+    twins = [same[:2] for same in lives.values() if len(same) > 1]
+    assert twins
+    for one, other in twins:
+        here, there = lived(scope, one), lived(scope, other)
+        assert len(_possible(here)) == len(_possible(there))
+        assert _futures(one) == _futures(other)
+
+
+def _possible(world: World) -> list[int]:
+    return [at for at, step in enumerate(alphabet(world.scope)) if is_possible(step, world)]
+
+
+def _futures(life: bytes) -> list[bytes]:
+    """The forms one step on, whichever member is called the first."""
+    scope = SCOPES["all of it"]
+    return sorted(digest(lived(scope, life + bytes((at,)))) for at in _possible(lived(scope, life)))

@@ -1,0 +1,313 @@
+"""One share partition, its durable state and its observer, moved by one step after another.
+
+The leader is the product's `SharePartition`, its state is kept by the product's share coordinator.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shareq.broker.share.core.effects import DeadLetter, DeadLetters, Effect, StateBatch, WriteState
+from shareq.broker.share.core.partition import AckBatch, RangeView, SharePartition
+from shareq.broker.share.core.window.record_state import TERMINAL, AcknowledgeType, RecordState
+from shareq.coordinator.ports import RedeliveryBackoff, ShareGroupSettings
+from shareq.coordinator.shard import CoordinatorRecord
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordinatorShard
+from shareq.protocol.errors import ErrorCode
+from tests.exhaustive.ledger import Broken, Ledger
+from tests.exhaustive.scope import (
+    LOCK_MS,
+    Acknowledge,
+    Crash,
+    EndSession,
+    Fetch,
+    LettersDone,
+    Pass,
+    Scope,
+    Step,
+    Trim,
+    Written,
+)
+from tests.support.fakes.topics import MemoryTopics
+
+TOPIC: Final = "t"
+BEGIN_MS: Final = 1_000_000
+EVERYTHING: Final = 100
+
+
+class World:
+    """Begins with an empty state, loaded. `perform` raises Broken when a promise is not kept."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.now_ms = BEGIN_MS
+        self.log_start = 0
+        self.topics = MemoryTopics(t=1)
+        image = self.topics.topic(TOPIC)
+        assert image is not None
+        self.key = SharePartitionKey("g", image.topic_id, 0)
+        self.log: list[CoordinatorRecord] = []
+        self.shard = self._shard()
+        self._append(*self.shard.initialize(self.key, 1, 0).records)
+        self.ledger = Ledger(scope.delivery_count_limit, scope.backoff_ms)
+        self.writes: list[WriteState] = []
+        self.letters: list[DeadLetter] = []
+        self.all_durable = True  # nothing is in the leader's memory alone
+        self.core = self._leader()
+
+    # -- durable state
+
+    def _shard(self) -> ShareCoordinatorShard:
+        return ShareCoordinatorShard(self.topics, lambda: self.now_ms, ShareCoordinatorSettings())
+
+    def _append(self, *records: CoordinatorRecord) -> None:
+        for record in records:
+            self.shard.replay(record, len(self.log))
+            self.log.append(record)
+
+    def _make_durable(self, write: WriteState) -> None:
+        result = self.shard.write(
+            self.key,
+            write.state_epoch,
+            write.leader_epoch,
+            write.start_offset,
+            write.delivery_complete_count,
+            write.batches,
+            write.delays,
+        )
+        if result.response.code is not ErrorCode.NONE:
+            raise Broken(f"the coordinator refuses {write}: {result.response}")
+        self._append(*result.records)
+
+    def _leader(self) -> SharePartition:
+        result = self.shard.read(self.key, 0)
+        self._append(*result.records)
+        found = result.response
+        settings = ShareGroupSettings(
+            record_lock_duration_ms=LOCK_MS,
+            delivery_count_limit=self.scope.delivery_count_limit,
+            partition_max_record_locks=self.scope.window,
+            dead_letters=self.scope.dead_letters,
+            redelivery=RedeliveryBackoff(self.scope.backoff_ms, multiplier=1),
+        )
+        core = SharePartition(self.key, 0, settings)
+        error = core.load(
+            found.state_epoch,
+            found.start_offset,
+            [StateBatch(*each) for each in found.batches],
+            log_start_offset=self.log_start,
+            log_end_offset=self.scope.log_end,
+            now_ms=self.now_ms,
+            delays=found.delays,
+        )
+        if error is not ErrorCode.NONE:
+            raise Broken(f"what was persisted cannot be loaded: {error.name}, {found}")
+        if core.start_offset < found.start_offset:
+            raise Broken(f"loaded from {core.start_offset}, persisted was {found.start_offset}")
+        self.letters = list(core.unfinished_dead_letters())
+        return core
+
+    # -- steps
+
+    def perform(self, step: Step, *, check: bool = True) -> None:
+        """Do it, tell the observer, and look whether all is well; without `check` at what was answered alone."""
+        start = self.core.start_offset
+        match step:
+            case Fetch():
+                self._fetch(step)
+            case Acknowledge():
+                self._acknowledge(step)
+            case EndSession():
+                self._end_session(step)
+            case Written():
+                self._written(step)
+            case Pass():
+                self._pass(step)
+            case Crash():
+                self._crash(step)
+            case LettersDone():
+                self._letters_done(copied=step.copied)
+            case Trim():
+                self.log_start = step.log_start
+                self.ledger.trimmed(step.log_start)
+                self.all_durable = False
+        if not isinstance(step, Crash) and self.core.start_offset < start:
+            raise Broken(f"the start offset went back from {start} to {self.core.start_offset}")
+        if check:
+            self.check()
+
+    def _fetch(self, step: Fetch) -> None:
+        """As the shell does it: look for room, read from the next fetch offset, go to where the log begins."""
+        core = self.core
+        if not core.can_acquire():
+            return
+        offset = core.next_fetch_offset()
+        if offset < self.log_start:
+            core.on_log_start_moved(self.log_start, self.now_ms)
+            offset = core.next_fetch_offset()
+        upto = core.read_until(step.mode, step.max_records)
+        spans = [each for each in self.scope.spans if each.last_offset >= offset and each.base_offset <= upto]
+        member = _name(step.member)
+        acquired = core.acquire(member, step.mode, EVERYTHING, step.max_records, offset, spans, self.now_ms)
+        self.ledger.handed_out(step.member, acquired, self.now_ms, self.now_ms + LOCK_MS)
+
+    def _acknowledge(self, step: Acknowledge) -> None:
+        rightly = all(self.ledger.may_acknowledge(step.member, at) for at in range(step.first, step.last + 1))
+        finished = step.last < self.core.start_offset
+        batch = AckBatch(step.first, step.last, (int(step.kind),))
+        outcome = self.core.acknowledge(_name(step.member), [batch], self.now_ms)
+        if outcome.error is not ErrorCode.NONE:
+            if rightly:
+                raise Broken(f"{outcome.error.name} to {step}, which is right")
+            self._not_held(step)
+            return
+        if outcome.write_id is not None:
+            self.ledger.acknowledged(step.member, step.first, step.last, step.kind, outcome.write_id, self.now_ms)
+        elif step.kind is AcknowledgeType.RENEW:
+            if not rightly:
+                raise Broken(f"{step} was granted")
+            self.ledger.renewed(step.first, step.last, self.now_ms + LOCK_MS)
+        elif not finished:
+            raise Broken(f"{step} was answered without a write")
+        else:
+            self.ledger.finished.update(range(step.first, step.last + 1))
+            self._not_held(step)
+        self._take(outcome.effects)
+
+    def _not_held(self, step: Acknowledge) -> None:
+        for offset in range(step.first, step.last + 1):
+            if not self.ledger.may_acknowledge(step.member, offset):
+                self.ledger.believed.get(offset, set()).discard(step.member)
+
+    def _end_session(self, step: EndSession) -> None:
+        effects = self.core.release_acquired_records(_name(step.member), self.now_ms)
+        for effect in effects:
+            if isinstance(effect, WriteState):
+                self.ledger.session_ended(step.member, effect.write_id, self.now_ms)
+        self._take(effects)
+        for believers in self.ledger.believed.values():
+            believers.discard(step.member)
+
+    def _written(self, step: Written) -> None:
+        write = self.writes.pop(0)
+        durable, answered = step.outcome != "failed", step.outcome == "durable"
+        if durable:
+            self._make_durable(write)
+        self.all_durable = self.all_durable and answered
+        self.ledger.written(write.write_id, self.now_ms, answered=answered, durable=durable)
+        error = ErrorCode.NONE if answered else ErrorCode.COORDINATOR_NOT_AVAILABLE
+        self._take(self.core.on_state_written(write.write_id, error, self.now_ms))
+
+    def _pass(self, step: Pass) -> None:
+        deadline = self.core.next_deadline_ms()
+        if step.until == "half a lock":
+            self.now_ms += LOCK_MS // 2
+        elif deadline is not None:
+            self.now_ms = max(self.now_ms, deadline)
+        if deadline is not None and deadline <= self.now_ms:
+            effects = self.core.on_deadline(self.now_ms)
+            writes = [each.write_id for each in effects if isinstance(each, WriteState)]
+            self.ledger.expired(self.now_ms, writes[0] if writes else 0)
+            self._take(effects)
+
+    def _crash(self, step: Crash) -> None:
+        for write in self.writes:
+            if step.durable:
+                self._make_durable(write)
+                self.ledger.written(write.write_id, self.now_ms, answered=False, durable=True)
+        self.writes.clear()
+        live, again = self.shard.state_of(self.key), self._shard()
+        for at, record in enumerate(self.log):
+            again.replay(record, at)
+        replayed = again.state_of(self.key)
+        assert live is not None
+        assert replayed is not None
+        if (live.start_offset, live.batches, live.delivery_complete_count) != (
+            replayed.start_offset,
+            replayed.batches,
+            replayed.delivery_complete_count,
+        ):
+            raise Broken("the state log replays to another state")
+        self.ledger.crashed()
+        self.all_durable = True
+        self.core = self._leader()
+
+    def _letters_done(self, *, copied: bool) -> None:
+        letter = self.letters.pop(0)
+        offsets = range(letter.first_offset, letter.last_offset + 1)
+        known = self.ledger.dead | self.ledger.may_be_dead
+        alive = [at for at in offsets if at not in known and at >= self.log_start]
+        if alive and copied:
+            raise Broken(f"there are dead letters of {alive}, which are not dead")
+        self.ledger.buried.update(offsets)
+        self._take(self.core.on_dead_letters_done(letter.first_offset, letter.last_offset))
+
+    def _take(self, effects: tuple[Effect, ...]) -> None:
+        for effect in effects:
+            if isinstance(effect, WriteState):
+                self.writes.append(effect)
+            elif isinstance(effect, DeadLetters):
+                self.letters += effect.letters
+
+    # -- promises that hold at any time
+
+    def check(self) -> None:
+        """What is told of the state agrees with itself, with the observer, and with what was persisted."""
+        core, rows = self.core, self.core.snapshot()
+        terminal = sum(row.last_offset - row.first_offset + 1 for row in rows if row.state in TERMINAL)
+        if core.delivery_complete_count != terminal:
+            raise Broken(f"{core.delivery_complete_count} deliveries complete, {terminal} are")
+        for row in rows:
+            for offset in range(row.first_offset, row.last_offset + 1):
+                self._check_record(offset, row)
+        unfinished = set(range(self.log_start, core.start_offset)) & set(self.ledger.held)
+        if unfinished:
+            raise Broken(f"the start offset {core.start_offset} passed {unfinished}, which are held")
+        if self.scope.dead_letters:
+            passed = {at for at in self.ledger.dead - self.ledger.buried if at < core.start_offset}
+            if passed:
+                raise Broken(f"the start offset {core.start_offset} passed {passed}: no dead letters were written")
+        self._check_waiting()
+        if self.all_durable and not self.writes:
+            self._check_persisted()
+
+    def _check_waiting(self) -> None:
+        """The timer is set for the first record whose time comes."""
+        times = [time for time, _ in self.ledger.waiting.values() if time > self.now_ms]
+        deadline = self.core.next_deadline_ms()
+        if times and (deadline is None or deadline > min(times)):
+            raise Broken(f"a record waits until {min(times)}, the next look is at {deadline}")
+
+    def _check_record(self, offset: int, row: RangeView) -> None:
+        holder, state, owner, deadline_ms = self.ledger.held.get(offset), row.state, row.owner, row.deadline_ms
+        if offset < self.log_start:
+            return
+        if state is RecordState.ACQUIRED and (
+            holder is None or owner != _name(holder.member) or deadline_ms != holder.deadline_ms
+        ):
+            raise Broken(f"offset {offset} is {owner}'s until {deadline_ms}, but {holder} knows of it")
+        if holder is not None and state is not RecordState.ACQUIRED and not row.pending:
+            raise Broken(f"offset {offset} is {state.name}, but {holder}")
+
+    def _check_persisted(self) -> None:
+        """A leader that loads now knows what this one knows, locks apart."""
+        state = self.shard.state_of(self.key)
+        assert state is not None
+        persisted = {
+            offset: (batch.delivery_state, batch.delivery_count)
+            for batch in state.batches
+            for offset in range(batch.first_offset, batch.last_offset + 1)
+        }
+        for row in self.core.snapshot():
+            for offset in range(row.first_offset, row.last_offset + 1):
+                known = persisted.get(offset, (RecordState.AVAILABLE, 0))
+                here: tuple[int, int] = (row.state, row.delivery_count)
+                if row.state is RecordState.ACQUIRED:
+                    here = (RecordState.AVAILABLE, row.delivery_count - 1)
+                if offset >= state.start_offset and known != here:
+                    raise Broken(f"offset {offset}: {known} is persisted, {here} is known")
+
+
+def _name(member: int) -> str:
+    return f"member-{member}"
