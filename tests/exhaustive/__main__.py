@@ -23,6 +23,9 @@ SCOPES: Final = {
     "dead letters": Scope(dead_letters=True),
     "dead letters, one attempt": Scope(batches=(1, 1), dead_letters=True, delivery_count_limit=1),
     "delays": Scope(batches=(2,), backoff_ms=15),
+    "order": Scope(batches=(2, 2), keys=(1, 2, 1, 1), trimmed=False),
+    "order, some without a key": Scope(batches=(1, 2), keys=(1, 0, 1)),
+    "order, delays and dead letters": Scope(batches=(1, 1), keys=(1, 1), dead_letters=True, backoff_ms=5),
     "all of it": Scope(batches=(1, 1), dead_letters=True, backoff_ms=5),
     "a narrow window": Scope(batches=(1, 1, 1), window=2, trimmed=False),
 }

@@ -5,6 +5,7 @@ Everything that the leader keeps is in it, read from its objects by name of fiel
 * counters and `since_ms` are told to operators and decide nothing;
 * times count from now, and numbers of state writes from the last one;
 * members are numbered in the order in which they appear;
+* the window's `order` is the leader's own;
 * what has been taken off the front of a `BatchMap`, and the order of entries in the heap of locks.
 """
 
@@ -27,7 +28,7 @@ from shareq.coordinator.share.keys import SharePartitionKey
 from tests.exhaustive.ledger import Held
 from tests.exhaustive.world import World
 
-LEFT_OUT = {"counters", "since_ms", "settings", "key", "lost_tail", "acknowledged", "session_releases"}
+LEFT_OUT = {"order", "counters", "since_ms", "settings", "key", "lost_tail", "acknowledged", "session_releases"}
 
 
 def digest(world: World) -> bytes:
@@ -75,7 +76,7 @@ class _Former:
         ]
         graves = sorted(ledger.dead), sorted(ledger.may_be_dead), sorted(ledger.buried)
         attempts = sorted(ledger.attempts.items()), sorted(ledger.attempts_before.items())
-        finished = sorted(ledger.finished), sorted(ledger.may_be_finished)
+        finished = sorted(ledger.finished), sorted(ledger.may_be_finished), sorted(ledger.may_have_been)
         return held, believed, given_up, finished, attempts, waiting, graves
 
     def _held(self, holder: Held) -> tuple[object, ...]:
@@ -107,7 +108,7 @@ class _Former:
         if isinstance(value, (tuple, list)):
             return [self._of(each) for each in value]
         if isinstance(value, dict):
-            return [(self._write(key), self._of(each)) for key, each in value.items()]
+            return [(key, self._of(each)) for key, each in sorted(value.items())]
         return [self._field(name, each) for name, each in _fields(value) if name not in LEFT_OUT]
 
     def _field(self, name: str, value: Any) -> object:
@@ -117,6 +118,8 @@ class _Former:
             return self._time(value)
         if name == "not_before_ms":
             return value and self._time(value)
+        if name in ("_writes", "_held"):
+            return [(self._write(write), self._of(each)) for write, each in value.items()]
         if name in ("delays", "dead"):
             return self._moved(value)
         if name == "owner":

@@ -5,6 +5,7 @@ It knows the promises, not the rules: nothing here is taken from the broker.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -38,8 +39,8 @@ class Ledger:
     durable. `attempts` is what the leader of today has handed out; its predecessors' `attempts_before` it may not know.
     `may_be_finished` had an acknowledgement that finishes, whatever its answer. `dead` are those of the finished and
     given up ones that somebody rejected or that failed too often (`may_be_dead`: whatever the answer), `buried` those
-    whose dead letters are done with, one way or another. `waiting` come no earlier than at that time; the state write
-    that says so is beside it, 0: it is durable.
+    whose dead letters are done with, one way or another. `may_have_been` finished or dead before a crash. `waiting` come
+    no earlier than at that time; the state write that says so is beside it, 0: it is durable.
     """
 
     limit: int
@@ -53,6 +54,7 @@ class Ledger:
     attempts_before: dict[int, int] = field(default_factory=dict)
     dead: set[int] = field(default_factory=set)
     may_be_dead: set[int] = field(default_factory=set)
+    may_have_been: set[int] = field(default_factory=set)
     buried: set[int] = field(default_factory=set)
     waiting: dict[int, tuple[int, int]] = field(default_factory=dict)
 
@@ -73,6 +75,14 @@ class Ledger:
                 self.attempts[offset] = count
                 self.held[offset] = Held(member, deadline_ms, count)
                 self.believed.setdefault(offset, set()).add(member)
+
+    def is_over(self, offset: int, pending: Collection[int]) -> bool:
+        """Whether the record does not come again, as far as clients were answered before the last crash and since; what
+        `pending` state writes say is not known yet.
+        """
+        if offset in self.finished or offset in self.may_have_been:
+            return True
+        return offset in self.given_up and self.given_up[offset] not in pending
 
     def _check_count(self, offset: int, count: int) -> None:
         if offset in self.attempts:
@@ -173,6 +183,7 @@ class Ledger:
     def crashed(self) -> None:
         """The leader is gone, and with it every lock."""
         self.held.clear()
+        self.may_have_been |= self.may_be_finished | self.may_be_dead
         self.dead -= set(self.given_up)
         self.given_up.clear()
         known = set(self.waiting) - self.may_be_finished - self.may_be_dead

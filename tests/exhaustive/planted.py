@@ -9,7 +9,9 @@ from typing import Any, Final, NamedTuple
 from shareq.broker.share.core import locks, partition
 from shareq.broker.share.core.effects import DeadLetters
 from shareq.broker.share.core.partition import SharePartition
+from shareq.broker.share.core.window import key_order
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
+from shareq.broker.share.core.window.key_order import KeyOrder
 from shareq.broker.share.core.window.record_state import RecordState
 from shareq.coordinator.share import shard
 from shareq.coordinator.share.delays import NO_DELAYS
@@ -32,6 +34,7 @@ from tests.simulation.planted import (
 PLAIN: Final = Scope(batches=(1, 1))
 QUEUE: Final = Scope(batches=(1, 1), dead_letters=True, delivery_count_limit=1)
 LATER: Final = Scope(batches=(1, 1), backoff_ms=15)
+ORDERED: Final = Scope(batches=(2,), keys=(1, 1))
 
 
 def dead_letters_forgotten_by_a_crash() -> AbstractContextManager[object]:
@@ -88,6 +91,40 @@ def nobody_wakes_what_waits() -> AbstractContextManager[object]:
     return replaced((partition, "wake", lambda *_: False))
 
 
+def keys_not_read() -> AbstractContextManager[object]:
+    original = SharePartition.acquire
+
+    def acquire(self: SharePartition, *arguments: Any, **named: Any) -> Any:
+        return original(self, *arguments, **{**named, "keys": {}})
+
+    return replaced((SharePartition, "acquire", acquire))
+
+
+def key_free_before_the_write() -> AbstractContextManager[object]:
+    """A record that is given up counts as finished before that is durable."""
+    return replaced((KeyOrder, "hold", lambda _self, _write_id: None))
+
+
+def key_free_when_given_back() -> AbstractContextManager[object]:
+    return replaced((key_order, "is_finished", lambda status: status.available or status.done))
+
+
+def keys_forgotten_by_a_load() -> AbstractContextManager[object]:
+    """What is in flight after a load is taken for known."""
+    original = SharePartition._switch_order
+
+    def switch(self: SharePartition) -> None:
+        original(self)
+        if self._order is not None and self._window.batches:
+            self._order.known_until = self._window.end_offset + 1
+
+    return replaced((SharePartition, "_switch_order", switch))
+
+
+def key_never_free() -> AbstractContextManager[object]:
+    return replaced((KeyOrder, "settle", lambda _self, _window: False))
+
+
 class Planted(NamedTuple):
     """A fault, and the scope and depth in which it shows."""
 
@@ -116,4 +153,9 @@ FAULTS: Final = (
     Planted(delays_not_persisted, LATER, 4),
     Planted(no_delay_after_a_lost_lock, LATER, 4),
     Planted(nobody_wakes_what_waits, LATER, 4),
+    Planted(keys_not_read, ORDERED, 4),
+    Planted(key_free_before_the_write, Scope(batches=(2,), keys=(1, 1), delivery_count_limit=1), 4),
+    Planted(key_free_when_given_back, ORDERED, 5),
+    Planted(keys_forgotten_by_a_load, ORDERED, 5),
+    Planted(key_never_free, ORDERED, 4),
 )

@@ -23,7 +23,8 @@ class Scope:
     """A log whose offsets begin at 0, in record batches of these sizes, and a share group.
 
     `members` are equals: what one of them does stands for what the other would do. `window` is the in-flight limit.
-    With `dead_letters` there is a queue for dead records; with `backoff_ms` a failed record waits as long.
+    With `dead_letters` there is a queue for dead records; with `backoff_ms` a failed record waits as long; with `keys`,
+    one for each record, the group has order by key (0: that record has none).
     """
 
     batches: tuple[int, ...] = (2, 2)
@@ -33,6 +34,7 @@ class Scope:
     trimmed: bool = True  # whether the log may lose its first records
     dead_letters: bool = False
     backoff_ms: int = 0
+    keys: tuple[int, ...] = ()
 
     @property
     def spans(self) -> tuple[Span, ...]:

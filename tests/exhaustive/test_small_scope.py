@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from shareq.broker.share.core.window.delivery_status import settled
+from shareq.broker.share.core.window.key_order import waiting
 from tests.exhaustive.__main__ import SCOPES
 from tests.exhaustive.form import digest
 from tests.exhaustive.planted import FAULTS, Planted
@@ -22,9 +23,11 @@ DEEPER = {"dead letters, one attempt": 4}
 @pytest.fixture(autouse=True)
 def new_statuses() -> Iterator[None]:
     """A planted fault must not live on in what is kept of statuses."""
-    settled.cache_clear()
+    for kept in (settled, waiting):
+        kept.cache_clear()
     yield
-    settled.cache_clear()
+    for kept in (settled, waiting):
+        kept.cache_clear()
 
 
 @pytest.mark.parametrize("name", SCOPES)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from shareq.broker.share.core.effects import DeadLetter, DeadLetters, Effect, StateBatch, WriteState
-from shareq.broker.share.core.partition import AckBatch, RangeView, SharePartition
+from shareq.broker.share.core.partition import AckBatch, AcquiredRange, RangeView, SharePartition
 from shareq.broker.share.core.window.record_state import TERMINAL, AcknowledgeType, RecordState
 from shareq.coordinator.ports import RedeliveryBackoff, ShareGroupSettings
 from shareq.coordinator.shard import CoordinatorRecord
@@ -25,6 +25,7 @@ from tests.exhaustive.scope import (
     LettersDone,
     Pass,
     Scope,
+    Span,
     Step,
     Trim,
     Written,
@@ -89,6 +90,7 @@ class World:
             delivery_count_limit=self.scope.delivery_count_limit,
             partition_max_record_locks=self.scope.window,
             dead_letters=self.scope.dead_letters,
+            order_by_key=bool(self.scope.keys),
             redelivery=RedeliveryBackoff(self.scope.backoff_ms, multiplier=1),
         )
         core = SharePartition(self.key, 0, settings)
@@ -149,8 +151,30 @@ class World:
         upto = core.read_until(step.mode, step.max_records)
         spans = [each for each in self.scope.spans if each.last_offset >= offset and each.base_offset <= upto]
         member = _name(step.member)
-        acquired = core.acquire(member, step.mode, EVERYTHING, step.max_records, offset, spans, self.now_ms)
+        acquired = core.acquire(
+            member, step.mode, EVERYTHING, step.max_records, offset, spans, self.now_ms, keys=self._keys(spans)
+        )
+        self._check_order(acquired)
         self.ledger.handed_out(step.member, acquired, self.now_ms, self.now_ms + LOCK_MS)
+
+    def _keys(self, spans: list[Span]) -> dict[int, int]:
+        """What the shell reads of the records' keys."""
+        wanted = self.core.keys_wanted(spans)
+        if wanted is None:
+            return {}
+        known = enumerate(self.scope.keys)
+        return {offset: key for offset, key in known if key and wanted[0] <= offset <= wanted[1]}
+
+    def _check_order(self, acquired: list[AcquiredRange]) -> None:
+        """Before each record that comes, all earlier ones of its key are finished."""
+        pending = {write.write_id for write in self.writes}
+        for first, last, _ in acquired if self.scope.keys else ():
+            for offset in range(first, last + 1):
+                key = self.scope.keys[offset]
+                earlier = [at for at in range(offset) if key and self.scope.keys[at] == key]
+                before = [at for at in earlier if not self.ledger.is_over(at, pending)]
+                if before:
+                    raise Broken(f"offset {offset} came before {before}, of the same key")
 
     def _acknowledge(self, step: Acknowledge) -> None:
         rightly = all(self.ledger.may_acknowledge(step.member, at) for at in range(step.first, step.last + 1))
