@@ -39,8 +39,8 @@ class Ledger:
     durable. `attempts` is what the leader of today has handed out; its predecessors' `attempts_before` it may not know.
     `may_be_finished` had an acknowledgement that finishes, whatever its answer. `dead` are those of the finished and
     given up ones that somebody rejected or that failed too often (`may_be_dead`: whatever the answer), `buried` those
-    whose dead letters are done with, one way or another. `may_have_been` finished or dead before a crash. `waiting` come
-    no earlier than at that time; the state write that says so is beside it, 0: it is durable.
+    whose dead letters are done with, one way or another. `may_have_been` finished or dead before a crash. `waiting`
+    come no earlier than at that time; the state write that says so is beside it, 0: it is durable.
     """
 
     limit: int
