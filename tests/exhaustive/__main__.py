@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
             print(_row(name, searched, time.monotonic() - began), flush=True)
             if searched.found is not None:
                 failed = True
-                print(searched.found.told(SCOPES[name]), flush=True)
+                print(searched.found.listed(SCOPES[name]), flush=True)
     return failed
 
 

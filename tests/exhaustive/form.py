@@ -2,7 +2,7 @@
 
 Everything that the leader keeps is in it, read from its objects by name of field. Left out, with the reason:
 
-* counters and `since_ms` are told to operators and decide nothing;
+* counters and `since_ms` are shown to operators and decide nothing;
 * times count from now, and numbers of state writes from the last one;
 * members are numbered in the order in which they appear;
 * the window's `order` is the leader's own;

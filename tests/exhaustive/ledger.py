@@ -1,4 +1,4 @@
-"""What somebody knows who sees every answer to every client: who holds which record, and what is finished for good.
+"""What an observer knows that sees every answer to every client: who holds which record, and what is finished for good.
 
 It knows the promises, not the rules: nothing here is taken from the broker.
 """
@@ -38,7 +38,7 @@ class Ledger:
     `finished` never comes again. `given_up` neither, while the leader lives; a crash takes back what no write made
     durable. `attempts` is what the leader of today has handed out; its predecessors' `attempts_before` it may not know.
     `may_be_finished` had an acknowledgement that finishes, whatever its answer. `dead` are those of the finished and
-    given up ones that somebody rejected or that failed too often (`may_be_dead`: whatever the answer), `buried` those
+    given up ones that a member rejected or that failed too often (`may_be_dead`: whatever the answer), `buried` those
     whose dead letters are done with, one way or another. `may_have_been` finished or dead before a crash. `waiting`
     come no earlier than at that time; the state write that says so is beside it, 0: it is durable.
     """

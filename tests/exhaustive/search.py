@@ -26,7 +26,7 @@ class Found:
     why: str
     drained: bool
 
-    def told(self, scope: Scope) -> str:
+    def listed(self, scope: Scope) -> str:
         """Step by step."""
         steps = [str(alphabet(scope)[at]) for at in self.life]
         return "\n".join([*steps, *(["then all is worked off"] if self.drained else []), f"=> {self.why}"])
@@ -46,7 +46,7 @@ class Searched:
 
 
 def search(
-    scope: Scope, depth: int, executor: Executor | None = None, told: Callable[[Searched], None] = lambda _: None
+    scope: Scope, depth: int, executor: Executor | None = None, progress: Callable[[Searched], None] = lambda _: None
 ) -> Searched:
     """Every life of up to `depth` steps, each followed by the work that is left. With an executor in its processes."""
     searched = Searched()
@@ -66,7 +66,7 @@ def search(
         if remaining:
             level = following
             searched.states.append(len(level))
-            told(searched)
+            progress(searched)
     return searched
 
 

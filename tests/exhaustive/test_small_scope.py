@@ -34,7 +34,7 @@ def new_statuses() -> Iterator[None]:
 def test_no_life_breaks_a_promise(name: str) -> None:
     scope, depth = SCOPES[name], DEEPER.get(name, DEPTH)
     searched = search(scope, depth)
-    assert searched.found is None, searched.found.told(scope)
+    assert searched.found is None, searched.found.listed(scope)
     assert searched.depth == depth
     assert all(states > 0 for states in searched.states)
 
@@ -44,7 +44,7 @@ def test_a_planted_fault_is_found(planted: Planted) -> None:
     with planted.fault():
         found = search(planted.scope, planted.depth).found
     assert found is not None
-    assert found.told(planted.scope).endswith(found.why)
+    assert found.listed(planted.scope).endswith(found.why)
 
 
 @pytest.mark.parametrize("scope", {planted.scope for planted in FAULTS}, ids=str)
@@ -52,7 +52,7 @@ def test_where_faults_are_planted_there_are_none_without(scope: Scope) -> None:
     assert search(scope, 3).found is None
 
 
-def test_forms_tell_worlds_apart_that_have_another_future() -> None:
+def test_forms_keep_worlds_apart_that_have_another_future() -> None:
     """Two worlds of one form have the same steps before them, and these lead to the same forms."""
     scope = SCOPES["all of it"]
     lives: dict[bytes, list[bytes]] = {}

@@ -113,7 +113,7 @@ class World:
     # -- steps
 
     def perform(self, step: Step, *, check: bool = True) -> None:
-        """Do it, tell the observer, and look whether all is well; without `check` at what was answered alone."""
+        """Do it, notify the observer, and look whether all is well; without `check` at what was answered alone."""
         start = self.core.start_offset
         match step:
             case Fetch():
@@ -277,7 +277,7 @@ class World:
     # -- promises that hold at any time
 
     def check(self) -> None:
-        """What is told of the state agrees with itself, with the observer, and with what was persisted."""
+        """What the leader shows of its state agrees with itself, with the observer, and with what was persisted."""
         core, rows = self.core, self.core.snapshot()
         terminal = sum(row.last_offset - row.first_offset + 1 for row in rows if row.state in TERMINAL)
         if core.delivery_complete_count != terminal:
