@@ -290,7 +290,7 @@ def joined(acquired: Iterable[Acquired]) -> list[Acquired]:
 
 
 def read_state(client: Caller, group: str, topic_id: bytes, partition: int = 0) -> tuple[int, list[StateBatch]]:
-    """Start offset and state batches as stored. Reads without a leader epoch, so nobody is fenced.
+    """Start offset and state batches as stored. Reads with the leader epoch that a partition begins with.
 
     Waits for a coordinator that is still loading after a restart.
     """
