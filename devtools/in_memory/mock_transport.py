@@ -37,6 +37,9 @@ class BrokerWorld:
     Brokers of one cluster share `clock` and `db`; `states` is where this one's share state is kept, if not here.
     """
 
+    logs_every_refusal = False
+    """Set it where each connection that is closed has to have its line, however many of them there are."""
+
     def __init__(
         self,
         properties: Mapping[str, str] | None = None,
@@ -53,8 +56,6 @@ class BrokerWorld:
         self.config = BrokerConfig.load({"log.dirs": DATA, **(properties or {})})
         self._seed = seed
         self._connections = 0
-        self.logs_every_refusal = False
-        """Set it where each connection that is closed has to have its line, however many of them there are."""
         self.broker = self._boot()
 
     @property
