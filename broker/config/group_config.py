@@ -108,6 +108,7 @@ _OWN_KEYS: Final = (
         "none",
         OneOf("none", "key"),
         "With `key` no record is delivered while an earlier one of its key and partition is not finished.",
+        internal=True,
     ),
     ConfigKey(
         _BACKOFF,

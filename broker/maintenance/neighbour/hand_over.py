@@ -1,7 +1,7 @@
 """Our logs put into a folder that Apache Kafka's tool has formatted: topics by name and id, groups and their offsets.
 
-Kafka's controller takes its first metadata from `bootstrap.checkpoint`. The records of our topics are put behind those
-of the tool; that comes last.
+Kafka's controller takes its first metadata from a checkpoint of the tool's: `bootstrap.checkpoint`, or from 4.4 on the
+first snapshot of `__cluster_metadata`. The records of our topics are put behind those of the tool; that comes last.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from shareq.protocol.records.batch import RecordData, batch_headers, build_batch
 __all__ = ["HandedOver", "hand_over"]
 
 BOOTSTRAP_FILE: Final = "bootstrap.checkpoint"
+FIRST_SNAPSHOT: Final = "__cluster_metadata-0/00000000000000000000-0000000000.checkpoint"
 ELIGIBLE_REPLICAS: Final = "eligible.leader.replicas.version"
-_FRESH: Final = {META_FILE, BOOTSTRAP_FILE}
 _KINDS: Final = {"topic": 2, "group": 32}
 _BATCH_RECORDS: Final = 1_000
 _NO_LEADER: Final = -1  # the first one is elected when the broker is there
@@ -47,24 +47,25 @@ def hand_over(data_dir: str, kafka: str) -> HandedOver:
     """Fill `kafka`, which was formatted and not started. MaintenanceError, OSError: it is half filled then."""
     with lock_for_maintenance(data_dir), while_stopped(kafka):
         found = copy_metadata(data_dir)
-        node = _check_formatted(kafka, found.cluster_id)
+        checkpoint, node = _check_formatted(kafka, found.cluster_id)
         starts = read_log_starts(data_dir)
         epochs = dict(_copy_logs(data_dir, kafka, found.state))
         lines = [f"{topic} {partition} {offset}\n" for (topic, partition), offset in sorted(starts.items())]
         _write(f"{kafka}/{LOG_START_FILE}", f"0\n{len(lines)}\n{''.join(lines)}".encode())
-        _add_records(f"{kafka}/{BOOTSTRAP_FILE}", list(_records(found.state, node, epochs)))
+        _add_records(checkpoint, list(_records(found.state, node, epochs)))
+        sync_folder(os.path.dirname(checkpoint))
         sync_folder(kafka)
     return HandedOver(len(found.topics), len(epochs))
 
 
-def _check_formatted(kafka: str, cluster_id: str) -> int:
-    """The node's id. MaintenanceError with the command that makes the folder right."""
-    names = set(os.listdir(kafka)) if os.path.isdir(kafka) else set()
+def _check_formatted(kafka: str, cluster_id: str) -> tuple[str, int]:
+    """The checkpoint of the tool, and the node's id. MaintenanceError with the command that makes the folder right."""
     command = (
         f"kafka-storage.sh format --cluster-id={cluster_id} --feature share.version=0 "
         f"--feature {ELIGIBLE_REPLICAS}=0 -c server.properties"
     )
-    if names - {"lost+found", ".lock"} != _FRESH:
+    checkpoint = _checkpoint_of(kafka)
+    if checkpoint is None:
         text = f"{kafka}: must be a folder (log.dirs) that was formatted and not started: `{command}`"
         raise MaintenanceError(text, usage=True)
     given = properties_of(kafka)
@@ -74,14 +75,25 @@ def _check_formatted(kafka: str, cluster_id: str) -> int:
         )
     metadata = KafkaMetadata()
     try:
-        with open(f"{kafka}/{BOOTSTRAP_FILE}", "rb") as file:
+        with open(checkpoint, "rb") as file:
             metadata.apply(file.read())
     except UnreadableMetadata as error:
-        raise MaintenanceError(f"{kafka}/{BOOTSTRAP_FILE}: cannot be read: {error}") from error
+        raise MaintenanceError(f"{checkpoint}: cannot be read: {error}") from error
     if metadata.features.get(ELIGIBLE_REPLICAS, 0):
         text = f"{kafka}: with {ELIGIBLE_REPLICAS} above 0 no partition would get a leader; format it with `{command}`"
         raise MaintenanceError(text, usage=True)
-    return int(given["node.id"])
+    return checkpoint, int(given["node.id"])
+
+
+def _checkpoint_of(kafka: str) -> str | None:
+    """Where the tool has put the first metadata; None: the folder is not as the tool leaves it."""
+    names = set(os.listdir(kafka)) - {"lost+found", ".lock"} if os.path.isdir(kafka) else set()
+    folder, snapshot = os.path.split(FIRST_SNAPSHOT)
+    if names == {META_FILE, BOOTSTRAP_FILE}:
+        return f"{kafka}/{BOOTSTRAP_FILE}"
+    if names == {META_FILE, folder} and os.listdir(f"{kafka}/{folder}") == [snapshot]:
+        return f"{kafka}/{FIRST_SNAPSHOT}"
+    return None
 
 
 def _copy_logs(data_dir: str, kafka: str, state: MetaState) -> Iterator[tuple[tuple[str, int], int]]:
