@@ -97,12 +97,19 @@ class Scene:
         return topic_id
 
     def set(self, kind: int, name: str, **configs: str) -> list[tuple[ErrorCode, str]]:
-        """Set properties of a topic, a group or all brokers; error and message."""
+        """Set properties of a topic, a group or all brokers; error and message. Waits until they are in force."""
         rpc = incremental_alter_configs
         rows = [rpc.AlterableConfig(key, 0, value) for key, value in configs.items()]
         request = rpc.IncrementalAlterConfigsRequest([rpc.AlterConfigsResource(kind, name, rows)], False)
         answer = self.client.call(request, 1, IncrementalAlterConfigsResponse)
-        return [(ErrorCode(one.error_code), one.error_message or "") for one in answer.responses]
+        outcome = [(ErrorCode(one.error_code), one.error_message or "") for one in answer.responses]
+        if not any(code for code, _ in outcome):
+            of = str(self._node()) if kind == BROKER else name
+            eventually(lambda: configs.items() <= describe(self, kind, of).items() or None)
+        return outcome
+
+    def _node(self) -> int:
+        return self.client.call(MetadataRequest([]), 12, MetadataResponse).brokers[0].node_id
 
     def configure(self, **configs: str) -> None:
         assert [code for code, _ in self.set(GROUP, self.group, **configs)] == [ErrorCode.NONE]
