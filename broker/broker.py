@@ -13,7 +13,7 @@ from shareq.broker.dispatch.dispatcher import Dispatcher
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.log.segments.files import DEFAULT_OPEN_FILES
 from shareq.broker.metadata.changes import MetaDb, ResourceName
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, REDRIVES, SHARE_GROUP_STATE, TRANSACTION_STATE
 from shareq.broker.services import Services
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.broker.topics.internal import warn_of_counts_without_effect
@@ -78,6 +78,8 @@ class Broker:
             services.share_states.recover()
         if services.metadata.topic(CONSUMER_OFFSETS) is not None:
             services.groups.recover()
+            if services.groups.offsets.group_ids(REDRIVES):
+                services.redrives.recover()
         if services.metadata.topic(TRANSACTION_STATE) is not None:
             services.transactions.recover()
         services.disk.start()

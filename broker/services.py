@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from shareq.broker.groups.ports import ShareStates
     from shareq.broker.groups.service import GroupService
     from shareq.broker.network.audit_log import AuditLog
+    from shareq.broker.redrive.service import RedriveService
     from shareq.broker.security.authorizer import Authorizer
     from shareq.broker.security.credentials import ScramCredential
     from shareq.broker.security.invented_credentials import InventedCredentials
@@ -60,9 +61,10 @@ if TYPE_CHECKING:
 class Made:
     """The lazy services that exist by now. News for them make none."""
 
-    __slots__ = ("groups", "share", "share_states", "transactions")
+    __slots__ = ("groups", "redrives", "share", "share_states", "transactions")
 
     def __init__(self) -> None:
+        self.redrives: RedriveService | None = None
         self.share: ShareService | None = None
         self.groups: GroupService | None = None
         self.share_states: ShareCoordinatorService | None = None
@@ -70,7 +72,8 @@ class Made:
 
     def __iter__(self) -> Iterator[Service]:
         """In the order in which they get news."""
-        return (each for each in (self.share, self.groups, self.share_states, self.transactions) if each is not None)
+        made = (self.redrives, self.share, self.groups, self.share_states, self.transactions)
+        return (each for each in made if each is not None)
 
 
 class _LeadersMade:
@@ -328,4 +331,23 @@ class Services:
                 config.transaction_remove_expired_transaction_cleanup_interval_ms,
             ),
         )
+        return made
+
+    @cached_property
+    def redrives(self) -> RedriveService:
+        """Dead letters on their way back."""
+        from shareq.broker.redrive.service import RedriveService
+        from shareq.broker.redrive.world import BrokerRedriveWorld
+
+        world = BrokerRedriveWorld(
+            self.metadata,
+            self.configs,
+            self.logs,
+            self.leaders,
+            self.groups,
+            self.producer_ids.next,
+            lambda: self.authorizer,
+            lambda: self.audit,
+        )
+        self.made.redrives = made = RedriveService(self.env, world)
         return made

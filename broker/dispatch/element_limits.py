@@ -57,6 +57,7 @@ MOST_ELEMENTS: Final[dict[int, int]] = {
     ApiKey.CREATE_TOPICS: 100_000,  # at most 10,000 partitions, their replicas and properties
     # what a member names: it fits into a record, and so into max.message.bytes
     ApiKey.SHARE_GROUP_HEARTBEAT: 5_000,  # 4 µs each, in one turn
+    ApiKey.DESCRIBE_REDRIVES: NAMES,
     ApiKey.JOIN_GROUP: NAMES,
     # what brokers send each other, a share partition or some at a time; their answers are made in one turn
     ApiKey.INITIALIZE_SHARE_GROUP_STATE: 10_000,

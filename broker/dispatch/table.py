@@ -40,13 +40,17 @@ class HandlerRow:
     """One RPC: the module in this package, the versions it serves, and those that ApiVersions names.
 
     The advertised range may reach below the served one: clients on old librdkafka test for fixed versions that no
-    client sends any more (KIP-896, KAFKA-18659). A request in such a version closes the connection.
+    client sends any more (KIP-896, KAFKA-18659). A request in such a version closes the connection. `own`: shareq's
+    own, which only shareq's clients are shown.
     """
 
-    __slots__ = ("advertised", "module", "served")
+    __slots__ = ("advertised", "module", "own", "served")
 
-    def __init__(self, module: str, first: int, last: int, *, advertised_first: int | None = None) -> None:
+    def __init__(
+        self, module: str, first: int, last: int, *, advertised_first: int | None = None, own: bool = False
+    ) -> None:
         self.module = module
+        self.own = own
         self.served = VersionRange(first, last)
         self.advertised = VersionRange(first if advertised_first is None else advertised_first, last)
 
@@ -129,4 +133,7 @@ HANDLERS: Final[dict[ApiKey, HandlerRow]] = {
     ApiKey.DELETE_SHARE_GROUP_OFFSETS: HandlerRow("share.delete_share_group_offsets", 0, 0),
     ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE: HandlerRow("not_offered.streams_group_topology", 0, 0),
     ApiKey.UNREGISTER_CONTROLLER: HandlerRow("not_offered.unregister_controller", 0, 0),
+    ApiKey.START_REDRIVE: HandlerRow("redrive.start_redrive", 0, 0, own=True),
+    ApiKey.DESCRIBE_REDRIVES: HandlerRow("redrive.describe_redrives", 0, 0, own=True),
+    ApiKey.CANCEL_REDRIVE: HandlerRow("redrive.cancel_redrive", 0, 0, own=True),
 }

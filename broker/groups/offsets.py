@@ -166,6 +166,15 @@ class GroupOffsetsService:
         ]
         return response
 
+    def group_ids(self, prefix: str) -> list[str]:
+        """The groups that have committed offsets and whose ids begin so."""
+        return [
+            group_id
+            for partition in self._groups.partitions
+            for group_id in partition.shard.offsets.store.group_ids()
+            if group_id.startswith(prefix)
+        ]
+
     # -- delete
 
     def delete(self, request: OffsetDeleteRequest) -> Pending[OffsetDeleteResponse]:

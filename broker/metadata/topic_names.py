@@ -1,4 +1,4 @@
-"""Which topic names are legal, and which are internal."""
+"""Which topic names are legal, and which are internal; names of groups of the broker's own."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Final
 CONSUMER_OFFSETS: Final = "__consumer_offsets"
 SHARE_GROUP_STATE: Final = "__share_group_state"
 TRANSACTION_STATE: Final = "__transaction_state"
+REDRIVES: Final = "shareq.redrive."
+"""Groups that begin so have the progress of redrives (`broker/redrive/`)."""
+
 INTERNAL_TOPICS: Final = frozenset((CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE))
 
 # Apache Kafka's own metadata log, which a client must not be able to create as a topic.

@@ -157,4 +157,9 @@ RIGHTS: Final[dict[ApiKey, tuple[Right, ...]]] = {
     ApiKey.DELETE_ACLS: (ALTER_CLUSTER,),
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: (DESCRIBE_CLUSTER,),
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: (ALTER_CLUSTER,),
+    # shareq's own. A redrive writes to the topics of its letters, or has READ on the group whose letters they are.
+    ApiKey.START_REDRIVE: (READ_TOPIC, WRITE_TOPIC, READ_GROUP),
+    ApiKey.DESCRIBE_REDRIVES: (DESCRIBE_TOPIC,),
+    # Nothing for the client that began it.
+    ApiKey.CANCEL_REDRIVE: (ALTER_CLUSTER,),
 }

@@ -102,6 +102,9 @@ class ApiKey(IntEnum):
     DELETE_SHARE_GROUP_OFFSETS = 92
     STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE = 93
     UNREGISTER_CONTROLLER = 94
+    START_REDRIVE = 29553
+    DESCRIBE_REDRIVES = 29554
+    CANCEL_REDRIVE = 29555
 
 
 # key: (module, name, lowest version, highest, first flexible, highest is unstable, listeners)
@@ -205,6 +208,9 @@ APIS: dict[int, tuple[str, str, int, int, int, bool, tuple[str, ...]]] = {
         ("broker",),
     ),
     94: ("unregister_controller", "UnregisterController", 0, 0, 0, False, ("broker", "controller")),
+    29553: ("start_redrive", "StartRedrive", 0, 0, 0, False, ("broker",)),
+    29554: ("describe_redrives", "DescribeRedrives", 0, 0, 0, False, ("broker",)),
+    29555: ("cancel_redrive", "CancelRedrive", 0, 0, 0, False, ("broker",)),
 }
 
 # message: (module, kind)
@@ -241,6 +247,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "BrokerHeartbeatResponse": ("broker_heartbeat", "response"),
     "BrokerRegistrationRequest": ("broker_registration", "request"),
     "BrokerRegistrationResponse": ("broker_registration", "response"),
+    "CancelRedriveRequest": ("cancel_redrive", "request"),
+    "CancelRedriveResponse": ("cancel_redrive", "response"),
     "ConsumerGroupCurrentMemberAssignmentKey": ("consumer_group_current_member_assignment", "coordinator-key"),
     "ConsumerGroupCurrentMemberAssignmentValue": ("consumer_group_current_member_assignment", "coordinator-value"),
     "ConsumerGroupDescribeRequest": ("consumer_group_describe", "request"),
@@ -303,6 +311,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "DescribeProducersResponse": ("describe_producers", "response"),
     "DescribeQuorumRequest": ("describe_quorum", "request"),
     "DescribeQuorumResponse": ("describe_quorum", "response"),
+    "DescribeRedrivesRequest": ("describe_redrives", "request"),
+    "DescribeRedrivesResponse": ("describe_redrives", "response"),
     "DescribeShareGroupOffsetsRequest": ("describe_share_group_offsets", "request"),
     "DescribeShareGroupOffsetsResponse": ("describe_share_group_offsets", "response"),
     "DescribeTopicPartitionsRequest": ("describe_topic_partitions", "request"),
@@ -414,6 +424,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "ShareUpdateValue": ("share_update", "coordinator-value"),
     "SnapshotFooterRecord": ("snapshot_footer_record", "data"),
     "SnapshotHeaderRecord": ("snapshot_header_record", "data"),
+    "StartRedriveRequest": ("start_redrive", "request"),
+    "StartRedriveResponse": ("start_redrive", "response"),
     "StreamsGroupCurrentMemberAssignmentKey": ("streams_group_current_member_assignment", "coordinator-key"),
     "StreamsGroupCurrentMemberAssignmentValue": ("streams_group_current_member_assignment", "coordinator-value"),
     "StreamsGroupDescribeRequest": ("streams_group_describe", "request"),

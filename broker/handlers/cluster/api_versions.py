@@ -3,9 +3,10 @@
 Behaviour: computed from the handler table and the finalized features. A client software name or version of the wrong
 form gets INVALID_REQUEST. A request version above 5 never comes here: it is answered in version 0 with the one entry
 (18, 0, 5), before its body is read.
-v3: client software name; features. Before v4 supported features whose lowest level is 0 are left out, because clients
-of that time fail on them. A feature whose level is 0 is never named as finalized. v5: a client that names the
-cluster names the broker, too (INVALID_REQUEST for one of the two): REBOOTSTRAP_REQUIRED unless this is both.
+v3: client software name; to a client that calls itself `shareq` shareq's own RPCs are named as well (ADR 11). Features:
+before v4 supported ones whose lowest level is 0 are left out, because clients of that time fail on them. A feature
+whose level is 0 is never named as finalized. v5: a client that names the cluster names the broker, too (INVALID_REQUEST
+for one of the two): REBOOTSTRAP_REQUIRED unless this is both.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 
 _NO_NODE: Final = -1
+_OUR_CLIENT: Final = "shareq"
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
@@ -39,10 +41,12 @@ def handle(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsRespo
         error = _meant_for_another(ctx, request)
         if error:
             return ApiVersionsResponse(error_code=error)
+    is_ours = request.client_software_name == _OUR_CLIENT
     response = ApiVersionsResponse(
         api_keys=[
             ApiVersion(api_key=key, min_version=row.advertised.first, max_version=row.advertised.last)
             for key, row in sorted(HANDLERS.items())
+            if is_ours or not row.own
         ]
     )
     if ctx.api_version >= 3:

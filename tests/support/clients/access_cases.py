@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from devtools.clients.requests import batch, fetch_request, produce_request
 from shareq.broker.security import rights as r
@@ -13,12 +13,14 @@ from shareq.protocol.generated import (
     add_offsets_to_txn,
     add_partitions_to_txn,
     alter_client_quotas,
+    cancel_redrive,
     create_partitions,
     delete_groups,
     delete_share_group_state,
     delete_topics,
     describe_cluster,
     describe_groups,
+    describe_redrives,
     describe_topic_partitions,
     describe_user_scram_credentials,
     end_txn,
@@ -32,6 +34,7 @@ from shareq.protocol.generated import (
     read_share_group_state_summary,
     share_group_describe,
     share_group_heartbeat,
+    start_redrive,
     sync_group,
     write_share_group_state,
 )
@@ -93,6 +96,21 @@ def _names_nothing(response: Message) -> bool:
 
 def _cluster_bits(response: Message) -> bool:
     return response.cluster_authorized_operations == 0  # type: ignore[attr-defined,no-any-return]
+
+
+def redrive_request(**fields: Any) -> start_redrive.StartRedriveRequest:
+    """A redrive of the cases' topic."""
+    return start_redrive.StartRedriveRequest("again", TOPIC, **fields)
+
+
+def describe_redrives_request(world: Access) -> Message:
+    """Of all redrives; there is one."""
+    world.as_admin(Case(ApiKey.START_REDRIVE, 0, _always(redrive_request()), ()))
+    return describe_redrives.DescribeRedrivesRequest(None)
+
+
+def _names_no_redrive(response: Message) -> bool:
+    return not response.redrives  # type: ignore[attr-defined]
 
 
 _GROUP_READERS: Final = (
@@ -353,5 +371,9 @@ CASES: Final = (
         (r.DESCRIBE_CLUSTER,),
     ),
     Case(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, 0, alter_scram_request, (r.ALTER_CLUSTER,)),
+    Case(ApiKey.START_REDRIVE, 0, _always(redrive_request(source_topic=TOPIC)), (r.READ_TOPIC, r.WRITE_TOPIC)),
+    Case(ApiKey.START_REDRIVE, 0, _always(redrive_request(group_id=GROUP, target=1)), (r.READ_TOPIC, r.READ_GROUP)),
+    Case(ApiKey.DESCRIBE_REDRIVES, 0, describe_redrives_request, (r.DESCRIBE_TOPIC,), _names_no_redrive),
+    Case(ApiKey.CANCEL_REDRIVE, 0, _always(cancel_redrive.CancelRedriveRequest("unknown")), (r.ALTER_CLUSTER,)),
     *(Case(key, version, _always(request), (right,)) for key, version, request, right in RIGHT_CASES),
 )

@@ -36,6 +36,8 @@ NOT_ASKED = -(2**31)
 
 # -- ApiVersions
 
+OURS_FROM = 29_553  # "sq": Apache Kafka's keys are below 100
+
 
 def api_versions(world: World, version: int, name: str = "test", software: str = "1.0") -> ApiVersionsResponse:
     request = ApiVersionsRequest(name, software) if version >= 3 else ApiVersionsRequest()
@@ -46,9 +48,21 @@ def api_versions(world: World, version: int, name: str = "test", software: str =
 def test_api_versions_is_the_handler_table(version: int) -> None:
     response = api_versions(World(), version)
     rows = {row.api_key: (row.min_version, row.max_version) for row in response.api_keys}
-    assert rows == {key: (row.advertised.first, row.advertised.last) for key, row in HANDLERS.items()}
+    assert rows == {
+        key: (row.advertised.first, row.advertised.last) for key, row in HANDLERS.items() if key < OURS_FROM
+    }
     assert [row.api_key for row in response.api_keys] == sorted(rows)
     assert rows[ApiKey.PRODUCE] == (0, 13)
+
+
+@pytest.mark.parametrize("version", range(3, 6))
+def test_requests_of_our_own_are_shown_to_clients_of_our_own(version: int) -> None:
+    ours = {key for key, row in HANDLERS.items() if row.own}
+    assert ours == {ApiKey.START_REDRIVE, ApiKey.DESCRIBE_REDRIVES, ApiKey.CANCEL_REDRIVE}
+    assert all(key >= OURS_FROM for key in ours)
+    for name, expected in (("shareq", ours), ("apache-kafka-java", set()), ("shareq2", set())):
+        response = api_versions(World(), version, name)
+        assert {row.api_key for row in response.api_keys if row.api_key >= OURS_FROM} == expected
 
 
 def test_features_before_version_4_leave_out_those_that_may_be_off() -> None:

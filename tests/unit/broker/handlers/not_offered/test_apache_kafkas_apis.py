@@ -41,9 +41,9 @@ def test_the_apis_of_apache_kafka() -> None:
     of_brokers = {
         ApiKey(key): (lowest, highest - unstable)
         for key, (_, _, lowest, highest, _, unstable, listeners) in APIS.items()
-        if "broker" in listeners and ApiKey(key) not in UNNAMED
+        if "broker" in listeners and ApiKey(key) not in UNNAMED and key < 29_553
     }
-    ours = {key: (row.advertised.first, row.advertised.last) for key, row in HANDLERS.items()}
+    ours = {key: (row.advertised.first, row.advertised.last) for key, row in HANDLERS.items() if not row.own}
     assert ours.keys() == of_brokers.keys()
     assert {key: (ours[key], theirs) for key, theirs in of_brokers.items() if ours[key] != theirs} == {
         ApiKey.PRODUCE: ((0, 13), (3, 13))  # Apache Kafka, too, names more than its schema has

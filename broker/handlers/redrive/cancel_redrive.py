@@ -1,0 +1,27 @@
+"""CancelRedrive: v0 (shareq's own, ADR 11).
+
+Behaviour: ends a redrive behind the records that are under way, and answers when that is durable; one that is over
+stays as it is. The client that began it may; every other needs ALTER on the cluster. RESOURCE_NOT_FOUND.
+"""
+
+from __future__ import annotations
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.security.rights import ALTER_CLUSTER
+from shareq.protocol.errors import ApiError, text_of
+from shareq.protocol.generated.cancel_redrive import CancelRedriveRequest, CancelRedriveResponse
+
+
+def handle(
+    ctx: RequestContext, request: CancelRedriveRequest
+) -> CancelRedriveResponse | Pending[CancelRedriveResponse]:
+    redrives = ctx.services.redrives
+    if redrives.owner_of(request.name) != ctx.connection.principal and not ctx.may(ALTER_CLUSTER):
+        return _response(ApiError(ALTER_CLUSTER.error))
+    return redrives.cancel(request.name).then(_response)
+
+
+def _response(error: ApiError) -> CancelRedriveResponse:
+    message = None if not error else error.message or text_of(error.code)
+    return CancelRedriveResponse(error_code=error.code, error_message=message)

@@ -1,0 +1,70 @@
+"""DescribeRedrives: v0 (shareq's own, ADR 11).
+
+Behaviour: how far redrives are: those that run, and those that are over for as long as what they have committed has not
+expired; at most 100 at a time, without names those that run first. DESCRIBE on the queue is needed; without it a
+redrive is RESOURCE_NOT_FOUND, and not among all.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.redrive.progress import totals
+from shareq.broker.redrive.service import MOST_DESCRIBED, RedriveReport
+from shareq.broker.security.rights import DESCRIBE_TOPIC
+from shareq.protocol.errors import ApiError, ErrorCode, text_of
+from shareq.protocol.generated.describe_redrives import (
+    DescribedRedrive,
+    DescribeRedrivesRequest,
+    DescribeRedrivesResponse,
+    RedriveCount,
+    RedrivePartition,
+)
+
+_HIDDEN: Final = ApiError(ErrorCode.RESOURCE_NOT_FOUND)
+
+
+def handle(
+    ctx: RequestContext, request: DescribeRedrivesRequest
+) -> DescribeRedrivesResponse | Pending[DescribeRedrivesResponse]:
+    if request.names is not None and len(request.names) > MOST_DESCRIBED:
+        message = f"{len(request.names)} names, and at most {MOST_DESCRIBED} may be asked for at a time."
+        return DescribeRedrivesResponse(error_code=ErrorCode.INVALID_REQUEST, error_message=message)
+
+    def response(found: list[tuple[str, RedriveReport | ApiError]]) -> DescribeRedrivesResponse:
+        rows = [(name, _shown(ctx, report)) for name, report in found]
+        if request.names is None:
+            rows = [(name, report) for name, report in rows if report is not _HIDDEN]
+        return DescribeRedrivesResponse(redrives=[_row(name, report) for name, report in rows])
+
+    return ctx.services.redrives.describe(request.names).then(response)
+
+
+def _shown(ctx: RequestContext, report: RedriveReport | ApiError) -> RedriveReport | ApiError:
+    if isinstance(report, ApiError):
+        return _HIDDEN if report.code is ErrorCode.RESOURCE_NOT_FOUND else report
+    return report if ctx.sees(DESCRIBE_TOPIC, report.spec.queue) else _HIDDEN
+
+
+def _row(name: str, report: RedriveReport | ApiError) -> DescribedRedrive:
+    if isinstance(report, ApiError):
+        return DescribedRedrive(report.code, report.message or text_of(report.code), name)
+    spec = report.spec
+    return DescribedRedrive(
+        ErrorCode.NONE,
+        None,
+        name,
+        report.state.value,
+        report.trouble,
+        spec.queue,
+        spec.target,
+        spec.letters.group_id,
+        spec.letters.topic,
+        spec.per_second,
+        spec.owner.principal,
+        spec.started_ms,
+        [RedriveCount(what.value, count) for what, count in totals(report.progress).items()],
+        [RedrivePartition(each.partition, each.next_offset, each.end_offset) for each in report.progress],
+    )

@@ -1,0 +1,75 @@
+"""StartRedrive: v0 (shareq's own, ADR 11).
+
+Behaviour: begins to send dead letters of a queue back, in the background, and answers when that would survive a crash.
+READ on the queue is needed, and WRITE on the topic: on that of the filter now, on that of each letter when it goes
+back; with target 1 READ on the group instead. A name serves once (DUPLICATE_RESOURCE). INVALID_REQUEST, INVALID_CONFIG,
+INVALID_TOPIC_EXCEPTION, POLICY_VIOLATION and UNKNOWN_TOPIC_OR_PARTITION come with what is wrong. Its group counts as
+one that the client's user has made (GROUP_MAX_SIZE_REACHED).
+"""
+
+from __future__ import annotations
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.redrive.spec import LetterFilter, Owner, RedriveSpec, Target, problem_of
+from shareq.broker.security.rights import READ_GROUP, READ_TOPIC, WRITE_TOPIC, Right
+from shareq.protocol.errors import ApiError, ErrorCode, text_of
+from shareq.protocol.generated.start_redrive import StartRedriveRequest, StartRedriveResponse
+
+
+def handle(ctx: RequestContext, request: StartRedriveRequest) -> StartRedriveResponse | Pending[StartRedriveResponse]:
+    if request.target not in (Target.TOPIC, Target.GROUP):
+        return _response(ApiError(ErrorCode.INVALID_REQUEST, f"Target must be 0 or 1, not {request.target}."))
+    spec = _spec(ctx, request)
+    problem = problem_of(spec)
+    if problem is not None:
+        return _response(ApiError(ErrorCode.INVALID_REQUEST, problem))
+    for right, name in _needed(spec):
+        if not ctx.may(right, name):
+            return _response(ApiError(right.error))
+    services = ctx.services
+    begun = services.groups.names.make(
+        spec.group_id,
+        ctx.owner,
+        lambda: services.redrives.start(spec),
+        lambda message: ApiError(ErrorCode.GROUP_MAX_SIZE_REACHED, message),
+    )
+    return begun.then(_response)
+
+
+def _needed(spec: RedriveSpec) -> list[tuple[Right, str]]:
+    needed: list[tuple[Right, str]] = [(READ_TOPIC, spec.queue)]
+    if spec.target is Target.GROUP:
+        needed.append((READ_GROUP, spec.letters.group_id or ""))
+    elif spec.letters.topic is not None:
+        needed.append((WRITE_TOPIC, spec.letters.topic))
+    return needed
+
+
+def _spec(ctx: RequestContext, request: StartRedriveRequest) -> RedriveSpec:
+    letters = LetterFilter(
+        request.group_id,
+        request.source_topic,
+        request.source_partition,
+        request.first_source_offset,
+        request.last_source_offset,
+        request.reason,
+        request.died_from_ms,
+        request.died_until_ms,
+    )
+    return RedriveSpec(
+        request.name,
+        request.queue,
+        Target(request.target),
+        request.records_per_second,
+        Owner(ctx.connection.principal, ctx.connection.client_host),
+        letters,
+        request.queue_partition,
+        request.first_offset,
+        request.last_offset,
+    )
+
+
+def _response(error: ApiError) -> StartRedriveResponse:
+    message = None if not error else error.message or text_of(error.code)
+    return StartRedriveResponse(error_code=error.code, error_message=message)

@@ -1,0 +1,366 @@
+"""One redrive at work: rounds of a few letters, each sent back once, whatever comes in between.
+
+Of each round is committed, before anything is appended, up to which letter it goes, to which logs, and where those end.
+Then one batch for each log is appended under the redrive's own producer id; the commit of the next round says that this
+one is done. After a crash, or an append that failed, these logs are searched from the ends that were committed: what of
+the round is in them is not sent again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from shareq.broker.foundation.bounded_log import BoundedLog
+from shareq.broker.foundation.environment import Environment, TimerHandle
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.log.append import Origin
+from shareq.broker.redrive.ports import RedriveWorld
+from shareq.broker.redrive.progress import PartitionProgress, Place, State, UnderWay, What
+from shareq.broker.redrive.reading import sent_back
+from shareq.broker.redrive.rounds import MOST_RECORDS, Round, RoundMaker
+from shareq.broker.redrive.spec import RedriveSpec, Target
+from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
+from shareq.broker.share.dlq.rules import delay_ms
+from shareq.protocol.errors import ErrorCode, MalformedMessage
+from shareq.protocol.records.batch import MAX_SEQUENCE, RecordData, build_batch
+
+logger = logging.getLogger(__name__)
+
+_ROUND_MS: Final = 100  # what a round sends back is at most what the rate allows in this time, but one always
+
+# A record as it is will never be taken by the log; everything else may be better later.
+_FOR_GOOD: Final = frozenset(
+    (
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.INVALID_RECORD,
+        ErrorCode.INVALID_TIMESTAMP,
+    )
+)
+
+
+class Redrive:
+    """A redrive that runs. `progress` is of each partition of the queue it is about, as it was committed.
+
+    `trouble` is what it waits for. `ended` is called once, when it is over and that is durable.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        spec: RedriveSpec,
+        progress: Sequence[PartitionProgress],
+        world: RedriveWorld,
+        ended: Callable[[Redrive], None],
+    ) -> None:
+        self.spec = spec
+        self.progress = progress
+        self.state = State.RUNNING
+        self.trouble: str | None = None
+        self._env = env
+        self._world = world
+        self._ended = ended
+        self._log = BoundedLog(logger, env.clock.now_ms)
+        self._maker = RoundMaker(spec, world)
+        self._searched: PartitionProgress | None = None  # where it is known what of what was under way was sent back
+        self._sent: set[int] = set()
+        self._uncommitted: set[PartitionProgress] = set()
+        self._alone_upto = -1
+        self._attempts = 0
+        self._timer: TimerHandle | None = None
+        self._turns = 0  # how often something was scheduled: only what was scheduled last is done
+        self._busy = False  # waits for a commit or an append, not for time
+        self._closed = False
+        self._cancelled: list[Pending[ErrorCode]] = []
+
+    def start(self) -> None:
+        """Begin with the next tick."""
+        self._soon(self._step)
+
+    def cancel(self) -> Pending[ErrorCode]:
+        """End it behind the round that is under way; the answer comes when that is durable."""
+        pending: Pending[ErrorCode] = Pending()
+        self._cancelled.append(pending)
+        if not self._busy:
+            self._soon(self._step)
+        return pending
+
+    def stop_waiting(self) -> None:
+        """The broker stops: what could not be made durable yet is refused with COORDINATOR_NOT_AVAILABLE."""
+        self._answer_cancels(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+    def close(self) -> None:
+        """Do nothing more; the next start of the broker goes on."""
+        self._closed = True
+        self._stop_timer()
+
+    def queue_deleted(self) -> None:
+        """There is nothing left to send back, and the progress was deleted as well."""
+        if not self._closed:
+            logger.warning("redrive %s: its queue %s was deleted", self.spec.name, self.spec.queue)
+            self._over(State.FAILED, "the queue was deleted")
+
+    # -- one round
+
+    def _step(self) -> None:
+        if self._cancelled:
+            self._end(State.CANCELLED)
+            return
+        progress = next((each for each in self.progress if not each.is_done), None)
+        if progress is None:
+            self._end(State.DONE)
+            return
+        refused = self._refused()
+        if refused is not None:
+            self._end(State.FAILED, refused)
+            return
+        if progress.under_way is not None and self._searched is not progress:
+            self._look_for(progress)
+            return
+        alone = progress.next_offset < self._alone_upto
+        most = 1 if alone else max(1, min(MOST_RECORDS, self.spec.per_second * _ROUND_MS // 1_000))
+        made = self._maker.next_round(progress, self._sent, most, self._env.clock.wall_ms())
+        if made is None:
+            self._soon(self._step)
+        elif isinstance(made, ErrorCode):
+            self._again(f"{self.spec.queue}-{progress.partition} cannot be read: {made.name}", self._step)
+        elif not made.batches:
+            self._finish(progress, made, 0)
+        else:
+            self._announce(progress, made)
+
+    def _refused(self) -> str | None:
+        """Why the owner may not go on; None: it may."""
+        owner, spec = self.spec.owner, self.spec
+        if not self._world.may(owner, READ_TOPIC, spec.queue):
+            return f"{owner.principal} may not read {spec.queue}"
+        group_id = spec.letters.group_id or ""
+        if spec.target is Target.GROUP and not self._world.may(owner, READ_GROUP, group_id):
+            return f"{owner.principal} may not use group {group_id}"
+        return None
+
+    def _announce(self, progress: PartitionProgress, made: Round) -> None:
+        """Commit what is about to be done, then do it."""
+        ends: dict[Place, int] = {}
+        for place in made.batches:
+            log = self._world.log(*place)
+            if isinstance(log, ErrorCode):
+                self._maker.forget()
+                self._again(f"{place[0]}-{place[1]} cannot be written: {log.name}", self._step)
+                return
+            ends[place] = log.log_end_offset
+        progress.under_way = _together(progress.under_way, UnderWay(made.upto, ends))
+
+        def committed(error: ErrorCode) -> None:
+            self._busy = False
+            if self._closed:
+                return
+            if error:
+                self._again(f"progress cannot be committed: {error.name}", lambda: self._announce(progress, made))
+            else:
+                self._uncommitted.clear()
+                self._append(progress, made)
+
+        self._busy = True
+        self._uncommitted.add(progress)
+        self._world.commit(self.spec, self.state, list(self._uncommitted)).on_complete(committed)
+
+    def _append(self, progress: PartitionProgress, made: Round) -> None:
+        """One batch for each log. What goes wrong with any of them is found out when all have answered."""
+        started_ms = self._env.clock.now_ms()
+        errors: dict[Place, ErrorCode] = {}
+
+        def answered(place: Place, error: ErrorCode) -> None:
+            errors[place] = error
+            if len(errors) == len(made.batches):
+                self._busy = False
+                if not self._closed:
+                    self._appended(progress, made, errors, started_ms)
+
+        self._busy = True
+        for place, records in list(made.batches.items()):
+            self._append_to(place, records, answered)
+
+    def _append_to(
+        self, place: Place, records: Sequence[RecordData], answered: Callable[[Place, ErrorCode], None]
+    ) -> None:
+        log = self._world.log(*place)
+        if isinstance(log, ErrorCode):
+            answered(place, log)
+            return
+        now_ms = self._env.clock.wall_ms()
+        known = log.producers.get(self.spec.producer_id)
+        sequence = known.batches[-1].last_sequence + 1 if known is not None and known.batches else 0
+        batch = build_batch(
+            records,
+            timestamp_ms=now_ms,
+            producer_id=self.spec.producer_id,
+            producer_epoch=0,
+            base_sequence=0 if sequence > MAX_SEQUENCE else sequence,
+        )
+        outcome = log.append(
+            batch, origin=Origin.CLIENT, now_wall_ms=now_ms, on_durable=lambda error: answered(place, error)
+        )
+        if isinstance(outcome, ErrorCode):
+            answered(place, outcome)
+
+    def _appended(
+        self, progress: PartitionProgress, made: Round, errors: dict[Place, ErrorCode], started_ms: int
+    ) -> None:
+        failed = {place: error for place, error in errors.items() if error}
+        if not failed:
+            self._finish(progress, made, started_ms)
+            return
+        place, error = next(iter(failed.items()))
+        if all(error in _FOR_GOOD for error in failed.values()):
+            if made.records == 1:
+                self._leave(progress, made, place, error)
+                self._finish(progress, made, started_ms)
+                return
+            self._alone_upto = max(self._alone_upto, made.upto)
+            self._maker.forget()
+            self._look_for(progress)
+            return
+        self._maker.forget()
+        self._again(f"{place[0]}-{place[1]} cannot be written: {error.name}", lambda: self._look_for(progress))
+
+    def _leave(self, progress: PartitionProgress, made: Round, place: Place, error: ErrorCode) -> None:
+        """The only record of the round is never taken: its letter stays where it is."""
+        made.count(What.REDRIVEN, -1)
+        made.count(What.REFUSED)
+        self._log.log(
+            logging.WARNING,
+            "redrive %s: %s-%d: a letter below offset %d stays: %s-%d does not take it: %s",
+            self.spec.name,
+            self.spec.queue,
+            progress.partition,
+            made.upto,
+            *place,
+            error.name,
+            event="redrive_refused",
+            redrive=self.spec.name,
+            topic=place[0],
+            partition=place[1],
+            reason=error.name,
+        )
+
+    def _finish(self, progress: PartitionProgress, made: Round, started_ms: int) -> None:
+        """The round is done; the next commit says so."""
+        if self.trouble is not None:
+            logger.info("redrive %s: goes on", self.spec.name)
+        self._attempts, self.trouble = 0, None
+        progress.move(made.upto, made.counts)
+        self._uncommitted.add(progress)
+        if progress.under_way is None:
+            self._sent.clear()
+        wait_ms = -(-made.records * 1_000 // self.spec.per_second)
+        if made.records and wait_ms:
+            self._at(started_ms + wait_ms, self._step)
+        else:
+            self._soon(self._step)
+
+    # -- what may have been done
+
+    def _look_for(self, progress: PartitionProgress) -> None:
+        """Find out what of the round that was under way is in the logs, in turns."""
+        self._turn(self._search(progress), progress)
+
+    def _turn(self, search: Iterator[None], progress: PartitionProgress) -> None:
+        try:
+            next(search)
+        except StopIteration:
+            self._soon(self._step)
+        except (OSError, MalformedMessage) as error:
+            self._again(f"cannot find out what was sent back: {error}", lambda: self._look_for(progress))
+        else:
+            self._soon(lambda: self._turn(search, progress))
+
+    def _search(self, progress: PartitionProgress) -> Iterator[None]:
+        under_way = progress.under_way
+        found: set[int] = set()
+        for place, end in {} if under_way is None else under_way.logs.items():
+            log = self._world.log(*place)
+            if log is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                continue  # deleted, and what was sent to it with it
+            if isinstance(log, ErrorCode):
+                raise OSError(f"{place[0]}-{place[1]}: {log.name}")
+            yield from sent_back(log, self.spec.producer_id, end, progress.partition, found)
+        self._sent, self._searched = found, progress
+
+    # -- the end, and time
+
+    def _end(self, state: State, trouble: str | None = None) -> None:
+        def committed(error: ErrorCode) -> None:
+            self._busy = False
+            if self._closed:
+                return
+            if error:
+                self._again(f"progress cannot be committed: {error.name}", lambda: self._end(state, trouble))
+            else:
+                self._over(state, trouble)
+
+        self._busy = True
+        self._world.commit(self.spec, state, self.progress, trouble or "").on_complete(committed)
+
+    def _over(self, state: State, trouble: str | None) -> None:
+        self.state, self.trouble = state, trouble
+        self.close()
+        self._ended(self)
+        self._answer_cancels(ErrorCode.NONE)
+
+    def _answer_cancels(self, error: ErrorCode) -> None:
+        waiting, self._cancelled = self._cancelled, []
+        for pending in waiting:
+            pending.complete(error)
+
+    def _again(self, reason: str, retry: Callable[[], None]) -> None:
+        """Later; logged once for each reason."""
+        self._attempts += 1
+        if self.trouble != reason:
+            self.trouble = reason
+            self._log.log(
+                logging.WARNING,
+                "redrive %s: waits: %s",
+                self.spec.name,
+                reason,
+                event="redrive_waits",
+                redrive=self.spec.name,
+                reason=reason,
+            )
+        wait_ms = delay_ms(self._attempts, self._env.rng.random())
+        self._at(self._env.clock.now_ms() + wait_ms, retry)
+
+    def _soon(self, act: Callable[[], None]) -> None:
+        self._env.clock.call_soon(self._scheduled(act))
+
+    def _at(self, when_ms: int, act: Callable[[], None]) -> None:
+        self._timer = self._env.clock.call_at(when_ms, self._scheduled(act))
+
+    def _scheduled(self, act: Callable[[], None]) -> Callable[[], None]:
+        """`act`, in place of whatever was to be done next."""
+        self._stop_timer()
+        self._turns += 1
+        turn = self._turns
+
+        def run() -> None:
+            if not self._closed and turn == self._turns:
+                act()
+
+        return run
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def _together(earlier: UnderWay | None, now: UnderWay) -> UnderWay:
+    """Both: a log is searched from the lower end on, for it may have been shortened, or made again, since the first."""
+    if earlier is None:
+        return now
+    logs = dict(earlier.logs)
+    for place, end in now.logs.items():
+        logs[place] = min(end, logs.get(place, end))
+    return UnderWay(max(earlier.upto, now.upto), logs)

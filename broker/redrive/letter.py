@@ -1,0 +1,129 @@
+"""A dead letter read again, and the record that is made of it. Pure.
+
+A redriven record has the letter's key, value and headers, without those that begin with `__dlq.`, and behind them:
+
+    __redrive.name              the redrive
+    __redrive.timestamp         when, in milliseconds
+    __redrive.count             how often the record was redriven, this time included
+    __redrive.queue.topic       from where: the queue,
+    __redrive.queue.partition   its partition,
+    __redrive.queue.offset      and the letter's offset there
+    __redrive.group             the group in which it died
+    __redrive.to                "topic" or "group"
+    __redrive.source.topic      only with "group": where the record was when it died
+    __redrive.source.partition
+    __redrive.source.offset
+
+All of them UTF-8 text, numbers decimal. Those of an earlier redrive are replaced.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from shareq.broker.redrive.spec import LetterFilter, RedriveSpec, Target
+from shareq.broker.share.dlq import letters as dlq
+from shareq.protocol.records.batch import Headers, Record, RecordData
+
+PREFIX: Final = "__redrive."
+COUNT: Final = "__redrive.count"
+QUEUE_PARTITION: Final = "__redrive.queue.partition"
+QUEUE_OFFSET: Final = "__redrive.queue.offset"
+
+_TARGETS: Final = {Target.TOPIC: b"topic", Target.GROUP: b"group"}
+_MOST_DIGITS: Final = 19
+
+
+class Letter(NamedTuple):
+    """What a letter says of the dead record. `kept`: by a group that keeps its dead records, with their headers."""
+
+    record: Record
+    topic: str
+    partition: int
+    offset: int
+    group_id: str
+    reasons: tuple[bytes | None, bytes | None]
+    died_ms: int
+    kept: bool
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it has neither key nor value: a reference alone, or of a record that had neither."""
+        return self.record.key is None and self.record.value is None
+
+
+def letter_of(record: Record) -> Letter | None:
+    """The record as a dead letter; None: it is none. Of several deaths the last one counts."""
+    said = dict(record.headers)
+    topic, group = said.get(dlq.TOPIC), said.get(dlq.GROUP)
+    partition, offset = _number(said.get(dlq.PARTITION)), _number(said.get(dlq.OFFSET))
+    if topic is None or group is None or partition is None or offset is None:
+        return None
+    try:
+        names = topic.decode(), group.decode()
+    except UnicodeDecodeError:
+        return None
+    died_ms = _number(said.get(dlq.TIMESTAMP))
+    reasons = said.get(dlq.MESSAGE), said.get(dlq.DISPOSITION)
+    when = record.timestamp if died_ms is None else died_ms
+    return Letter(record, names[0], partition, offset, names[1], reasons, when, dlq.DISPOSITION in said)
+
+
+def is_meant(wanted: LetterFilter, letter: Letter) -> bool:
+    """Whether the filter takes the letter."""
+    return (
+        wanted.group_id in (None, letter.group_id)
+        and wanted.topic in (None, letter.topic)
+        and wanted.partition in (-1, letter.partition)
+        and _within(letter.offset, wanted.first_offset, wanted.last_offset)
+        and letter.died_ms >= wanted.died_from_ms
+        and (wanted.died_until_ms < 0 or letter.died_ms < wanted.died_until_ms)
+        and (wanted.reason is None or wanted.reason.encode() in letter.reasons)
+    )
+
+
+def redriven(spec: RedriveSpec, queue_partition: int, letter: Letter, source: Record | None, now_ms: int) -> RecordData:
+    """The record that goes back; with `source`, the dead record itself, that one's content and headers. `now_ms` by the
+    wall.
+    """
+    record = letter.record
+    content = record if source is None else source
+    before = max(_times(record.headers), _times(content.headers))
+    own = tuple(header for header in content.headers if not header[0].startswith((PREFIX, dlq.PREFIX)))
+    done: Headers = (
+        ("__redrive.name", spec.name.encode()),
+        ("__redrive.timestamp", b"%d" % now_ms),
+        (COUNT, b"%d" % (before + 1)),
+        ("__redrive.queue.topic", spec.queue.encode()),
+        (QUEUE_PARTITION, b"%d" % queue_partition),
+        (QUEUE_OFFSET, b"%d" % record.offset),
+        ("__redrive.group", letter.group_id.encode()),
+        ("__redrive.to", _TARGETS[spec.target]),
+    )
+    if spec.target is Target.GROUP:
+        done = (
+            *done,
+            ("__redrive.source.topic", letter.topic.encode()),
+            ("__redrive.source.partition", b"%d" % letter.partition),
+            ("__redrive.source.offset", b"%d" % letter.offset),
+        )
+    return RecordData(content.key, content.value, (*own, *done), now_ms)
+
+
+def place_of(record: Record) -> tuple[int, int] | None:
+    """Partition and offset in the queue of the letter that a redriven record was made of; None: it does not say."""
+    said = dict(record.headers)
+    partition, offset = _number(said.get(QUEUE_PARTITION)), _number(said.get(QUEUE_OFFSET))
+    return None if partition is None or offset is None else (partition, offset)
+
+
+def _times(headers: Headers) -> int:
+    return _number(dict(headers).get(COUNT)) or 0
+
+
+def _number(text: bytes | None) -> int | None:
+    return int(text) if text is not None and text.isdigit() and len(text) <= _MOST_DIGITS else None
+
+
+def _within(value: int, first: int, last: int) -> bool:
+    return value >= first and (last < 0 or value <= last)

@@ -1,0 +1,107 @@
+"""What redrives ask of the rest of the broker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.log.append import AppendInfo, OnDurable, Origin
+from shareq.broker.log.segments.reader import ReadResult
+from shareq.broker.redrive.progress import PartitionProgress, State
+from shareq.broker.redrive.spec import Owner, RedriveSpec
+from shareq.broker.security.rights import Right
+from shareq.protocol.errors import ApiError, ErrorCode
+from shareq.protocol.records.batch import BatchHeader
+
+
+class AppendedBatch(Protocol):
+    """A batch that a log remembers of a producer."""
+
+    @property
+    def last_sequence(self) -> int: ...
+
+
+class KnownProducer(Protocol):
+    """What a log remembers of a producer id. Oldest batch first; none of one that only left a marker."""
+
+    @property
+    def batches(self) -> Sequence[AppendedBatch]: ...
+
+
+class KnownProducers(Protocol):
+    """The producers of one log."""
+
+    def get(self, producer_id: int) -> KnownProducer | None: ...
+
+
+class RedriveLog(Protocol):
+    """The log of a partition. As `PartitionLog`."""
+
+    @property
+    def log_start_offset(self) -> int: ...
+    @property
+    def log_end_offset(self) -> int: ...
+    @property
+    def high_watermark(self) -> int: ...
+    @property
+    def producers(self) -> KnownProducers: ...
+
+    def read(
+        self, offset: int, max_bytes: int, *, upto: int, max_records: int | None = None
+    ) -> ReadResult | ErrorCode: ...
+    def unreadable_range(self, offset: int) -> tuple[int, int] | None: ...
+    def next_header(self, offset: int) -> BatchHeader | None: ...
+    def append(
+        self, batch: bytearray, *, origin: Origin, now_wall_ms: int, on_durable: OnDurable | None = None
+    ) -> AppendInfo | ErrorCode: ...
+
+
+class Committed(NamedTuple):
+    """What a group has committed for one partition of a topic."""
+
+    topic: str
+    partition: int
+    offset: int
+    text: str
+
+
+class RedriveWorld(Protocol):
+    """Topics, logs, rights and committed offsets. Everything is looked up on every use."""
+
+    def partitions(self, topic: str) -> int | None:
+        """How many a topic has; None: it does not exist."""
+
+    def log(self, topic: str, partition: int) -> RedriveLog | ErrorCode:
+        """The log of a partition. UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR."""
+
+    def may(self, owner: Owner, right: Right, name: str) -> bool:
+        """Whether the owner has the right now. The audit log has the answer."""
+
+    def new_producer_id(self) -> int | ErrorCode:
+        """One that nobody else has."""
+
+    def begins_at_the_start(self, group_id: str) -> bool:
+        """Whether the share group reads a topic that is new to it from the first record on."""
+
+    def create_topic(self, name: str) -> ApiError:
+        """Create a topic with the broker's defaults."""
+
+    def longest_text(self) -> int:
+        """How many characters may be committed with an offset."""
+
+    def sign(self, text: str) -> str:
+        """A signature that only this broker can make, the same after each start."""
+
+    def commit(
+        self, spec: RedriveSpec, state: State, progress: Sequence[PartitionProgress], why: str = ""
+    ) -> Pending[ErrorCode]:
+        """Commit, all at once; the answer comes when it is durable, the first error if there are any. What is RUNNING
+        does not expire, the rest as other groups' offsets do.
+        """
+
+    def load(self, group_id: str) -> Pending[Sequence[Committed] | ErrorCode]:
+        """What a group has committed; nothing of one that does not exist."""
+
+    def group_ids(self, prefix: str) -> list[str]:
+        """The groups that have committed offsets and begin so."""

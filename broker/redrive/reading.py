@@ -1,0 +1,122 @@
+"""Reading a queue page by page, dead records from where they were, and what of a redrive is in a log already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from shareq.broker.redrive.letter import Letter, place_of
+from shareq.broker.redrive.ports import RedriveLog, RedriveWorld
+from shareq.broker.redrive.progress import What
+from shareq.protocol.errors import ErrorCode, MalformedMessage
+from shareq.protocol.records.batch import CONTROL, TRANSACTIONAL, Record, decode_records
+
+PAGE_BYTES: Final = 65_536
+MOST_OPENED: Final = 4_194_304
+"""Bytes of a batch without its compression: larger ones are not opened."""
+
+_HEADERS_A_TURN: Final = 100
+
+
+class Page(NamedTuple):
+    """Records of a queue, ascending; `counts` of the offsets below `upto` (exclusive) that are no readable records."""
+
+    records: list[Record]
+    upto: int
+    counts: dict[What, int]
+
+
+def read_page(log: RedriveLog, first: int, end: int) -> Page | ErrorCode:
+    """From `first` on, below `end` (exclusive): at most one batch more than `PAGE_BYTES`. Gaps of a cleaned log count
+    as nothing. KAFKA_STORAGE_ERROR; what is damaged or was removed is passed over.
+    """
+    if first < log.log_start_offset:
+        upto = min(log.log_start_offset, end)
+        return Page([], upto, {What.UNREADABLE: upto - first})
+    read = log.read(first, PAGE_BYTES, upto=log.high_watermark)  # whole batches: the last one may end behind `end`
+    if isinstance(read, ErrorCode):
+        damaged = log.unreadable_range(first) if read is ErrorCode.CORRUPT_MESSAGE else None
+        if damaged is None:
+            return read
+        upto = min(max(damaged[1], first + 1), end)
+        return Page([], upto, {What.UNREADABLE: upto - first})
+    if not read.batches:
+        return Page([], end, {})
+    page = Page([], min(read.batches[-1].last_offset + 1, end), {})
+    view = memoryview(read.records)
+    for span in read.batches:
+        lowest, highest = max(span.base_offset, first), min(span.last_offset, end - 1)
+        batch = view[span.position : span.position + span.size]
+        # The broker writes letters without transactions: those of others may have been aborted.
+        outcome = What.NOT_A_LETTER
+        if not span.attributes & (TRANSACTIONAL | CONTROL):
+            try:
+                opened = decode_records(batch, MOST_OPENED)
+            except MalformedMessage:
+                outcome = What.UNREADABLE
+            else:
+                page.records.extend(record for record in opened if lowest <= record.offset <= highest)
+                continue
+        page.counts[outcome] = page.counts.get(outcome, 0) + max(highest - lowest + 1, 0)
+    return page
+
+
+class DeadRecords:
+    """Looks up the records that letters are of. `reads` counts batches that were opened; the last one is kept."""
+
+    def __init__(self, world: RedriveWorld) -> None:
+        self._world = world
+        self._log: RedriveLog | None = None
+        self._first = 0
+        self._last = -1
+        self._records: dict[int, Record] = {}
+        self.reads = 0
+
+    def find(self, letter: Letter) -> Record | None:
+        """The dead record; None: it has left the log, or what is there now is another."""
+        log = self._world.log(letter.topic, letter.partition)
+        if isinstance(log, ErrorCode) or not log.log_start_offset <= letter.offset < log.high_watermark:
+            return None
+        if log is not self._log or not self._first <= letter.offset <= self._last:
+            self._open(log, letter.offset)
+        found = self._records.get(letter.offset)
+        if found is None or letter.is_bare:
+            return found
+        return found if (found.key, found.value) == (letter.record.key, letter.record.value) else None
+
+    def _open(self, log: RedriveLog, offset: int) -> None:
+        self._log, self._first, self._last, self._records = log, 0, -1, {}
+        self.reads += 1
+        read = log.read(offset, 1, upto=log.high_watermark, max_records=1)
+        if isinstance(read, ErrorCode) or not read.batches:
+            return
+        span = read.batches[0]
+        self._first, self._last = min(offset, span.base_offset), span.last_offset  # a cleaner leaves gaps
+        if span.attributes & CONTROL:
+            return
+        batch = memoryview(read.records)[span.position : span.position + span.size]
+        with suppress(MalformedMessage):
+            self._records = {record.offset: record for record in decode_records(batch, MOST_OPENED)}
+
+
+def sent_back(log: RedriveLog, producer_id: int, first: int, partition: int, found: set[int]) -> Iterator[None]:
+    """Add to `found` the offsets of a queue's `partition` whose letters a redrive has sent to the log at `first` or
+    behind; a counted part of the log with each turn. Raises OSError, MalformedMessage.
+    """
+    offset, seen = max(first, log.log_start_offset), 0
+    while offset < log.log_end_offset and (header := log.next_header(offset)) is not None:
+        if header.producer_id == producer_id:
+            read = log.read(header.base_offset, 1, upto=log.log_end_offset, max_records=1)
+            if isinstance(read, ErrorCode):
+                raise OSError(f"offset {header.base_offset} cannot be read: {read.name}")
+            if not read.batches:
+                raise OSError(f"offset {header.base_offset} is not durable yet")
+            span = read.batches[0]
+            batch = memoryview(read.records)[span.position : span.position + span.size]
+            places = [place_of(record) for record in decode_records(batch)]
+            found.update(place[1] for place in places if place is not None and place[0] == partition)
+        offset = header.next_offset
+        seen += 1
+        if seen % _HEADERS_A_TURN == 0:
+            yield

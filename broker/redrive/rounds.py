@@ -1,0 +1,178 @@
+"""Which letters go into the next round of a redrive, and what becomes of the others."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection
+from typing import Final
+
+from shareq.broker.redrive.letter import Letter, is_meant, letter_of, redriven
+from shareq.broker.redrive.ports import RedriveWorld
+from shareq.broker.redrive.progress import PartitionProgress, Place, What
+from shareq.broker.redrive.reading import DeadRecords, read_page
+from shareq.broker.redrive.spec import RedriveSpec, target_topic
+from shareq.broker.security.rights import READ_TOPIC, WRITE_TOPIC
+from shareq.broker.share.dlq.letters import letter_bytes
+from shareq.broker.share.dlq.rules import partition_for
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import Record, RecordData
+
+MOST_RECORDS: Final = 100
+MOST_BYTES: Final = 524_288
+MOST_LOOKED_AT: Final = 200  # letters in one turn
+MOST_SOURCES: Final = 2  # batches of dead records that are opened in one turn
+MOST_PLACES: Final = 850  # characters of the names of logs that one round writes to: they are committed before it
+
+_PLACE_OVERHEAD: Final = 32  # partition, offset and punctuation
+
+
+class Round:
+    """What is sent back together: `batches` by the log they go to, of the letters below `upto` (exclusive).
+
+    `counts`: what becomes of all letters of the round if every batch is appended.
+    """
+
+    __slots__ = ("_bytes", "_places", "batches", "counts", "records", "upto")
+
+    def __init__(self, upto: int) -> None:
+        self.upto = upto
+        self.batches: dict[Place, list[RecordData]] = {}
+        self.counts: dict[What, int] = {}
+        self.records = 0
+        self._bytes = 0
+        self._places = 0
+
+    def add(self, offset: int, outcome: tuple[Place, RecordData] | What) -> bool:
+        """The next letter, and what becomes of it. False: there is no room, it goes into the next round."""
+        if isinstance(outcome, What):
+            self.count(outcome)
+        else:
+            place, data = outcome
+            self._bytes += letter_bytes(data)
+            self._places += 0 if place in self.batches else len(place[0]) + _PLACE_OVERHEAD
+            if self.records and (self._bytes > MOST_BYTES or self._places > MOST_PLACES):
+                return False
+            self.batches.setdefault(place, []).append(data)
+            self.records += 1
+            self.count(What.REDRIVEN)
+        self.upto = offset + 1
+        return True
+
+    def count(self, what: What, number: int = 1) -> None:
+        self.counts[what] = self.counts.get(what, 0) + number
+
+
+class RoundMaker:
+    """Reads the queue of one redrive, one page ahead. Owned by its redrive."""
+
+    def __init__(self, spec: RedriveSpec, world: RedriveWorld) -> None:
+        self._spec = spec
+        self._world = world
+        self._sources = DeadRecords(world)
+        self._partition = -1
+        self._page: deque[Record] = deque()
+        self._counts: dict[What, int] = {}
+        self._upto = -1
+        self._begun: Round | None = None
+
+    def forget(self) -> None:
+        """Read again: what was read did not go back."""
+        self._begun = None
+        self._partition = -1
+        self._page.clear()
+
+    def next_round(
+        self, progress: PartitionProgress, sent: Collection[int], most_records: int, now_ms: int
+    ) -> Round | ErrorCode | None:
+        """The next letters of a partition, at most so many to send back, few enough for one turn. Those in `sent`, by
+        their offsets, have been sent back. `now_ms` by the wall. None: more is to be done for them, in the
+        next turn.
+        """
+        if self._partition != progress.partition or not self._page:
+            error = self._read(progress)
+            if error:
+                return error
+            if self._page:
+                return None
+        made, self._begun = self._begun or Round(progress.next_offset), None
+        turn = _Turn(self._world, self._spec, self._sources)
+        looked_at = 0
+        while self._page and made.records < most_records:
+            if looked_at >= MOST_LOOKED_AT or self._sources.reads - turn.reads_before >= MOST_SOURCES:
+                self._begun = made
+                return None
+            record = self._page[0]
+            outcome = What.REDRIVEN if record.offset in sent else turn.judge(record, progress.partition, now_ms)
+            if not made.add(record.offset, outcome):
+                break
+            self._page.popleft()
+            looked_at += 1
+        if not self._page:
+            made.upto = self._upto
+            for what, number in self._counts.items():
+                made.count(what, number)
+        return made
+
+    def _read(self, progress: PartitionProgress) -> ErrorCode:
+        self.forget()
+        log = self._world.log(self._spec.queue, progress.partition)
+        if isinstance(log, ErrorCode):
+            return log
+        page = read_page(log, progress.next_offset, progress.end_offset)
+        if isinstance(page, ErrorCode):
+            return page
+        self._partition = progress.partition
+        self._page.extend(page.records)
+        self._counts, self._upto = page.counts, page.upto
+        return ErrorCode.NONE
+
+
+class _Turn:
+    """Decides about letters; rights are asked for once in a turn."""
+
+    def __init__(self, world: RedriveWorld, spec: RedriveSpec, sources: DeadRecords) -> None:
+        self._world = world
+        self._spec = spec
+        self._sources = sources
+        self._writes: dict[str, bool] = {}
+        self._reads: dict[str, bool] = {}
+        self.reads_before = sources.reads
+
+    def judge(self, record: Record, queue_partition: int, now_ms: int) -> tuple[Place, RecordData] | What:
+        """Where the letter goes and as what; or why it stays."""
+        letter = letter_of(record)
+        if letter is None:
+            return What.NOT_A_LETTER
+        if not is_meant(self._spec.letters, letter):
+            return What.FILTERED
+        topic = letter.topic
+        if self._spec.target:
+            topic = target_topic(self._spec) or ""
+        partitions = None if topic.startswith("__") else self._world.partitions(topic)
+        if partitions is None:
+            return What.NO_TOPIC
+        if not self._may_write(topic):
+            return What.NOT_AUTHORIZED
+        source = self._source(letter)
+        if source is None and letter.is_bare:
+            return What.WITHOUT_CONTENT
+        data = redriven(self._spec, queue_partition, letter, source, now_ms)
+        return (topic, partition_for(letter.partition, partitions)), data
+
+    def _may_write(self, topic: str) -> bool:
+        if self._spec.target:  # the right to the group was asked for, and its topic is the group's
+            return True
+        allowed = self._writes.get(topic)
+        if allowed is None:
+            allowed = self._writes[topic] = self._world.may(self._spec.owner, WRITE_TOPIC, topic)
+        return allowed
+
+    def _source(self, letter: Letter) -> Record | None:
+        """The dead record where it was, for what the letter lacks: content, or as Apache Kafka has them, headers."""
+        if letter.kept and not letter.is_bare:
+            return None
+        allowed = self._reads.get(letter.topic)
+        if allowed is None:
+            allowed = self._world.may(self._spec.owner, READ_TOPIC, letter.topic)
+            self._reads[letter.topic] = allowed
+        return self._sources.find(letter) if allowed else None

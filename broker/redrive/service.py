@@ -1,0 +1,245 @@
+"""Redrives: begun, described, cancelled, and gone on with after a start of the broker."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple
+
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.pending import Pending, completed, gather
+from shareq.broker.foundation.service import Service
+from shareq.broker.metadata.topic_names import REDRIVES, name_error
+from shareq.broker.redrive.job import Redrive
+from shareq.broker.redrive.ports import Committed, RedriveWorld
+from shareq.broker.redrive.progress import PartitionProgress, Saved, State, saved_of
+from shareq.broker.redrive.spec import RedriveSpec, Target, problem_of, target_topic
+from shareq.coordinator.ports import TopicImage
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
+
+logger = logging.getLogger(__name__)
+
+MOST_RUNNING: Final = 16
+MOST_DESCRIBED: Final = 100
+LONGEST_TEXT: Final = 4_096
+"""Characters that have to be allowed with an offset (`offset.metadata.max.bytes`)."""
+
+
+class RedriveReport(NamedTuple):
+    """A redrive as it is now. `trouble`: what it waits for, or why it failed."""
+
+    spec: RedriveSpec
+    state: State
+    trouble: str | None
+    progress: Sequence[PartitionProgress]
+
+
+class RedriveService(Service):
+    """All redrives of the broker. Those that are over are known as long as what they have committed."""
+
+    def __init__(self, env: Environment, world: RedriveWorld) -> None:
+        self._env = env
+        self._world = world
+        self._running: dict[str, Redrive] = {}
+        self._beginning: set[str] = set()
+
+    # -- requests
+
+    def start(self, spec: RedriveSpec) -> Pending[ApiError]:
+        """Begin a redrive; the answer comes when it would survive a crash.
+
+        INVALID_REQUEST, DUPLICATE_RESOURCE (the name was used), POLICY_VIOLATION (too many at a time), INVALID_CONFIG
+        (the group would not see what was sent to it), UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, and what
+        keeps progress from being committed.
+        """
+        problem = problem_of(spec)
+        if problem is not None:
+            return completed(ApiError(ErrorCode.INVALID_REQUEST, problem))
+        if spec.name in self._running or spec.name in self._beginning:
+            return completed(_used(spec.name))
+        if len(self._running) + len(self._beginning) >= MOST_RUNNING:
+            message = f"{MOST_RUNNING} redrives are running, and no more are allowed at a time."
+            return completed(ApiError(ErrorCode.POLICY_VIOLATION, message))
+        if self._world.longest_text() < LONGEST_TEXT:
+            message = f"offset.metadata.max.bytes must be {LONGEST_TEXT} at least: progress is committed with offsets."
+            return completed(ApiError(ErrorCode.INVALID_CONFIG, message))
+        self._beginning.add(spec.name)
+        begun = self._world.load(spec.group_id).chain(lambda found: self._begin(spec, found))
+
+        def answered(error: ApiError) -> ApiError:
+            self._beginning.discard(spec.name)
+            return error
+
+        return begun.then(answered)
+
+    def describe(self, names: Iterable[str] | None) -> Pending[list[tuple[str, RedriveReport | ApiError]]]:
+        """Redrives by name, None: all that are known, but at most `MOST_DESCRIBED`, and first those that run.
+        RESOURCE_NOT_FOUND.
+        """
+        if names is None:
+            known = {group_id.removeprefix(REDRIVES) for group_id in self._world.group_ids(REDRIVES)}
+            names = [*sorted(self._running), *sorted(known - self._running.keys())][:MOST_DESCRIBED]
+        return gather([self._report(name) for name in dict.fromkeys(names)])
+
+    def cancel(self, name: str) -> Pending[ApiError]:
+        """End a redrive; the answer comes when that is durable. RESOURCE_NOT_FOUND, COORDINATOR_NOT_AVAILABLE (the
+        broker stops); one that is over stays as it is.
+        """
+        running = self._running.get(name)
+        if running is not None:
+            return running.cancel().then(ApiError)
+        return self._report(name).then(lambda row: row[1] if isinstance(row[1], ApiError) else NO_ERROR)
+
+    def owner_of(self, name: str) -> str | None:
+        """The principal that began a redrive that runs; None: it does not."""
+        running = self._running.get(name)
+        return None if running is None else running.spec.owner.principal
+
+    # -- start, stop, news of topics
+
+    def recover(self) -> None:
+        """At a start: go on with what ran when the broker stopped."""
+        for group_id in self._world.group_ids(REDRIVES):
+            self._world.load(group_id).on_complete(self._resumer(group_id))
+
+    def topic_deleted(self, topic: TopicImage) -> None:
+        """With its queue a redrive is over."""
+        for redrive in list(self._running.values()):
+            if redrive.spec.queue == topic.name:
+                redrive.queue_deleted()
+
+    def stop_waiting(self) -> None:
+        """Answer the clients that wait for the end of one."""
+        for redrive in self._running.values():
+            redrive.stop_waiting()
+
+    def close(self) -> None:
+        """Stop all of them where they are."""
+        for redrive in self._running.values():
+            redrive.close()
+        self._running.clear()
+
+    # -- the details
+
+    def _begin(self, spec: RedriveSpec, found: Sequence[Committed] | ErrorCode) -> Pending[ApiError]:
+        if isinstance(found, ErrorCode):
+            return completed(ApiError(found))
+        if found:
+            return completed(_used(spec.name))
+        progress = self._first_progress(spec)
+        if isinstance(progress, ApiError):
+            return completed(progress)
+        error = self._group_topic(spec) if spec.target is Target.GROUP else NO_ERROR
+        if error:
+            return completed(error)
+        producer_id = self._world.new_producer_id()
+        if isinstance(producer_id, ErrorCode):
+            return completed(ApiError(producer_id))
+        spec = spec._replace(producer_id=producer_id, started_ms=self._env.clock.wall_ms(), parts=len(progress))
+
+        def committed(error: ErrorCode) -> ApiError:
+            if error:
+                return ApiError(error, f"The progress of the redrive cannot be committed: {error.name}.")
+            logger.info(
+                "redrive %s: begun by %s, from %s to %s",
+                spec.name,
+                spec.owner.principal,
+                spec.queue,
+                target_topic(spec) or "where each letter is from",
+                extra={"fields": {"event": "redrive_begun", "redrive": spec.name, "principal": spec.owner.principal}},
+            )
+            self._run(spec, progress)
+            return NO_ERROR
+
+        return self._world.commit(spec, State.RUNNING, progress).then(committed)
+
+    def _first_progress(self, spec: RedriveSpec) -> list[PartitionProgress] | ApiError:
+        """Where the redrive begins and ends in each partition of the queue, as the queue is now."""
+        count = None if spec.queue.startswith("__") else self._world.partitions(spec.queue)
+        if count is None or spec.partition >= count:
+            return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        progress: list[PartitionProgress] = []
+        for partition in range(count) if spec.partition < 0 else (spec.partition,):
+            log = self._world.log(spec.queue, partition)
+            if isinstance(log, ErrorCode):
+                return ApiError(log)
+            end = log.high_watermark if spec.last_offset < 0 else min(spec.last_offset + 1, log.high_watermark)
+            first = max(spec.first_offset, log.log_start_offset)
+            progress.append(PartitionProgress(partition, min(first, max(end, 0)), end))
+        return progress
+
+    def _group_topic(self, spec: RedriveSpec) -> ApiError:
+        """Make the topic of a group, if it does not exist; refuse where the group would not see what is sent to it."""
+        group_id, name = spec.letters.group_id or "", target_topic(spec) or ""
+        problem = name_error(name)
+        if problem is not None:
+            message = f"Letters cannot go back to group {group_id!r} alone: {name!r} cannot be a topic. {problem}."
+            return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
+        if not self._world.begins_at_the_start(group_id):
+            message = (
+                f"Group {group_id} would begin at the end of {name}, and never see what is in it: "
+                "set its share.auto.offset.reset to earliest first."
+            )
+            return ApiError(ErrorCode.INVALID_CONFIG, message)
+        return NO_ERROR if self._world.partitions(name) is not None else self._world.create_topic(name)
+
+    def _run(self, spec: RedriveSpec, progress: Sequence[PartitionProgress]) -> None:
+        redrive = Redrive(self._env, spec, progress, self._world, self._over)
+        self._running[spec.name] = redrive
+        redrive.start()
+
+    def _over(self, redrive: Redrive) -> None:
+        self._running.pop(redrive.spec.name, None)
+        logger.info(
+            "redrive %s: %s",
+            redrive.spec.name,
+            redrive.state.value,
+            extra={"fields": {"event": "redrive_over", "redrive": redrive.spec.name, "state": redrive.state.value}},
+        )
+
+    def _resumer(self, group_id: str) -> Callable[[Sequence[Committed] | ErrorCode], None]:
+        def resume(found: Sequence[Committed] | ErrorCode) -> None:
+            saved = self._saved(group_id, found)
+            if isinstance(saved, ApiError):
+                logger.error("%s: its redrive does not go on: %s", group_id, saved.message or saved.code.name)
+            elif saved.state is State.RUNNING:
+                logger.info("redrive %s: goes on where it was", saved.spec.name)
+                self._run(saved.spec, saved.progress)
+
+        return resume
+
+    def _report(self, name: str) -> Pending[tuple[str, RedriveReport | ApiError]]:
+        running = self._running.get(name)
+        if running is not None:
+            report = RedriveReport(running.spec, running.state, running.trouble, running.progress)
+            return completed((name, report))
+        group_id = REDRIVES + name
+        return self._world.load(group_id).then(lambda found: (name, self._saved(group_id, found)))
+
+    def _saved(self, group_id: str, found: Sequence[Committed] | ErrorCode) -> RedriveReport | ApiError:
+        """What a group has committed, as a redrive. It runs while any partition says so: they are ended together."""
+        if isinstance(found, ErrorCode):
+            return ApiError(found)
+        if not found:
+            return ApiError(ErrorCode.RESOURCE_NOT_FOUND, f"There is no redrive {group_id.removeprefix(REDRIVES)}.")
+        rows: list[Saved] = []
+        for row in found:
+            try:
+                saved = saved_of(row.partition, row.offset, row.text, self._world.sign)
+            except ValueError as error:
+                return ApiError(ErrorCode.INVALID_RECORD, f"{row.topic}-{row.partition}: {error}")
+            if saved.spec.group_id != group_id or saved.spec.queue != row.topic:
+                return ApiError(ErrorCode.INVALID_RECORD, f"{row.topic}-{row.partition}: of another redrive")
+            rows.append(saved)
+        if len(rows) != rows[0].spec.parts:
+            message = f"{group_id}: of {rows[0].spec.parts} committed offsets {len(rows)} are left"
+            return ApiError(ErrorCode.INVALID_RECORD, message)
+        running = any(row.state is State.RUNNING for row in rows)
+        state = State.RUNNING if running else rows[0].state
+        progress = sorted((row.progress for row in rows), key=lambda each: each.partition)
+        return RedriveReport(rows[0].spec, state, rows[0].why or None, progress)
+
+
+def _used(name: str) -> ApiError:
+    message = f"There was a redrive {name} before; its group {REDRIVES}{name} has how far it came."
+    return ApiError(ErrorCode.DUPLICATE_RESOURCE, message)

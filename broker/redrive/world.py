@@ -1,0 +1,158 @@
+"""What redrives ask of the rest of this broker, answered by its parts."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Final
+
+from shareq.broker.config.service import ConfigService
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.groups.service import GroupService
+from shareq.broker.log.manager import LogManager
+from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.metadata.store import MetadataStore, NewTopic
+from shareq.broker.network.audit_log import AuditLog
+from shareq.broker.network.audit_log import logger as audit_logger
+from shareq.broker.redrive.ports import Committed
+from shareq.broker.redrive.progress import PartitionProgress, State, progress_text
+from shareq.broker.redrive.spec import Owner, RedriveSpec
+from shareq.broker.security.authorizer import Authorizer
+from shareq.broker.security.rights import Right
+from shareq.broker.topics.creation import TopicSpec, plan_topic
+from shareq.broker.topics.leaders import LeaderMap
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure
+from shareq.protocol.generated.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
+from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseGroup
+
+_COMMIT_VERSION: Final = 9  # topics by name
+_FETCH_VERSION: Final = 9
+_FOR_EVER: Final = 2**62
+_BROKERS_RETENTION: Final = -1
+_CLIENT_ID: Final = "a redrive"  # in the audit log
+
+
+class BrokerRedriveWorld:
+    """`RedriveWorld` of this broker. `authorizer` and `audit` are asked on every use; without an authorizer every
+    client has every right.
+    """
+
+    def __init__(
+        self,
+        metadata: MetadataStore,
+        configs: ConfigService,
+        logs: LogManager,
+        leaders: LeaderMap,
+        groups: GroupService,
+        new_producer_id: Callable[[], int],
+        authorizer: Callable[[], Authorizer | None],
+        audit: Callable[[], AuditLog],
+    ) -> None:
+        self._metadata = metadata
+        self._configs = configs
+        self._logs = logs
+        self._leaders = leaders
+        self._groups = groups
+        self._new_producer_id = new_producer_id
+        self._authorizer = authorizer
+        self._audit = audit
+
+    def partitions(self, topic: str) -> int | None:
+        image = self._metadata.topic(topic)
+        return None if image is None else image.partitions
+
+    def log(self, topic: str, partition: int) -> PartitionLog | ErrorCode:
+        if self._leaders.other_leader(topic, partition) is not None:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        try:
+            return self._logs.get(topic, partition)
+        except KeyError:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        except OSError:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+
+    def may(self, owner: Owner, right: Right, name: str) -> bool:
+        authorizer = self._authorizer()
+        if authorizer is None:
+            return True
+        allowed = authorizer.allows(owner.principal, owner.host, right.operation, right.kind, name)
+        if not allowed or audit_logger.isEnabledFor(logging.DEBUG):
+            self._audit().log(
+                name, allowed, owner.principal, owner.host, _CLIENT_ID, right.operation.name, right.kind.name
+            )
+        return allowed
+
+    def new_producer_id(self) -> int | ErrorCode:
+        try:
+            return self._new_producer_id()
+        except OSError:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+
+    def begins_at_the_start(self, group_id: str) -> bool:
+        return self._configs.share_group(group_id).auto_offset_reset.strategy == "earliest"
+
+    def create_topic(self, name: str) -> ApiError:
+        planned = plan_topic(self._metadata, self._configs, TopicSpec(name))
+        if not isinstance(planned, NewTopic):
+            return planned
+        try:
+            self._metadata.create_topics([planned])
+        except OSError as error:
+            return storage_failure(error)
+        return NO_ERROR
+
+    def longest_text(self) -> int:
+        return self._configs.broker.offset_metadata_max_bytes
+
+    def sign(self, text: str) -> str:
+        return hmac.digest(self._secret, b"redrive\0" + text.encode(), "sha256").hex()
+
+    @cached_property
+    def _secret(self) -> bytes:
+        return self._metadata.own_secret()
+
+    def commit(
+        self, spec: RedriveSpec, state: State, progress: Sequence[PartitionProgress], why: str = ""
+    ) -> Pending[ErrorCode]:
+        rows = [
+            OffsetCommitRequestPartition(
+                each.partition, each.next_offset, committed_metadata=progress_text(spec, state, why, each, self.sign)
+            )
+            for each in progress
+        ]
+        request = OffsetCommitRequest(
+            spec.group_id,
+            retention_time_ms=_FOR_EVER if state is State.RUNNING else _BROKERS_RETENTION,
+            topics=[OffsetCommitRequestTopic(spec.queue, partitions=rows)],
+        )
+        return self._groups.offsets.commit(request, _COMMIT_VERSION).then(_first_error)
+
+    def load(self, group_id: str) -> Pending[Sequence[Committed] | ErrorCode]:
+        wanted = OffsetFetchRequestGroup(group_id, topics=None)
+        return self._groups.offsets.fetch(wanted, _FETCH_VERSION, require_stable=False).then(_committed)
+
+    def group_ids(self, prefix: str) -> list[str]:
+        return self._groups.offsets.group_ids(prefix)
+
+
+def _first_error(response: OffsetCommitResponse) -> ErrorCode:
+    errors = (ErrorCode(row.error_code) for topic in response.topics for row in topic.partitions)
+    return next((error for error in errors if error), ErrorCode.NONE)
+
+
+def _committed(response: OffsetFetchResponseGroup) -> Sequence[Committed] | ErrorCode:
+    if response.error_code:
+        return ErrorCode(response.error_code)
+    return [
+        Committed(topic.name, row.partition_index, row.committed_offset, row.metadata or "")
+        for topic in response.topics
+        for row in topic.partitions
+        if row.committed_offset >= 0
+    ]

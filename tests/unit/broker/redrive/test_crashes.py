@@ -1,0 +1,251 @@
+"""Dying at every disk operation of a redrive: no letter is lost, and none goes back twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
+
+import pytest
+
+from devtools.in_memory.mem_fs import CrashModel, SimulatedCrash
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.redrive import job
+from shareq.broker.redrive.job import Redrive
+from shareq.broker.redrive.progress import PartitionProgress, State
+from shareq.broker.redrive.spec import RedriveSpec
+from shareq.broker.redrive.world import BrokerRedriveWorld
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import RecordData
+from tests.support.worlds.redrives import TOPIC, RedriveWorld, counts_of, kept, letter
+
+LETTERS = 12
+MODELS = pytest.mark.parametrize("model", list(CrashModel), ids=lambda model: model.name)
+SYNCED = {"log.flush.interval.messages": "1"}
+
+
+def queue_of_letters() -> RedriveWorld:
+    """Letters for 4 logs in 2 partitions of the queue, some that are not meant, and some that are refused."""
+    world = RedriveWorld(3, 2, SYNCED, max_message_bytes="2000")
+    world.world.create_topic("u")
+    for partition in range(2):
+        letters = [
+            letter(
+                b"%d" % (partition * LETTERS + number),
+                number,
+                partition=number % 3,
+                topic="u" if number % 7 == 0 else TOPIC,
+            )
+            for number in range(LETTERS)
+        ]
+        letters[5] = letter(b"not meant", 5, group="h")
+        letters[9] = letter(b"x" * 3_000, 9)
+        letters[10] = kept(b"%d" % (partition * LETTERS + 10), 10)
+        world.bury(*letters[:8], partition=partition)
+        world.bury(*letters[8:], partition=partition)
+    return world
+
+
+EXPECTED = {
+    b"%d" % (partition * LETTERS + number)
+    for partition in range(2)
+    for number in range(LETTERS)
+    if number not in (5, 9)
+}
+COUNTS = {"REDRIVEN": 2 * LETTERS - 4, "FILTERED": 2, "REFUSED": 2}
+
+
+def run(world: RedriveWorld) -> None:
+    """To the end. SimulatedCrash in the middle."""
+    error = world.start(group_id="g", records_per_second=60)
+    assert error in (ErrorCode.NONE, ErrorCode.DUPLICATE_RESOURCE), error
+    world.finish()
+
+
+def sent(world: RedriveWorld) -> Counter[bytes | None]:
+    logs = [world.records("u"), *(world.records(partition=partition) for partition in range(3))]
+    return Counter(record.value for log in logs for record in log)
+
+
+def assert_each_once(world: RedriveWorld, note: object) -> None:
+    found = sent(world)
+    assert {value: times for value, times in found.items() if times > 1} == {}, note
+    assert found.keys() == EXPECTED, note
+    assert counts_of(world.describe()) == COUNTS, note
+
+
+def steps_of_a_run() -> int:
+    world = queue_of_letters()
+    before = world.world.fs.steps
+    run(world)
+    assert_each_once(world, "without a crash")
+    return world.world.fs.steps - before
+
+
+@MODELS
+def test_a_crash_at_every_disk_operation(model: CrashModel) -> None:
+    steps = steps_of_a_run()
+    assert steps > 80
+    for step in range(1, steps + 1):
+        world = queue_of_letters()
+        world.world.fs.crash_at = world.world.fs.steps + step
+        with pytest.raises(SimulatedCrash):
+            run(world)
+        world.world.crash(model)
+        run(world)
+        assert_each_once(world, step)
+
+
+def crash_again_and_again(model: CrashModel, seed: int) -> RedriveWorld:
+    """To the end, with crashes every few disk operations, also of starts and while what may have been done is looked
+    for.
+    """
+    rng = Random(seed)
+    world = queue_of_letters()
+    crashes = 0
+    while True:
+        world.world.fs.crash_at = world.world.fs.steps + rng.randint(1, 12 + crashes)
+        try:
+            run(world)
+        except SimulatedCrash:
+            crashes += 1
+            world.world.crash(model)
+        else:
+            break
+    world.world.fs.crash_at = None
+    assert crashes > 2
+    return world
+
+
+@MODELS
+@pytest.mark.parametrize("seed", range(15))
+def test_one_crash_after_the_other(model: CrashModel, seed: int) -> None:
+    assert_each_once(crash_again_and_again(model, seed), seed)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_disk_errors_in_between(seed: int) -> None:
+    """Appends and commits that fail, with a crash now and then: the redrive tries again, and sends nothing twice."""
+    rng = Random(seed)
+    world = queue_of_letters()
+    fs = world.world.fs
+    error = world.start(group_id="g", records_per_second=60)
+    assert error is ErrorCode.NONE
+    for _ in range(40):
+        fs.fail = lambda kind, path: OSError(28, "no space") if rng.random() < 0.15 else None
+        world.world.clock.advance(rng.randint(1, 400))
+        fs.fail = None
+        if rng.random() < 0.15:
+            world.world.crash()
+    world.world.crash()  # a log whose failed write could not be taken back is offline until then
+    world.finish()
+    assert_each_once(world, seed)
+
+
+@MODELS
+@pytest.mark.parametrize("seed", range(8))
+def test_redrives_beside_each_other_and_beside_producers(model: CrashModel, seed: int) -> None:
+    """Two of the same queue, each for one group; records of others go into the same logs, also while it is down."""
+    rng = Random(seed)
+    world = RedriveWorld(2, 1, SYNCED)
+    world.bury(
+        *(letter(b"%d" % number, number, partition=number % 2, group="gh"[number % 3 == 0]) for number in range(60))
+    )
+    for name, group in (("first", "g"), ("second", "h")):
+        assert world.start(name, group_id=group, records_per_second=40) is ErrorCode.NONE
+    others = 0
+    for _ in range(30):
+        world.world.fs.crash_at = world.world.fs.steps + rng.randint(1, 60)
+        try:
+            world.world.clock.advance(rng.randint(1, 200))
+            world.produce(TOPIC, RecordData(b"k", b"other"), partition=rng.randrange(2))
+            others += 1
+        except SimulatedCrash:
+            world.world.crash(model)
+        world.world.fs.crash_at = None
+    for name in ("first", "second"):
+        assert world.finish(name).state == "DONE"
+    found = Counter(value for partition in range(2) for value in world.values(partition=partition))
+    assert found.pop(b"other") >= others
+    assert found == Counter(b"%d" % number for number in range(60))
+    assert counts_of(world.describe("first")) == {"REDRIVEN": 40, "FILTERED": 20}
+
+
+# -- planted faults: the tests above would notice
+
+
+def _finds_nothing(patch: pytest.MonkeyPatch) -> None:
+    """What was sent back before a crash is not looked for."""
+    patch.setattr(job, "sent_back", lambda *_: iter(()))
+
+
+def _does_not_wait(patch: pytest.MonkeyPatch) -> None:
+    """Records are appended before it is durable that they will be."""
+    commit = BrokerRedriveWorld.commit
+
+    begun: set[str] = set()
+
+    def at_once(self: BrokerRedriveWorld, spec: RedriveSpec, state: State, *rest: Any) -> Pending[ErrorCode]:
+        if state is State.RUNNING and spec.name in begun:
+            return completed(ErrorCode.NONE)
+        begun.add(spec.name)
+        return commit(self, spec, state, *rest)
+
+    patch.setattr(BrokerRedriveWorld, "commit", at_once)
+
+
+def _commits_what_is_not_done(patch: pytest.MonkeyPatch) -> None:
+    """A round counts as done when it is announced."""
+    commit = BrokerRedriveWorld.commit
+
+    def too_early(
+        self: BrokerRedriveWorld, spec: RedriveSpec, state: State, progress: Sequence[PartitionProgress], why: str = ""
+    ) -> Pending[ErrorCode]:
+        moved = [
+            each
+            if each.under_way is None
+            else PartitionProgress(each.partition, each.under_way.upto, each.end_offset, each.counts)
+            for each in progress
+        ]
+        return commit(self, spec, state, moved, why)
+
+    patch.setattr(BrokerRedriveWorld, "commit", too_early)
+
+
+def _looks_in_the_first_partition_only(patch: pytest.MonkeyPatch) -> None:
+    """What is under way in later partitions of the queue is taken for new."""
+    start = Redrive.start
+
+    def begin(self: Redrive) -> None:
+        self._searched = self.progress[-1]
+        start(self)
+
+    patch.setattr(Redrive, "start", begin)
+
+
+def _forgets_the_logs_of_before(patch: pytest.MonkeyPatch) -> None:
+    """The second crash finds only what was announced after the first."""
+    patch.setattr(job, "_together", lambda _earlier, now: now)
+
+
+FAULTS = (
+    _finds_nothing,
+    _does_not_wait,
+    _commits_what_is_not_done,
+    _looks_in_the_first_partition_only,
+    _forgets_the_logs_of_before,
+)
+
+
+@pytest.mark.parametrize("plant", FAULTS, ids=lambda plant: plant.__name__)
+def test_a_planted_fault_is_noticed(
+    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch)
+    for seed in range(15):
+        try:
+            assert_each_once(crash_again_and_again(CrashModel.PROCESS_KILL, seed), seed)
+        except AssertionError:
+            return
+    raise AssertionError("nothing was noticed")

@@ -1,0 +1,158 @@
+"""What is committed of a redrive, and what of a letter and its record; pure."""
+
+from __future__ import annotations
+
+import pytest
+
+from shareq.broker.redrive.letter import is_meant, letter_of, place_of, redriven
+from shareq.broker.redrive.progress import (
+    PartitionProgress,
+    State,
+    UnderWay,
+    What,
+    progress_text,
+    saved_of,
+    totals,
+)
+from shareq.broker.redrive.spec import (
+    MOST_TEXT,
+    LetterFilter,
+    Owner,
+    RedriveSpec,
+    Target,
+    problem_of,
+    spec_of,
+    spec_text,
+    target_topic,
+)
+from shareq.protocol.records.batch import Headers, Record, RecordData, build_batch, decode_records
+from tests.support.worlds.redrives import kept, letter
+
+SPEC = RedriveSpec(
+    "again", "dlq.t", Target.TOPIC, 100, Owner("User:a", "127.0.0.1"), LetterFilter("g", "t"), 0, 1, 2, 9, 5
+)
+
+
+def sign(text: str) -> str:
+    return f"signed {len(text)} {hash(text)}"
+
+
+def record_of(data: RecordData) -> Record:
+    (record,) = decode_records(build_batch([data], timestamp_ms=77))
+    return record
+
+
+def test_progress_is_read_as_it_was_written() -> None:
+    progress = PartitionProgress(
+        3, 10, 20, {What.REDRIVEN: 4, What.REFUSED: 1}, UnderWay(12, {("t", 0): 7, ("ü", 1): 8})
+    )
+    saved = saved_of(3, 10, progress_text(SPEC, State.RUNNING, "", progress, sign), sign)
+    assert (saved.spec, saved.state, saved.why) == (SPEC, State.RUNNING, "")
+    read = saved.progress
+    assert (read.partition, read.next_offset, read.end_offset, read.counts, read.under_way) == (
+        *(3, 10, 20),
+        progress.counts,
+        progress.under_way,
+    )
+
+
+def test_what_is_over_has_nothing_under_way() -> None:
+    progress = PartitionProgress(0, 10, 20, {}, UnderWay(12, {("t", 0): 7}))
+    saved = saved_of(0, 10, progress_text(SPEC, State.FAILED, "the queue was deleted", progress, sign), sign)
+    assert (saved.state, saved.why, saved.progress.under_way) == (State.FAILED, "the queue was deleted", None)
+
+
+@pytest.mark.parametrize(("partition", "offset"), [(1, 10), (0, 11)])
+def test_the_text_of_another_offset_is_refused(partition: int, offset: int) -> None:
+    text = progress_text(SPEC, State.RUNNING, "", PartitionProgress(0, 10, 20), sign)
+    assert saved_of(0, 10, text, sign).spec == SPEC
+    with pytest.raises(ValueError, match="it was not committed by this broker"):
+        saved_of(partition, offset, text, sign)
+
+
+def test_another_format_is_refused() -> None:
+    text = progress_text(SPEC, State.RUNNING, "", PartitionProgress(0, 10, 20), lambda _: "")
+    with pytest.raises(ValueError, match="its format is 2"):
+        saved_of(0, 10, text.replace('"v":1', '"v":2'), lambda _: "")
+
+
+def test_a_move_ends_what_was_under_way_only_when_it_gets_there() -> None:
+    progress = PartitionProgress(0, 0, 20, {}, UnderWay(10, {("t", 0): 7}))
+    progress.move(9, {What.REDRIVEN: 9})
+    assert progress.under_way is not None
+    progress.move(10, {What.REDRIVEN: 1})
+    assert progress.under_way is None
+    progress.move(20, {What.FILTERED: 10})
+    assert progress.is_done
+    assert totals([progress, progress]) == {What.REDRIVEN: 20, What.FILTERED: 20}
+
+
+def test_specs_are_read_as_they_were_written() -> None:
+    assert spec_of(spec_text(SPEC)) == SPEC
+    for text in ("", "{}", "[]", "null", '["a"]', "3"):
+        with pytest.raises(ValueError, match="this is no redrive"):
+            spec_of(text)
+
+
+def test_longest_spec() -> None:
+    """Beside it, names of logs have to fit into 4,096 characters."""
+    fits = SPEC._replace(letters=LetterFilter(reason="x" * (MOST_TEXT - len(spec_text(SPEC)))))
+    assert problem_of(fits) is None
+    assert problem_of(fits._replace(letters=LetterFilter(reason="ü" * MOST_TEXT))) is not None
+
+
+def test_the_topic_that_is_known_beforehand() -> None:
+    assert target_topic(SPEC) == "t"
+    assert target_topic(SPEC._replace(target=Target.GROUP)) == "redrive.g"
+    assert target_topic(SPEC._replace(letters=LetterFilter())) is None
+
+
+NO_LETTERS: list[Headers] = [
+    (),
+    letter(b"v", 1).headers[1:],
+    letter(b"v", 1).headers[:3],
+    (*letter(b"v", 1).headers, ("__dlq.errors.offset", b"-1")),
+    (*letter(b"v", 1).headers, ("__dlq.errors.offset", b"1_0")),
+    (*letter(b"v", 1).headers, ("__dlq.errors.offset", b"9" * 20)),
+    (*letter(b"v", 1).headers, ("__dlq.errors.partition", None)),
+    (*letter(b"v", 1).headers, ("__dlq.errors.topic", b"\xff")),
+]
+
+
+@pytest.mark.parametrize("headers", NO_LETTERS)
+def test_what_is_no_letter(headers: Headers) -> None:
+    assert letter_of(record_of(RecordData(b"k", b"v", headers))) is None
+
+
+def test_of_several_deaths_the_last_counts() -> None:
+    earlier = letter(b"v", 1, topic="older", group="h").headers
+    read = letter_of(record_of(kept(b"v", 7, own=earlier, died_ms=123)))
+    assert read is not None
+    assert (read.topic, read.offset, read.group_id, read.died_ms, read.kept) == ("t", 7, "g", 123, True)
+    assert read.reasons == (b"Offset rejected by client.", b"CLIENT_REJECTED")
+
+
+def test_a_letter_without_its_own_time_died_when_it_was_written() -> None:
+    read = letter_of(record_of(letter(b"v", 7)))
+    assert read is not None
+    assert read.died_ms == 77
+    for wanted, expected in ((LetterFilter(died_from_ms=77), True), (LetterFilter(died_until_ms=77), False)):
+        assert is_meant(wanted, read) is expected
+    assert is_meant(LetterFilter(died_until_ms=78), read)
+    assert not is_meant(LetterFilter(died_until_ms=0), read)
+    assert not is_meant(LetterFilter(first_offset=8), read)
+    assert is_meant(LetterFilter(last_offset=7), read)
+
+
+def test_a_redriven_record_names_its_letter() -> None:
+    record = record_of(letter(b"v", 7))._replace(offset=41)
+    read = letter_of(record)
+    assert read is not None
+    made = record_of(redriven(SPEC, 3, read, None, 1_000))
+    assert (place_of(made), made.timestamp) == ((3, 41), 1_000)
+    assert place_of(record) is None
+    again = letter_of(record_of(kept(b"v", 9, own=made.headers)))
+    assert again is not None
+    twice = dict(redriven(SPEC, 0, again, None, 2_000).headers)
+    assert twice["__redrive.count"] == b"2"
+    assert len(twice) == len(redriven(SPEC, 0, again, None, 2_000).headers), "no header is there twice"

@@ -1,0 +1,182 @@
+"""Pages of a queue, dead records, and what is in a log already, on logs that only say what a test wants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import pytest
+
+from shareq.broker.log.segments.reader import BatchSpan, ReadResult
+from shareq.broker.redrive.letter import Letter, letter_of
+from shareq.broker.redrive.ports import RedriveLog, RedriveWorld
+from shareq.broker.redrive.progress import What
+from shareq.broker.redrive.reading import DeadRecords, read_page, sent_back
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import BatchHeader, Compression, RecordData, build_batch, decode_records, read_header
+from tests.support.worlds.redrives import letter
+
+
+class FakeLog:
+    """Batches, offsets that cannot be read, and how often it was read."""
+
+    def __init__(self, *batches: bytes, start: int = 0, damaged: tuple[int, int] | None = None) -> None:
+        self.batches = batches
+        self.log_start_offset = start
+        self.high_watermark = self.log_end_offset = read_header(batches[-1]).next_offset if batches else 0
+        self.damaged = damaged
+        self.error = ErrorCode.NONE
+        self.reads = 0
+
+    def read(self, offset: int, max_bytes: int, *, upto: int, max_records: int | None = None) -> ReadResult | ErrorCode:
+        self.reads += 1
+        if self.error:
+            return self.error
+        if self.damaged is not None and self.damaged[0] <= offset < self.damaged[1]:
+            return ErrorCode.CORRUPT_MESSAGE
+        spans: list[BatchSpan] = []
+        data = b""
+        for batch in self.batches:
+            header = read_header(batch)
+            if header.last_offset < offset or header.next_offset > upto:
+                continue
+            if self.damaged is not None and header.base_offset >= self.damaged[0]:
+                break
+            if spans and (len(data) + len(batch) > max_bytes or max_records == 1):
+                break
+            at = (header.base_offset, header.last_offset, len(data), len(batch))
+            spans.append(BatchSpan(*at, header.attributes, header.producer_id))
+            data += batch
+        return ReadResult(data, spans)
+
+    def unreadable_range(self, offset: int) -> tuple[int, int] | None:
+        return self.damaged
+
+    def next_header(self, offset: int) -> BatchHeader | None:
+        return next((header for batch in self.batches if (header := read_header(batch)).last_offset >= offset), None)
+
+
+def batch_at(
+    base: int, *records: RecordData, producer_id: int = -1, compression: Compression = Compression.NONE
+) -> bytes:
+    sequence = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": 0} if producer_id >= 0 else {}
+    return bytes(build_batch(records, timestamp_ms=1, base_offset=base, compression=compression, **cast(Any, sequence)))
+
+
+def log_of(fake: FakeLog) -> RedriveLog:
+    return cast(RedriveLog, fake)
+
+
+def letters(*offsets: int) -> Sequence[RecordData]:
+    return [letter(b"%d" % offset, offset) for offset in offsets]
+
+
+def test_a_page_begins_and_ends_within_batches() -> None:
+    log = FakeLog(batch_at(0, *letters(0, 1, 2)), batch_at(3, *letters(3, 4, 5)))
+    page = read_page(log_of(log), 1, 5)
+    assert not isinstance(page, ErrorCode)
+    assert ([record.offset for record in page.records], page.upto, page.counts) == ([1, 2, 3, 4], 5, {})
+
+
+def test_what_was_removed_is_passed_over() -> None:
+    log = FakeLog(batch_at(5, *letters(5, 6)), start=5)
+    assert read_page(log_of(log), 2, 7) == ([], 5, {What.UNREADABLE: 3})
+    assert read_page(log_of(log), 2, 4) == ([], 4, {What.UNREADABLE: 2})
+
+
+@pytest.mark.parametrize(("first", "end", "upto"), [(3, 9, 6), (4, 9, 6), (3, 5, 5)])
+def test_what_is_damaged_is_passed_over(first: int, end: int, upto: int) -> None:
+    batches = [batch_at(base, *letters(base, base + 1, base + 2)) for base in (0, 3, 6)]
+    log = FakeLog(*batches, damaged=(3, 6))
+    assert read_page(log_of(log), first, end) == ([], upto, {What.UNREADABLE: upto - first})
+
+
+def test_other_errors_are_for_later() -> None:
+    log = FakeLog(batch_at(0, *letters(0)))
+    for error in (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.CORRUPT_MESSAGE):
+        log.error = error
+        assert read_page(log_of(log), 0, 1) is error
+
+
+def test_a_batch_that_is_too_large_when_it_is_opened_is_not_opened() -> None:
+    bomb = batch_at(0, *[letter(bytes(1 << 20), 0)] * 9, compression=Compression.GZIP)
+    assert len(bomb) < 100_000
+    page = read_page(log_of(FakeLog(bomb, batch_at(9, *letters(9)))), 0, 10)
+    assert not isinstance(page, ErrorCode)
+    assert ([record.offset for record in page.records], page.counts) == ([9], {What.UNREADABLE: 9})
+
+
+class OneLog:
+    """A world of one topic."""
+
+    def __init__(self, log: FakeLog) -> None:
+        self._log = log
+
+    def log(self, topic: str, partition: int) -> RedriveLog | ErrorCode:
+        known = (topic, partition) == ("t", 0)
+        return log_of(self._log) if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def letter_at(offset: int, value: bytes | None, **fields: Any) -> Letter:
+    data = letter(value, offset, **fields)
+    (record,) = decode_records(build_batch([data], timestamp_ms=1))
+    found = letter_of(record)
+    assert found is not None
+    return found
+
+
+def test_dead_records_of_one_batch_are_read_once() -> None:
+    fake = FakeLog(batch_at(0, *letters(0, 1, 2)), batch_at(3, *letters(3)))
+    dead = DeadRecords(cast(RedriveWorld, OneLog(fake)))
+    found = [dead.find(letter_at(offset, None, key=None)) for offset in (0, 2, 1)]
+    assert [record and record.value for record in found] == [b"0", b"2", b"1"]
+    assert (dead.reads, fake.reads) == (1, 1)
+    assert dead.find(letter_at(3, b"3")) is not None
+    assert dead.find(letter_at(3, b"another")) is None
+    assert dead.find(letter_at(9, None, key=None)) is None
+    assert dead.find(letter_at(0, None, key=None, topic="deleted")) is None
+    assert dead.reads == 2, "nothing is read where nothing can be"
+    dead.find(letter_at(0, b"0"))
+    assert dead.reads == 3
+    fake.log_start_offset = 1
+    assert dead.find(letter_at(0, None, key=None)) is None, "it was deleted, and what was read of it does not count"
+
+
+def redriven_record(partition: int, offset: int) -> RecordData:
+    headers = (("__redrive.queue.partition", b"%d" % partition), ("__redrive.queue.offset", b"%d" % offset))
+    return RecordData(b"k", b"v", headers)
+
+
+def test_only_batches_of_the_redrive_from_there_on_count() -> None:
+    log = FakeLog(
+        batch_at(0, redriven_record(0, 1), producer_id=7),
+        batch_at(1, redriven_record(0, 2), redriven_record(1, 9), producer_id=7),
+        batch_at(3, redriven_record(0, 3), producer_id=8),
+        batch_at(4, redriven_record(0, 4)),
+        batch_at(5, RecordData(b"k", b"v"), redriven_record(0, 5), producer_id=7),
+    )
+    for first, expected in ((0, {1, 2, 5}), (1, {2, 5}), (2, {2, 5}), (3, {5}), (7, set())):
+        found: set[int] = set()
+        assert list(sent_back(log_of(log), 7, first, 0, found)) == []
+        assert found == expected
+
+
+def test_a_long_log_is_searched_in_turns() -> None:
+    log = FakeLog(*(batch_at(number, redriven_record(0, number), producer_id=7) for number in range(250)))
+    found: set[int] = set()
+    assert len(list(sent_back(log_of(log), 7, 0, 0, found))) == 2
+    assert found == set(range(250))
+
+
+@pytest.mark.parametrize("shorter", [False, True])
+def test_what_cannot_be_read_or_is_not_durable_is_no_answer(shorter: bool) -> None:
+    """Taken for nothing, it would be sent again."""
+    log = FakeLog(batch_at(0, redriven_record(0, 0), producer_id=7))
+    if shorter:
+        log.high_watermark = 0
+        log.batches = ()
+        log.next_header = lambda offset: read_header(batch_at(0, redriven_record(0, 0), producer_id=7))  # type: ignore[method-assign]
+    else:
+        log.error = ErrorCode.KAFKA_STORAGE_ERROR
+    with pytest.raises(OSError, match=r"^offset 0 (cannot be read: KAFKA_STORAGE_ERROR|is not durable yet)$"):
+        list(sent_back(log_of(log), 7, 0, 0, set()))
