@@ -132,7 +132,7 @@ def test_what_is_advertised_is_what_the_table_says(client: WireClient) -> None:
         ApiVersionsRequest(client_software_name="test", client_software_version="1"), 4, ApiVersionsResponse
     )
     assert {key.api_key: (key.min_version, key.max_version) for key in response.api_keys} == {
-        int(key): (row.advertised.first, row.advertised.last) for key, row in HANDLERS.items()
+        int(key): (row.advertised.first, row.advertised.last) for key, row in HANDLERS.items() if not row.own
     }
 
 
