@@ -66,8 +66,8 @@ class Joining:
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """Version 0 has only one timeout."""
-        return self.request.rebalance_timeout_ms if self.version else self.request.session_timeout_ms
+        """Version 0 has only one timeout. A negative one has run out as 0 has, and no record has it."""
+        return max(self.request.rebalance_timeout_ms, 0) if self.version else self.request.session_timeout_ms
 
 
 def request_error(request: JoinGroupRequest, settings: ClassicGroupSettings) -> ErrorCode:

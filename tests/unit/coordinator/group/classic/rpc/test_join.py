@@ -7,6 +7,7 @@ import pytest
 from shareq.coordinator.group.classic.group import ClassicState
 from shareq.coordinator.group.classic.turn import NEW_MEMBER_JOIN_TIMEOUT_MS, ClassicGroupSettings, loggable_reason
 from shareq.coordinator.group.groups import Client
+from shareq.coordinator.group.sense import check_group_record
 from shareq.coordinator.shard import CoordinatorRecord
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.group_metadata import GroupMetadataKey, GroupMetadataValue
@@ -34,6 +35,23 @@ def test_before_version_4_a_new_member_is_in_at_once(version: int) -> None:
     assert join.waits
     world.log.advance(DELAY_MS)
     assert (join.error, join.response.member_id, join.response.generation_id) == (ErrorCode.NONE, "client-1", 1)
+
+
+@pytest.mark.parametrize("rebalance_ms", [0, -1, -500, -(2**31)])
+def test_a_rebalance_timeout_that_has_run_out_is_written_so_that_it_can_be_loaded(rebalance_ms: int) -> None:
+    world = ClassicWorld()
+    hasty, first = world.first_join(rebalance_ms=rebalance_ms)
+    patient, second = world.first_join()
+    while first.waits or second.waits:
+        world.log.advance(DELAY_MS)
+    leader = first.response.leader
+    for member_id in sorted((hasty, patient), key=lambda member_id: member_id == leader):  # the leader's the last
+        world.sync(member_id, None, {hasty: b"1", patient: b"2"} if member_id == leader else None, protocol=None)
+    (record,) = world.log.last
+    check_group_record(record)
+    assert isinstance(record.value, GroupMetadataValue)
+    timeouts = {member.member_id: member.rebalance_timeout for member in record.value.members}
+    assert timeouts == {hasty: 0, patient: REBALANCE_MS}
 
 
 def test_an_id_that_was_given_out_and_not_used_is_forgotten() -> None:
