@@ -6,7 +6,7 @@ What clients say of themselves is cut: a client id, or a name, may have 32,767 b
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from shareq.broker.foundation.environment import Clock
@@ -63,10 +63,12 @@ class BoundedLog:
         if self.left_out:
             text, arguments = f"{text} (%d such lines before this one were left out)", (*arguments, self.left_out)
             fields["left_out"], self.left_out = self.left_out, 0
-        _log(_Line(self._logger, level, text, arguments, fields))
+        _log(_line(self._logger, level, text, arguments, fields))
 
 
 class _Line(NamedTuple):
+    """A line as it is written: arguments and fields are cut."""
+
     logger: logging.Logger
     level: int
     text: str
@@ -130,8 +132,9 @@ class BoundedLogs:
         if client not in self._written and len(self._written) > self._most_clients:
             client = ""
         written = self._written.get(client, 0)
+        kind = cut(kind) if isinstance(kind, str) else kind  # it is kept for a period, as the last line is
         alike = self._alike.get((client, kind))
-        line = _Line(logger, level, text, arguments, fields)
+        line = _line(logger, level, text, arguments, fields)
         if written >= self._most or (alike is not None and alike.written >= self._most_alike):
             self._leave_out(alike or self._alike.setdefault((client, None), _Alike()), line)
             return
@@ -165,6 +168,11 @@ class BoundedLogs:
                 _log(_Line(logger, level, text, (*arguments, alike.left_out), fields))
 
 
+def _line(
+    logger: logging.Logger, level: int, text: str, arguments: Iterable[object], fields: Mapping[str, object]
+) -> _Line:
+    return _Line(logger, level, text, tuple(map(cut, arguments)), {name: cut(value) for name, value in fields.items()})
+
+
 def _log(line: _Line) -> None:
-    fields = {name: cut(value) for name, value in line.fields.items()}
-    line.logger.log(line.level, line.text, *map(cut, line.arguments), extra={"fields": fields})
+    line.logger.log(line.level, line.text, *line.arguments, extra={"fields": line.fields})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import tracemalloc
 
 import pytest
 
@@ -100,3 +101,18 @@ def test_long_texts_are_cut(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.records[0].__dict__["fields"] == {"name": caplog.messages[0]}
     assert cut("x" * MOST_CHARACTERS) == "x" * MOST_CHARACTERS
     assert cut(7) == 7
+
+
+def test_of_long_texts_no_more_is_kept_than_is_written() -> None:
+    """What a client says of itself before it has logged in may have half a megabyte, and other ones each time."""
+    clock = VirtualClock()
+    logs = BoundedLogs(clock)
+    tracemalloc.start()
+    for number in range(200):
+        reason = f"{number:03}" + "x" * 500_000
+        logs.log(logger, "127.0.0.1", reason, logging.ERROR, "%s", reason, reason=reason)
+    del reason
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 1_000_000
+    clock.advance(60_000)
