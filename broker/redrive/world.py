@@ -13,7 +13,7 @@ from shareq.broker.foundation.pending import Pending
 from shareq.broker.groups.service import GroupService
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import PartitionLog
-from shareq.broker.metadata.store import MetadataStore, NewTopic
+from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.network.audit_log import AuditLog
 from shareq.broker.network.audit_log import logger as audit_logger
 from shareq.broker.redrive.ports import Committed
@@ -21,9 +21,10 @@ from shareq.broker.redrive.progress import PartitionProgress, State, progress_te
 from shareq.broker.redrive.spec import Owner, RedriveSpec
 from shareq.broker.security.authorizer import Authorizer
 from shareq.broker.security.rights import Right
-from shareq.broker.topics.creation import TopicSpec, plan_topic
+from shareq.broker.topics.creation import TopicSpec, create_topic
 from shareq.broker.topics.leaders import LeaderMap
-from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure
+from shareq.broker.topics.lookup import led_log
+from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -69,14 +70,7 @@ class BrokerRedriveWorld:
         return None if image is None else image.partitions
 
     def log(self, topic: str, partition: int) -> PartitionLog | ErrorCode:
-        if self._leaders.other_leader(topic, partition) is not None:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        try:
-            return self._logs.get(topic, partition)
-        except KeyError:
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        except OSError:
-            return ErrorCode.KAFKA_STORAGE_ERROR
+        return led_log(self._leaders, self._logs, topic, partition)
 
     def may(self, owner: Owner, right: Right, name: str) -> bool:
         authorizer = self._authorizer()
@@ -99,14 +93,7 @@ class BrokerRedriveWorld:
         return self._configs.share_group(group_id).auto_offset_reset.strategy == "earliest"
 
     def create_topic(self, name: str) -> ApiError:
-        planned = plan_topic(self._metadata, self._configs, TopicSpec(name))
-        if not isinstance(planned, NewTopic):
-            return planned
-        try:
-            self._metadata.create_topics([planned])
-        except OSError as error:
-            return storage_failure(error)
-        return NO_ERROR
+        return create_topic(self._metadata, self._configs, TopicSpec(name))
 
     def longest_text(self) -> int:
         return self._configs.broker.offset_metadata_max_bytes

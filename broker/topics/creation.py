@@ -69,6 +69,18 @@ def check_partition_total(specs: Sequence[TopicSpec], default_partitions: int) -
     return NO_ERROR
 
 
+def create_topic(metadata: MetadataStore, configs: ConfigService, spec: TopicSpec) -> ApiError:
+    """Create a topic that the broker itself needs, in a commit of its own; or say why it cannot be created."""
+    planned = plan_topic(metadata, configs, spec)
+    if not isinstance(planned, NewTopic):
+        return planned
+    try:
+        metadata.create_topics([planned])
+    except OSError as error:
+        return storage_failure(error)
+    return NO_ERROR
+
+
 def auto_create(
     metadata: MetadataStore, configs: ConfigService, names: Sequence[str]
 ) -> dict[str, TopicImage | ApiError]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Generic
 
+from shareq.broker.topics.leaders import LeaderMap
 from shareq.broker.topics.ports import LogT_co, PartitionLogs
 from shareq.coordinator.ports import MetadataImage
 from shareq.protocol.errors import ErrorCode
@@ -38,3 +39,18 @@ class PartitionLookup(Generic[LogT_co]):
             older = current_leader_epoch < log.leader_epoch
             return ErrorCode.FENCED_LEADER_EPOCH if older else ErrorCode.UNKNOWN_LEADER_EPOCH
         return log
+
+
+def led_log(leaders: LeaderMap, logs: PartitionLogs[LogT_co], topic: str, partition: int) -> LogT_co | ErrorCode:
+    """The log of a partition that this broker leads, for what it writes and reads by itself.
+
+    NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR.
+    """
+    if leaders.other_leader(topic, partition) is not None:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    try:
+        return logs.get(topic, partition)
+    except KeyError:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    except OSError:
+        return ErrorCode.KAFKA_STORAGE_ERROR

@@ -81,18 +81,9 @@ def died_before_for(source: Record, queue: str) -> bool:
     return any(key == TOPIC and value == name for key, value in source.headers)
 
 
-def letter_bytes(record: RecordData) -> int:
+def letter_bytes(record: RecordData | Record) -> int:
     """What the record takes in a batch without compression, rounded up."""
-    return _content_bytes(record.key, record.value) + _header_bytes(record.headers) + _RECORD_OVERHEAD
-
-
-def source_bytes(record: Record) -> int:
-    """The same of a source record."""
-    return _content_bytes(record.key, record.value) + _header_bytes(record.headers) + _RECORD_OVERHEAD
-
-
-def _content_bytes(key: bytes | None, value: bytes | None) -> int:
-    return len(key or b"") + len(value or b"")
+    return len(record.key or b"") + len(record.value or b"") + _header_bytes(record.headers) + _RECORD_OVERHEAD
 
 
 def _header_bytes(headers: Iterable[tuple[str, bytes | None]]) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from shareq.broker.log.segments.reader import BatchSpan
-from shareq.broker.share.dlq.letters import source_bytes
+from shareq.broker.share.dlq.letters import letter_bytes
 from shareq.broker.share.ports import NotHereYet, RecordSource
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.records.batch import (
@@ -69,7 +69,7 @@ def _collect(data: bytes, spans: Sequence[BatchSpan], first: int, last: int, bud
         for record in _opened(view[span.position : span.position + span.size], budget):
             if not position <= record.offset <= last:
                 continue
-            size = source_bytes(record)
+            size = letter_bytes(record)
             if size > budget:
                 continue
             if size > left:

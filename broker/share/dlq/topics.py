@@ -9,11 +9,12 @@ from shareq.broker.config.keys.definition import int_value
 from shareq.broker.config.service import ConfigService
 from shareq.broker.log.append import OnDurable, Origin
 from shareq.broker.log.manager import LogManager
-from shareq.broker.metadata.store import MetadataStore, NewTopic
+from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.share.dlq.rules import QueuePolicy, QueueTopic
-from shareq.broker.topics.creation import TopicSpec, plan_topic
+from shareq.broker.topics.creation import TopicSpec, create_topic
 from shareq.broker.topics.leaders import LeaderMap
-from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure
+from shareq.broker.topics.lookup import led_log
+from shareq.protocol.errors import ApiError, ErrorCode
 
 _ENABLED: Final = "errors.deadletterqueue.group.enable"
 _CONFIGS: Final = ((_ENABLED, "true"), ("message.timestamp.type", "CreateTime"))
@@ -50,23 +51,11 @@ class BrokerQueues:
         return QueueTopic(name, topic.partitions, values[_ENABLED] is True, int_value(values, "max.message.bytes"))
 
     def create(self, name: str) -> ApiError:
-        planned = plan_topic(self._metadata, self._configs, TopicSpec(name, configs=_CONFIGS))
-        if not isinstance(planned, NewTopic):
-            return planned
-        try:
-            self._metadata.create_topics([planned])
-        except OSError as error:
-            return storage_failure(error)
-        return NO_ERROR
+        return create_topic(self._metadata, self._configs, TopicSpec(name, configs=_CONFIGS))
 
     def append(self, name: str, partition: int, batch: bytearray, on_durable: OnDurable) -> ErrorCode:
-        if self._leaders.other_leader(name, partition) is not None:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        try:
-            log = self._logs.get(name, partition)
-        except KeyError:
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        except OSError:
-            return ErrorCode.KAFKA_STORAGE_ERROR
+        log = led_log(self._leaders, self._logs, name, partition)
+        if isinstance(log, ErrorCode):
+            return log
         appended = log.append(batch, origin=Origin.CLIENT, now_wall_ms=self._wall_ms(), on_durable=on_durable)
         return appended if isinstance(appended, ErrorCode) else ErrorCode.NONE
