@@ -9,6 +9,7 @@ from shareq.broker.coordinator_runtime.batches import BatchLimit, CoordinatorLog
 from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
 from shareq.broker.coordinator_runtime.ports import CoordinatorHost
 from shareq.broker.foundation.durations import Durations, Longest
+from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.shard import CoordinatorShard, RecordSerde
 
 ShardT = TypeVar("ShardT", bound=CoordinatorShard)
@@ -42,6 +43,11 @@ class CoordinatorPartitions(Generic[ShardT]):
         """How many partitions the topic has; 0 while it does not exist."""
         topic = self._host.metadata.topic(self._topic)
         return 0 if topic is None else topic.partitions
+
+    def place_of(self, name: str) -> int:
+        """The partition that has a group or a transactional id; 0 while the topic does not exist."""
+        count = self.count
+        return group_partition_for(name, count) if count else 0
 
     def load(self) -> None:
         """Replay every partition that has records; one whose log cannot be read refuses all operations."""

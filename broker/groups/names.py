@@ -15,7 +15,6 @@ from shareq.broker.groups.coordinator import GroupCoordinatorService
 from shareq.broker.quotas.fair_part import may_make
 from shareq.broker.quotas.owned_names import OwnedNames
 from shareq.coordinator.group.groups import GroupKind
-from shareq.coordinator.routing import group_partition_for
 
 T = TypeVar("T")
 
@@ -64,14 +63,7 @@ class GroupNames:
         """The answer to a request that may make the group; `refuse`'s, which is given a message, when its owner has too
         many.
         """
-        names = self._names
-        is_counted = group_id in names
-        if not names.admit(group_id, owner, self._now()):
-            return completed(refuse(self._no_group_message))
-        answer = ask()
-        if not is_counted:
-            answer.on_complete(lambda _answer: names.settle(group_id, owner))
-        return answer
+        return self._names.make(group_id, owner, self._now(), ask, lambda: refuse(self._no_group_message))
 
     def join(
         self,
@@ -154,8 +146,7 @@ class GroupNames:
     # -- Places: partitions of the groups' topic
 
     def place_of(self, name: str) -> int:
-        count = self._groups.partitions.count
-        return group_partition_for(name, count) if count else 0
+        return self._groups.partitions.place_of(name)
 
     def has(self, name: str, place: int) -> bool:
         partitions = self._groups.partitions

@@ -8,8 +8,10 @@ its bound has its names looked through. What other owners have is not counted: n
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Final, Generic, Protocol, TypeVar
+
+from shareq.broker.foundation.pending import Pending, completed
 
 SWEEP_INTERVAL_MS: Final = 1_000
 """An owner at its bound has names looked through once in so long at most, however often it asks."""
@@ -21,6 +23,7 @@ _PENDING: Final = -1  # in place of the place: the request that makes the name i
 _LOOKS: Final = 2  # at each new name, of its owner and of another, so that of those that are gone few are kept
 
 K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
 K_contra = TypeVar("K_contra", bound=Hashable, contravariant=True)
 
 
@@ -62,6 +65,18 @@ class OwnedNames(Generic[K]):
     def count(self, owner: Hashable) -> int:
         """How many names are counted for an owner, those included that are gone and were not found to be."""
         return len(self._names.get(owner, ()))
+
+    def make(
+        self, name: K, owner: Hashable, now_ms: int, ask: Callable[[], Pending[T]], refuse: Callable[[], T]
+    ) -> Pending[T]:
+        """The answer to a request that may make the name, or `refuse`'s when its owner has too many."""
+        is_counted = name in self
+        if not self.admit(name, owner, now_ms):
+            return completed(refuse())
+        answer = ask()
+        if not is_counted:
+            answer.on_complete(lambda _answer: self.settle(name, owner))
+        return answer
 
     def admit(self, name: K, owner: Hashable, now_ms: int, *, at_once: bool = False) -> bool:
         """Whether the owner may use the name, which is made by that if it does not exist; then it is counted.

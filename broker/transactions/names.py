@@ -8,9 +8,8 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from shareq.broker.foundation.environment import Clock
-from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.quotas.owned_names import OwnedNames
-from shareq.coordinator.routing import group_partition_for
 from shareq.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -35,20 +34,12 @@ class TransactionalIdNames:
         self, transactional_id: str, owner: Hashable, ask: Callable[[], Pending[T]], refuse: Callable[[], T]
     ) -> Pending[T]:
         """The answer to a request that may make the id, or `refuse`'s when its owner has too many."""
-        names = self._names
-        is_counted = transactional_id in names
-        if not names.admit(transactional_id, owner, self._now()):
-            return completed(refuse())
-        answer = ask()
-        if not is_counted:
-            answer.on_complete(lambda _answer: names.settle(transactional_id, owner))
-        return answer
+        return self._names.make(transactional_id, owner, self._now(), ask, refuse)
 
     # -- Places: partitions of the transactions' topic
 
     def place_of(self, name: str) -> int:
-        count = self._partitions.count
-        return group_partition_for(name, count) if count else 0
+        return self._partitions.place_of(name)
 
     def has(self, name: str, place: int) -> bool:
         partitions = self._partitions
