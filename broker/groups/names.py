@@ -63,7 +63,8 @@ class GroupNames:
         """The answer to a request that may make the group; `refuse`'s, which is given a message, when its owner has too
         many.
         """
-        return self._names.make(group_id, owner, self._now(), ask, lambda: refuse(self._no_group_message))
+        answer = self._names.make(group_id, owner, self._now(), ask)
+        return completed(refuse(self._no_group_message)) if answer is None else answer
 
     def join(
         self,

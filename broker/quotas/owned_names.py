@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Final, Generic, Protocol, TypeVar
-
-from shareq.broker.foundation.pending import Pending, completed
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 SWEEP_INTERVAL_MS: Final = 1_000
 """An owner at its bound has names looked through once in so long at most, however often it asks."""
@@ -23,7 +21,7 @@ _PENDING: Final = -1  # in place of the place: the request that makes the name i
 _LOOKS: Final = 2  # at each new name, of its owner and of another, so that of those that are gone few are kept
 
 K = TypeVar("K", bound=Hashable)
-T = TypeVar("T")
+AnswerT = TypeVar("AnswerT", bound="_Answer")
 K_contra = TypeVar("K_contra", bound=Hashable, contravariant=True)
 
 
@@ -38,6 +36,12 @@ class Places(Protocol[K_contra]):
 
     def keeps(self, name: K_contra, place: int) -> bool:
         """As `has`, of a counted name whose owner is at its bound; what nobody needs any more may be given up here."""
+
+
+class _Answer(Protocol):
+    """What comes when the name was made, or could not be."""
+
+    def on_complete(self, callback: Callable[[Any], None], /) -> None: ...
 
 
 class OwnedNames(Generic[K]):
@@ -66,13 +70,11 @@ class OwnedNames(Generic[K]):
         """How many names are counted for an owner, those included that are gone and were not found to be."""
         return len(self._names.get(owner, ()))
 
-    def make(
-        self, name: K, owner: Hashable, now_ms: int, ask: Callable[[], Pending[T]], refuse: Callable[[], T]
-    ) -> Pending[T]:
-        """The answer to a request that may make the name, or `refuse`'s when its owner has too many."""
+    def make(self, name: K, owner: Hashable, now_ms: int, ask: Callable[[], AnswerT]) -> AnswerT | None:
+        """The answer to a request that may make the name; None: its owner has too many."""
         is_counted = name in self
         if not self.admit(name, owner, now_ms):
-            return completed(refuse())
+            return None
         answer = ask()
         if not is_counted:
             answer.on_complete(lambda _answer: self.settle(name, owner))

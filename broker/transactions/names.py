@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from shareq.broker.foundation.environment import Clock
-from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.quotas.owned_names import OwnedNames
 from shareq.protocol.errors import ErrorCode
 
@@ -34,7 +34,8 @@ class TransactionalIdNames:
         self, transactional_id: str, owner: Hashable, ask: Callable[[], Pending[T]], refuse: Callable[[], T]
     ) -> Pending[T]:
         """The answer to a request that may make the id, or `refuse`'s when its owner has too many."""
-        return self._names.make(transactional_id, owner, self._now(), ask, refuse)
+        answer = self._names.make(transactional_id, owner, self._now(), ask)
+        return completed(refuse()) if answer is None else answer
 
     # -- Places: partitions of the transactions' topic
 
