@@ -1,23 +1,28 @@
 """The broker of a soak: its wall clock and its disk do what a file says, and it may have a planted fault.
 
 `python -m tests.soak.planted serve ...` with the file's path in SHAREQ_SOAK, and a fault's name in SHAREQ_PLANTED. The
-file has two numbers (`Levers`), which the broker reads each time it asks for the time and each time it syncs.
+file has three numbers (`Levers`): two that the broker reads each time it asks for the time and each time it syncs, and
+one that it writes: how long its loop has waited for the disk.
 """
 
 from __future__ import annotations
 
 import mmap
 import os
+import threading
 import time
 from collections.abc import Callable, Sequence
 from enum import Enum
+from functools import wraps
 from pathlib import Path
 from struct import Struct
 from typing import Any, Final
 
 LEVERS: Final = "SHAREQ_SOAK"
 FAULT: Final = "SHAREQ_PLANTED"
-_NUMBERS: Final = Struct("<qq")
+_NUMBERS: Final = Struct("<qqq")
+_ONE: Final = Struct("<q")
+_DISK_AT: Final = 16
 LEAKED_A_SECOND: Final = 2_000_000
 
 
@@ -34,7 +39,8 @@ _EVERY_S: Final = {Fault.LEAK: 0.1, Fault.DESCRIPTOR: 0.3, Fault.STALL: 2.0}
 
 
 class Levers:
-    """The file: how far the broker's wall clock is off, in ms, and how much longer a sync takes, in ms."""
+    """The file: how far the broker's wall clock is off and how much longer a sync takes, in ms, and how long its loop
+    has waited for the disk, in ns."""
 
     def __init__(self, path: Path) -> None:
         if not path.exists():
@@ -50,11 +56,20 @@ class Levers:
     def sync_ms(self) -> int:
         return int(_NUMBERS.unpack_from(self._map)[1])
 
+    @property
+    def disk_ns(self) -> int:
+        return int(_NUMBERS.unpack_from(self._map)[2])
+
+    def set_disk_ns(self, value: int) -> None:
+        """How long the loop has waited for the disk by now."""
+        _ONE.pack_into(self._map, _DISK_AT, value)
+
     def set(self, *, clock_ms: int | None = None, sync_ms: int | None = None) -> None:
         """Move one or both; the other stays."""
         clock = self.clock_ms if clock_ms is None else clock_ms
         sync = self.sync_ms if sync_ms is None else sync_ms
-        _NUMBERS.pack_into(self._map, 0, clock, sync)
+        _ONE.pack_into(self._map, 0, clock)
+        _ONE.pack_into(self._map, 8, sync)
 
 
 def _obey(levers: Levers) -> None:
@@ -73,6 +88,57 @@ def _obey(levers: Levers) -> None:
 
     _replace(LoopClock, "wall_ms", wall_ms)
     _replace(os_fs, "_sync_data", sync_data)
+
+
+class DiskWait:
+    """How long one thread, that which makes this, waits for the disk: the time that calls take beyond their work, and
+    beyond what the thread wants a processor and has none."""
+
+    def __init__(self, levers: Levers) -> None:
+        self._levers = levers
+        self._thread = threading.get_ident()
+        self._schedule = os.open(f"/proc/self/task/{threading.get_native_id()}/schedstat", os.O_RDONLY)
+        self._inside = False
+        self._waited_ns = 0
+
+    def measured(self, plain: Callable[..., Any]) -> Callable[..., Any]:
+        """The same function, measured where the thread calls it, but for what it calls in turn."""
+
+        @wraps(plain)
+        def call(*arguments: Any, **named: Any) -> Any:
+            if self._inside or threading.get_ident() != self._thread:
+                return plain(*arguments, **named)
+            self._inside = True
+            began_ns, worked_ns = time.monotonic_ns(), self._busy_ns()
+            try:
+                return plain(*arguments, **named)
+            finally:
+                self._inside = False
+                self._waited_ns += max(0, time.monotonic_ns() - began_ns - (self._busy_ns() - worked_ns))
+                self._levers.set_disk_ns(self._waited_ns)
+
+        return call
+
+    def _busy_ns(self) -> int:
+        """What the thread worked, and what it waited for a processor."""
+        worked, waited, _ = os.pread(self._schedule, 100, 0).split()
+        return int(worked) + int(waited)
+
+
+def measure_disk(levers: Levers) -> None:
+    """Every call of the broker's that touches the disk in the calling thread, its syncs and commits of metadata too."""
+    from shareq.broker.foundation.os_fs import OsFile, OsFs
+    from shareq.broker.metadata.sqlite import SqliteMetaDb
+
+    disk = DiskWait(levers)
+    for owner, names in (
+        (OsFile, ("append", "read_at", "truncate", "sync", "close")),
+        (OsFs, ("open", "read_bytes", "write_atomic", "list_dir", "make_dirs", "rename", "remove", "remove_dir")),
+        (OsFs, ("sync_all", "allocate", "disk_space", "sync_dir")),
+        (SqliteMetaDb, ("commit",)),
+    ):
+        for name in names:
+            _replace(owner, name, disk.measured(getattr(owner, name)))
 
 
 def _plant(fault: Fault) -> None:
@@ -121,7 +187,9 @@ def _replace(owner: object, name: str, value: object) -> None:
 
 
 if __name__ == "__main__":
-    _obey(Levers(Path(os.environ[LEVERS])))
+    _levers = Levers(Path(os.environ[LEVERS]))
+    _obey(_levers)
+    measure_disk(_levers)
     if FAULT in os.environ:
         _plant(Fault[os.environ[FAULT]])
     from shareq.broker.cli import main

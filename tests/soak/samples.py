@@ -14,6 +14,7 @@ from typing import Final
 from urllib.request import urlopen
 
 from bench.proc import resident_mb
+from tests.soak.planted import Levers
 
 EVERY_S: Final = 1.0
 PATIENCE_S: Final = 2.0
@@ -33,7 +34,8 @@ class Sample:
 
     What follows grows: `slow_stalls`, how often the loop was held over 100 ms; `stalled_s`, how long it was held in
     all; `waited_s`, how long the threads wanted a processor and had none (the loop waits for one that has Python's
-    lock, too). Stalls are None, and gauges empty, where the broker did not answer a scrape in time.
+    lock, too); `disk_s`, how long the loop waited for the disk. Stalls are None, and gauges empty, where the broker did
+    not answer a scrape in time.
     """
 
     at_s: float
@@ -41,6 +43,7 @@ class Sample:
     descriptors: int
     threads: int
     waited_s: float = 0.0
+    disk_s: float = 0.0
     slow_stalls: int | None = None
     stalled_s: float = 0.0
     gauges: Mapping[str, float] = field(default_factory=dict)
@@ -49,8 +52,9 @@ class Sample:
 class Sampler:
     """Looks from `start` to `stop`, in a thread of its own; what it saw is in `samples`."""
 
-    def __init__(self, pid: int, metrics_port: int) -> None:
+    def __init__(self, pid: int, metrics_port: int, levers: Levers) -> None:
         self._pid = pid
+        self._levers = levers
         self._url = f"http://127.0.0.1:{metrics_port}/metrics"
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
@@ -87,6 +91,7 @@ class Sampler:
             len(list((process / "fd").iterdir())),
             len(threads),
             waited_ns / 1e9,
+            self._levers.disk_ns / 1e9,
             slow,
             stalled_s,
             gauges,

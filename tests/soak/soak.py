@@ -119,7 +119,7 @@ class Soak:
         result = self.result
         try:
             self._node.start()
-            sampler = Sampler(self._node.pid, self._metrics_port)
+            sampler = Sampler(self._node.pid, self._metrics_port, self._levers)
             disturbances = Disturbances(
                 result.seed,
                 self._node.pid,

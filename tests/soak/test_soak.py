@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from devtools.clients.requests import batch
 from shareq.protocol.records.batch import batch_headers, decode_records
 from tests.soak import verdicts
 from tests.soak.__main__ import NOTICED_BY
-from tests.soak.planted import Fault, Levers, swapped
+from tests.soak.planted import DiskWait, Fault, Levers, swapped
 from tests.soak.report import sparkline
 from tests.soak.samples import Sample, read_metrics
 from tests.soak.verdicts import Turn
@@ -61,19 +63,35 @@ def test_descriptors_that_stay_open_are_noticed_and_those_of_a_flood_are_not() -
 
 
 @pytest.mark.parametrize(
-    ("turns", "waited_s", "sound"),
+    ("turns", "waited_s", "disk_s", "sound"),
     [
-        ([], 0.0, False),
-        ([], 0.3, True),
-        ([], 0.1, False),
-        ([Turn("broker stands still", 95, 99)], 0.0, True),
-        ([Turn("broker stands still", 80, 90)], 0.0, False),
-        ([Turn("broker stands still", 104, 109)], 0.0, False),
+        ([], 0.0, 0.0, False),
+        ([], 0.3, 0.0, True),
+        ([], 0.1, 0.0, False),
+        ([], 0.0, 0.3, True),
+        ([], 0.1, 0.15, True),
+        ([], 0.0, 0.1, False),
+        ([Turn("broker stands still", 95, 99)], 0.0, 0.0, True),
+        ([Turn("broker stands still", 80, 90)], 0.0, 0.0, False),
+        ([Turn("broker stands still", 104, 109)], 0.0, 0.0, False),
     ],
-    ids=["ours", "no processor", "a little without", "a stop", "an earlier stop", "a later stop"],
+    ids=[
+        "ours",
+        "no processor",
+        "a little without",
+        "the disk",
+        "the disk, and no processor",
+        "a little of the disk",
+        "a stop",
+        "an earlier stop",
+        "a later stop",
+    ],
 )
-def test_a_stall_is_noticed_unless_something_else_explains_it(turns: list[Turn], waited_s: float, sound: bool) -> None:
-    held = [replace(one, slow_stalls=1, stalled_s=0.4, waited_s=waited_s) if one.at_s >= 100 else one for one in FLAT]
+def test_a_stall_is_noticed_unless_something_else_explains_it(
+    turns: list[Turn], waited_s: float, disk_s: float, sound: bool
+) -> None:
+    change = {"slow_stalls": 1, "stalled_s": 0.4, "waited_s": waited_s, "disk_s": disk_s}
+    held = [replace(one, **change) if one.at_s >= 100 else one for one in FLAT]
     assert verdicts.stalls(held, turns).sound is sound
 
 
@@ -137,6 +155,24 @@ def test_levers_are_seen_by_all_who_have_the_file_open(tmp_path: Path) -> None:
     ours.set(clock_ms=-5)
     ours.set(sync_ms=7)
     assert (theirs.clock_ms, theirs.sync_ms) == (-5, 7)
+
+
+def test_what_a_call_waits_for_is_not_what_it_works(tmp_path: Path) -> None:
+    levers = Levers(tmp_path / "levers")
+    disk = DiskWait(levers)
+    read_end, write_end = os.pipe()
+    disk.measured(lambda: sum(range(100_000)))()
+    worked_ns = levers.disk_ns
+    thread = threading.Timer(0.05, os.write, (write_end, b"x"))
+    thread.start()
+    disk.measured(lambda: disk.measured(os.read)(read_end, 1))()
+    thread.join()
+    assert levers.disk_ns - worked_ns > 40_000_000 > 10 * worked_ns
+    before_ns = levers.disk_ns
+    other = threading.Thread(target=disk.measured(thread.join))
+    other.start()
+    other.join()
+    assert levers.disk_ns == before_ns, "another thread's waits are its own"
 
 
 def test_swapped_batches_are_sound_and_have_other_values() -> None:

@@ -104,11 +104,12 @@ def descriptors(samples: Sequence[Sample]) -> Verdict:
 
 
 def stalls(samples: Sequence[Sample], turns: Sequence[Turn]) -> Verdict:
-    """No stall over 100 ms but in a turn of `turns`, or while the machine did not run the broker's threads.
+    """No stall over 100 ms but in a turn of `turns`, or while the machine did not run the broker's threads, or where
+    that and the disk took half of it or more.
 
     A stall is counted where it ends: it may have begun one look earlier.
     """
-    every = ours = machine = 0
+    every = ours = machine = disk = 0
     unexplained: list[str] = []
     seen = [one for one in samples if one.slow_stalls is not None]
     for earlier, (before, after) in zip(seen[:1] + seen, pairwise(seen), strict=False):
@@ -120,12 +121,17 @@ def stalls(samples: Sequence[Sample], turns: Sequence[Turn]) -> Verdict:
         every += count
         if any(one.began_s <= after.at_s and one.ended_s + AFTERMATH_S >= before.at_s for one in turns):
             ours += count
-        elif (after.waited_s - earlier.waited_s) >= MOST_EXCUSE * (after.stalled_s - before.stalled_s):
+            continue
+        held_s = after.stalled_s - before.stalled_s
+        waited_s, disk_s = after.waited_s - earlier.waited_s, after.disk_s - earlier.disk_s
+        if waited_s >= MOST_EXCUSE * held_s:
             machine += count
+        elif waited_s + disk_s >= MOST_EXCUSE * held_s:
+            disk += count
         else:
-            held_s = after.stalled_s - before.stalled_s
             unexplained.append(f"{count} of {held_s:.2f} s at {after.at_s - samples[0].at_s:.0f} s")
     found = f"{every} over 100 ms: {ours} in our stops and slow syncs, {machine} while it had no processor"
+    found += f", {disk} while it waited for the disk"
     found += f", unexplained: {'; '.join(unexplained[:8]) or 'none'}"
     busy = _waited_part(samples)
     if busy > TOO_BUSY:
