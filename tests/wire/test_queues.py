@@ -1,0 +1,90 @@
+"""docs/queues.md: its examples print what it shows, and its snippets are theirs."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from devtools.clients.requests import create_topic
+from devtools.clients.wire import WireClient
+from tests.wire.test_documents import DOCS, Document, serving, sh
+
+ROOT: Final = DOCS.parent
+_SHOWN: Final = re.compile(r"^```sh\n(python examples/[^\n]*)\n```\n\n```\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_PYTHON: Final = re.compile(r"examples/queues/(\w+\.py)\).*?^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_TIME: Final = re.compile(r"^ *(\d+\.\d) s  ", re.MULTILINE)
+STEPS: Final = ["order", "payment", "parcel", "thanks"]
+
+
+def shown(example: str) -> tuple[str, list[str]]:
+    """The command of the page that ends so, and the lines that it shows for it."""
+    ((command, output),) = [
+        (command, output)
+        for command, output in _SHOWN.findall((DOCS / "queues.md").read_text())
+        if command.endswith(f"/{example}")
+    ]
+    return command, output.splitlines()
+
+
+def run(example: str) -> tuple[list[str], list[str]]:
+    """What the page shows, and what the example prints."""
+    command, lines = shown(example)
+    return lines, sh(command, ROOT).splitlines()
+
+
+def at_once(lines: list[str]) -> list[str]:
+    """Without what a redrive shows only if it is still at work when it is looked at."""
+    return [line for line in lines if ": RUNNING, " not in line]
+
+
+def test_a_poisoned_record_dies_is_looked_at_and_comes_back() -> None:
+    expected, printed = run("dead_letters.py")
+    assert at_once(printed) == at_once(expected)
+
+
+def test_a_failed_job_comes_again_after_1_2_and_4_seconds_while_others_flow() -> None:
+    expected, printed = run("delayed_redelivery.py")
+    assert [_TIME.sub("", line) for line in printed] == [_TIME.sub("", line) for line in expected]
+    times = [float(time) for line in printed if "ring the bank" in line for time in _TIME.findall(line)]
+    waits = [later - earlier for earlier, later in pairwise(times)]
+    for wait, asked in zip(waits, (1, 2, 4), strict=True):
+        assert asked - 0.1 <= round(wait, 1) < asked + 5  # what is printed is rounded
+
+
+def test_customers_are_served_in_order_by_any_worker() -> None:
+    expected, printed = run("order_by_key.py")
+    assert printed[-3:] == expected[-3:]
+    served = [line.split(": ") for line in printed[:12]]
+    assert sorted(what for _, what in served) == sorted(line.split(": ")[1] for line in expected[:12])
+    assert len({worker for worker, _ in served}) > 1
+
+
+def test_without_order_a_quick_step_overtakes_a_slow_one() -> None:
+    """Otherwise the test above would show nothing."""
+    expected, printed = run("order_by_key.py none")
+    for lines in (expected, printed[-3:]):
+        orders = [line.split(": ")[1].split(", ") for line in lines]
+        assert [sorted(order) for order in orders] == [sorted(STEPS)] * 3
+        assert orders != [STEPS] * 3
+
+
+def test_what_is_shown_of_an_example_is_in_it() -> None:
+    snippets = _PYTHON.findall((DOCS / "queues.md").read_text())
+    assert len(snippets) == (DOCS / "queues.md").read_text().count("```python") == 2
+    for name, snippet in snippets:
+        example = (ROOT / "examples" / "queues" / name).read_text()
+        assert textwrap.indent(snippet, "    ") in example
+
+
+def test_redrives_by_command(tmp_path: Path) -> None:
+    document = Document("queues.md", 9092)
+    port = document.port[9092]
+    with serving(f"shareq serve --data-dir {tmp_path / 'data'} --listen 127.0.0.1:{port}", ROOT):
+        with WireClient(("127.0.0.1", port)) as client:
+            create_topic(client, "dlq.orders", 1)
+        printed = sh(document.block("python scripts/redrive.py"), ROOT)
+    assert "after-the-glue: DONE, dlq.orders to their topics, 0 letters to look at" in printed
+    assert "slowly: " in printed
