@@ -1,7 +1,8 @@
 """`python -m tests.exhaustive DEPTH`: every life of a share partition in a small world. Exit code 1 when one
 breaks a promise.
 
-`--scope NAME` searches one of the scopes alone.
+`--scope NAME` searches one of the scopes alone. `--minutes M` goes, in each scope, as deep as a process will have ended
+within so many minutes of its own CPU time, DEPTH at most. `--write` puts the table into docs/evidence/small-scope.md.
 """
 
 from __future__ import annotations
@@ -10,9 +11,13 @@ import argparse
 import os
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Final
 
+from devtools.documents import write_between
 from devtools.provenance import commit, machine
 from tests.exhaustive.scope import Scope
 from tests.exhaustive.search import Searched, search
@@ -30,6 +35,12 @@ SCOPES: Final = {
     "a narrow window": Scope(batches=(1, 1, 1), window=2, trimmed=False),
 }
 RUNS: Final = ("broker", "coordinator", "tests/exhaustive")
+DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "evidence" / "small-scope.md"
+BEGIN: Final = "<!-- small scope: begin -->"
+END: Final = "<!-- small scope: end -->"
+AFTERWARDS: Final = 0.2
+"""What working off a world takes, in parts of going on from it by every step."""
+Seconds = Callable[[], float]
 
 
 def main(arguments: list[str]) -> int:
@@ -37,22 +48,58 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("depth", type=int, nargs="?", default=5, help="how many steps (default 5)")
     parser.add_argument("--scope", choices=SCOPES, action="append", help="instead of all; may be repeated")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per core)")
+    parser.add_argument("--minutes", type=float, help="of CPU for each scope, in one process; DEPTH is the limit then")
+    parser.add_argument("--write", action="store_true", help=f"the table into {DOCUMENT.name}; needs all scopes")
     options = parser.parse_args(arguments)
-    print(f"commit {commit(*RUNS)}; {machine()}", flush=True)
-    print("| scope | depth | states | steps | s |\n|---|---|---|---|---|", flush=True)
+    if options.write and options.scope:
+        parser.error("--write needs all scopes")
+    seconds: Seconds = time.monotonic if options.minutes is None else time.process_time
+    lines = [f"commit {commit(*RUNS)}; {machine()}", ""]
+    lines += [
+        f"| scope | depth | states | steps | s{'' if options.minutes is None else ' of CPU'} |",
+        "|---|---|---|---|---|",
+    ]
+    print(*lines, sep="\n", flush=True)
     failed = False
-    with ProcessPoolExecutor(options.jobs) as executor:
+    with nullcontext() if options.minutes is not None else ProcessPoolExecutor(options.jobs) as executor:
         for name in options.scope or SCOPES:
-            began = time.monotonic()
-            searched = search(SCOPES[name], options.depth, executor, _progress)
-            print(_row(name, searched, time.monotonic() - began), flush=True)
+            searched, took = _searched(SCOPES[name], options.depth, executor, options.minutes, seconds)
+            lines.append(_row(name, searched, took))
+            print(lines[-1], flush=True)
             if searched.found is not None:
                 failed = True
                 print(searched.found.listed(SCOPES[name]), flush=True)
+    if options.write and not failed:
+        write_between(DOCUMENT, BEGIN, END, lines)
     return failed
 
 
-def _progress(searched: Searched) -> None:
+def _searched(
+    scope: Scope, depth: int, executor: Executor | None, minutes: float | None, seconds: Seconds
+) -> tuple[Searched, float]:
+    """And the seconds that it took."""
+    began = seconds()
+    ends = [began]
+
+    def deeper(searched: Searched) -> bool:
+        ends.append(seconds())
+        _show(searched)
+        return minutes is None or _enough_time(searched, ends, minutes * 60)
+
+    searched = search(scope, depth, executor, deeper)
+    return searched, seconds() - began
+
+
+def _enough_time(searched: Searched, ends: list[float], limit_s: float) -> bool:
+    """Whether one step more, and what is left after it, fits: it grows as the states did with the last one."""
+    if searched.depth < 2:
+        return True
+    growth = searched.states[-1] / searched.states[-2]
+    step_s = (ends[-1] - ends[-2]) * growth
+    return ends[-1] - ends[0] + step_s * (1 + growth * AFTERWARDS) <= limit_s
+
+
+def _show(searched: Searched) -> None:
     if sys.stderr.isatty():
         print(f"depth {searched.depth}: {searched.states[-1]:,} new states", file=sys.stderr, flush=True)
 

@@ -46,15 +46,20 @@ class Searched:
 
 
 def search(
-    scope: Scope, depth: int, executor: Executor | None = None, progress: Callable[[Searched], None] = lambda _: None
+    scope: Scope, depth: int, executor: Executor | None = None, deeper: Callable[[Searched], bool] = lambda _: True
 ) -> Searched:
-    """Every life of up to `depth` steps, each followed by the work that is left. With an executor in its processes."""
+    """Every life of up to `depth` steps, each followed by the work that is left. With an executor in its processes.
+
+    `deeper` is asked before each further step, and may end the search at the depth that is reached by then.
+    """
     searched = Searched()
     seen = {digest(World(scope))}
     level: list[Life] = [b""]
-    for remaining in reversed(range(depth + 1)):
+    further = True
+    while further:
+        further = searched.depth < depth and deeper(searched)
         following: list[Life] = []
-        for result in _looked_at(scope, level, executor, further=remaining > 0):
+        for result in _looked_at(scope, level, executor, further=further):
             searched.steps += result.steps
             if result.found is not None:
                 searched.found = result.found
@@ -63,10 +68,9 @@ def search(
                 if key not in seen:
                     seen.add(key)
                     following.append(life)
-        if remaining:
+        if further:
             level = following
             searched.states.append(len(level))
-            progress(searched)
     return searched
 
 
