@@ -54,7 +54,8 @@ def main(arguments: list[str]) -> int:
     if options.write and options.scope:
         parser.error("--write needs all scopes")
     seconds: Seconds = time.monotonic if options.minutes is None else time.process_time
-    lines = [f"commit {commit(*RUNS)}; {machine()}", ""]
+    budget = "" if options.minutes is None else f"; {options.minutes:g} minutes of CPU at most for each scope"
+    lines = [f"commit {commit(*RUNS)}; {machine()}{budget}", ""]
     lines += [
         f"| scope | depth | states | steps | s{'' if options.minutes is None else ' of CPU'} |",
         "|---|---|---|---|---|",
