@@ -85,14 +85,17 @@ def _searched(
     def deeper(searched: Searched) -> bool:
         ends.append(seconds())
         _show(searched)
-        return minutes is None or _enough_time(searched, ends, minutes * 60)
+        return minutes is None or enough_time(searched, ends, minutes * 60)
 
     searched = search(scope, depth, executor, deeper)
     return searched, seconds() - began
 
 
-def _enough_time(searched: Searched, ends: list[float], limit_s: float) -> bool:
-    """Whether one step more, and what is left after it, fits: it grows as the states did with the last one."""
+def enough_time(searched: Searched, ends: list[float], limit_s: float) -> bool:
+    """Whether one step more, and what is left after it, fits: it grows as the states did with the last one.
+
+    `ends`: when the search began, and when each step that it took ended, in seconds.
+    """
     if searched.depth < 2:
         return True
     growth = searched.states[-1] / searched.states[-2]

@@ -8,11 +8,11 @@ import pytest
 
 from shareq.broker.share.core.window.delivery_status import settled
 from shareq.broker.share.core.window.key_order import waiting
-from tests.exhaustive.__main__ import SCOPES
+from tests.exhaustive.__main__ import SCOPES, enough_time
 from tests.exhaustive.form import digest
 from tests.exhaustive.planted import FAULTS, Planted
 from tests.exhaustive.scope import Scope
-from tests.exhaustive.search import lived, search
+from tests.exhaustive.search import Searched, lived, search
 from tests.exhaustive.steps import alphabet, is_possible
 from tests.exhaustive.world import World
 
@@ -37,6 +37,20 @@ def test_no_life_breaks_a_promise(name: str) -> None:
     assert searched.found is None, searched.found.listed(scope)
     assert searched.depth == depth
     assert all(states > 0 for states in searched.states)
+
+
+def test_a_search_that_goes_no_deeper_has_worked_off_what_it_reached() -> None:
+    scope = SCOPES["delays"]
+    ended = search(scope, 5, deeper=lambda searched: searched.depth < 2)
+    assert ended == search(scope, 2)
+    assert ended.depth == 2
+
+
+def test_one_step_more_is_taken_if_it_fits_with_what_comes_after_it() -> None:
+    """The last step brought ten times the states in 3 s: the next is to take 30 s, working off its worlds 60 s."""
+    searched, ends = Searched(states=[1, 10, 100, 1_000]), [0.0, 0.1, 0.4, 3.4]
+    assert not enough_time(searched, ends, limit_s=93.3)
+    assert enough_time(searched, ends, limit_s=93.5)
 
 
 @pytest.mark.parametrize("planted", FAULTS, ids=lambda planted: planted.fault.__name__)
