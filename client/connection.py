@@ -28,8 +28,8 @@ Clock = Callable[[], float]
 
 _SIZE: Final = Struct(">i")
 _CERTIFICATE_ALERTS: Final = ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED", "HANDSHAKE_FAILURE", "PROTOCOL_VERSION")
-_TOO_LATE: Final = "did not answer in time"
-_SESSION_SHARE: Final = 0.85
+TOO_LATE: Final = "did not answer in time"
+SESSION_SHARE: Final = 0.85
 """After this share of a login's life it is renewed, as in Java."""
 
 
@@ -61,7 +61,7 @@ class Exchange:
     def give_up(self) -> None:
         """There will be no answer: the connection is closed, as after a deadline. Without effect when it is done."""
         if not self.done:
-            self.connection.close(_TOO_LATE)
+            self.connection.close(TOO_LATE)
 
 
 class Connection:
@@ -95,7 +95,7 @@ class Connection:
             except (BlockingIOError, ssl.SSLWantReadError):
                 pass
             except OSError as error:
-                self.close(_text(error))
+                self.close(failure_text(error))
         return self.closed is None
 
     def set_up(self, deadline: float) -> None:
@@ -168,7 +168,7 @@ class Connection:
             self.close(str(error))
             raise
         lifetime_ms = self.protocol.session_lifetime_ms
-        self._renew_login_at = self._clock() + lifetime_ms * _SESSION_SHARE / 1000 if lifetime_ms > 0 else None
+        self._renew_login_at = self._clock() + lifetime_ms * SESSION_SHARE / 1000 if lifetime_ms > 0 else None
 
     def _send(self, data: bytes, deadline: float) -> None:
         try:
@@ -221,14 +221,14 @@ class Connection:
                 self._socket.settimeout(0)
                 self._socket.recv(1)
             except OSError as error:
-                return error if _is_certificate_alert(error) else None
+                return error if is_certificate_alert(error) else None
         return None
 
     def _broken(self, error: OSError) -> NoReturn:
-        if _is_certificate_alert(error):  # TLS 1.3: the broker judges our certificate when the handshake is over
-            self.close(_text(error))
+        if is_certificate_alert(error):  # TLS 1.3: the broker judges our certificate when the handshake is over
+            self.close(failure_text(error))
             raise AuthenticationFailed(f"{self.protocol.peer} {self.closed}") from None
-        self._lost(_text(error))
+        self._lost(failure_text(error))
 
     def _lost(self, why: str) -> NoReturn:
         self.close(why)
@@ -253,12 +253,12 @@ def open_connection(
         raise AuthenticationFailed(f"{peer}: its certificate is not accepted: {error.verify_message}") from None
     except (OSError, ValueError) as error:
         sock.close()
-        if _is_certificate_alert(error):
-            raise AuthenticationFailed(f"{peer}: {_text(error)}") from None
-        text = f"{peer} {_text(error)} (during the TLS handshake; is it a listener of SSL or SASL_SSL?)"
+        if is_certificate_alert(error):
+            raise AuthenticationFailed(f"{peer}: {failure_text(error)}") from None
+        text = f"{peer} {failure_text(error)} (during the TLS handshake; is it a listener of SSL or SASL_SSL?)"
         raise Unreachable(text) from None
     sasl = config.sasl
-    login = None if sasl is None else lambda: sasl_client(sasl, secrets.token_urlsafe(24), _token(sasl))
+    login = None if sasl is None else lambda: sasl_client(sasl, secrets.token_urlsafe(24), current_token(sasl))
     protocol = ConnectionProtocol(peer, config.client_id, login, sasl.mechanism if sasl else "")
     connection = Connection(sock, protocol, config.receive_message_max_bytes, clock)
     try:
@@ -269,8 +269,8 @@ def open_connection(
     return connection
 
 
-def _token(sasl: SaslConfig) -> str:
-    """As it is now; "" for a mechanism without. Raises AuthenticationFailed, which never shows it."""
+def current_token(sasl: SaslConfig) -> str:
+    """The token of OAUTHBEARER as it is now; "" for other mechanisms. AuthenticationFailed never shows it."""
     if sasl.token is not None:
         return sasl.token().strip()
     if sasl.token_file is None:
@@ -296,7 +296,7 @@ def _connect(address: Address, peer: str, config: ClientConfig, deadline: float,
             break
         sock = socket.socket(family, kind, number)
         try:
-            _set_options(sock, config)
+            set_options(sock, config)
             sock.settimeout(left / (len(found) - tried))
             sock.connect(where)
         except OSError as error:
@@ -310,7 +310,8 @@ def _connect(address: Address, peer: str, config: ClientConfig, deadline: float,
     raise Unreachable(f"{peer} cannot be reached: {failure}")
 
 
-def _set_options(sock: socket.socket, config: ClientConfig) -> None:
+def set_options(sock: socket.socket, config: ClientConfig) -> None:
+    """What every connection's socket has."""
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if config.receive_buffer_bytes >= 0:
@@ -319,14 +320,16 @@ def _set_options(sock: socket.socket, config: ClientConfig) -> None:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, config.send_buffer_bytes)
 
 
-def _is_certificate_alert(error: Exception) -> bool:
+def is_certificate_alert(error: Exception) -> bool:
+    """Whether the peer ended TLS because of our certificate, or the lack of one."""
     reason = getattr(error, "reason", None) or ""
     return "ALERT" in reason and any(word in reason for word in _CERTIFICATE_ALERTS)
 
 
-def _text(error: Exception) -> str:
+def failure_text(error: Exception) -> str:
+    """What became of a connection, to follow the name of its peer."""
     if isinstance(error, TimeoutError | BlockingIOError | ssl.SSLWantReadError | ssl.SSLWantWriteError):
-        return _TOO_LATE
+        return TOO_LATE
     if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
         return "closed the connection"
     if isinstance(error, ssl.SSLError):

@@ -31,13 +31,13 @@ logger = logging.getLogger(__name__)
 TELL_AFTER_S = 5
 """A restart of a broker is over by then; a user who waits for longer wants to know what for."""
 _GROUP = 0
-_BY_TOPIC_ID = 12
+BY_TOPIC_ID = 12
 """The first version of Metadata that can be asked by topic id."""
-_SEVERAL_KEYS = 4
+SEVERAL_KEYS = 4
 """The first version of FindCoordinator with a list of keys."""
 
 
-class _Down(NamedTuple):
+class Down(NamedTuple):
     """An address that failed: how often in a row, when it may be tried again, and why."""
 
     failures: int
@@ -68,7 +68,7 @@ class Network:
         self._cluster = Cluster()
         self._connections: dict[int, Connection] = {}
         self._epochs: dict[int, int] = {}
-        self._down: dict[Address, _Down] = {}
+        self._down: dict[Address, Down] = {}
         self._failed_at: dict[int, float] = {}
         self._bootstrap_turn = 0
         self._context: ssl.SSLContext | None = None
@@ -194,7 +194,7 @@ class Network:
         if names or not ids:
             self._ask_metadata(names, timeout_ms, 0)
         if ids:
-            self._ask_metadata(ids, timeout_ms, _BY_TOPIC_ID)
+            self._ask_metadata(ids, timeout_ms, BY_TOPIC_ID)
 
     def coordinator(self, group_id: str, *, timeout_ms: int | None = None) -> int:
         """The node of a group's coordinator. Raises BrokerError, and as `request`."""
@@ -204,7 +204,7 @@ class Network:
         tries = self.tries(timeout_ms)
         request = FindCoordinatorRequest("", _GROUP, [group_id])
         while True:
-            answer = self.request(None, request, timeout_ms=timeout_ms, min_version=_SEVERAL_KEYS)
+            answer = self.request(None, request, timeout_ms=timeout_ms, min_version=SEVERAL_KEYS)
             assert isinstance(answer, FindCoordinatorResponse)
             found = answer.coordinators[0]
             if not found.error_code:
@@ -335,7 +335,7 @@ class Network:
         except Unreachable as error:
             failures = 1 if down is None else down.failures + 1
             first, most = self.config.reconnect_backoff_ms, self.config.reconnect_backoff_max_ms
-            self._down[address] = _Down(failures, self._clock() + _backoff_s(first, most, failures), str(error))
+            self._down[address] = Down(failures, self._clock() + backoff_s(first, most, failures), str(error))
             raise
         self._down.pop(address, None)
         return connection
@@ -385,7 +385,7 @@ class Tries:
         if self._last is None or self._clock() < self.deadline:
             self._last = error
         self._failures += 1
-        pause = _backoff_s(self._config.retry_backoff_ms, self._config.retry_backoff_max_ms, self._failures)
+        pause = backoff_s(self._config.retry_backoff_ms, self._config.retry_backoff_max_ms, self._failures)
         left = self.deadline - self._clock()
         if left > 0:
             self._sleep(min(pause, left))
@@ -396,8 +396,9 @@ class Tries:
             logger.warning("%s; trying again for %d s", self._last, self.left_ms // 1000)
 
 
-def _backoff_s(first_ms: int, most_ms: int, failures: int) -> float:
-    """Doubles with each failure, with a fifth of chance, so that clients do not come back all at once."""
+def backoff_s(first_ms: int, most_ms: int, failures: int) -> float:
+    """The pause, in seconds. It doubles with each failure, with a fifth of chance, so that clients do not come back all
+    at once."""
     pause_ms = min(first_ms * 2.0 ** min(failures - 1, 30), max(first_ms, most_ms))
     return pause_ms * random.uniform(0.8, 1.2) / 1000
 

@@ -41,7 +41,7 @@ RENEW_FROM: Final = 2
 """Versions of ShareFetch and ShareAcknowledge."""
 
 # The partition is to be looked for elsewhere; what was acquired on it is released there.
-_MOVED: Final = frozenset(
+MOVED: Final = frozenset(
     {
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
         ErrorCode.FENCED_LEADER_EPOCH,
@@ -53,7 +53,7 @@ _MOVED: Final = frozenset(
     }
 )
 # Of these a broker keeps in the session what it found when the partition entered it.
-_UNKNOWN: Final = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
+UNKNOWN: Final = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
 # They pass, though clients in general are not to try again after them.
 _PASSING: Final = frozenset(
     {
@@ -228,7 +228,7 @@ class ShareDriver:
         failed = [(outcome.error, f"share group {self._member.group_id}")] if outcome.error else []
         failed += [(error, f"partition {self._names[tp[0]]}-{tp[1]}") for tp, error in outcome.errors.items()]
         errors = [BrokerError(error, f"{what}: ShareFetch") for error, what in failed]
-        self._refusal = next((error for error in errors if not _passes(error.code)), self._refusal)
+        self._refusal = next((error for error in errors if not passes(error.code)), self._refusal)
         return errors[0] if errors else None
 
     # -- acknowledgements
@@ -325,10 +325,10 @@ class ShareDriver:
                 self._network.submit(leader.node, leader.session.close_request()).result()
 
     def _partition_failed(self, leader: Leader, topic_partition: TopicIdPartition, error: ErrorCode) -> None:
-        if error in _MOVED:
+        if error in MOVED:
             self._leaders.invalidate(topic_partition)
             self._stale = True
-        if error in _UNKNOWN:
+        if error in UNKNOWN:
             leader.session.renew_entry(topic_partition)
 
     def _spread(self) -> None:
@@ -352,5 +352,6 @@ def _left(deadline_ms: int) -> int:
     return max(1, deadline_ms - now_ms())
 
 
-def _passes(error: int) -> bool:
-    return error in _PASSING or error in _MOVED or is_retriable(error)
+def passes(error: int) -> bool:
+    """Whether a share fetch may succeed later, after this error."""
+    return error in _PASSING or error in MOVED or is_retriable(error)

@@ -41,12 +41,13 @@ class Verdict(Enum):
 class ShareMember:
     """One member. `assignment` is None until an answer has one, which may be an empty one."""
 
-    __slots__ = ("_eager", "_rack", "assignment", "due_ms", "epoch", "group_id", "member_id", "topics")
+    __slots__ = ("_eager", "_rack", "_told", "assignment", "due_ms", "epoch", "group_id", "member_id", "topics")
 
     def __init__(self, group_id: str, member_id: str, topics: Sequence[str], rack: str | None = None) -> None:
         self.group_id = group_id
         self.topics = list(topics)
         self._rack = rack
+        self._told: list[str] | None = None  # the topics that the coordinator knows, or was sent last
         self._eager = EAGER_HEARTBEATS
         self.member_id = member_id
         self.epoch = JOINING
@@ -55,10 +56,21 @@ class ShareMember:
         """When the next heartbeat is to be sent, on the driver's clock."""
 
     def request(self) -> ShareGroupHeartbeatRequest:
-        """The next heartbeat: a full one to join, else only the epoch."""
+        """The next heartbeat: a full one to join, else only the epoch, and topics that are new."""
+        before, self._told = self._told, self.topics
         if self.epoch == JOINING:
             return ShareGroupHeartbeatRequest(self.group_id, self.member_id, JOINING, self._rack, self.topics)
-        return ShareGroupHeartbeatRequest(self.group_id, self.member_id, self.epoch)
+        topics = None if before is self.topics else self.topics
+        return ShareGroupHeartbeatRequest(self.group_id, self.member_id, self.epoch, None, topics)
+
+    def subscribe(self, topics: Sequence[str]) -> None:
+        """Other topics from the next heartbeat on, which is due at once."""
+        self.topics = list(topics)
+        self.due_ms = 0
+
+    def unanswered(self) -> None:
+        """The last request has no answer that counts: what it said is said again."""
+        self._told = None
 
     def leave_request(self) -> ShareGroupHeartbeatRequest:
         """The last heartbeat."""
@@ -67,6 +79,8 @@ class ShareMember:
     def answered(self, answer: ShareGroupHeartbeatResponse, now_ms: int) -> Verdict:
         """Take in the answer to `request`."""
         error = code_of(answer.error_code)
+        if error is not ErrorCode.NONE:
+            self.unanswered()
         if error in _REJOIN:
             if self.epoch == JOINING:
                 return Verdict.LATER

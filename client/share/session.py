@@ -13,7 +13,11 @@ from typing import Final, NamedTuple
 
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import share_acknowledge, share_fetch
-from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
+from shareq.protocol.generated.share_acknowledge import (
+    AcknowledgementBatch,
+    ShareAcknowledgeRequest,
+    ShareAcknowledgeResponse,
+)
 from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
 
 TopicIdPartition = tuple[bytes, int]
@@ -211,10 +215,16 @@ class ShareSession:
 
     def acknowledge_request(self, ranges: Sequence[AckRange], kind: AcknowledgeType) -> ShareAcknowledgeRequest:
         """The next ShareAcknowledge; the session must be open. Ranges are ascending within each partition."""
-        batches: dict[TopicIdPartition, list[share_acknowledge.AcknowledgementBatch]] = {}
+        batches: dict[TopicIdPartition, list[AcknowledgementBatch]] = {}
         for one in ranges:
-            batch = share_acknowledge.AcknowledgementBatch(one.first, one.last, [int(kind)])
+            batch = AcknowledgementBatch(one.first, one.last, [int(kind)])
             batches.setdefault((one.topic_id, one.partition), []).append(batch)
+        return self.batches_request(batches, kind is AcknowledgeType.RENEW)
+
+    def batches_request(
+        self, batches: Mapping[TopicIdPartition, list[AcknowledgementBatch]], renews: bool
+    ) -> ShareAcknowledgeRequest:
+        """As `acknowledge_request`, for batches that are made already; `renews` says whether any of them is RENEW."""
         topics = [
             share_acknowledge.AcknowledgeTopic(
                 topic_id,
@@ -225,7 +235,6 @@ class ShareSession:
             )
             for topic_id, partitions in _by_topic(batches)
         ]
-        renews = kind is AcknowledgeType.RENEW
         return ShareAcknowledgeRequest(self._group_id, self._member_id, self.epoch, renews, topics)
 
     def acknowledged(self, answer: ShareAcknowledgeResponse) -> AckOutcome:

@@ -1,0 +1,30 @@
+"""An asyncio client of any Kafka cluster: share consumers whose records are acknowledged one by one, and a producer."""
+
+from shareq.client.aio.consumer.consumer import ShareConsumer
+from shareq.client.aio.consumer.records import LockLost, ShareRecord
+from shareq.client.aio.producer.batches import Appended
+from shareq.client.aio.producer.producer import Producer
+from shareq.client.errors import (
+    AuthenticationFailed,
+    BrokerError,
+    ClientError,
+    ConfigError,
+    Unreachable,
+    UnsupportedApi,
+)
+from shareq.client.share.session import AcknowledgeType
+
+__all__ = [
+    "AcknowledgeType",
+    "Appended",
+    "AuthenticationFailed",
+    "BrokerError",
+    "ClientError",
+    "ConfigError",
+    "LockLost",
+    "Producer",
+    "ShareConsumer",
+    "ShareRecord",
+    "Unreachable",
+    "UnsupportedApi",
+]

@@ -1,0 +1,296 @@
+"""A connection to one broker on the running event loop: a transport under a `ConnectionProtocol`.
+
+Requests may be sent while others wait for their answers, which come in the order of requests. One that is not answered
+in time ends the connection, since nobody could say what a later answer belongs to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+import ssl
+from collections import deque
+from struct import Struct
+from typing import Final, NamedTuple, Self, cast
+
+from shareq.client.config import Address, ClientConfig
+from shareq.client.connection import (
+    SESSION_SHARE,
+    TOO_LATE,
+    current_token,
+    failure_text,
+    is_certificate_alert,
+    set_options,
+)
+from shareq.client.errors import AuthenticationFailed, ClientError, Disconnected, Unreachable
+from shareq.client.protocol import ConnectionProtocol, Setup
+from shareq.client.security.sasl import sasl_client
+from shareq.protocol.framing import SIZE_BYTES, frame
+from shareq.protocol.primitives import MalformedMessage, Message
+
+_SIZE: Final = Struct(">i")
+
+
+class _Dialogue(NamedTuple):
+    """Waits for the next frame, which the dialogue that sent the request reads itself."""
+
+    frame: asyncio.Future[bytes]
+
+
+class _Exchange(NamedTuple):
+    """Waits for the answer to a request."""
+
+    answer: asyncio.Future[Message]
+
+
+class Connection(asyncio.Protocol):
+    """An open connection; `open` makes one that is past version negotiation and login."""
+
+    def __init__(self, protocol: ConnectionProtocol, max_frame_bytes: int) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._protocol = protocol
+        self._max_frame_bytes = max_frame_bytes
+        self._transport: asyncio.Transport | None = None
+        self._parts: list[bytes] = []
+        self._held = 0  # bytes in the parts
+        self._size = -1  # of the frame that is being received; -1: not known yet
+        self._waiting: deque[_Dialogue | _Exchange] = deque()
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._logged_in = asyncio.Event()  # not set while a login is renewed: nothing else is sent meanwhile
+        self._logged_in.set()
+        self._renew_login_at: float | None = None
+        self.closed: ClientError | None = None
+        """Why it is closed; None while it is not."""
+
+    @classmethod
+    async def open(cls, address: Address, name: str, config: ClientConfig, context: ssl.SSLContext | None) -> Self:
+        """Connect, shake hands, log in. `name` is what errors call the broker.
+
+        Raises Unreachable, AuthenticationFailed, UnsupportedApi, BrokerError.
+        """
+        peer = f"{name} at {address}" if name else str(address)
+        sasl = config.sasl
+        login = None if sasl is None else lambda: sasl_client(sasl, secrets.token_urlsafe(24), current_token(sasl))
+        protocol = ConnectionProtocol(peer, config.client_id, login, sasl.mechanism if sasl else "")
+        connection = cls(protocol, config.receive_message_max_bytes)
+        try:
+            async with asyncio.timeout(config.connection_setup_timeout_ms / 1000):
+                await connection._connect(address, config, context)
+                await connection._talk(protocol.setup())
+        except TimeoutError:
+            connection.close(TOO_LATE)
+            raise Unreachable(f"{peer} cannot be reached: no answer in time") from None
+        except Disconnected as error:
+            text = f"{error} (before its first answer; is it a listener of {config.security_protocol}?)"
+            raise Unreachable(text) from None
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @property
+    def alive(self) -> bool:
+        return self.closed is None
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._waiting)
+
+    def version(self, api_key: int, lowest: int = 0) -> int:
+        """The version that requests of this API have. UnsupportedApi if there is none from `lowest` on."""
+        return self._protocol.version(api_key, lowest)
+
+    async def request(self, message: Message, timeout_s: float, lowest_version: int = 0) -> Message:
+        """Send a request and wait for its answer. Disconnected, UnsupportedApi, UnencodableMessage, and as a login.
+
+        When the caller is cancelled, the answer is read and dropped.
+        """
+        name = type(message).__name__.removesuffix("Request")
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._logged_in.wait()
+                if self._renew_login_at is not None and self._loop.time() >= self._renew_login_at:
+                    await self._renew_login()
+                await self._writable.wait()
+                return await asyncio.shield(self._send(message, lowest_version))
+        except TimeoutError:
+            self.close(TOO_LATE)
+            raise Disconnected(f"{self._protocol.peer} {TOO_LATE} (during {name})") from None
+        except Disconnected as error:
+            raise Disconnected(f"{error} (during {name})") from None
+
+    def close(self, why: str = "was closed") -> None:
+        """Every request in flight fails. Harmless when it is closed already."""
+        self._fail(Disconnected(f"{self._protocol.peer} {why}"))
+
+    # -- sending
+
+    def _send(self, message: Message, lowest_version: int) -> asyncio.Future[Message]:
+        self._check_open()
+        data = self._protocol.request(message, lowest_version)
+        answer: asyncio.Future[Message] = self._loop.create_future()
+        answer.add_done_callback(_retrieved)
+        self._expect(_Exchange(answer))
+        self._write(data)
+        return answer
+
+    def _expect(self, waiting: _Dialogue | _Exchange) -> None:
+        self._waiting.append(waiting)
+        self._idle.clear()
+
+    def _write(self, data: bytes) -> None:
+        assert self._transport is not None
+        self._transport.write(frame(data))
+
+    def _check_open(self) -> None:
+        if self.closed is not None:
+            raise type(self.closed)(str(self.closed))
+
+    # -- dialogues
+
+    async def _connect(self, address: Address, config: ClientConfig, context: ssl.SSLContext | None) -> None:
+        peer = self._protocol.peer
+        try:
+            await self._loop.create_connection(
+                lambda: self,
+                address.host,
+                address.port,
+                ssl=context,
+                server_hostname=address.host if context is not None else None,
+                happy_eyeballs_delay=0.25,
+            )
+        except ssl.SSLCertVerificationError as error:
+            raise AuthenticationFailed(f"{peer}: its certificate is not accepted: {error.verify_message}") from None
+        except ssl.SSLError as error:
+            if is_certificate_alert(error):
+                raise AuthenticationFailed(f"{peer}: {failure_text(error)}") from None
+            text = f"{peer} {failure_text(error)} (during the TLS handshake; is it a listener of SSL or SASL_SSL?)"
+            raise Unreachable(text) from None
+        except socket.gaierror as error:
+            raise Unreachable(f"{peer}: no such host: {error.strerror}") from None
+        except OSError as error:
+            raise Unreachable(f"{peer} cannot be reached: {error.strerror or error}") from None
+        assert self._transport is not None
+        if (sock := self._transport.get_extra_info("socket")) is not None:
+            set_options(sock, config)
+
+    async def _renew_login(self) -> None:
+        self._logged_in.clear()
+        try:
+            await self._idle.wait()
+            await self._talk(self._protocol.log_in())
+        finally:
+            self._logged_in.set()
+
+    async def _talk(self, dialogue: Setup) -> None:
+        try:
+            # No frame is kept in a variable: one may hold a password, and traces may show variables.
+            answer = self._ask(next(dialogue))
+            while True:
+                answer = self._ask(dialogue.send(await answer))
+        except StopIteration:
+            pass
+        except MalformedMessage as error:
+            self.close(f"sent what is not understood: {error}")
+            self._check_open()
+        except BaseException as error:  # a dialogue cut short leaves nothing to go on with
+            self.close(str(error) or "was interrupted")
+            raise
+        lifetime_ms = self._protocol.session_lifetime_ms
+        self._renew_login_at = self._loop.time() + lifetime_ms * SESSION_SHARE / 1000 if lifetime_ms > 0 else None
+
+    def _ask(self, data: bytes) -> asyncio.Future[bytes]:
+        self._check_open()
+        answer: asyncio.Future[bytes] = self._loop.create_future()
+        answer.add_done_callback(_retrieved)
+        self._expect(_Dialogue(answer))
+        self._write(data)
+        return answer
+
+    # -- what the transport calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        if self.closed is not None:
+            transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        self._parts.append(data)
+        self._held += len(data)
+        while self.closed is None and self._held >= (SIZE_BYTES if self._size < 0 else self._size):
+            buffer = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+            at = SIZE_BYTES if self._size < 0 else self._size
+            part, rest = buffer[:at], buffer[at:]
+            self._parts = [rest] if rest else []
+            self._held = len(rest)
+            if self._size < 0:
+                self._begin(_SIZE.unpack(part)[0])
+            else:
+                self._size = -1
+                self._take(part)
+
+    def _begin(self, size: int) -> None:
+        if 0 <= size <= self._max_frame_bytes:
+            self._size = size
+            return
+        limit = f"receive.message.max.bytes allows {self._max_frame_bytes}"
+        self.close(f"sent an answer of {size} bytes, and {limit}; is it a listener of another security.protocol?")
+
+    def _take(self, data: bytes) -> None:
+        if not self._waiting:
+            self.close("sent bytes that were not requested")
+            return
+        waiting = self._waiting.popleft()
+        if isinstance(waiting, _Dialogue):
+            if not waiting.frame.done():
+                waiting.frame.set_result(data)
+        else:
+            try:
+                answer = self._protocol.answer(data)
+            except MalformedMessage as error:
+                self._waiting.appendleft(waiting)
+                self.close(f"sent what is not understood: {error}")
+                return
+            if not waiting.answer.done():
+                waiting.answer.set_result(answer)
+        if not self._waiting:
+            self._idle.set()
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if error is not None and is_certificate_alert(error):  # TLS 1.3: judged when the handshake is over
+            self._fail(AuthenticationFailed(f"{self._protocol.peer} {failure_text(error)}"))
+        else:
+            self.close("closed the connection" if error is None else failure_text(error))
+
+    def _fail(self, error: ClientError) -> None:
+        if self.closed is not None:
+            return
+        self.closed = error
+        waiting, self._waiting = self._waiting, deque()
+        for one in waiting:
+            future: asyncio.Future[Message] | asyncio.Future[bytes] = (
+                one.frame if isinstance(one, _Dialogue) else one.answer
+            )
+            if not future.done():
+                future.set_exception(type(error)(str(error)))
+        self._idle.set()
+        self._writable.set()
+        self._parts.clear()
+        if self._transport is not None:
+            self._transport.abort() if self._transport.get_write_buffer_size() else self._transport.close()
+
+
+def _retrieved(future: asyncio.Future[Message] | asyncio.Future[bytes]) -> None:
+    """A caller that was cancelled does not look at its answer: asyncio need not warn of that."""
+    if not future.cancelled():
+        future.exception()

@@ -1,0 +1,355 @@
+"""A producer on the event loop, as its users see it: each partition with records has a task that sends its batches."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Final, Literal, Self
+
+from shareq.client.aio.network import Network
+from shareq.client.aio.producer.batches import Appended, Batch, Lane, size_of
+from shareq.client.aio.producer.partitioner import partition_of_key
+from shareq.client.config import ClientConfig
+from shareq.client.errors import BrokerError, ClientError, ConfigError, Unreachable
+from shareq.client.network import backoff_s
+from shareq.protocol.errors import ErrorCode, is_retriable
+from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from shareq.protocol.generated.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from shareq.protocol.records.batch import Compression
+from shareq.protocol.records.record_codec import RecordData
+
+PURPOSE: Final = "produce"
+DEFAULT_BATCH_BYTES: Final = 64 << 10
+DEFAULT_BUFFER_BYTES: Final = 32 << 20
+DEFAULT_REQUEST_BYTES: Final = 1 << 20
+
+CompressionName = Literal["none", "gzip", "snappy", "lz4", "zstd"]
+_COMPRESSIONS: Final = {one.name.lower(): one for one in Compression}
+# The broker has lost track of the producer: nothing of it can go on under its old id.
+_LOST_TRACK: Final = frozenset(
+    {
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        ErrorCode.UNKNOWN_PRODUCER_ID,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+    }
+)
+
+
+class Producer:
+    """Sends records, in batches that form while others are under way. Use it as an asynchronous context manager:
+
+        async with Producer("localhost:9092") as producer:
+            await producer.send_and_wait("orders", b"apples", key=b"customer 7")
+
+    With `idempotent`, the default, a record is in the log once and in order, whatever is sent again; `acks` is "all"
+    then. A record that is not written within `delivery_timeout_ms` fails with Unreachable or the broker's last error,
+    and may be in the log all the same. Records of one key go to one partition, the same as with Java's producer; those
+    without are spread in batches. `linger_ms` is how long a batch waits for more. `properties` are the client's by
+    Kafka's names. There are no transactions here.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str | Sequence[str],
+        *,
+        acks: Literal["all", 1] = "all",
+        idempotent: bool = True,
+        compression: CompressionName = "none",
+        linger_ms: float = 0,
+        batch_bytes: int = DEFAULT_BATCH_BYTES,
+        max_request_bytes: int = DEFAULT_REQUEST_BYTES,
+        buffer_bytes: int = DEFAULT_BUFFER_BYTES,
+        delivery_timeout_ms: int = 120_000,
+        max_block_ms: int = 60_000,
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
+        servers = bootstrap_servers if isinstance(bootstrap_servers, str) else ",".join(bootstrap_servers)
+        self._config = ClientConfig.from_properties({**(properties or {}), "bootstrap.servers": servers})
+        if acks not in ("all", 1):
+            raise ConfigError(f'acks: {acks!r}: must be "all" or 1')
+        if idempotent and acks != "all":
+            raise ConfigError('acks: must be "all" for an idempotent producer')
+        if compression not in _COMPRESSIONS:
+            raise ConfigError(f"compression: {compression!r}: must be one of {', '.join(_COMPRESSIONS)}")
+        self._acks = -1 if acks == "all" else 1
+        self._idempotent = idempotent
+        self._compression = _COMPRESSIONS[compression]
+        self._linger_s = linger_ms / 1000
+        self._batch_bytes = batch_bytes
+        self._max_request_bytes = max_request_bytes
+        self._buffer_bytes = buffer_bytes
+        self._delivery_timeout_s = delivery_timeout_ms / 1000
+        self._max_block_s = max_block_ms / 1000
+        self._network = Network(self._config)
+        self._lanes: dict[tuple[str, int], Lane] = {}
+        self._tasks: dict[tuple[str, int], asyncio.Task[None]] = {}
+        self._wakes: dict[tuple[str, int], asyncio.Event] = {}
+        self._sticky: dict[str, int] = {}
+        self._buffered = 0
+        self._waiters: set[asyncio.Future[None]] = set()
+        self._producer = (-1, -1)
+        self._producer_lock = asyncio.Lock()
+        self._flushing = 0
+        self._closed = False
+
+    # -- life
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def flush(self) -> None:
+        """Send what waits, and return when all of it is written down or has failed."""
+        self._flushing += 1
+        try:
+            for wake in self._wakes.values():
+                wake.set()
+            await self._until_buffered(lambda: self._buffered == 0)
+        finally:
+            self._flushing -= 1
+
+    async def close(self) -> None:
+        """As `flush`, and close the connections. Harmless the second time."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            await self.flush()
+        finally:
+            for task in self._tasks.values():
+                task.cancel()
+            self._network.close()
+
+    # -- records
+
+    async def send(
+        self,
+        topic: str,
+        value: bytes | None = None,
+        *,
+        key: bytes | None = None,
+        headers: Iterable[tuple[str, bytes | None]] = (),
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> asyncio.Future[Appended]:
+        """Hand a record over, and return what will say where it is. Waits while the buffer is full, or a topic unknown.
+
+        Raises BrokerError for a topic or partition that does not exist after `max_block_ms`, ConfigError for a record
+        that is larger than `max_request_bytes`. The future raises BrokerError, Unreachable.
+        """
+        self._check_open()
+        record = RecordData(key, value, tuple(headers), timestamp_ms)
+        size = size_of(record)
+        if size > self._max_request_bytes:
+            raise ConfigError(f"record of {size} bytes: max_request_bytes allows {self._max_request_bytes}")
+        chosen = await self._partition(topic, key, partition)
+        if self._buffered and self._buffered + size > self._buffer_bytes:
+            await self._until_buffered(lambda: not self._buffered or self._buffered + size <= self._buffer_bytes)
+        self._check_open()
+        return self._add(topic, chosen, record, size)
+
+    async def send_and_wait(
+        self,
+        topic: str,
+        value: bytes | None = None,
+        *,
+        key: bytes | None = None,
+        headers: Iterable[tuple[str, bytes | None]] = (),
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> Appended:
+        """As `send`, and wait until the record is written down."""
+        return await (
+            await self.send(topic, value, key=key, headers=headers, partition=partition, timestamp_ms=timestamp_ms)
+        )
+
+    async def partitions_for(self, topic: str) -> list[int]:
+        """The partitions of a topic, which a broker that creates topics on demand may create."""
+        deadline = self._now + self._max_block_s
+        failures = 0
+        while True:
+            ids = await self._network.topic_ids([topic])
+            if topic in ids:
+                return await self._network.partitions(ids[topic])
+            failures += 1
+            if self._now >= deadline:
+                raise BrokerError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {topic}")
+            await self._network.refresh([topic], create=True)
+            if topic not in await self._network.topic_ids([topic]):
+                await asyncio.sleep(self._backoff_s(failures))
+
+    def _add(self, topic: str, partition: int, record: RecordData, size: int) -> asyncio.Future[Appended]:
+        place = topic, partition
+        lane = self._lanes.setdefault(place, Lane(topic, partition))
+        future: asyncio.Future[Appended] = asyncio.get_running_loop().create_future()
+        now_ms = time.time_ns() // 1_000_000
+        timestamp = now_ms if record.timestamp_ms is None else record.timestamp_ms
+        self._buffered += size
+
+        def outcome(offset: int, append_time_ms: int, error: ClientError | None) -> None:
+            self._buffered -= size
+            self._tell()
+            if future.done():
+                return
+            if error is not None:
+                future.set_exception(error)
+                future.exception()  # a caller that does not look is not warned of it when the program ends
+            else:
+                time_ms = timestamp if append_time_ms < 0 else append_time_ms
+                future.set_result(Appended(topic, partition, offset, time_ms))
+
+        if lane.add(record._replace(timestamp_ms=timestamp), size, outcome, self._now, self._batch_bytes):
+            self._sticky.pop(topic, None)
+            self._wakes[place].set()
+        task = self._tasks.get(place)
+        if task is None or task.done():
+            self._wakes[place] = asyncio.Event()
+            self._tasks[place] = asyncio.create_task(self._drain(lane), name=f"produce {topic}-{partition}")
+        return future
+
+    async def _partition(self, topic: str, key: bytes | None, asked: int | None) -> int:
+        partitions = await self.partitions_for(topic)
+        if asked is not None:
+            if asked not in partitions:
+                await self._network.refresh([topic])
+                partitions = await self.partitions_for(topic)
+            if asked not in partitions:
+                raise BrokerError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"partition {topic}-{asked}")
+            return asked
+        if key is not None:
+            return partition_of_key(key, partitions)
+        chosen = self._sticky.get(topic)
+        if chosen not in partitions:
+            chosen = self._sticky[topic] = random.choice(partitions)
+        return chosen
+
+    # -- sending
+
+    async def _drain(self, lane: Lane) -> None:
+        place = lane.topic, lane.partition
+        while lane.batches:
+            batch = lane.batches[0]
+            await self._linger(lane, batch, self._wakes[place])
+            await self._deliver(lane, batch)
+            self._sticky.pop(lane.topic, None)  # the next batch without keys may go elsewhere
+
+    async def _linger(self, lane: Lane, batch: Batch, wake: asyncio.Event) -> None:
+        until = batch.began + self._linger_s
+        while not self._flushing and len(lane.batches) == 1 and self._now < until:
+            wake.clear()
+            try:
+                async with asyncio.timeout_at(until):
+                    await wake.wait()
+            except TimeoutError:
+                return
+
+    async def _deliver(self, lane: Lane, batch: Batch) -> None:
+        """Send the first batch until it is written down, has failed, or is split."""
+        deadline = batch.began + self._delivery_timeout_s
+        failures = 0
+        while True:
+            try:
+                row = await self._send(lane, batch, deadline)
+                error: ClientError = BrokerError(
+                    row.error_code, f"partition {lane.topic}-{lane.partition}", row.error_message
+                )
+            except (Unreachable, BrokerError) as failure:
+                row, error = None, failure
+            except ClientError as failure:
+                self._end(lane, batch, failure)
+                return
+            except Exception as failure:
+                self._end(lane, batch, ClientError(f"partition {lane.topic}-{lane.partition}: {failure!r}"))
+                raise
+            if row is not None and row.error_code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
+                lane.batches.popleft()
+                batch.appended(row.base_offset, row.log_append_time_ms)
+                return
+            if row is not None and row.error_code == ErrorCode.MESSAGE_TOO_LARGE and len(batch.records) > 1:
+                lane.split(batch)
+                return
+            again = isinstance(error, Unreachable) or (isinstance(error, BrokerError) and is_retriable(error.code))
+            failures += 1
+            pause_s = self._backoff_s(failures)
+            if not again or self._now + pause_s >= deadline:
+                self._end(lane, batch, error)
+                return
+            await asyncio.sleep(pause_s)
+            try:
+                await self._network.refresh([lane.topic])
+            except ClientError:
+                continue
+
+    async def _send(self, lane: Lane, batch: Batch, deadline: float) -> PartitionProduceResponse:
+        producer = await self._producer_id() if self._idempotent else (-1, -1)
+        data = lane.encode(batch, producer, self._compression, time.time_ns() // 1_000_000)
+        ids = await self._network.topic_ids([lane.topic])
+        if lane.topic not in ids:
+            raise BrokerError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {lane.topic}")
+        leader = await self._network.leader(ids[lane.topic], lane.partition)
+        if leader is None:
+            raise Unreachable(f"partition {lane.topic}-{lane.partition} has no leader")
+        rows = [PartitionProduceData(lane.partition, data)]
+        timeout_ms = max(1, min(self._config.request_timeout_ms, round((deadline - self._now) * 1000)))
+        request = ProduceRequest(None, self._acks, timeout_ms, [TopicProduceData(lane.topic, ids[lane.topic], rows)])
+        answer = await self._network.request_once(leader, request, purpose=PURPOSE, timeout_ms=timeout_ms)
+        assert isinstance(answer, ProduceResponse)
+        return answer.responses[0].partition_responses[0]
+
+    def _end(self, lane: Lane, batch: Batch, error: ClientError) -> None:
+        """The batch failed. Whether it is in the log may not be known: its sequences must not be used again."""
+        lane.batches.popleft()
+        if batch.producer[0] >= 0 and batch.producer == self._producer:
+            self._producer = (-1, -1)
+        batch.failed(error)
+
+    async def _producer_id(self) -> tuple[int, int]:
+        async with self._producer_lock:
+            if self._producer[0] < 0:
+                answer = await self._network.request(None, InitProducerIdRequest(None, 0x7FFFFFFF))
+                assert isinstance(answer, InitProducerIdResponse)
+                if answer.error_code:
+                    raise BrokerError(answer.error_code, "InitProducerId")
+                self._producer = answer.producer_id, answer.producer_epoch
+            return self._producer
+
+    # -- inside
+
+    @property
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def _backoff_s(self, failures: int) -> float:
+        return backoff_s(self._config.retry_backoff_ms, self._config.retry_backoff_max_ms, failures)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ClientError("the producer is closed")
+
+    async def _until_buffered(self, condition: Callable[[], bool]) -> None:
+        while not condition():
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiters.add(waiter)
+            try:
+                await waiter
+            finally:
+                self._waiters.discard(waiter)
+
+    def _tell(self) -> None:
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_result(None)
