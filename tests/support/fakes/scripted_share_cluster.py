@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
@@ -39,7 +40,10 @@ TOPIC, TOPIC_ID = "t", b"t" * 16
 
 @dataclass(slots=True)
 class Node:
-    """A broker. `ready` are offsets (first, last) by partition, handed out whole; errors are said once each."""
+    """A broker. `ready` are offsets (first, last) by partition, handed out whole; errors of fetches are said once each.
+
+    `records` makes the bytes of an answer of such offsets; `lock_ms` is how long locks last.
+    """
 
     broker: ScriptedBroker
     sessions: ShareSessions = field(default_factory=lambda: ShareSessions(10))
@@ -48,6 +52,8 @@ class Node:
     ack_errors: dict[int, ErrorCode] = field(default_factory=dict)
     session_error: ErrorCode = ErrorCode.NONE
     hangs_up: bool = False
+    records: Callable[[list[tuple[int, int]]], bytes] = lambda _: b"records"
+    lock_ms: int = 30_000
     fetches: list[ShareFetchRequest] = field(default_factory=list)
     acknowledgements: list[ShareAcknowledgeRequest] = field(default_factory=list)
     heartbeats: list[ShareGroupHeartbeatRequest] = field(default_factory=list)
@@ -163,16 +169,17 @@ class ShareCluster:
             node.waits.set()
             threading.Event().wait(request.max_wait_ms / 1000)
         topics = [share_fetch.ShareFetchableTopicResponse(TOPIC_ID, rows)] if rows else []
-        return ShareFetchResponse(acquisition_lock_timeout_ms=30_000, responses=topics)
+        return ShareFetchResponse(acquisition_lock_timeout_ms=node.lock_ms, responses=topics)
 
     def _row(self, node: Node, partition: int) -> share_fetch.PartitionData | None:
         if (error := node.fetch_errors.pop(partition, None)) is not None:
             return share_fetch.PartitionData(partition, error, records=b"")
         if not node.ready[partition]:
             return None
-        ranges = [share_fetch.AcquiredRecords(first, last, 1) for first, last in node.ready[partition]]
+        ready = list(node.ready[partition])
+        ranges = [share_fetch.AcquiredRecords(first, last, 1) for first, last in ready]
         node.ready[partition].clear()
-        return share_fetch.PartitionData(partition, records=b"records", acquired_records=ranges)
+        return share_fetch.PartitionData(partition, records=node.records(ready), acquired_records=ranges)
 
     def _acknowledge(self, node: Node, request: Message) -> Message:
         assert isinstance(request, ShareAcknowledgeRequest)

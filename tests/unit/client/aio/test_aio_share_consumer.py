@@ -1,0 +1,384 @@
+"""A share consumer on the event loop among scripted brokers: acknowledgements, leaders that move, losses, the end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from shareq.aio import (
+    AcknowledgeType,
+    BrokerError,
+    ClientError,
+    ConfigError,
+    LockLost,
+    ShareConsumer,
+    ShareRecord,
+    UnsupportedApi,
+)
+from shareq.protocol.api_keys import ApiKey
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest
+from shareq.protocol.records.batch import build_batch
+from shareq.protocol.records.record_codec import RecordData
+from tests.support.fakes import scripted_peer
+from tests.support.fakes.scripted_share_cluster import TOPIC, Node, ShareCluster
+
+ACCEPT, RELEASE, REJECT, RENEW = 1, 2, 3, 4
+PATIENCE_S = 20
+
+Join = Callable[..., ShareConsumer]
+
+
+def batches(ready: list[tuple[int, int]]) -> bytes:
+    """A record at each offset, with the offset as its value."""
+    return b"".join(
+        bytes(
+            build_batch(
+                [RecordData(None, b"%d" % at) for at in range(first, last + 1)], timestamp_ms=5, base_offset=first
+            )
+        )
+        for first, last in ready
+    )
+
+
+@pytest.fixture
+def cluster() -> Any:
+    with ShareCluster(2) as found:
+        for node in found.nodes.values():
+            node.records = batches
+        yield found
+
+
+@pytest.fixture
+async def join(cluster: ShareCluster) -> AsyncIterator[Join]:
+    joined: list[ShareConsumer] = []
+
+    def make(**more: Any) -> ShareConsumer:
+        servers = [node.broker.bootstrap for node in cluster.nodes.values()]
+        properties = {"retry.backoff.ms": "10", **more.pop("properties", {})}
+        consumer = ShareConsumer(servers, "g", [TOPIC], properties=properties, **more)
+        joined.append(consumer)
+        return consumer
+
+    yield make
+    for consumer in joined:
+        await consumer.close()
+
+
+async def take(consumer: ShareConsumer, count: int) -> list[ShareRecord]:
+    found: list[ShareRecord] = []
+    async with asyncio.timeout(PATIENCE_S):
+        while len(found) < count:
+            found += await consumer.poll(timeout_s=1, max_records=count - len(found))
+    return found
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+def acknowledged(node: Node) -> list[tuple[int, int, int, list[int]]]:
+    """Partition, first and last offset and types of what was sent."""
+    return [
+        (partition.partition_index, one.first_offset, one.last_offset, one.acknowledge_types)
+        for request in node.acknowledgements
+        for topic in request.topics
+        for partition in topic.partitions
+        for one in partition.acknowledgement_batches
+    ]
+
+
+async def test_records_are_acknowledged_one_by_one_in_any_order(cluster: ShareCluster, join: Join) -> None:
+    cluster.nodes[1].ready[0].append((0, 3))
+    consumer = join(acknowledgement="explicit")
+    records = await take(consumer, 4)
+    assert [(record.topic, record.partition, record.offset, record.value) for record in records] == [
+        (TOPIC, 0, at, b"%d" % at) for at in range(4)
+    ]
+    await records[2].accept()
+    await records[0].release()
+    await records[3].reject()
+    await records[1].renew()
+    assert acknowledged(cluster.nodes[1]) == [(0, 2, 2, [1]), (0, 0, 0, [2]), (0, 3, 3, [3]), (0, 1, 1, [4])]
+    with pytest.raises(ClientError, match="it was acknowledged before"):
+        await records[2].accept()
+    await records[1].accept()
+    metrics = consumer.metrics
+    assert (metrics.received, metrics.accepted, metrics.released, metrics.rejected, metrics.renewed) == (4, 2, 1, 1, 1)
+    assert metrics.in_hand == 0
+
+
+async def test_a_loop_accepts_each_record_when_it_asks_for_the_next(cluster: ShareCluster, join: Join) -> None:
+    cluster.nodes[1].ready[0].append((0, 2))
+    consumer = join()
+    seen: list[bytes | None] = []
+    async for record in consumer:
+        seen.append(record.value)
+        if len(seen) == 3:
+            break
+    await consumer.close()
+    assert seen == [b"0", b"1", b"2"]
+    assert sorted(acknowledged(cluster.nodes[1])) in (
+        [(0, 0, 0, [1]), (0, 1, 1, [1])],
+        [(0, 0, 1, [1])],
+    ), "the last is released with the session"
+
+
+async def test_what_was_acknowledged_in_the_loop_is_not_accepted_after_it(cluster: ShareCluster, join: Join) -> None:
+    cluster.nodes[1].ready[0].append((0, 1))
+    consumer = join()
+    async for record in consumer:
+        if record.offset == 1:
+            break
+        await record.reject()
+    await consumer.commit()
+    assert acknowledged(cluster.nodes[1])[0] == (0, 0, 0, [REJECT])
+    assert all(types != [ACCEPT] or first != 0 for _, first, _, types in acknowledged(cluster.nodes[1]))
+
+
+async def test_two_leaders_are_asked_side_by_side(cluster: ShareCluster, join: Join) -> None:
+    cluster.nodes[1].ready[0].append((0, 0))
+    cluster.nodes[2].ready[1].append((7, 7))
+    consumer = join(acknowledgement="explicit")
+    records = await take(consumer, 2)
+    assert {(record.partition, record.offset) for record in records} == {(0, 0), (1, 7)}
+    for record in records:
+        consumer.acknowledge(record)
+    assert await consumer.commit() == []
+    assert acknowledged(cluster.nodes[1]) == [(0, 0, 0, [1])]
+    assert acknowledged(cluster.nodes[2]) == [(1, 7, 7, [1])]
+
+
+async def test_records_that_cannot_be_read_are_rejected_and_missing_ones_are_gaps(
+    cluster: ShareCluster, join: Join
+) -> None:
+    def damaged(ready: list[tuple[int, int]]) -> bytes:
+        data = bytearray(batches(ready[1:]))
+        data[-1] ^= 1
+        return bytes(data)
+
+    cluster.nodes[1].records = damaged
+    cluster.nodes[1].ready[0].extend([(0, 1), (2, 3)])
+    join()._check_open()
+    consumer = join()
+    assert await consumer.poll(timeout_s=0.3) == []
+    await until(lambda: len(acknowledged(cluster.nodes[1])) == 2)
+    assert acknowledged(cluster.nodes[1]) == [(0, 0, 1, [0]), (0, 2, 3, [REJECT])]
+
+
+async def test_a_lost_lock_costs_no_other_acknowledgement(cluster: ShareCluster, join: Join) -> None:
+    node = cluster.nodes[1]
+    node.ready[0].append((0, 3))
+    consumer = join(acknowledgement="explicit")
+    records = await take(consumer, 4)
+    plain = node.broker.scripts[ApiKey.SHARE_ACKNOWLEDGE]
+
+    def refuse_two(request: Any) -> Any:
+        answer = plain(request)
+        for topic in request.topics:
+            for partition in topic.partitions:
+                if any(one.first_offset <= 2 <= one.last_offset for one in partition.acknowledgement_batches):
+                    answer.responses[0].partitions[0].error_code = ErrorCode.INVALID_RECORD_STATE  # type: ignore[union-attr]
+        return answer
+
+    node.broker.scripts[ApiKey.SHARE_ACKNOWLEDGE] = refuse_two
+    for record in records:
+        consumer.acknowledge(record)
+    [(record, error)] = await consumer.commit()
+    assert (record, type(error)) == (records[2], LockLost)
+    assert consumer.metrics.accepted == 3
+    with pytest.raises(LockLost):
+        await records[2].accept()
+
+
+async def test_an_error_that_passes_is_tried_again(cluster: ShareCluster, join: Join) -> None:
+    node = cluster.nodes[1]
+    node.ready[0].append((0, 0))
+    consumer = join(acknowledgement="explicit")
+    [record] = await take(consumer, 1)
+    node.ack_errors[0] = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    accepting = asyncio.create_task(record.accept())
+    await until(lambda: len(node.acknowledgements) > 1)
+    node.ack_errors.clear()
+    await accepting
+
+
+async def test_an_error_that_stays_is_raised_and_the_record_may_be_acknowledged_again(
+    cluster: ShareCluster, join: Join
+) -> None:
+    node = cluster.nodes[1]
+    node.ready[0].append((0, 0))
+    consumer = join(acknowledgement="explicit")
+    [record] = await take(consumer, 1)
+    node.ack_errors[0] = ErrorCode.INVALID_REQUEST
+    with pytest.raises(BrokerError, match="INVALID_REQUEST"):
+        await record.accept()
+    node.ack_errors.clear()
+    await record.accept()
+
+
+async def test_a_leader_that_moves_takes_its_locks_along_and_is_followed(cluster: ShareCluster, join: Join) -> None:
+    cluster.nodes[1].ready[0].append((0, 0))
+    consumer = join(acknowledgement="explicit")
+    [record] = await take(consumer, 1)
+    cluster.move(0, 2)
+    cluster.nodes[2].ready[0].append((0, 0))
+    [again] = await take(consumer, 1)
+    with pytest.raises(LockLost):
+        await record.accept()
+    await again.accept()
+    assert acknowledged(cluster.nodes[2]) == [(0, 0, 0, [1])]
+    assert consumer.metrics.lost == 1
+
+
+async def test_a_connection_that_ends_loses_what_is_held_and_is_made_again(cluster: ShareCluster, join: Join) -> None:
+    cluster.nodes[1].ready[0].append((0, 1))
+    consumer = join(acknowledgement="explicit")
+    records = await take(consumer, 2)
+    cluster.hang_up(1)
+    with pytest.raises(LockLost):
+        await records[0].accept()
+    cluster.nodes[1].ready[0].append((0, 0))
+    [again] = await take(consumer, 1)
+    await again.accept()
+
+
+async def test_a_session_that_the_broker_forgot_is_opened_again(cluster: ShareCluster, join: Join) -> None:
+    consumer = join(acknowledgement="explicit")
+    assert await consumer.poll(timeout_s=0.2) == []
+    await until(lambda: cluster.nodes[1].fetches)
+    cluster.nodes[1].session_error = ErrorCode.SHARE_SESSION_NOT_FOUND
+    cluster.nodes[1].ready[0].append((0, 0))
+    await take(consumer, 1)
+
+
+async def test_locks_are_renewed_while_records_are_in_hand(cluster: ShareCluster, join: Join) -> None:
+    cluster.nodes[1].lock_ms = 200
+    cluster.nodes[1].ready[0].append((0, 0))
+    consumer = join(acknowledgement="explicit")
+    [record] = await take(consumer, 1)
+    await until(lambda: consumer.metrics.renewed >= 3)
+    await record.accept()
+    assert acknowledged(cluster.nodes[1])[-1] == (0, 0, 0, [ACCEPT])
+    renewals = [one for one in cluster.nodes[1].acknowledgements if one.is_renew_ack]
+    assert len(renewals) >= 3
+
+
+async def test_brokers_that_know_no_renewals_are_told_of_none(
+    cluster: ShareCluster, join: Join, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offered = list(scripted_peer.EVERYTHING)
+    for at, row in enumerate(offered):
+        if row.api_key == ApiKey.SHARE_ACKNOWLEDGE:
+            offered[at] = type(row)(row.api_key, row.min_version, 1)
+    monkeypatch.setattr(scripted_peer, "EVERYTHING", offered)
+    cluster.nodes[1].lock_ms = 100
+    cluster.nodes[1].ready[0].append((0, 0))
+    consumer = join(acknowledgement="explicit")
+    [record] = await take(consumer, 1)
+    with pytest.raises(UnsupportedApi, match="Apache Kafka 4.2"):
+        await record.renew()
+    await record.accept()
+    assert not any(request.is_renew_ack for request in cluster.nodes[1].acknowledgements)
+
+
+async def test_a_group_that_refuses_the_member_ends_the_waiting(cluster: ShareCluster, join: Join) -> None:
+    cluster.heartbeat_errors.append(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    consumer = join()
+    with pytest.raises(BrokerError, match="GROUP_AUTHORIZATION_FAILED"):
+        async with asyncio.timeout(PATIENCE_S):
+            await consumer.getone()
+
+
+async def test_a_member_that_was_fenced_joins_again(cluster: ShareCluster, join: Join) -> None:
+    consumer = join(acknowledgement="explicit")
+    await consumer.start()
+    await until(lambda: cluster.nodes[1].heartbeats)
+    cluster.heartbeat_errors.append(ErrorCode.UNKNOWN_MEMBER_ID)
+    consumer._membership._beat_now.set()
+    await until(lambda: sum(one.member_epoch == 0 for one in cluster.nodes[1].heartbeats) == 2)
+
+
+async def test_other_topics_are_told_with_the_next_heartbeat(cluster: ShareCluster, join: Join) -> None:
+    consumer = join()
+    await consumer.start()
+    await until(lambda: cluster.nodes[1].heartbeats)
+    await consumer.subscribe([TOPIC, "other"])
+    await until(lambda: any(one.subscribed_topic_names == [TOPIC, "other"] for one in cluster.nodes[1].heartbeats))
+    assert consumer.subscription == {TOPIC, "other"}
+
+
+async def test_the_end_sends_what_waits_and_releases_the_rest(cluster: ShareCluster, join: Join) -> None:
+    cluster.nodes[1].ready[0].append((0, 4))
+    consumer = join(acknowledgement="explicit")
+    records = await take(consumer, 3)
+    consumer.acknowledge(records[0])
+    await consumer.close()
+    sent: list[ShareAcknowledgeRequest] = cluster.nodes[1].acknowledgements
+    assert acknowledged(cluster.nodes[1]) == [(0, 0, 0, [1])]
+    assert sent[-1].share_session_epoch == -1
+    assert cluster.nodes[1].heartbeats[-1].member_epoch == -1
+    with pytest.raises(LockLost):
+        await records[1].accept()
+    with pytest.raises(ClientError, match="is closed"):
+        await consumer.poll()
+
+
+async def test_the_end_waits_for_what_is_in_hand_if_it_is_asked_to(cluster: ShareCluster, join: Join) -> None:
+    cluster.nodes[1].ready[0].append((0, 0))
+    consumer = join(acknowledgement="explicit")
+    [record] = await take(consumer, 1)
+    closing = asyncio.create_task(consumer.close(drain_s=PATIENCE_S))
+    await asyncio.sleep(0)
+    assert not closing.done()
+    await record.accept()
+    await closing
+    assert acknowledged(cluster.nodes[1]) == [(0, 0, 0, [1])]
+
+
+async def test_a_loop_ends_when_the_consumer_is_closed(cluster: ShareCluster, join: Join) -> None:
+    consumer = join()
+
+    async def loop() -> None:
+        async for _ in consumer:
+            pass
+
+    looping = asyncio.create_task(loop())
+    await until(lambda: cluster.nodes[1].fetches)
+    await consumer.close()
+    async with asyncio.timeout(PATIENCE_S):
+        await looping
+
+
+async def test_without_prefetch_nothing_is_acquired_that_nobody_waits_for(cluster: ShareCluster, join: Join) -> None:
+    cluster.nodes[1].ready[0].append((0, 0))
+    consumer = join(prefetch=0, acknowledgement="explicit", acquire_mode="record_limit")
+    [record] = await take(consumer, 1)
+    asked = len(cluster.nodes[1].fetches)
+    await record.accept()
+    assert len(cluster.nodes[1].fetches) == asked
+    assert cluster.nodes[1].fetches[-1].max_records == 1
+    assert cluster.nodes[1].fetches[-1].share_acquire_mode == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"acknowledgement": "auto"}, "acknowledgement: 'auto': must be implicit or explicit"),
+        ({"acquire_mode": "all"}, "acquire_mode: 'all'"),
+        ({"prefetch": -1}, "prefetch and renew_s must be 0 or more"),
+        ({"properties": {"auto.offset.reset": "earliest"}}, "share.auto.offset.reset"),
+    ],
+)
+async def test_options_that_cannot_be_are_refused(join: Join, more: dict[str, Any], why: str) -> None:
+    with pytest.raises(ConfigError, match=why):
+        join(**more)
+
+
+def test_acknowledge_types_are_kafkas() -> None:
+    assert [int(kind) for kind in AcknowledgeType] == [0, ACCEPT, RELEASE, REJECT, RENEW]

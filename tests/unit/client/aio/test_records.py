@@ -1,0 +1,109 @@
+"""What was acquired, read from an answer: each acquired offset comes once, as a record, missing, corrupt or beyond."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shareq.client.aio.consumer.records import Acquired, Piece, read_acquired
+from shareq.protocol.records.batch import Compression, build_batch
+from shareq.protocol.records.control import build_end_transaction_marker
+from shareq.protocol.records.record_codec import RecordData
+from shareq.protocol.records.retain import emptied, open_batch, retained
+
+
+def batch(base: int, count: int, **more: object) -> bytes:
+    records = [RecordData(b"k%d" % at, b"v%d" % at, (("h", b"1"),)) for at in range(base, base + count)]
+    return bytes(build_batch(records, timestamp_ms=1000 + base, base_offset=base, **more))  # type: ignore[arg-type]
+
+
+def compacted(base: int, count: int, kept: Sequence[int]) -> bytes:
+    opened = open_batch(batch(base, count))
+    left = [record for record in opened.records if record.offset in kept]
+    return bytes(retained(opened, left) if left else emptied(opened.header))
+
+
+def read(data: bytes, *acquired: tuple[int, int, int]) -> Piece:
+    pieces = list(read_acquired(data, [Acquired(*one) for one in acquired]))
+    return Piece(*[[one for piece in pieces for one in piece[at]] for at in range(4)])
+
+
+def offsets(piece: Piece) -> list[int]:
+    return [record[0] for record in piece.records]
+
+
+def test_records_come_with_all_they_have() -> None:
+    found = read(batch(5, 1), (5, 5, 3))
+    assert found.records == [(5, 1005, b"k5", b"v5", (("h", b"1"),), 3)]
+    assert not (found.missing)
+    assert not (found.corrupt)
+    assert not (found.beyond)
+
+
+def test_only_what_was_acquired_is_read() -> None:
+    found = read(batch(0, 10) + batch(10, 10), (3, 4, 1), (8, 11, 2))
+    assert offsets(found) == [3, 4, 8, 9, 10, 11]
+    assert [record[5] for record in found.records] == [1, 1, 2, 2, 2, 2]
+
+
+def test_control_records_and_gaps_of_compaction_are_missing() -> None:
+    marker = build_end_transaction_marker(
+        commit=True, producer_id=7, producer_epoch=0, coordinator_epoch=0, timestamp_ms=1
+    )
+    marker[0:8] = (10).to_bytes(8, "big")
+    data = compacted(0, 10, [2, 5]) + bytes(marker) + batch(15, 2)
+    found = read(data, (0, 16, 1))
+    assert offsets(found) == [2, 5, 15, 16]
+    assert sorted(found.missing) == [(0, 1), (3, 4), (6, 9), (10, 10), (11, 14)]
+
+
+def test_a_batch_that_is_damaged_is_corrupt_and_its_neighbours_are_read() -> None:
+    damaged = bytearray(batch(10, 10))
+    damaged[-1] ^= 1
+    found = read(batch(0, 10) + bytes(damaged) + batch(20, 1), (5, 20, 1))
+    assert offsets(found) == [5, 6, 7, 8, 9, 20]
+    assert found.corrupt == [(10, 19)]
+
+
+def test_what_did_not_come_is_beyond() -> None:
+    found = read(batch(0, 5), (0, 9, 1), (20, 21, 1))
+    assert offsets(found) == [0, 1, 2, 3, 4]
+    assert found.beyond == [(5, 9), (20, 21)]
+    assert read(b"", (3, 3, 1)).beyond == [(3, 3)]
+
+
+@pytest.mark.parametrize("compression", list(Compression))
+def test_compressed_batches_are_read(compression: Compression) -> None:
+    assert offsets(read(batch(0, 50, compression=compression), (0, 49, 1))) == list(range(50))
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 6), st.sets(st.integers(0, 5)), st.booleans()), min_size=1, max_size=5),
+    st.sets(st.integers(0, 34)),
+)
+def test_each_acquired_offset_comes_once(logs: list[tuple[int, set[int], bool]], wanted: set[int]) -> None:
+    """Of logs of compacted and damaged batches, whatever of them was acquired."""
+    data, base, there, broken = b"", 0, set(), set()
+    for count, kept, damage in logs:
+        kept_offsets = {base + at for at in kept if at < count}
+        one = bytearray(compacted(base, count, sorted(kept_offsets)))
+        if damage and kept_offsets:
+            one[-1] ^= 0xFF
+            broken |= set(range(base, base + count))
+        else:
+            there |= kept_offsets
+        data += bytes(one)
+        base += count
+    found = read(data, *((offset, offset, 1) for offset in wanted))
+
+    def spread(ranges: Sequence[tuple[int, int]]) -> list[int]:
+        return [offset for first, last in ranges for offset in range(first, last + 1)]
+
+    seen = [*offsets(found), *spread(found.missing), *spread(found.corrupt), *spread(found.beyond)]
+    assert sorted(seen) == sorted(wanted)
+    assert set(offsets(found)) == wanted & there
+    assert set(spread(found.corrupt)) == wanted & broken
+    assert set(spread(found.beyond)) == {offset for offset in wanted if offset >= base}
