@@ -300,7 +300,8 @@ class ShareConsumer:
         name = self._membership.name_of(tp[0])
         for offset, timestamp, key, value, headers, count in piece.records:
             record = ShareRecord(self, name, *tp, offset, timestamp, key, value, headers, count, deadline)
-            session.held.add(record)
+            if (before := session.held.add(record)) is not None:
+                self.lost([before])
             self._holders[record] = session
             self._buffer.append(record)
         self._counts["received"] += len(piece.records)

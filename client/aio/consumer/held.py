@@ -60,9 +60,20 @@ class HeldRecords:
         """Whether there is anything to be sent."""
         return bool(self._waiting or self._again)
 
-    def add(self, record: ShareRecord) -> None:
-        """A record that was acquired."""
-        self._records.setdefault(record.topic_partition, {})[record.offset] = record
+    def add(self, record: ShareRecord) -> ShareRecord | None:
+        """A record that was acquired. Returns an earlier delivery of it whose lock has ended, as that shows."""
+        of_partition = self._records.setdefault(record.topic_partition, {})
+        before = of_partition.get(record.offset)
+        of_partition[record.offset] = record
+        if before is not None:
+            before.state = State.LOST
+            waiting = self._waiting.pop(record.topic_partition, [])
+            if rest := [one for one in waiting if one.record is not before]:
+                self._waiting[record.topic_partition] = rest
+            for one in waiting:
+                if one.record is before:
+                    one.answer(LockLost(f"{before!r}: it was handed out again"))
+        return before
 
     def holds(self, record: ShareRecord) -> bool:
         """Whether it is this very delivery that is held."""

@@ -163,3 +163,15 @@ def test_records_in_hand_do_not_lapse_by_our_clock() -> None:
     held, records = holding(0, deadline=30.0)
     assert held.lapsed(31.0) == []
     assert list(held) == list(records.values())
+
+
+def test_a_record_that_comes_again_shows_that_its_lock_had_ended() -> None:
+    held, records = holding(0)
+    answers = Answers()
+    held.acknowledge(records[0], ACCEPT, answers.of(0))
+    again = record(0)
+    assert held.add(again) is records[0]
+    assert records[0].state is State.LOST
+    assert [type(error) for _, error in answers.seen] == [LockLost]
+    assert list(held) == [again]
+    assert not held.has_waiting
