@@ -162,7 +162,7 @@ interop-tls: $(READY)
 	$(WITHIN) 900 $(BIN)/pytest $(INTEROP) --numprocesses=2 --protocol=SASL_SSL $(ARGS)
 
 interop-cluster: $(READY)
-	$(WITHIN) 180 $(BIN)/pytest -q -rs -m interop $(CLUSTER) $(ARGS)
+	$(WITHIN) 240 $(BIN)/pytest -q -rs -m interop $(CLUSTER) $(ARGS)
 
 interop-all: $(READY)
 	$(BIN)/pytest -q -rs -m interop $(ARGS)

@@ -65,7 +65,7 @@ async def test_what_is_sent_is_read_by_others(broker: BrokerUnderTest, unique: U
     while len(seen) < 301:
         for message in reader.consume(500, 5):
             assert message.error() is None
-            seen[message.partition(), message.offset()] = message
+            seen[message.partition() or 0, message.offset() or 0] = message
     reader.close()
     for place, at in where.items():
         message = seen[place]
@@ -80,10 +80,14 @@ async def test_keys_go_where_librdkafka_sends_them(broker: BrokerUnderTest, uniq
     topic = unique("topic")
     create_topic(broker.bootstrap, topic, 5)
     theirs: dict[bytes, int] = {}
+
+    def note(_: Any, sent: Any) -> None:
+        theirs[sent.key()] = sent.partition()
+
     other = Librdkafka({"bootstrap.servers": broker.bootstrap, "partitioner": "murmur2"})
     for at in range(100):
         key = b"key %d" % at
-        other.produce(topic, b"", key, on_delivery=lambda _, sent, key=key: theirs.update({key: sent.partition()}))
+        other.produce(topic, b"", key, on_delivery=note)
     other.flush(WAIT_S)
     async with producer_of(broker) as producer:
         ours = {key: (await producer.send_and_wait(topic, b"", key=key)).partition for key in theirs}

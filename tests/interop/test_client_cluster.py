@@ -4,7 +4,10 @@ again. Ours has one broker, so there the judge is Apache Kafka alone.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from confluent_kafka.cimpl import NewTopic
 from devtools.clients.admin import produce, read_from_start
 from devtools.kafka import apache_kafka, certificates
 from devtools.kafka.kafka_cluster import LOGIN_MS, NODES, PASSWORD, PATIENCE_S, KafkaCluster, move_leader, until
+from shareq.aio import LockLost, Producer, ShareConsumer
 from shareq.client.admin import Admin, LogRange
 from shareq.client.config import ClientConfig
 from shareq.client.errors import AuthenticationFailed
@@ -217,3 +221,49 @@ def test_ranges_of_a_broker_that_dies_come_again_and_nothing_is_lost(
     answer = network.request(dead, MetadataRequest([]))
     assert isinstance(answer, MetadataResponse)
     assert network.connection_epoch(dead) > epoch
+
+
+async def test_records_of_a_broker_that_dies_come_again_in_asyncio(
+    cluster: KafkaCluster, network: Network, unique: Callable[[str], str]
+) -> None:
+    """Sent while a leader dies, each record is in the log once; each is accepted, and none comes after it was."""
+    name, group, count = unique("asyncio"), unique("group"), 3000
+    admin = AdminClient({"bootstrap.servers": cluster.plain_bootstrap, "log_level": 0})
+    settings = {"min.insync.replicas": "2"}
+    admin.create_topics([NewTopic(name, len(PARTITIONS), len(NODES), config=settings)])[name].result(20)
+    read_from_start(cluster.plain_bootstrap, group)
+    properties = cluster.client_properties()
+    servers = properties.pop("bootstrap.servers")
+    topic_id = network.topic_ids([name])[name]
+    until("a leader each", lambda: None not in leaders(network, topic_id))
+    dead = leaders(network, topic_id)[0]
+    assert dead is not None
+    accepted: Counter[bytes | None] = Counter()
+
+    async def work(consumer: ShareConsumer) -> None:
+        while len(accepted) < count:
+            for record in await consumer.poll(max_records=100):
+                with contextlib.suppress(LockLost):
+                    await record.accept()
+                    accepted[record.value] += 1
+
+    async with (
+        Producer(servers, properties=properties) as producer,
+        ShareConsumer(servers, group, [name], acknowledgement="explicit", properties=properties) as one,
+        ShareConsumer(servers, group, [name], acknowledgement="explicit", properties=properties) as other,
+        asyncio.timeout(2 * PATIENCE_S),
+    ):
+        working = [asyncio.create_task(work(consumer)) for consumer in (one, other)]
+        sent = []
+        for at in range(count):
+            sent.append(await producer.send(name, b"%d" % at, partition=at % len(PARTITIONS)))
+            if at == count // 2:
+                cluster.nodes[dead].kill()
+        places = {(place.partition, place.offset) for place in [await each for each in sent] if place.offset >= 0}
+        await asyncio.gather(*working)
+    assert accepted == Counter(b"%d" % at for at in range(count))
+    ends = Admin(network).log_ranges({name: PARTITIONS})
+    assert sum(log.end for log in ends.values()) == count, "each is in the log once"
+    assert len(places) > count // 2
+    assert dead not in leaders(network, topic_id)
+    cluster.nodes[dead].start(90)

@@ -137,7 +137,10 @@ def test_one_partition_is_lost_alone() -> None:
 
 def test_locks_are_renewed_half_way_while_they_may_be() -> None:
     held, records = holding(0, deadline=30.0)
-    due = lambda now, longest=600.0, polled=0.0: held.to_renew(now, longest, polled)  # noqa: E731
+
+    def due(now: float, longest: float = 600.0) -> list[ShareRecord]:
+        return held.to_renew(now, longest, 0.0)
+
     assert held.next_renewal(1.0) == 15.0
     assert due(14.9) == []
     assert due(15.0) == [records[0]]

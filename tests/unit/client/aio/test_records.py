@@ -28,7 +28,12 @@ def compacted(base: int, count: int, kept: Sequence[int]) -> bytes:
 
 def read(data: bytes, *acquired: tuple[int, int, int]) -> Piece:
     pieces = list(read_acquired(data, [Acquired(*one) for one in acquired]))
-    return Piece(*[[one for piece in pieces for one in piece[at]] for at in range(4)])
+    return Piece(
+        [record for piece in pieces for record in piece.records],
+        [one for piece in pieces for one in piece.missing],
+        [one for piece in pieces for one in piece.corrupt],
+        [one for piece in pieces for one in piece.beyond],
+    )
 
 
 def offsets(piece: Piece) -> list[int]:
