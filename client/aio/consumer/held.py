@@ -29,7 +29,7 @@ class Waiting(NamedTuple):
     answered: tuple[Answered, ...] = ()
 
     def answer(self, error: ClientError | None) -> None:
-        """Tell those that wait for it."""
+        """Notify those that wait for it."""
         for each in self.answered:
             each(error)
 

@@ -269,7 +269,7 @@ async def test_locks_are_renewed_while_records_are_in_hand(cluster: ShareCluster
     assert len(renewals) >= 3
 
 
-async def test_brokers_that_know_no_renewals_are_told_of_none(
+async def test_brokers_that_know_no_renewals_are_sent_none(
     cluster: ShareCluster, join: Join, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offered = list(scripted_peer.EVERYTHING)
@@ -304,7 +304,7 @@ async def test_a_member_that_was_fenced_joins_again(cluster: ShareCluster, join:
     await until(lambda: sum(one.member_epoch == 0 for one in cluster.nodes[1].heartbeats) == 2)
 
 
-async def test_other_topics_are_told_with_the_next_heartbeat(cluster: ShareCluster, join: Join) -> None:
+async def test_other_topics_go_with_the_next_heartbeat(cluster: ShareCluster, join: Join) -> None:
     consumer = join()
     await consumer.start()
     await until(lambda: cluster.nodes[1].heartbeats)
