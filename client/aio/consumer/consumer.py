@@ -245,7 +245,7 @@ class ShareConsumer:
         """Wait for the answers to all acknowledgements until now. Returns those since the last call that failed.
 
         Where the error is LockLost, or the answer is not known, the record may come again; else it may be acknowledged
-        once more. What a caller of `record.accept` and the like was told is not among them.
+        once more. What `record.accept` and the like raised is not among them.
         """
         self._accept_handed()
         await self._until(lambda: not self._unanswered)
