@@ -308,6 +308,9 @@ class ShareFetch:
         if isinstance(read, ErrorCode):
             return self._failed(leader, read)
         leader.unreadable = None
+        ordered = core.settings.order_by_key
+        if ordered:
+            from shareq.broker.share.ordered_answer import cut_to, key_hashes  # for these groups alone
         acquired = core.acquire(
             params.member_id,
             params.mode,
@@ -317,20 +320,17 @@ class ShareFetch:
             read.batches,
             now,
             aborted=self._aborted(log, read),
-            keys=_key_hashes(read, core.keys_wanted(read.batches)) if core.settings.order_by_key else NO_KEYS,
+            keys=key_hashes(read, core.keys_wanted(read.batches)) if ordered else NO_KEYS,
         )
-        if core.settings.order_by_key and core.take_freed():
+        if ordered and core.take_freed():
             self._manager.wake(leader)
         self._manager.arm(leader)
         if not acquired:
             self._passed_over = self._passed_over or core.next_fetch_offset() != offset
             return None
+        records = cut_to(read, acquired) if ordered else _whole_batches(read, acquired)
         self._host.answer_budget.note_read(len(read.records))
-        start, end = slice_bounds(read.batches, acquired)
-        log.traffic.bytes_out += end - start
-        records: bytes | memoryview = memoryview(read.records)[start:end]
-        if len(records) * 2 < len(read.records):
-            records = bytes(records)  # what was read and is not sent would stay in memory with it
+        log.traffic.bytes_out += len(records)
         return FetchedPartition(leader.key.topic_id, leader.key.partition, ErrorCode.NONE, records, acquired)
 
     def _aborted(self, log: RecordSource, read: ReadResult) -> Sequence[tuple[int, int]]:
@@ -350,14 +350,8 @@ class ShareFetch:
         return offset, leader.log.read(offset, max_bytes, upto=self._upto(leader), max_records=records)
 
 
-def _key_hashes(read: ReadResult, wanted: tuple[int, int] | None) -> dict[int, int]:
-    """Hashes of the keys of the record batches that have offsets among `wanted` (inclusive), by offset, ascending."""
-    from shareq.protocol.records.keys import add_key_hashes  # for groups with order by key alone
-
-    found: dict[int, int] = {}
-    if wanted is not None:
-        first, last = wanted
-        for span in read.batches:
-            if span.last_offset >= first and span.base_offset <= last:
-                add_key_hashes(read.records, span.position, found)
-    return found
+def _whole_batches(read: ReadResult, acquired: Sequence[AcquiredRange]) -> bytes | memoryview:
+    start, end = slice_bounds(read.batches, acquired)
+    records = memoryview(read.records)[start:end]
+    # what was read and is not sent would stay in memory with a view
+    return records if len(records) * 2 >= len(read.records) else bytes(records)

@@ -193,6 +193,52 @@ def key_hashes(data: bytes, pos: i64, end: i64, count: i64, base_offset: int, fo
     return True
 
 
+def pick(data: bytes, pos: i64, end: i64, count: i64, wanted: list[int]) -> tuple[int, list[bytes]] | None:
+    """How many of `count` records from `pos` on have an offset delta that is wanted, and their bytes, as they are.
+
+    `wanted` has the first and the last (inclusive) offset delta of ranges, in turn; disjoint and ascending, as the
+    records are. None when a record up to the last wanted one cannot be read as far as its offset delta, or is not below
+    `end`, or comes before its turn.
+    """
+    found: list[bytes] = []
+    taken: i64 = 0
+    begun: i64 = -1  # where the neighbours that are taken together begin
+    ranges: i64 = len(wanted)
+    at: i64 = 0
+    before: i64 = -1
+    index: i64 = 0
+    while at < ranges:
+        first: i64 = wanted[at]
+        last: i64 = wanted[at + 1]
+        at += 2
+        while index < count:
+            size, body = _varint(data, pos, end)
+            stop: i64 = body + size
+            if size < MIN_BODY_BYTES or stop > end:
+                return None
+            offset_at: i64 = body + 2  # behind a time delta of one byte
+            if data[body + 1] >= 0x80:
+                _, offset_at = _varlong(data, body + 1, stop)
+            delta, offset_at = _varint(data, offset_at, stop)
+            if offset_at > stop or delta <= before:
+                return None
+            if delta > last:
+                break
+            if delta >= first:
+                taken += 1
+                if begun < 0:
+                    begun = pos
+            elif begun >= 0:
+                found.append(data[begun:pos])
+                begun = -1
+            before = delta
+            pos = stop
+            index += 1
+    if begun >= 0:
+        found.append(data[begun:pos])
+    return taken, found
+
+
 def _varint(data: bytes, pos: i64, end: i64) -> tuple[i64, i64]:
     """A zig-zag number of 32 bits, and where it ends."""
     if pos >= end:

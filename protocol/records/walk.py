@@ -18,6 +18,7 @@ __all__ = [
     "find_time",
     "key_hashes",
     "largest",
+    "pick",
     "read_keys",
     "walk",
 ]
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         find_time,
         key_hashes,
         largest,
+        pick,
         read_keys,
         walk,
     )
@@ -51,5 +53,6 @@ else:
     find_time = _form.find_time
     largest = _form.largest
     key_hashes = _form.key_hashes
+    pick = _form.pick
     read_keys = _form.read_keys
     walk = _form.walk

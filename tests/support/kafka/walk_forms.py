@@ -29,6 +29,10 @@ class RecordWalk(Protocol):
         self, data: bytes, pos: int, count: int, base_offset: int, base_time: int, append_time: int | None, /
     ) -> list[tuple[int, int, bytes | None, bool, int, int, int]] | None: ...
 
+    def pick(
+        self, data: bytes, pos: int, end: int, count: int, wanted: list[int], /
+    ) -> tuple[int, list[bytes]] | None: ...
+
     def key_hashes(
         self, data: bytes, pos: int, end: int, count: int, base_offset: int, found: dict[int, int], /
     ) -> bool: ...

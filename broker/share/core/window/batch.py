@@ -113,6 +113,39 @@ class InFlightBatch:
         statuses += self.statuses[copied:]
         self.starts, self.statuses = starts, statuses
 
+    def overwrite_many(self, parts: Sequence[tuple[int, int, DeliveryStatus]]) -> None:
+        """`overwrite` with several single runs, ascending and disjoint, anywhere in the batch.
+
+        Many parts are put in by one pass over all runs.
+        """
+        if len(parts) * 8 < len(self.starts) or len(parts) < 3:
+            for first, last, status in parts:
+                self.overwrite(first, last, [first], [status])
+            return
+        self.offset_form = True
+        old_starts, old_statuses = self.starts, self.statuses
+        starts: list[int] = []
+        statuses: list[DeliveryStatus] = []
+        copied = 0  # runs below this index have been taken over, or what is left of them
+        for first, last, status in parts:
+            low = bisect_right(old_starts, first) - 1
+            if low >= copied:
+                starts += old_starts[copied : low + 1]
+                statuses += old_statuses[copied : low + 1]
+            if starts[-1] == first:
+                statuses[-1] = status
+            else:
+                starts.append(first)
+                statuses.append(status)
+            high = bisect_right(old_starts, last, low) - 1
+            if last < self.end_of(high):
+                starts.append(last + 1)
+                statuses.append(old_statuses[high])
+            copied = high + 1
+        starts += old_starts[copied:]
+        statuses += old_statuses[copied:]
+        self.starts, self.statuses = merged(starts, statuses)
+
     def _put(self, low: int, high: int, starts: Sequence[int], statuses: Sequence[DeliveryStatus]) -> None:
         """Replace the runs [low, high); neighbours of the same status merge."""
         if high < len(self.statuses) and self.statuses[high] is statuses[-1]:

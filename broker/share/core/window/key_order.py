@@ -7,6 +7,7 @@ which does not count as available. Keys are hashes; a record without one waits f
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
@@ -149,22 +150,25 @@ class KeyOrder:
     def _register(self, first: int, last: int, keys: Mapping[int, int]) -> list[tuple[int, int]]:
         """Note the keys of `first..last`; the ranges (inclusive) of those with an earlier unfinished record."""
         waits: list[tuple[int, int]] = []
-        tails, key_of = self._tails, self._key_of
-        for offset in range(first, last + 1) if len(keys) > last - first else _between(keys, first, last):
-            key = keys.get(offset)
-            if key is None:
-                continue
-            key_of[offset] = key
+        tails, following, heads = self._tails, self._next, self._heads
+        wait_first, wait_next = first, first  # of a run that waits: its first offset, and the one behind it
+        offsets = range(first, last + 1) if len(keys) > last - first else _between(keys, first, last)
+        known = {offset: keys[offset] for offset in offsets if offset in keys}
+        self._key_of.update(known)
+        for offset, key in known.items():
             tail = tails.get(key)
             tails[key] = offset
             if tail is None:
-                self._heads[key] = offset
+                heads[key] = offset
                 continue
-            self._next[tail] = offset
-            if waits and waits[-1][1] == offset - 1:
-                waits[-1] = (waits[-1][0], offset)
-            else:
-                waits.append((offset, offset))
+            following[tail] = offset
+            if offset != wait_next:
+                if wait_first < wait_next:
+                    waits.append((wait_first, wait_next - 1))
+                wait_first = offset
+            wait_next = offset + 1
+        if wait_first < wait_next:
+            waits.append((wait_first, wait_next - 1))
         return waits
 
     # -- what becomes of records
@@ -192,26 +196,34 @@ class KeyOrder:
         for first, last, status in changed:
             if is_finished(status):
                 self._finish(first, last, free)
-        found = False
-        for offset in free:
-            if offset not in self._key_of:
-                continue  # finished by the same event
-            batch = window.batches.floor(offset)
-            assert batch is not None, "what is not finished is in the window"
-            status = batch.statuses[batch.index_of(offset)]
-            if is_waiting(status):
-                batch.overwrite(offset, offset, [offset], [settled(RecordState.AVAILABLE, status.delivery_count)])
-                window.note_available(offset)
-                found = True
+        found = self._free(window, sorted([offset for offset in free if offset in self._key_of])) if free else False
         for first, last, status in changed:
             if status.available and self._key_of:
                 self._hold_back(window, first, last, status)
         return found
 
+    @staticmethod
+    def _free(window: InFlightWindow, heads: Sequence[int]) -> bool:
+        """Have those of the offsets (ascending, unfinished) that wait be available; False when none did."""
+        parts: dict[InFlightBatch, list[Run]] = {}
+        for first, last in _neighbours(heads):
+            for batch in window.batches.overlapping(first, last):
+                for run_first, run_last, status in batch.runs(max(first, batch.first_offset), last):
+                    if is_waiting(status):
+                        freed = settled(RecordState.AVAILABLE, status.delivery_count)
+                        parts.setdefault(batch, []).append((run_first, run_last, freed))
+        for batch, changed in parts.items():
+            batch.overwrite_many(changed)
+            window.note_available(changed[0][0])
+        return len(parts) > 0
+
     def _finish(self, first: int, last: int, free: list[int]) -> None:
         """`first..last` are finished; adds the new heads of their keys to `free`."""
         key_of, heads, following = self._key_of, self._heads, self._next
-        for offset in self._known(first, last):
+        offsets = self._known(first, last)
+        if len(offsets) > 8 and self._finish_heads(offsets, free):
+            return
+        for offset in offsets:
             key = key_of.pop(offset, None)
             if key is None or heads[key] != offset:
                 continue  # not known, or it was waiting: who follows it will pass it
@@ -223,6 +235,19 @@ class KeyOrder:
             else:
                 heads[key] = next_offset
                 free.append(next_offset)
+
+    def _finish_heads(self, offsets: Sequence[int], free: list[int]) -> bool:
+        """`_finish`, quicker, of heads whose next records are unfinished; False, and nothing done, where some are not."""
+        key_of, heads, following = self._key_of, self._heads, self._next
+        keys = [key for key in map(key_of.get, offsets) if key is not None]
+        followers = [each for each in map(following.get, offsets) if each is not None and each in key_of]
+        if not len(keys) == len(followers) == len(offsets) or [heads[key] for key in keys] != list(offsets):
+            return False
+        deque(map(key_of.pop, offsets), 0)
+        deque(map(following.pop, offsets), 0)
+        heads.update(zip(keys, followers, strict=True))
+        free += followers
+        return True
 
     def _hold_back(self, window: InFlightWindow, first: int, last: int, status: DeliveryStatus) -> None:
         """Only what was delivered before its keys were known can become available again without being a head."""
@@ -251,6 +276,18 @@ def all_free(window: InFlightWindow) -> None:
 
 def _between(offsets: Mapping[int, int], first: int, last: int) -> list[int]:
     return sorted(offset for offset in offsets if first <= offset <= last)
+
+
+def _neighbours(offsets: Sequence[int]) -> list[tuple[int, int]]:
+    """Ascending offsets as ranges (inclusive) without holes."""
+    ranges: list[tuple[int, int]] = []
+    first = last = offsets[0] if offsets else 0
+    for offset in offsets[1:]:
+        if offset != last + 1:
+            ranges.append((first, last))
+            first = offset
+        last = offset
+    return [*ranges, (first, last)] if offsets else ranges
 
 
 def _first_unfinished(batch: InFlightBatch, position: int) -> int | None:

@@ -55,6 +55,18 @@ def overwrite_parts(batch: InFlightBatch, plain: Plain, rng: Random) -> None:
         batch.overwrite_parts(parts)
 
 
+def overwrite_many(batch: InFlightBatch, plain: Plain, rng: Random) -> None:
+    """Parts anywhere, of any status."""
+    cuts = sorted(rng.sample(range(10, 30), rng.choice((2, 4, 8, 14))))
+    parts = []
+    for first, last in zip(cuts[::2], cuts[1::2], strict=True):
+        new = rng.choice(COLOURS)
+        last = rng.choice((first, last - 1, last)) if last - 1 >= first else last
+        parts.append((first, last, new))
+        plain[first - 10 : last - 9] = [new] * (last - first + 1)
+    batch.overwrite_many(parts)
+
+
 def commit(batch: InFlightBatch, plain: Plain, rng: Random) -> None:
     """A range goes through a pending transition."""
     first = rng.randint(10, 29)
@@ -80,6 +92,7 @@ def test_runs_always_report_the_same_as_one_status_per_offset(seed: int) -> None
         overwrite_run,
         overwrite_each,
         overwrite_parts,
+        overwrite_many,
         commit,
     ]
     for _ in range(25):

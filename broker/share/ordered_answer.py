@@ -1,0 +1,111 @@
+"""What is read and sent of record batches for a group with order by key: few of a batch's records may be for a member.
+
+Without order, whole batches are sent as the log has them. With it, the records of a large batch are handed out in many
+fetches, so it is cut to what was acquired. Loaded for groups that have order by key alone.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+from typing import Final
+
+from shareq.broker.log.segments.reader import BatchSpan, ReadResult
+from shareq.broker.share.core.values import AcquiredRange
+from shareq.protocol.records.cut import cut
+from shareq.protocol.records.keys import add_key_hashes
+
+LEAST_CUT: Final = 2 * 1024
+LEAST_RECORDS: Final = 16
+"""A batch with less bytes and fewer records is not cut: to leave some out costs as much as to send them."""
+MOST_OPENED: Final = 4 * 1024 * 1024
+"""Bytes of compressed records opened for one answer; batches beyond that are sent whole."""
+
+_last_offset = attrgetter("last_offset")
+
+
+def key_hashes(read: ReadResult, wanted: tuple[int, int] | None) -> dict[int, int]:
+    """Hashes of the keys of the record batches that have offsets among `wanted` (inclusive), by offset, ascending."""
+    found: dict[int, int] = {}
+    if wanted is not None:
+        first, last = wanted
+        for span in read.batches:
+            if span.last_offset >= first and span.base_offset <= last:
+                add_key_hashes(read.records, span.position, found)
+    return found
+
+
+def cut_to(read: ReadResult, acquired: Sequence[AcquiredRange]) -> bytes | memoryview:
+    """The record batches of the acquired ranges (ascending, disjoint), of large ones the acquired records alone.
+
+    A batch that is acquired whole, a control batch, and one that `cut` does not make smaller are as they were read.
+    """
+    answer = _Answer(read.records)
+    left = MOST_OPENED
+    for span, wanted in _wanted(read.batches, acquired):
+        whole = wanted[0] == span.base_offset and wanted[1] == span.last_offset
+        if whole or span.is_control or left <= 0 or _is_small(span):
+            answer.add_whole(span)
+            continue
+        batch, opened = cut(read.records, span.position, wanted, left)
+        left -= opened
+        if batch is None:
+            answer.add_whole(span)
+        elif batch:
+            answer.add(batch)
+    return answer.taken()
+
+
+def _wanted(spans: Sequence[BatchSpan], acquired: Sequence[AcquiredRange]) -> Iterator[tuple[BatchSpan, list[int]]]:
+    """Each batch with something acquired, and the first and last offsets of its part of the ranges, in turn."""
+    at = 0
+    for span in spans[bisect_left(spans, acquired[0].first_offset, key=_last_offset) :]:
+        wanted: list[int] = []
+        while at < len(acquired) and acquired[at].first_offset <= span.last_offset:
+            first, last, _ = acquired[at]
+            if last >= span.base_offset:
+                wanted += (max(first, span.base_offset), min(last, span.last_offset))
+            if last > span.last_offset:
+                break  # the rest is of the next batch
+            at += 1
+        if wanted:
+            yield span, wanted
+
+
+def _is_small(span: BatchSpan) -> bool:
+    return span.size < LEAST_CUT and span.last_offset - span.base_offset + 1 < LEAST_RECORDS
+
+
+class _Answer:
+    """Bytes to send, in the order they come; what stays as it was read is not copied before it must be."""
+
+    __slots__ = ("_end", "_parts", "_records", "_start")
+
+    def __init__(self, records: bytes) -> None:
+        self._records = records
+        self._parts: list[bytearray | memoryview] = []
+        self._start = self._end = 0  # of neighbours among the read that come next
+
+    def add_whole(self, span: BatchSpan) -> None:
+        if span.position != self._end:
+            self._flush()
+            self._start = span.position
+        self._end = span.position + span.size
+
+    def add(self, batch: bytearray) -> None:
+        self._flush()
+        self._parts.append(batch)
+
+    def _flush(self) -> None:
+        if self._start < self._end:
+            self._parts.append(memoryview(self._records)[self._start : self._end])
+        self._start = self._end = 0
+
+    def taken(self) -> bytes | memoryview:
+        """All of it. A part of what was read is a view if it is half of that or more: else the rest would stay."""
+        self._flush()
+        if len(self._parts) == 1 and isinstance(self._parts[0], memoryview):
+            only = self._parts[0]
+            return only if len(only) * 2 >= len(self._records) else bytes(only)
+        return b"".join(self._parts)
