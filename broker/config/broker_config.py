@@ -98,6 +98,8 @@ class BrokerConfig:
     sasl_oauthbearer_jwks_endpoint_retry_backoff_max_ms: int
     sasl_oauthbearer_expected_audience: tuple[str, ...] | None
     sasl_oauthbearer_expected_issuer: str | None
+    sasl_oauthbearer_allow_unverified_audience: bool
+    sasl_oauthbearer_allow_unverified_issuer: bool
     sasl_oauthbearer_scope_claim_name: str
     sasl_oauthbearer_sub_claim_name: str
     sasl_oauthbearer_clock_skew_seconds: int

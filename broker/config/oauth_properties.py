@@ -28,6 +28,10 @@ _VALIDATORS: Final = (
 _JAAS: Final = _MECHANISM + "sasl.jaas.config"
 _VALIDATOR: Final = _MECHANISM + "sasl.server.callback.handler.class"
 _URL: Final = "sasl.oauthbearer.jwks.endpoint.url"
+_AUDIENCE: Final = "sasl.oauthbearer.expected.audience"
+_ISSUER: Final = "sasl.oauthbearer.expected.issuer"
+_ANY_AUDIENCE: Final = "sasl.oauthbearer.allow.unverified.audience"
+_ANY_ISSUER: Final = "sasl.oauthbearer.allow.unverified.issuer"
 _HIDDEN: Final = "[hidden]"
 
 
@@ -38,22 +42,33 @@ def oauth_settings(values: Mapping[str, ConfigValue], prefix: str, own: Mapping[
     if validator not in _VALIDATORS:
         allowed = f"must be {_VALIDATORS[0]}, or left out; tokens without a signature are not taken"
         raise ConfigError(prefix + _VALIDATOR, validator, allowed)
+    keys_url = _keys_url(given)
     rules = ClaimRules(
-        given.texts("sasl.oauthbearer.expected.audience"),
-        str(given.value("sasl.oauthbearer.expected.issuer") or "") or None,
+        given.texts(_AUDIENCE),
+        str(given.value(_ISSUER) or "").strip() or None,
         _claim(given, "sasl.oauthbearer.scope.claim.name"),
         _claim(given, "sasl.oauthbearer.sub.claim.name"),
         given.number("sasl.oauthbearer.clock.skew.seconds"),
     )
+    if not rules.audiences:
+        _must_be_allowed(given, _AUDIENCE, _ANY_AUDIENCE)
+    if rules.issuer is None:
+        _must_be_allowed(given, _ISSUER, _ANY_ISSUER)
     retry = given.number("sasl.oauthbearer.jwks.endpoint.retry.backoff.ms")
     return OauthSettings(
-        _keys_url(given),
+        keys_url,
         _trusted(prefix, own),
         given.number("sasl.oauthbearer.jwks.endpoint.refresh.ms"),
         retry,
         max(retry, given.number("sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms")),
         rules,
     )
+
+
+def _must_be_allowed(given: Given, expected: str, allowance: str) -> None:
+    """What is expected of tokens is not set (Apache Kafka 4.4: BrokerJwtValidator)."""
+    if given.value(allowance) is not True:
+        raise ConfigError(given.name(expected), "(none)", f"must be set, unless {allowance} is true")
 
 
 def _claim(given: Given, key: str) -> str:

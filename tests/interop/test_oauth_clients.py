@@ -19,7 +19,7 @@ from kafka.errors import KafkaError
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
 from devtools.clients.wire import ConnectionClosed, WireClient
-from devtools.kafka.apache_kafka import java_tool
+from devtools.kafka.apache_kafka import KAFKA_VERSION, java_tool
 from shareq.client.config import ClientConfig
 from shareq.client.errors import AuthenticationFailed
 from shareq.client.network import Network
@@ -54,20 +54,29 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("oauth")
 
 
-@pytest.fixture(scope="module")
-def broker(broker_kind: Kind, folder: Path) -> Iterator[BrokerUnderTest]:
-    keys = folder / "keys.json"
-    keys.write_bytes(jwks(KEY))
+def oauth_settings(keys: Path, **expected: str) -> dict[str, str]:
+    """Of the one listener; `expected` are `sasl.oauthbearer.*` without that, dots as underscores."""
     own = "listener.name.clients.oauthbearer."
-    settings = {
+    return {
         "sasl.enabled.mechanisms": "OAUTHBEARER",
         f"{own}sasl.jaas.config": f"{MODULE} required;",
         f"{own}sasl.server.callback.handler.class": VALIDATOR,
         "sasl.oauthbearer.jwks.endpoint.url": keys.as_uri(),
-        "sasl.oauthbearer.expected.audience": "queue,kafka",
-        "sasl.oauthbearer.expected.issuer": "https://issuer.example",
         "group.initial.rebalance.delay.ms": "0",
+        **{"sasl.oauthbearer." + name.replace("_", "."): value for name, value in expected.items()},
     }
+
+
+def written_keys(folder: Path) -> Path:
+    keys = folder / "keys.json"
+    keys.write_bytes(jwks(KEY))
+    return keys
+
+
+@pytest.fixture(scope="module")
+def broker(broker_kind: Kind, folder: Path) -> Iterator[BrokerUnderTest]:
+    keys = written_keys(folder)
+    settings = oauth_settings(keys, expected_audience="queue,kafka", expected_issuer="https://issuer.example")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JAVA_TOOL_OPTIONS", ALLOWED + keys.as_uri())
         with guarded_broker(broker_kind, plain=[], super_users=["alice"], settings=settings) as broker:
@@ -325,3 +334,64 @@ def test_a_second_token_is_none_the_better(broker_kind: Kind, broker: BrokerUnde
     assert answers(broker, *words)[-1].error_code == 58
     with pytest.raises(ConnectionClosed):
         answers(broker, *words, first_message(good()))
+
+
+needs_44 = pytest.mark.skipif(KAFKA_VERSION < "4.4", reason="Apache Kafka 4.3 takes a broker that expects nothing")
+
+
+@needs_44
+@pytest.mark.parametrize(
+    ("expected", "missing"),
+    [
+        ({}, "sasl.oauthbearer.expected.audience"),
+        ({"expected_issuer": "https://issuer.example"}, "sasl.oauthbearer.expected.audience"),
+        ({"allow_unverified_issuer": "true"}, "sasl.oauthbearer.expected.audience"),
+        ({"expected_audience": "kafka"}, "sasl.oauthbearer.expected.issuer"),
+        ({"expected_audience": "kafka", "expected_issuer": " "}, "sasl.oauthbearer.expected.issuer"),
+        ({"allow_unverified_audience": "true"}, "sasl.oauthbearer.expected.issuer"),
+    ],
+)
+def test_a_broker_that_expects_nothing_does_not_start(
+    broker_kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected: dict[str, str], missing: str
+) -> None:
+    keys = written_keys(tmp_path)
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", ALLOWED + keys.as_uri())
+    settings = oauth_settings(keys, **expected)
+    with (
+        pytest.raises(RuntimeError) as failure,
+        guarded_broker(broker_kind, plain=[], super_users=["alice"], settings=settings),
+    ):
+        pass
+    assert missing in str(failure.value)
+    assert missing.replace("expected", "allow.unverified") in str(failure.value)
+
+
+@needs_44
+def test_a_broker_that_may_expect_nothing_takes_any_audience_and_issuer(
+    broker_kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = written_keys(tmp_path)
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", ALLOWED + keys.as_uri())
+    settings = oauth_settings(keys, allow_unverified_audience="true", allow_unverified_issuer="true")
+    with guarded_broker(broker_kind, plain=[], super_users=["alice"], settings=settings) as broker:
+        for claims in ({}, {"aud": "other"}, {"aud": ["a", "b"], "iss": "https://other.example"}):
+            (answer,) = answers(broker, first_message(KEY.token(claims)))
+            assert (answer.error_code, bytes(answer.auth_bytes)) == (0, b"")
+        refused, _ = answers(broker, first_message(STRANGER.token({})), b"\x01")
+        assert bytes(refused.auth_bytes) == REFUSED.encode()
+
+
+@needs_44
+def test_what_is_expected_holds_though_it_need_not_be(
+    broker_kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = written_keys(tmp_path)
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", ALLOWED + keys.as_uri())
+    allowed = {"allow_unverified_audience": "true", "allow_unverified_issuer": "true"}
+    settings = oauth_settings(keys, expected_audience="kafka", expected_issuer="https://issuer.example", **allowed)
+    with guarded_broker(broker_kind, plain=[], super_users=["alice"], settings=settings) as broker:
+        (answer,) = answers(broker, first_message(good()))
+        assert (answer.error_code, bytes(answer.auth_bytes)) == (0, b"")
+        for claims in ({"aud": "other"}, {"aud": None}, {"iss": "https://other.example"}, {"iss": None}):
+            refused, _ = answers(broker, first_message(KEY.token(EXPECTED, **claims)), b"\x01")
+            assert bytes(refused.auth_bytes) == REFUSED.encode()

@@ -38,9 +38,29 @@ OAUTH_KEYS: Final = (
         Type.LIST,
         None,
         None,
-        "A token has to be meant for one of these (claim aud); not given: one that is meant for any is refused.",
+        "A token has to be meant for one of these (claim aud). Must be set, unless allow.unverified.audience is true.",
     ),
-    ConfigKey(_NAME + "expected.issuer", Type.STRING, None, None, "Who has to have issued a token (claim iss)."),
+    ConfigKey(
+        _NAME + "expected.issuer",
+        Type.STRING,
+        None,
+        None,
+        "Who has to have issued a token (claim iss). Must be set, unless allow.unverified.issuer is true.",
+    ),
+    ConfigKey(
+        _NAME + "allow.unverified.audience",
+        Type.BOOLEAN,
+        False,
+        None,
+        "Whether tokens for any audience, or none, are taken where no expected.audience is set.",
+    ),
+    ConfigKey(
+        _NAME + "allow.unverified.issuer",
+        Type.BOOLEAN,
+        False,
+        None,
+        "Whether tokens of any issuer, or none, are taken where no expected.issuer is set.",
+    ),
     ConfigKey(
         _NAME + "scope.claim.name", Type.STRING, "scope", None, "The claim with a token's scopes: checked for its form."
     ),

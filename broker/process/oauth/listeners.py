@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
 from collections.abc import Callable
 from functools import partial
@@ -20,6 +21,8 @@ from shareq.broker.security.oauth.claims import Bearer, TokenRefused, check_clai
 from shareq.broker.security.oauth.exchange import OauthExchange
 from shareq.broker.security.oauth.settings import ClaimRules, OauthSettings
 from shareq.broker.security.sasl_mechanisms import Exchange
+
+logger = logging.getLogger(__name__)
 
 _NEEDS: Final = f"{OAUTHBEARER} needs `pip install 'shareq[oauth]'`"
 
@@ -40,6 +43,7 @@ class OauthListeners:
             _require(security.mechanisms)
             read = partial(read_document, settings.keys_url.text, _context(settings))
             _check_file(settings, read)
+            _warn_of_what_is_not_verified(name, settings.rules)
             self._settings[name] = settings
             self._keys[name] = IssuerKeys(name, settings, clock, read, begin)
 
@@ -72,6 +76,13 @@ def _check(payload_of: Callable[[str], bytes], rules: ClaimRules, clock: Clock, 
         return check_claims(payload, rules, clock.wall_ms())
     except TokenRefused as error:
         raise TokenRefused(f"{error}; its {rules.sub_claim} is {claimed_subject(token, rules)}") from None
+
+
+def _warn_of_what_is_not_verified(name: str, rules: ClaimRules) -> None:
+    if not rules.audiences:
+        logger.warning("listener %s: tokens are taken whatever their audience (aud), and without one", name)
+    if rules.issuer is None:
+        logger.warning("listener %s: tokens are taken whatever their issuer (iss), and without one", name)
 
 
 def _require(mechanisms: tuple[str, ...]) -> None:

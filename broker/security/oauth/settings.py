@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 
 class ClaimRules(NamedTuple):
-    """What a token has to say. `audiences` are those of which it needs one, empty where it may have none; `issuer` is
-    None where any key holder may have issued it. `clock_skew_s` is by how much the issuer's clock may differ.
+    """What a token has to say. `audiences` are those of which it needs one, empty where any will do, and none; `issuer`
+    is None where any key holder may have issued it. `clock_skew_s` is by how much the issuer's clock may differ.
     """
 
     audiences: tuple[str, ...]

@@ -31,6 +31,34 @@ def test_defaults_are_apache_kafkas() -> None:
     assert found.rules == ((), None, "scope", "sub", 30)
 
 
+AUDIENCE, ISSUER = "sasl.oauthbearer.expected.audience", "sasl.oauthbearer.expected.issuer"
+ANY_AUDIENCE, ANY_ISSUER = "sasl.oauthbearer.allow.unverified.audience", "sasl.oauthbearer.allow.unverified.issuer"
+
+
+@pytest.mark.parametrize("prefix", ["", NAME, f"{NAME}oauthbearer."])
+def test_what_is_expected_of_tokens_must_be_set_or_that_nothing_is(prefix: str) -> None:
+    """Apache Kafka 4.4, BrokerJwtValidator: the audience first, then the issuer; blanks are nothing."""
+    given = oauth_properties(FILE, "LOGIN")
+    del given[ANY_AUDIENCE], given[ANY_ISSUER]
+    with pytest.raises(ConfigError, match=rf"{AUDIENCE}: must be set, unless {ANY_AUDIENCE} is true"):
+        BrokerConfig.load(given)
+    with pytest.raises(ConfigError, match=rf"{ISSUER}: must be set, unless {ANY_ISSUER} is true"):
+        BrokerConfig.load({**given, f"{prefix}{AUDIENCE}": "kafka"})
+    with pytest.raises(ConfigError, match=rf"{AUDIENCE}: must be set"):
+        BrokerConfig.load({**given, f"{prefix}{ISSUER}": "https://issuer.example", ANY_AUDIENCE: "false"})
+    with pytest.raises(ConfigError, match=rf"{ISSUER}: must be set"):
+        BrokerConfig.load({**given, f"{prefix}{AUDIENCE}": "kafka", f"{prefix}{ISSUER}": " "})
+    found = settings_of({**given, f"{prefix}{AUDIENCE}": "kafka", f"{prefix}{ANY_ISSUER}": "true"})
+    assert found.rules[:2] == (("kafka",), None)
+    found = settings_of({**given, f"{prefix}{ISSUER}": "https://issuer.example", f"{prefix}{ANY_AUDIENCE}": "true"})
+    assert found.rules[:2] == ((), "https://issuer.example")
+
+
+def test_what_is_expected_holds_whatever_is_allowed() -> None:
+    given = {**oauth_properties(FILE), AUDIENCE: "kafka", ISSUER: "https://issuer.example"}
+    assert settings_of(given).rules[:2] == (("kafka",), "https://issuer.example")
+
+
 def test_every_property_counts() -> None:
     found = settings_of(
         {
