@@ -23,7 +23,7 @@ from shareq.broker.metrics.family import (
     for_each,
     single,
 )
-from shareq.broker.metrics.rows import ACK_TYPES
+from shareq.broker.metrics.rows import ACK_TYPES, LETTER_ENDS, REDRIVE_ENDS
 
 _LISTENER: Final = "kafka_server_socket_server_metrics"
 _REQUEST: Final = "kafka_network_request_metrics"
@@ -382,6 +382,12 @@ _SHARES: Final = (
             attrgetter("dead_letters"),
         ),
         (
+            COUNTER,
+            "shareq_share_partition_delays_total",
+            "Records that began to wait before they come again.",
+            attrgetter("delays"),
+        ),
+        (
             GAUGE,
             "shareq_share_partition_start_offset",
             "The first offset whose delivery is not finished.",
@@ -400,6 +406,30 @@ _SHARES: Final = (
         "shareq_share_session_released_records_total",
         "Records given back because the share session of their holder ended.",
         lambda snapshot: snapshot.share_totals.session_releases,
+    ),
+)
+
+_REDRIVES: Final = (
+    single(GAUGE, "shareq_redrives_running", "Redrives at work.", lambda snapshot: snapshot.redrives.running),
+    single(
+        GAUGE,
+        "shareq_redrives_waiting",
+        "Those of them that cannot go on now, and try again.",
+        lambda snapshot: snapshot.redrives.waiting,
+    ),
+    Family(
+        COUNTER,
+        "shareq_redrives_ended_total",
+        ("state",),
+        "Redrives that ended, by how.",
+        lambda snapshot: [((end,), snapshot.redrives.ended.get(end, 0)) for end in REDRIVE_ENDS],
+    ),
+    Family(
+        COUNTER,
+        "shareq_redrive_letters_total",
+        ("outcome",),
+        "Dead letters that redrives are done with, by what became of them.",
+        lambda snapshot: [((end,), snapshot.redrives.letters.get(end, 0)) for end in LETTER_ENDS],
     ),
 )
 
@@ -460,4 +490,4 @@ _SHARE_REQUESTS: Final = (
     ),
 )
 
-FAMILIES: Final = (*_BROKER, *_LOGS, *COORDINATORS, *_SHARES, *_SHARE_REQUESTS)
+FAMILIES: Final = (*_BROKER, *_LOGS, *COORDINATORS, *_SHARES, *_REDRIVES, *_SHARE_REQUESTS)

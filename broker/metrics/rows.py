@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from shareq import __version__
@@ -16,6 +17,21 @@ from shareq.coordinator.transaction.metadata import TransactionState
 
 ACK_TYPES: Final = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.RENEW)
 """What is counted of acknowledgements: a gap is no record."""
+
+
+REDRIVE_ENDS: Final = ("done", "cancelled", "failed")
+"""How a redrive ends."""
+LETTER_ENDS: Final = (
+    "redriven",
+    "filtered",
+    "not_a_letter",
+    "unreadable",
+    "without_content",
+    "no_topic",
+    "not_authorized",
+    "refused",
+)
+"""What a redrive makes of a letter."""
 
 
 class Timings(NamedTuple):
@@ -120,6 +136,15 @@ class DeadLetterRow(NamedTuple):
     retries: int
 
 
+class RedriveTotals(NamedTuple):
+    """All redrives since the start: those at work, and `waiting` of them; by `REDRIVE_ENDS` and `LETTER_ENDS`."""
+
+    running: int = 0
+    waiting: int = 0
+    ended: Mapping[str, int] = MappingProxyType({})
+    letters: Mapping[str, int] = MappingProxyType({})
+
+
 class SharePartitionRow(NamedTuple):
     """One share partition. `start_offset`, `lag` and `oldest_ms` (an age) are None while they are not known."""
 
@@ -136,6 +161,7 @@ class SharePartitionRow(NamedTuple):
     start_offset: int | None
     lag: int | None
     oldest_ms: int | None = None
+    delays: int = 0
 
 
 class AcknowledgementRow(NamedTuple):
@@ -243,6 +269,7 @@ class Snapshot:
     acknowledgements: list[AcknowledgementRow] = field(default_factory=list)
     group_fetches: list[GroupFetchRow] = field(default_factory=list)
     dead_letters: list[DeadLetterRow] = field(default_factory=list)
+    redrives: RedriveTotals = RedriveTotals()
     share_loads: Timings = NO_TIMINGS
     parked_share_fetches: int = 0
     expired_share_fetches: int = 0

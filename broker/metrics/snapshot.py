@@ -17,6 +17,7 @@ from shareq.broker.metrics.rows import (
     ListenerRow,
     LogRow,
     QuotaRow,
+    RedriveTotals,
     RequestRow,
     SharePartitionRow,
     Snapshot,
@@ -112,6 +113,14 @@ def take(
         into.share_sessions, into.evicted_share_sessions = len(sessions), sessions.evicted
         into.share_session_partitions = sessions.partitions
         into.dead_letters = _dead_letters(made.share.dead_letters.queues)
+    if made.redrives is not None:
+        running, waiting, ended, letters = made.redrives.numbers()
+        into.redrives = RedriveTotals(
+            running,
+            waiting,
+            {state.value.lower(): number for state, number in ended.items()},
+            {what.value.lower(): number for what, number in letters.items()},
+        )
     yield
     leaders = None if made.share is None else made.share.partitions
     if leaders is not None:
@@ -270,6 +279,7 @@ def _share_partition(
         # KIP-1226: what is finished with beyond the start offset is no lag.
         max(0, end_offset - start_offset - finished) if known else None,
         oldest_ms,
+        counters.delays,
     )
 
 

@@ -9,6 +9,7 @@ the round is in them is not sent again.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
@@ -59,6 +60,7 @@ class Redrive:
         self.progress = progress
         self.state = State.RUNNING
         self.trouble: str | None = None
+        self.counts: Counter[What] = Counter()  # of letters, since this object was made
         self._env = env
         self._world = world
         self._ended = ended
@@ -252,6 +254,7 @@ class Redrive:
             logger.info("redrive %s: goes on", self.spec.name)
         self._attempts, self.trouble = 0, None
         progress.move(made.upto, made.counts)
+        self.counts.update(made.counts)
         self._uncommitted.add(progress)
         if progress.under_way is None:
             self._sent.clear()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from shareq.broker.foundation.environment import Environment
@@ -12,7 +13,7 @@ from shareq.broker.foundation.service import Service
 from shareq.broker.metadata.topic_names import REDRIVES, name_error
 from shareq.broker.redrive.job import Redrive
 from shareq.broker.redrive.ports import Committed, RedriveWorld
-from shareq.broker.redrive.progress import PartitionProgress, Saved, State, saved_of
+from shareq.broker.redrive.progress import PartitionProgress, Saved, State, What, saved_of
 from shareq.broker.redrive.spec import RedriveSpec, Target, problem_of, target_topic
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
@@ -34,6 +35,17 @@ class RedriveReport(NamedTuple):
     progress: Sequence[PartitionProgress]
 
 
+class RedriveNumbers(NamedTuple):
+    """Since the start of the broker: redrives at work, those of them that wait because of trouble, those that ended by
+    how, and letters by what became of them.
+    """
+
+    running: int
+    waiting: int
+    ended: Mapping[State, int]
+    letters: Mapping[What, int]
+
+
 class RedriveService(Service):
     """All redrives of the broker. Those that are over are known as long as what they have committed."""
 
@@ -42,6 +54,8 @@ class RedriveService(Service):
         self._world = world
         self._running: dict[str, Redrive] = {}
         self._beginning: set[str] = set()
+        self._ended: Counter[State] = Counter()
+        self._letters: Counter[What] = Counter()  # of those that ended
 
     # -- requests
 
@@ -94,6 +108,14 @@ class RedriveService(Service):
         """The principal that began a redrive that runs; None: it does not."""
         running = self._running.get(name)
         return None if running is None else running.spec.owner.principal
+
+    def numbers(self) -> RedriveNumbers:
+        """What is counted of all redrives."""
+        letters = self._letters.copy()
+        for redrive in self._running.values():
+            letters.update(redrive.counts)
+        waiting = sum(redrive.trouble is not None for redrive in self._running.values())
+        return RedriveNumbers(len(self._running), waiting, self._ended, letters)
 
     # -- start, stop, news of topics
 
@@ -190,6 +212,8 @@ class RedriveService(Service):
 
     def _over(self, redrive: Redrive) -> None:
         self._running.pop(redrive.spec.name, None)
+        self._ended[redrive.state] += 1
+        self._letters.update(redrive.counts)
         logger.info(
             "redrive %s: %s",
             redrive.spec.name,

@@ -20,12 +20,14 @@ class SharePartitionCounters:
     * `acknowledged`: by acknowledge type, once it is durable. A client says GAP of offsets that are no records.
     * `lock_timeouts`: held until the acquisition lock ran out.
     * `session_releases`: given back because the share session of their holder ended.
+    * `delays`: made to wait before they come again, once that is durable, or found waiting by a load.
     * `dead_letters`: given up because the last delivery that is allowed failed, in whichever way.
     """
 
     __slots__ = (
         "acknowledged",
         "dead_letters",
+        "delays",
         "deliveries",
         "lock_timeouts",
         "new_batches",
@@ -41,6 +43,7 @@ class SharePartitionCounters:
         self.lock_timeouts = 0
         self.session_releases = 0
         self.dead_letters = 0
+        self.delays = 0
 
     def add(self, other: SharePartitionCounters) -> None:
         """Count what the other has counted, too."""
@@ -51,6 +54,7 @@ class SharePartitionCounters:
         self.lock_timeouts += other.lock_timeouts
         self.session_releases += other.session_releases
         self.dead_letters += other.dead_letters
+        self.delays += other.delays
 
     def add_acknowledged(self, counts: Mapping[int, int]) -> None:
         """Records by acknowledge type."""

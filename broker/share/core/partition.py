@@ -489,6 +489,7 @@ class SharePartition:
         """Look at these records, which have their status, when their time has come."""
         for first, last, not_before_ms, _ in delays:
             self._times.add(self._window, not_before_ms, first, last)
+            self.counters.delays += last - first + 1
 
     def _start(self, change: StateChange) -> WriteState:
         write = self._write_of(change)
