@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 
 from confluent_kafka import Producer
@@ -9,7 +10,6 @@ from confluent_kafka import Producer
 from bench.client.meter import NO_SECURITY, Meter
 
 CHUNK = 10_000
-BATCH_BYTES = 16_384  # what the Java producer sends by default; librdkafka sends a megabyte
 
 
 def run(
@@ -20,21 +20,28 @@ def run(
     records: int,
     security: Mapping[str, str] = NO_SECURITY,
     keys: int = 0,
+    batch_bytes: int = 0,
+    random_keys: bool = False,
 ) -> dict[str, float]:
-    """Time from the first produce call until the last record is confirmed. With `keys`, so many in turn."""
+    """Time from the first produce call until the last record is confirmed. With `keys`, so many, in turn or at random.
+
+    `batch_bytes`: of the largest batch; 0 for what librdkafka takes.
+    """
     producer = Producer(
         {
             "bootstrap.servers": address,
             **security,
             "queue.buffering.max.messages": 2_000_000,
             "queue.buffering.max.kbytes": 1_000_000,
-            **({"batch.size": BATCH_BYTES} if keys else {}),
+            **({"batch.size": batch_bytes} if batch_bytes else {}),
         }
     )
     producer.list_topics(topic, 10)  # connected, metadata known
     chunk: list[dict[str, bytes]] = [{"value": b"x" * 100} for _ in range(CHUNK)]
+    chance = random.Random(keys)
     for index in range(CHUNK if keys else 0):
-        chunk[index]["key"] = b"key %d" % (index * 7919 % keys)  # neighbours have different ones
+        number = chance.randrange(keys) if random_keys else index * 7919 % keys  # in turn: neighbours differ
+        chunk[index]["key"] = b"key %d" % number
     meter = Meter.start(broker_pid)
     for start in range(0, records, CHUNK):
         accepted = producer.produce_batch(topic, chunk, partition=start // CHUNK % partitions)

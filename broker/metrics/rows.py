@@ -145,6 +145,9 @@ class RedriveTotals(NamedTuple):
     letters: Mapping[str, int] = MappingProxyType({})
 
 
+NO_REDRIVES: Final = RedriveTotals()
+
+
 class SharePartitionRow(NamedTuple):
     """One share partition. `start_offset`, `lag` and `oldest_ms` (an age) are None while they are not known."""
 
@@ -269,7 +272,7 @@ class Snapshot:
     acknowledgements: list[AcknowledgementRow] = field(default_factory=list)
     group_fetches: list[GroupFetchRow] = field(default_factory=list)
     dead_letters: list[DeadLetterRow] = field(default_factory=list)
-    redrives: RedriveTotals = RedriveTotals()
+    redrives: RedriveTotals = NO_REDRIVES
     share_loads: Timings = NO_TIMINGS
     parked_share_fetches: int = 0
     expired_share_fetches: int = 0

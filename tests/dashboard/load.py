@@ -20,14 +20,22 @@ from shareq.protocol.generated.alter_client_quotas import (
     AlterClientQuotasResponse,
     OpData,
 )
+from shareq.protocol.generated.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
 from tests.soak.clients import USER, Doors, SoakScene, Worker
 from tests.storage.node import Node
-from tests.storage.scene import SETTINGS
+from tests.storage.scene import QUEUE, SETTINGS
 from tests.storage.workload import Workload
 
 VISITOR: Final = "visitor"
 VISITOR_BYTES: Final = 5_000
 """A second: less than it sends."""
+_CREATE_QUEUES: Final = "errors.deadletterqueue.auto.create.topics.enable"
+_GROUP: Final = 32
 WRONG: Final = "jabberwocky"
 
 
@@ -39,7 +47,7 @@ class Load:
         self.metrics = f"127.0.0.1:{free_port()}"
         self._node = Node(
             folder / "data",
-            {**SETTINGS, **self._doors.settings(), "shareq.metrics.names": "true"},
+            {**SETTINGS, **self._doors.settings(), "shareq.metrics.names": "true", _CREATE_QUEUES: "true"},
             options=("--metrics", self.metrics),
             port=self._doors.ports["PLAINTEXT"],
         )
@@ -51,6 +59,7 @@ class Load:
 
     def __enter__(self) -> Self:
         self._node.start()
+        self._give_a_queue()
         self._workload.start()
         self._visitors.start()
         return self
@@ -75,6 +84,16 @@ class Load:
             self.quiet()
         finally:
             self._node.kill()
+
+    def _give_a_queue(self) -> None:
+        """What members of one share group reject goes to a queue of dead letters."""
+        host, port = self._node.address
+        wire = Wire(f"{host}:{port}")
+        queue = AlterableConfig("errors.deadletterqueue.topic.name", 0, f"dlq.{QUEUE}")
+        request = IncrementalAlterConfigsRequest([AlterConfigsResource(_GROUP, QUEUE, [queue])])
+        (answer,) = wire.call(request, 1, IncrementalAlterConfigsResponse).responses
+        assert answer.error_code == 0, answer
+        wire.close()
 
     def _visit(self) -> None:
         """One who sends more than its quota, and one whose password is wrong."""

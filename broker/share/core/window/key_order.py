@@ -237,7 +237,7 @@ class KeyOrder:
                 free.append(next_offset)
 
     def _finish_heads(self, offsets: Sequence[int], free: list[int]) -> bool:
-        """`_finish`, quicker, of heads whose next records are unfinished; False, and nothing done, where some are not."""
+        """`_finish`, quicker, of heads whose next records are unfinished. False, and nothing is done: some are not."""
         key_of, heads, following = self._key_of, self._heads, self._next
         keys = [key for key in map(key_of.get, offsets) if key is not None]
         followers = [each for each in map(following.get, offsets) if each is not None and each in key_of]
@@ -280,6 +280,8 @@ def _between(offsets: Mapping[int, int], first: int, last: int) -> list[int]:
 
 def _neighbours(offsets: Sequence[int]) -> list[tuple[int, int]]:
     """Ascending offsets as ranges (inclusive) without holes."""
+    if offsets and offsets[-1] - offsets[0] == len(offsets) - 1:
+        return [(offsets[0], offsets[-1])]
     ranges: list[tuple[int, int]] = []
     first = last = offsets[0] if offsets else 0
     for offset in offsets[1:]:

@@ -9,6 +9,8 @@ import pytest
 
 from shareq.broker.log.append import Origin
 from shareq.broker.metadata.changes import PutConfig, ResourceName
+from shareq.broker.metrics.rows import LETTER_ENDS, REDRIVE_ENDS
+from shareq.broker.redrive.progress import State, What
 from shareq.broker.redrive.service import MOST_DESCRIBED, MOST_RUNNING
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.cancel_redrive import CancelRedriveRequest, CancelRedriveResponse
@@ -24,6 +26,7 @@ from shareq.protocol.records.batch import Compression, RecordData, build_batch
 from tests.support.clients.administration import delete_records_request
 from tests.support.clients.share_client import REJECT, from_the_start
 from tests.support.worlds.dead_letters import DeadLetterWorld
+from tests.support.worlds.metrics import scraped
 from tests.support.worlds.redrives import QUEUE, TOPIC, RedriveWorld, counts_of, header, kept, letter
 
 GROUP_TARGET = 1
@@ -50,6 +53,23 @@ def test_letters_go_back_to_their_partitions_with_headers_that_say_so() -> None:
     assert world.values(partition=1) == []
     assert [(row.partition, row.next_offset, row.end_offset) for row in done.partitions] == [(0, 2, 2)]
     assert len(world.records(QUEUE)) == 2, "letters stay in the queue"
+
+
+def test_redrives_and_their_letters_are_counted() -> None:
+    assert [end.value.lower() for end in State if end is not State.RUNNING] == list(REDRIVE_ENDS)
+    assert [what.value.lower() for what in What] == list(LETTER_ENDS)
+    world = RedriveWorld()
+    reported = scraped(world.world)
+    assert reported.value("shareq_redrive_letters_total", outcome="redriven") == 0
+    assert reported.value("shareq_redrives_ended_total", state="done") == 0
+    world.bury(letter(b"a", 7), letter(b"b", 8), RecordData(None, b"no letter"))
+    world.run()
+    reported = scraped(world.world)
+    assert reported.value("shareq_redrive_letters_total", outcome="redriven") == 2
+    assert reported.value("shareq_redrive_letters_total", outcome="not_a_letter") == 1
+    assert reported.value("shareq_redrives_ended_total", state="done") == 1
+    assert reported.value("shareq_redrives_running") == 0
+    assert reported.value("shareq_redrives_waiting") == 0
 
 
 def test_headers_of_the_letter_go_and_those_of_the_record_stay() -> None:
@@ -215,8 +235,13 @@ def test_a_redrive_that_waits_can_be_cancelled() -> None:
     world.world.fs.fail = lambda kind, path: OSError(5, "broken") if "/t-0/" in path else None
     world.start()
     assert world.describe().trouble == "t-0 cannot be written: KAFKA_STORAGE_ERROR"
+    reported = scraped(world.world)
+    assert reported.value("shareq_redrives_running") == reported.value("shareq_redrives_waiting") == 1
     assert world.cancel() is ErrorCode.NONE
     assert world.describe().state == "CANCELLED"
+    reported = scraped(world.world)
+    assert reported.value("shareq_redrives_running") == reported.value("shareq_redrives_waiting") == 0
+    assert reported.value("shareq_redrives_ended_total", state="cancelled") == 1
 
 
 def test_a_cancel_that_cannot_be_made_durable_is_answered_when_the_broker_stops() -> None:

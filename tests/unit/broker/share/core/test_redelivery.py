@@ -36,6 +36,19 @@ from tests.support.models.share_partition import (
 BACKOFF = RedeliveryBackoff(initial_ms=100, max_ms=1_000, multiplier=2.0)
 
 
+def test_records_that_begin_to_wait_are_counted_once_that_is_durable() -> None:
+    partition = delaying(lock_ms=100)
+    fetch(partition, batches(0, 9, size=10))
+    outcome = ack(partition, 0, 3, RELEASE)
+    assert partition.counters.delays == 0
+    written(partition, outcome.effects)
+    assert partition.counters.delays == 4
+    settle(partition, 4, 4, ACCEPT)
+    assert partition.counters.delays == 4
+    written(partition, partition.on_deadline(100))  # the locks of the other five; the first four are available again
+    assert partition.counters.delays == 9
+
+
 def delaying(
     *, max_deliveries: int = 5, limit: int = 2_000, lock_ms: int = 30_000, backoff: RedeliveryBackoff = BACKOFF
 ) -> SharePartition:
