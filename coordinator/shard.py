@@ -51,12 +51,15 @@ class CoordinatorResult(Generic[T_co]):
 
     `atomic`: all records go into one batch, so that a crash leaves all or none; an operation for which they are too
     large fails. Without it they may be spread over batches: every prefix of them has to make sense.
+
+    `encoded`: keys and values of all records as the log's serde writes them, where that was done before, or nothing.
     """
 
     response: T_co
     records: tuple[CoordinatorRecord, ...] = field(default=())
     answers: tuple[LateAnswer, ...] = field(default=())
     atomic: bool = True
+    encoded: tuple[tuple[bytes, bytes | None], ...] = field(default=())
 
 
 class LogRoom(Protocol):

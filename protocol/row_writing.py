@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from types import FunctionType
 from typing import Any, cast
 
 from shareq.protocol.primitives import Gathered, Message
+from shareq.protocol.stepped_writing import SteppedWriter, Write
 
 __all__ = ["RowWriter"]
 
@@ -28,41 +29,39 @@ class RowWriter:
     def __init__(self, message_class: type[Message], version: int, field: str) -> None:
         self._field = field
         self._rows: object = None
-        self._mark: tuple[int, Callable[[bytearray, Any], None]] | None = None
+        self._mark: tuple[int, Write] | None = None
+        self._steps = SteppedWriter(message_class, version)
         encoder = cast(FunctionType, message_class.ENCODERS[version])
         # The generated encoder once more, so that it finds our writers of arrays in place of its own.
         own: dict[str, Any] = dict(encoder.__globals__)
-        for name, value in encoder.__globals__.items():
-            if name.startswith("_write_") and "_array_" in name:
-                own[name] = self._noting(value)
+        for name, write in self._steps.writers.items():
+            own[name] = self._noting(own[name], write)
         self._encode: Callable[[bytearray, Any], None] = FunctionType(encoder.__code__, own, encoder.__name__)
 
-    def rows(self, message: Message) -> bytes:
-        """The rows of the message in wire form, without their count."""
-        _, write = self._around(bytearray(), message)
-        out = bytearray()
-        write(out, getattr(message, self._field))
-        return bytes(out)
+    def rows(self, message: Message) -> Generator[None, None, Gathered]:
+        """The rows of the message in wire form, without their count; with pauses where a row is long."""
+        _, write = self._around(Gathered(), message)
+        return (yield from self._steps.elements(write, getattr(message, self._field)))
 
-    def whole(self, start: bytes, message: Message, count: int, rows: list[bytes]) -> Gathered:
+    def whole(self, start: bytes, message: Message, count: int, rows: list[Gathered]) -> Gathered:
         """`start`, then the message with `count` rows, which are in `rows` in wire form. Changes the message."""
         out = Gathered(start)
         setattr(message, self._field, _SoMany(count))
         at, _ = self._around(out, message)
-        out.left = [(at, each) for each in rows]
+        out.left = [(at, cast(memoryview, piece)) for each in rows for piece in each.pieces()]
         return out
 
-    def _around(self, out: bytearray, message: Message) -> tuple[int, Callable[[bytearray, Any], None]]:
+    def _around(self, out: Gathered, message: Message) -> tuple[int, Write]:
         """Write the message without its rows; where they belong in `out`, and what writes them."""
         self._rows, self._mark = getattr(message, self._field), None
         self._encode(out, message)
         assert self._mark is not None, "an array of structs at the top"
         return self._mark
 
-    def _noting(self, write: Callable[[bytearray, Any], None]) -> Callable[[bytearray, Any], None]:
-        def writer(out: bytearray, items: Any) -> None:
+    def _noting(self, write: Write, in_steps: Write) -> Write:
+        def writer(out: Gathered, items: Any) -> None:
             if items is self._rows:
-                self._mark = len(out), write
+                self._mark = len(out), in_steps
             else:
                 write(out, items)
 

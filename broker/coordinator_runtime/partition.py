@@ -245,7 +245,8 @@ class CoordinatorPartition(Generic[ShardT]):
 
     def _collect(self, result: CoordinatorResult[T], waiting: _Waiting, producer: ProducerEpoch | None) -> None:
         records = result.records
-        encoded = [RecordData(*self._serde.encode(record)) for record in records]
+        pairs = result.encoded or map(self._serde.encode, records)
+        encoded = [RecordData(key, value) for key, value in pairs]
         limit = self._limit()
         parts = [encoded] if result.atomic else list(parts_of(encoded, limit.shared_bytes))
         if not all(map(limit.takes, parts)):

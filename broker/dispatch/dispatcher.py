@@ -170,10 +170,7 @@ class _ConnectionDispatch:
             return _failure(route, bound.context, request, correlation_id, error)
         slot = AnswerSlot(connection, parks=answer.parks, requests=route.requests)
         if isinstance(answer, Parts):
-            from shareq.broker.dispatch.long_requests import write_parts
-
-            steps = write_parts(connection, route, answer, slot, correlation_id)
-            bound.context.services.turns.run(steps, bound.context.failed)
+            _fill_in_turns(slot, bound, answer, correlation_id)
         else:
             answer.on_complete(lambda response: _fill(slot, bound, response, correlation_id))
         return slot
@@ -211,8 +208,6 @@ class _ConnectionDispatch:
                 route.requests.unanswered += 1
                 slot.requests = None
                 slot.fill(None)
-            elif not isinstance(answer, (Pending, Parts)):
-                slot.fill(route.frame(answer, correlation_id))
         except CloseConnection as error:
             close_behind(connection, slot, str(error))
             return
@@ -225,13 +220,11 @@ class _ConnectionDispatch:
                 slot.requests = None  # it has been counted
                 slot.fill(frame)
             return
-        if isinstance(answer, Parts):
-            from shareq.broker.dispatch.long_requests import write_parts
-
+        if isinstance(answer, Pending):
+            answer.on_complete(lambda response: _fill_in_turns(slot, bound, response, correlation_id))
+        elif answer is not None:
             yield
-            yield from write_parts(connection, route, answer, slot, correlation_id)
-        elif isinstance(answer, Pending):
-            answer.on_complete(lambda response: _fill(slot, bound, response, correlation_id))
+            yield from _written(slot, bound, answer, correlation_id)
 
     def _remember(self, api: int, bound: BoundRoute) -> None:
         """Keep what serves this RPC for the next request that has the same header."""
@@ -274,10 +267,30 @@ def _unsupported_api_versions(correlation_id: int) -> Reply:
     return out
 
 
-def _fill(slot: AnswerSlot, bound: BoundRoute, response: Message | None, correlation_id: int) -> None:
+def _fill_in_turns(slot: AnswerSlot, bound: BoundRoute, response: Message | Parts | None, correlation_id: int) -> None:
+    """As `_fill`, of an answer that may be long."""
+    if response is None:
+        slot.fill(None)
+    else:
+        bound.context.services.turns.run(_written(slot, bound, response, correlation_id), bound.context.failed)
+
+
+def _written(slot: AnswerSlot, bound: BoundRoute, response: Message | Parts, correlation_id: int) -> Iterator[None]:
+    from shareq.broker.dispatch.long_requests import write_long, write_parts
+
+    connection = bound.context.connection
+    if isinstance(response, Parts):
+        return write_parts(connection, bound.route, response, slot, correlation_id)
+    return write_long(connection, bound.route, response, slot, correlation_id)
+
+
+def _fill(slot: AnswerSlot, bound: BoundRoute, response: Message | Parts | None, correlation_id: int) -> None:
     """Put a response that came later into its place."""
     if response is None:
         slot.fill(None)
+        return
+    if isinstance(response, Parts):
+        _fill_in_turns(slot, bound, response, correlation_id)
         return
     try:
         frame = bound.route.frame(response, correlation_id)

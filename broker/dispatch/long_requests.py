@@ -1,8 +1,9 @@
 """Requests that are read, or answered, in more than one turn of the loop.
 
-A long request (`FEW_ELEMENTS`) is read in steps up to its limit (`element_limits.py`); rows of an answer in parts are
-made and written part by part. One such request is under way at a time, the others wait in the order in which they came
-(`foundation/turns.py`), each on its own connection, which handles nothing else meanwhile.
+A long request (`FEW_ELEMENTS`) is read in steps up to its limit (`element_limits.py`), and its answer is written in
+steps, however it was made; rows of an answer in parts are made and written part by part. One such request is under way
+at a time, the others wait in the order in which they came (`foundation/turns.py`), each on its own connection, which
+handles nothing else meanwhile.
 """
 
 from __future__ import annotations
@@ -20,15 +21,19 @@ from shareq.broker.dispatch.route import Route
 from shareq.broker.network.connection import AnswerSlot, Buffer, CloseConnection, Connection, close_behind
 from shareq.protocol.bounded_reading import BoundedReader
 from shareq.protocol.errors import MalformedMessage
-from shareq.protocol.primitives import Message
+from shareq.protocol.primitives import Gathered, Message
 from shareq.protocol.row_writing import RowWriter
+from shareq.protocol.stepped_writing import SteppedWriter
 
-__all__ = ["MOST_ANSWER_BYTES", "read_and_answer", "write_parts"]
+__all__ = ["MOST_ANSWER_BYTES", "read_and_answer", "write_long", "write_parts"]
 
 logger = logging.getLogger(__name__)
 
 MOST_ANSWER_BYTES: Final = 100_000_000
 """Of an answer in parts: what librdkafka takes (`receive.message.max.bytes`) before it closes the connection."""
+
+TURN_ERRORS: Final = 10_000
+"""So many errors of an answer are counted in one turn, a tenth of a microsecond each."""
 
 
 def read_and_answer(
@@ -79,16 +84,16 @@ def _frame(
     connection: Connection, route: Route, parts: Parts, correlation_id: int
 ) -> Generator[None, None, Buffer | None]:
     writer = RowWriter(type(parts.response), route.version, parts.field)
-    written: list[bytes] = []
+    written: list[Gathered] = []
     count = size = 0
     for rows in parts.parts:
         if connection.closed:
             return None
         setattr(parts.response, parts.field, rows)
-        route.count_errors(parts.response)
-        written.append(_written(writer, parts.response))
+        yield from _count_errors(route, parts.response)
+        written.append((yield from _in_steps(lambda: writer.rows(parts.response), parts.response)))
         count += len(rows)
-        size += len(written[-1])
+        size += written[-1].size
         if size > MOST_ANSWER_BYTES:
             raise CloseConnection(f"the answer to {route} takes more than {MOST_ANSWER_BYTES} bytes")
         yield
@@ -97,11 +102,37 @@ def _frame(
     return frame
 
 
-def _written(writer: RowWriter, response: Message) -> bytes:
-    """The rows that the response has now."""
+def write_long(
+    connection: Connection, route: Route, response: Message, slot: AnswerSlot, correlation_id: int
+) -> Iterator[None]:
+    """Write an answer that may be long some elements at a time, and fill the slot with it."""
     try:
-        return writer.rows(response)
+        yield from _count_errors(route, response)
+        writer = SteppedWriter(type(response), route.version)
+        frame = yield from _in_steps(lambda: writer.message(route.prefix, response), response)
+        route.finish(frame, correlation_id)
+    except Exception:
+        logger.exception("%s: the %s response cannot be written", connection, route)
+        close_behind(connection, slot, f"internal error in {route}")
+    else:
+        slot.fill(frame)
+
+
+def _count_errors(route: Route, response: Message) -> Iterator[None]:
+    """Count the errors in a response, or in a part of one, so many in a turn."""
+    for at, error_code in enumerate(route.walk_errors(response), 1):
+        route.requests.failed(error_code)
+        if at % TURN_ERRORS == 0:
+            yield
+
+
+def _in_steps(
+    write: Callable[[], Generator[None, None, Gathered]], response: Message
+) -> Generator[None, None, Gathered]:
+    """What is written of the response; once more with shorter messages, if one is too long."""
+    try:
+        return (yield from write())
     except (ValueError, struct.error):  # a string that is too long, by either form
         if not shorten_messages(response):
             raise
-        return writer.rows(response)
+        return (yield from write())

@@ -17,6 +17,7 @@ message is longer.
 """
 
 Reader = Callable[[Message], list[int]]
+Walker = Callable[[Message], Iterator[int]]
 
 
 def error_reader(response_class: type[Message]) -> Reader:
@@ -31,25 +32,36 @@ def error_reader(response_class: type[Message]) -> Reader:
                     if e2.error_code: found.append(e2.error_code)
             return found
     """
-    lines = ["def errors(e0):", "    found = []", *_lines(response_class, 0), "    return found"]
-    names: dict[str, Any] = {}  # Any: what exec defines
-    exec("\n".join(lines), names)  # names of our own schemas, and nothing else
-    reader: Reader = names["errors"]
+    reader: Reader = _made(["    found = []", *_lines(response_class, 0, "found.append({})"), "    return found"])
     return reader
 
 
-def _lines(structure: type[Structure], depth: int) -> Iterator[str]:
-    """What looks at the element `e<depth>`, and at those of its arrays in which there may be an error."""
+def error_walker(response_class: type[Message]) -> Walker:
+    """As `error_reader`, for long answers: what it makes finds one error after the other."""
+    walker: Walker = _made(["    yield from ()", *_lines(response_class, 0, "yield {}")])
+    return walker
+
+
+def _made(lines: list[str]) -> Any:  # Any: what exec defines
+    names: dict[str, Any] = {}
+    exec("\n".join(("def errors(e0):", *lines)), names)  # names of our own schemas, and nothing else
+    return names["errors"]
+
+
+def _lines(structure: type[Structure], depth: int, found: str) -> Iterator[str]:
+    """What looks at the element `e<depth>`, and at those of its arrays in which there may be an error. `found` is what
+    is done with one.
+    """
     indent = "    " * (depth + 1)
     for name in structure.FIELDS:
         if name.endswith(_ERROR_CODE):
-            yield f"{indent}if e{depth}.{name}: found.append(e{depth}.{name})"
+            yield f"{indent}if e{depth}.{name}: {found.format(f'e{depth}.{name}')}"
     annotations = structure.__init__.__annotations__
     for name in structure.FIELDS:
         array = annotations[name].removesuffix(" | None")
         element_name = array[5:-1] if array.startswith("list[") else ""
         element = getattr(sys.modules[structure.__module__], element_name, None)
-        inside = list(_lines(element, depth + 1)) if element is not None else []
+        inside = list(_lines(element, depth + 1, found)) if element is not None else []
         if inside:
             yield f"{indent}for e{depth + 1} in e{depth}.{name} or ():"
             yield from inside

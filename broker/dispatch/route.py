@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.parts import Parts
-from shareq.broker.dispatch.response_errors import error_reader, shorten_messages
+from shareq.broker.dispatch.response_errors import Walker, error_reader, error_walker, shorten_messages
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.network.connection import AnswerSlot, FallBack
@@ -48,6 +48,7 @@ class Route:
 
     __slots__ = (
         "_reader",
+        "_walker",
         "api_key",
         "decode",
         "errors_in",
@@ -78,6 +79,7 @@ class Route:
         self.fast_path: Callable[[BoundRoute], FastPath] | None = getattr(module, "ProduceFastPath", None)
         self.prefix = bytes(4) + response_header(api_key, version, 0)
         self._reader: BoundedReader[Message] | None = None
+        self._walker: Walker | None = None
 
     def __str__(self) -> str:
         return f"{self.api_key.name} v{self.version}"
@@ -97,10 +99,11 @@ class Route:
         SIZE_AND_CORRELATION.pack_into(out, 0, size - 4, correlation_id)
         return out
 
-    def count_errors(self, response: Message) -> None:
-        """Count the errors in a response, or in a part of one."""
-        for error_code in self.errors_in(response):
-            self.requests.failed(error_code)
+    def walk_errors(self, response: Message) -> Iterator[int]:
+        """As `errors_in`, one after the other: of a response, or a part of one, that may be long."""
+        if self._walker is None:
+            self._walker = error_walker(type(response))
+        return self._walker(response)
 
     def finish(self, frame: Gathered, correlation_id: int) -> None:
         """Write size and correlation id into a frame that begins with `prefix`."""

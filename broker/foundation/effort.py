@@ -17,6 +17,9 @@ RECORD_EFFORT: Final = 16
 BATCH_EFFORT: Final = 16 * 1024
 """What a batch of a request with several counts beside: small ones that are refused take 0.1 ms each."""
 
+REFUSED_EFFORT: Final = 2 * 1024
+"""What a batch counts that is refused without a look at it: 4 µs."""
+
 
 class Effort:
     """`spent` since the go began. There is one loop, and so one of these (`EFFORT`)."""

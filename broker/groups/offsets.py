@@ -13,6 +13,8 @@ from shareq.broker.groups.coordinator import GroupCoordinatorService
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.topics.internal import InternalTopics
 from shareq.coordinator.group.offsets import commit, fetch
+from shareq.coordinator.group.offsets.commit import PreparedCommit
+from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.ports import MetadataImage, TopicImage
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_commit import (
@@ -66,7 +68,7 @@ class GroupOffsetsService:
         existing: list[OffsetCommitRequestTopic] = []
         unknown: list[OffsetCommitResponseTopic] = []
         for topic in request.topics:
-            self._sort_commit(topic, version, existing, unknown)
+            self.sort_commit(topic, version, existing, unknown)
         if not existing:
             return completed(OffsetCommitResponse(topics=_merged(unknown)), parks=False)
         rest = OffsetCommitRequest(
@@ -89,13 +91,32 @@ class GroupOffsetsService:
             return answer
         return answer.then(lambda response: OffsetCommitResponse(topics=_merged([*unknown, *response.topics])))
 
-    def _sort_commit(
+    def commit_prepared(
+        self, request: OffsetCommitRequest, version: int, prepared: PreparedCommit
+    ) -> Pending[ErrorCode]:
+        """As `commit`, of what was prepared. The error is the one of all its partitions."""
+        return self._groups.schedule(
+            request.group_id,
+            lambda shard: shard.offsets.commit_prepared(request, version, self._now(), prepared),
+            lambda error: error,
+        )
+
+    def prepare(self, group_id: str) -> PreparedCommit | None:
+        """What a long commit of the group is prepared in. None: the internal topic is not there yet, and is created."""
+        if self._internal_topics.ensure(CONSUMER_OFFSETS):
+            return None
+        partitions = self._groups.partitions
+        longest_metadata = self._groups.partition(group_id).shard.offsets.settings.longest_metadata
+        return PreparedCommit(GROUP_SERDE, longest_metadata, partitions.room.most_bytes())
+
+    def sort_commit(
         self,
         topic: OffsetCommitRequestTopic,
         version: int,
         existing: list[OffsetCommitRequestTopic],
         unknown: list[OffsetCommitResponseTopic],
     ) -> None:
+        """Add what exists of a topic that is committed to `existing`, with name and id, the rest to `unknown`."""
         by_id = version >= COMMIT_TOPIC_IDS_FROM
         image = self._topic(topic.topic_id if by_id else topic.name)
         there = [each for each in topic.partitions if _has(image, each.partition_index)]

@@ -63,21 +63,27 @@ class NamedPartitions:
             errors.on_complete(lambda errors: self._turns.run(answered(errors), failed))
 
         def answered(errors: Errors) -> Iterator[None]:
-            results: Rows = []
-            room = TURN_PARTITIONS
-            for topic in topics:
-                result = AddPartitionsToTxnTopicResult(topic.name, [])
-                results.append(result)
-                for at in range(0, len(topic.partitions), TURN_PARTITIONS):
-                    some = topic.partitions[at : at + TURN_PARTITIONS]
-                    result.results_by_partition += _row(topic.name, some, errors)
-                    room -= len(some)
-                    if room <= 0:
-                        room = TURN_PARTITIONS
-                        yield
-            answer.complete(results)
+            return _rows_in_turns(topics, lambda topic, some: _row(topic, some, errors), answer)
 
         self._turns.run(look(), failed)
+        return answer
+
+    def refused_rows(
+        self,
+        topics: Sequence[AddPartitionsToTxnTopic],
+        error: ErrorCode,
+        failed: Callable[[Exception], None],
+    ) -> Pending[Rows]:
+        """The same error for every partition; many of them in turns."""
+        answer: Pending[Rows] = Pending()
+        turns = _rows_in_turns(
+            topics, lambda _topic, some: [AddPartitionsToTxnPartitionResult(each, error) for each in some], answer
+        )
+        if count(topics) <= TURN_PARTITIONS:
+            for _ in turns:
+                pass
+        else:
+            self._turns.run(turns, failed)
         return answer
 
     def _problems(self, partitions: Iterable[TopicPartition], refused: Set[str]) -> Errors:
@@ -102,6 +108,28 @@ def _parts(topics: Iterable[AddPartitionsToTxnTopic]) -> Iterator[list[TopicPart
                 yield part
                 part = []
     yield part
+
+
+def _rows_in_turns(
+    topics: Iterable[AddPartitionsToTxnTopic],
+    row: Callable[[str, Sequence[int]], list[AddPartitionsToTxnPartitionResult]],
+    answer: Pending[Rows],
+) -> Iterator[None]:
+    """Answer with a row for each partition, some in each turn."""
+    results: Rows = []
+    room = TURN_PARTITIONS
+    for topic in topics:
+        result = AddPartitionsToTxnTopicResult(topic.name, [])
+        results.append(result)
+        room -= 1
+        for at in range(0, len(topic.partitions), TURN_PARTITIONS):
+            some = topic.partitions[at : at + TURN_PARTITIONS]
+            result.results_by_partition += row(topic.name, some)
+            room -= len(some)
+            if room <= 0:
+                room = TURN_PARTITIONS
+                yield
+    answer.complete(results)
 
 
 def rows(topics: Iterable[AddPartitionsToTxnTopic], errors: Errors) -> Rows:

@@ -325,7 +325,8 @@ def build_batch(
     payload = bytearray()
     for delta, (key, value, headers, own_time) in enumerate(records):
         timestamp = timestamp_ms if own_time is None else own_time
-        max_timestamp = max(max_timestamp, timestamp)
+        if timestamp > max_timestamp:
+            max_timestamp = timestamp
         encode_record(payload, delta, timestamp - base_timestamp, key, value, headers)
     if compression is not Compression.NONE:
         payload = bytearray(compress(compression, payload))

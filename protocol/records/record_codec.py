@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from shareq.protocol.errors import MalformedMessage
-from shareq.protocol.primitives import read_zigzag, zigzag_varint
+from shareq.protocol.primitives import SMALL, read_zigzag, zigzag_varint
 
 __all__ = [
     "MIN_RECORD_BYTES",
@@ -35,6 +35,7 @@ Headers = tuple[tuple[str, bytes | None], ...]
 
 MIN_RECORD_BYTES: Final = 7  # length, attributes, two deltas, null key, null value, no headers
 _SHORT_VARINTS: Final = 64  # magnitudes below this take one byte
+_TWO_BYTE_VARINTS: Final = 8192  # below this two
 
 
 class Record(NamedTuple):
@@ -162,7 +163,9 @@ def _headers(data: bytes, pos: int, end: int) -> tuple[Headers, int]:
 
 def _varint(value: int) -> bytes:
     if 0 <= value < _SHORT_VARINTS:
-        return (value << 1).to_bytes(1, "big")
+        return SMALL[value << 1]
+    if 0 < value < _TWO_BYTE_VARINTS:
+        return bytes(((value << 1 & 0x7F) | 0x80, value >> 6))
     return zigzag_varint(value)
 
 

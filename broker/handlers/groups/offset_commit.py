@@ -9,8 +9,11 @@ GROUP_ID_NOT_FOUND, before ILLEGAL_GENERATION. v10: topics by their ids.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending
+from shareq.broker.groups.long_commit import TURN_PARTITIONS, LongCommit, count
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
 from shareq.coordinator.group.offsets.commit import refused
 from shareq.protocol.errors import ErrorCode
@@ -20,7 +23,10 @@ _IDS_FROM = 10
 
 
 def handle(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCommitResponse | Pending[OffsetCommitResponse]:
-    if not ctx.may(READ_GROUP, request.group_id):
+    may_read = ctx.may(READ_GROUP, request.group_id)
+    if len(request.topics) > TURN_PARTITIONS or count(request) > TURN_PARTITIONS:
+        return _commit_in_turns(ctx, request, may_read=may_read)
+    if not may_read:
         return refused(request, READ_GROUP.error)
     named: list[OffsetCommitRequestTopic] = []
     hidden: list[OffsetCommitRequestTopic] = []
@@ -44,6 +50,21 @@ def _commit(ctx: RequestContext, request: OffsetCommitRequest) -> Pending[Offset
         lambda: groups.offsets.commit(request, ctx.api_version),
         lambda _message: refused(request, ErrorCode.GROUP_MAX_SIZE_REACHED),
     )
+
+
+def _commit_in_turns(
+    ctx: RequestContext, request: OffsetCommitRequest, *, may_read: bool
+) -> Pending[OffsetCommitResponse]:
+    groups, clock = ctx.services.groups, ctx.services.env.clock
+
+    def ask(group: Callable[[], Pending[ErrorCode]]) -> Pending[ErrorCode]:
+        if request.generation_id_or_member_epoch >= 0:
+            return group()
+        return groups.names.make(request.group_id, ctx.owner, group, lambda _message: ErrorCode.GROUP_MAX_SIZE_REACHED)
+
+    hidden = READ_TOPIC.error if may_read else READ_GROUP.error
+    long = LongCommit(groups.offsets, clock.wall_ms, lambda topic: may_read and _may_read(ctx, topic), hidden, ask)
+    return long.run(request, ctx.api_version, ctx.services.turns, ctx.failed)
 
 
 def _may_read(ctx: RequestContext, topic: OffsetCommitRequestTopic) -> bool:

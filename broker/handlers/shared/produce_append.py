@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.foundation.effort import BATCH_EFFORT, EFFORT, MOST_EFFORT
+from shareq.broker.foundation.effort import BATCH_EFFORT, EFFORT, MOST_EFFORT, REFUSED_EFFORT
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.partition_log import Origin, PartitionLog
 from shareq.broker.security.rights import WRITE_TOPIC
@@ -59,7 +59,11 @@ class ProduceAppend:
             rows.append(TopicProduceResponse(data.name, data.topic_id, parts))
             if isinstance(image, ErrorCode):
                 self.failed = True
-                parts += [refused_partition(part, image) for part in data.partition_data]
+                for part in data.partition_data:
+                    if EFFORT.spent > MOST_EFFORT:
+                        yield
+                    EFFORT.spent += REFUSED_EFFORT
+                    parts.append(refused_partition(part, image))
                 continue
             for part in data.partition_data:
                 if EFFORT.spent > MOST_EFFORT:

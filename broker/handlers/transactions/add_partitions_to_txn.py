@@ -39,7 +39,8 @@ def handle(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Answer:
     if ctx.api_version >= _BROKERS_FROM:
         return _of_brokers(ctx, request)
     if not ctx.may(WRITE_TRANSACTION, request.v3_and_below_transactional_id):
-        return failed(request, WRITE_TRANSACTION.error)
+        hidden = _named(ctx).refused_rows(request.v3_and_below_topics, WRITE_TRANSACTION.error, ctx.failed)
+        return hidden.then(lambda rows: AddPartitionsToTxnResponse(results_by_topic_v3_and_below=rows))
     topics = request.v3_and_below_topics
     refused = ctx.lacking(WRITE_TOPIC, {topic.name for topic in topics})
     identity = (

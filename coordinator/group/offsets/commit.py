@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shareq.coordinator.group.offsets.offset import NO_EXPIRY, CommittedOffset
 from shareq.coordinator.group.offsets.records import offset_record
-from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, RecordSerde
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequest,
@@ -44,6 +44,41 @@ def accepted(
                 records.append(offset_record(request.group_id, topic.name, each.partition_index, committed))
             answered.partitions.append(OffsetCommitResponsePartition(each.partition_index, error))
     return CoordinatorResult(OffsetCommitResponse(topics=topics), tuple(records))
+
+
+class PreparedCommit:
+    """An OffsetCommit that is made some topics at a time, before its group is asked: `records`, as they are `encoded`,
+    and `topics` as they are answered if the group accepts it.
+
+    `most_bytes` is what one append may take of keys and values: with more it `is_too_large`, and nothing of it is kept.
+    """
+
+    def __init__(self, serde: RecordSerde, longest_metadata: int, most_bytes: int) -> None:
+        self._encode = serde.encode
+        self._longest_metadata = longest_metadata
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self.records: list[CoordinatorRecord] = []
+        self.encoded: list[tuple[bytes, bytes | None]] = []
+        self.topics: list[OffsetCommitResponseTopic] = []
+
+    @property
+    def is_too_large(self) -> bool:
+        return self._bytes > self._most_bytes
+
+    def add(self, request: OffsetCommitRequest, wall_ms: int) -> None:
+        """Add the topics of a part of the request."""
+        result = accepted(request, wall_ms, self._longest_metadata)
+        self.topics += result.response.topics
+        if self.is_too_large:
+            return
+        for record in result.records:
+            key, value = self._encode(record)
+            self._bytes += len(key) + len(value or b"")
+            self.encoded.append((key, value))
+        self.records += result.records
+        if self.is_too_large:
+            self.records, self.encoded = [], []
 
 
 def refused(request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitResponse:

@@ -9,10 +9,11 @@ from shareq.coordinator.group.classic_groups import ClassicGroups
 from shareq.coordinator.group.counters import GroupCounters
 from shareq.coordinator.group.groups import Group
 from shareq.coordinator.group.offsets import commit, fetch, rules
+from shareq.coordinator.group.offsets.commit import PreparedCommit
 from shareq.coordinator.group.offsets.expiry import expired
 from shareq.coordinator.group.offsets.records import committed_of, offset_tombstone
 from shareq.coordinator.group.offsets.store import OffsetStore
-from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, RecordsTooLarge
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.legacy_offset_commit import LegacyOffsetCommitKey
 from shareq.protocol.generated.offset_commit import OffsetCommitKey, OffsetCommitRequest, OffsetCommitResponse
@@ -78,6 +79,21 @@ class GroupOffsets:
             return CoordinatorResult(commit.refused(request, error))
         self._classic.committed(request.group_id, request.member_id, now_ms)
         return self._accepted(request)
+
+    def commit_prepared(
+        self, request: OffsetCommitRequest, version: int, now_ms: int, prepared: PreparedCommit
+    ) -> CoordinatorResult[ErrorCode]:
+        """As `commit`, of topics that were `prepared`; those of the request are not looked at. The error is the one of
+        all partitions. Raises RecordsTooLarge.
+        """
+        error = rules.commit_error(self._groups.get(request.group_id), request, version)
+        if error is not ErrorCode.NONE:
+            return CoordinatorResult(error)
+        self._classic.committed(request.group_id, request.member_id, now_ms)
+        if prepared.is_too_large:
+            raise RecordsTooLarge
+        self._counters.offset_commits += len(prepared.records)
+        return CoordinatorResult(error, tuple(prepared.records), encoded=tuple(prepared.encoded))
 
     def commit_transactional(
         self, request: OffsetCommitRequest, version: int

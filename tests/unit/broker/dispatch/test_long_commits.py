@@ -1,0 +1,186 @@
+"""An OffsetCommit of many partitions goes on in turns, and counts as one: all of it, or nothing."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+
+import pytest
+
+from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
+from shareq.broker.groups import long_commit
+from shareq.broker.groups.offsets import GroupOffsetsService
+from shareq.broker.metadata.changes import PutAcl
+from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
+from shareq.broker.security.acls import Acl, Operation, PatternType, Permission, ResourceKind
+from shareq.coordinator.group.offsets.commit import PreparedCommit
+from shareq.coordinator.group.offsets.group_offsets import GroupOffsets
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
+from shareq.protocol.primitives import Message
+from tests.support.clients.access import STANDARD
+from tests.unit.broker.dispatch.test_long_requests import Work
+
+ONE_LOG = {"offsets.topic.num.partitions": "1"}
+FITS = 8_000
+
+
+def topic(name: str, count: int, *, first: int = 0, topic_id: bytes = bytes(16)) -> OffsetCommitRequestTopic:
+    rows = [OffsetCommitRequestPartition(at, 5 + at) for at in range(first, first + count)]
+    return OffsetCommitRequestTopic(name, topic_id, rows)
+
+
+def commit(*topics: OffsetCommitRequestTopic, group: str = "g", member: str = "") -> OffsetCommitRequest:
+    epoch = 3 if member else -1
+    return OffsetCommitRequest(group, epoch, member, topics=list(topics))
+
+
+def world_of(partitions: int, **properties: str) -> BrokerWorld:
+    world = BrokerWorld({**ONE_LOG, **properties})
+    world.create_topic("t", partitions)
+    world.create_topic("small", 2)
+    world.services.internal_topics.ensure(CONSUMER_OFFSETS)
+    return world
+
+
+def rows_of(answer: OffsetCommitResponse) -> list[tuple[str, int, int]]:
+    return [(each.name, row.partition_index, row.error_code) for each in answer.topics for row in each.partitions]
+
+
+def kept(world: BrokerWorld, group: str = "g") -> dict[tuple[str, int], int]:
+    store = world.services.groups.coordinator.partition(group).shard.offsets.store
+    return {
+        (name, at): committed.offset
+        for name, partitions in store.of(group).items()
+        for at, committed in partitions.items()
+    }
+
+
+def test_offsets_are_looked_at_and_made_into_records_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, work = world_of(FITS), Work()
+    stranger, neighbour = world.connect(), world.connect()
+    size: Callable[..., int] = lambda _service, topic, *_: len(topic.partitions)  # noqa: E731
+    monkeypatch.setattr(GroupOffsetsService, "sort_commit", work.count(GroupOffsetsService.sort_commit, size))
+    monkeypatch.setattr(
+        PreparedCommit,
+        "add",
+        work.count(PreparedCommit.add, lambda _prepared, part, _ms: sum(len(each.partitions) for each in part.topics)),
+    )
+    stranger.send(commit(topic("t", FITS)), 9)
+    work.run(world, neighbour)
+    answer = stranger.receive(OffsetCommitResponse)
+    assert rows_of(answer) == [("t", at, 0) for at in range(FITS)]
+    assert len(answer.topics) == 1
+    assert kept(world) == {("t", at): 5 + at for at in range(FITS)}
+    assert sum(work.ticks) == 2 * FITS
+    assert max(work.ticks) <= long_commit.TURN_PARTITIONS
+
+
+def test_a_commit_is_one_batch_and_is_there_after_a_crash() -> None:
+    world = world_of(FITS)
+    log = world.services.logs.get(CONSUMER_OFFSETS, 0)
+    before = log.log_end_offset
+    world.connect().call(commit(topic("t", FITS)), 9, OffsetCommitResponse)
+    read = log.read(before, 10_000_000, upto=log.log_end_offset)
+    assert not isinstance(read, ErrorCode)
+    assert len(read.batches) == 1
+    world.crash()
+    assert kept(world) == {("t", at): 5 + at for at in range(FITS)}
+
+
+def story(world: BrokerWorld, request: Callable[[], OffsetCommitRequest], version: int) -> tuple[Message, object]:
+    client: MockConnection = world.connect()
+    client.side.principal = "User:alice" if world.services.authorizer is not None else client.side.principal
+    answer = client.call(request(), version, OffsetCommitResponse)
+    return answer, kept(world)
+
+
+STORIES: dict[str, Callable[[], OffsetCommitRequest]] = {
+    "all there": lambda: commit(topic("t", 3), topic("small", 2)),
+    "some unknown": lambda: commit(topic("t", 3), topic("nothing", 2), topic("small", 4)),
+    "a topic twice": lambda: commit(topic("t", 2), topic("small", 3), topic("t", 2, first=2)),
+    "nothing there": lambda: commit(topic("nothing", 2), topic("no", 1)),
+    "no such member": lambda: commit(topic("t", 3), topic("nothing", 1), member="m"),
+    "metadata too long": lambda: commit(
+        OffsetCommitRequestTopic(
+            "t",
+            partitions=[
+                OffsetCommitRequestPartition(0, 1, committed_metadata="x" * 5_000),
+                OffsetCommitRequestPartition(1, 2, committed_metadata="x"),
+            ],
+        )
+    ),
+    "no partitions": lambda: commit(OffsetCommitRequestTopic("t"), topic("small", 1)),
+    "denied": lambda: commit(topic("hidden", 2), topic("t", 2), topic("nothing", 1)),
+    "group denied": lambda: commit(topic("t", 2), topic("small", 1), group="other"),
+}
+
+
+@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("authorizer", [False, True])
+def test_both_ways_answer_and_keep_the_same(name: str, authorizer: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def world() -> BrokerWorld:
+        more = {"authorizer.class.name": STANDARD} if authorizer else {}
+        made = world_of(5, **more)
+        made.create_topic("hidden", 2)
+        rights = [(ResourceKind.TOPIC, each) for each in ("t", "small", "nothing")] + [(ResourceKind.GROUP, "g")]
+        acls = [
+            Acl(kind, each, PatternType.LITERAL, "User:alice", "*", Operation.ALL, Permission.ALLOW)
+            for kind, each in rights
+        ]
+        made.services.metadata.alter_acls([PutAcl(acl) for acl in acls])
+        return made
+
+    short = story(world(), STORIES[name], 9)
+    from shareq.broker.handlers.groups import offset_commit
+
+    for module in (offset_commit, long_commit):
+        monkeypatch.setattr(module, "TURN_PARTITIONS", 1)
+    assert story(world(), STORIES[name], 9) == short
+
+
+def test_more_than_a_batch_takes_is_refused_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Apache Kafka refuses records that are too large; without records of all of them."""
+    world = world_of(40_000)
+    client = world.connect()
+    made: list[int] = []
+    accepted = GroupOffsets.commit_prepared
+
+    def noted(*given: object) -> object:
+        made.append(len(given[-1].records))  # type: ignore[attr-defined]
+        return accepted(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(GroupOffsets, "commit_prepared", noted)
+    answer = client.call(commit(topic("t", 40_000)), 9, OffsetCommitResponse)
+    assert {row[2] for row in rows_of(answer)} == {ErrorCode.UNKNOWN_SERVER_ERROR}
+    assert len(rows_of(answer)) == 40_000
+    assert made == [0]
+    assert kept(world) == {}
+    assert rows_of(client.call(commit(topic("t", 2)), 9, OffsetCommitResponse)) == [("t", 0, 0), ("t", 1, 0)]
+
+
+def test_an_append_that_fails_refuses_all_of_it() -> None:
+    world = world_of(FITS)
+    world.fs.fail = lambda kind, path: OSError(errno.EIO, "no") if path.endswith(".log") else None
+    answer = world.connect().call(commit(topic("t", FITS)), 9, OffsetCommitResponse)
+    assert {row[2] for row in rows_of(answer)} == {ErrorCode.NOT_COORDINATOR}
+    assert len(rows_of(answer)) == FITS
+    world.fs.fail = None
+    assert kept(world) == {}
+
+
+def test_a_client_that_goes_away_leaves_the_group_whole() -> None:
+    world = world_of(FITS)
+    client = world.connect()
+    client.send(commit(topic("t", FITS)), 9)
+    for _ in range(20):
+        world.clock.run_tick()
+    client.disconnect()
+    world.clock.run_until_idle()
+    assert len(kept(world)) in (0, FITS)
+    assert not len(world.services.turns)
