@@ -90,8 +90,10 @@ def test_descriptors_that_stay_open_are_noticed_and_those_of_a_flood_are_not() -
 def test_a_stall_is_noticed_unless_something_else_explains_it(
     turns: list[Turn], waited_s: float, disk_s: float, sound: bool
 ) -> None:
-    change = {"slow_stalls": 1, "stalled_s": 0.4, "waited_s": waited_s, "disk_s": disk_s}
-    held = [replace(one, **change) if one.at_s >= 100 else one for one in FLAT]
+    held = [
+        replace(one, slow_stalls=1, stalled_s=0.4, waited_s=waited_s, disk_s=disk_s) if one.at_s >= 100 else one
+        for one in FLAT
+    ]
     assert verdicts.stalls(held, turns).sound is sound
 
 
