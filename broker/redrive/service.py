@@ -53,7 +53,7 @@ class RedriveService(Service):
         self._env = env
         self._world = world
         self._running: dict[str, Redrive] = {}
-        self._beginning: set[str] = set()
+        self._beginning: dict[str, Pending[ApiError]] = {}
         self._ended: Counter[State] = Counter()
         self._letters: Counter[What] = Counter()  # of those that ended
 
@@ -77,14 +77,14 @@ class RedriveService(Service):
         if self._world.longest_text() < LONGEST_TEXT:
             message = f"offset.metadata.max.bytes must be {LONGEST_TEXT} at least: progress is committed with offsets."
             return completed(ApiError(ErrorCode.INVALID_CONFIG, message))
-        self._beginning.add(spec.name)
-        begun = self._world.load(spec.group_id).chain(lambda found: self._begin(spec, found))
+        begun = self._beginning[spec.name] = Pending[ApiError]()
 
-        def answered(error: ApiError) -> ApiError:
-            self._beginning.discard(spec.name)
-            return error
+        def answered(error: ApiError) -> None:
+            del self._beginning[spec.name]
+            begun.complete(error)
 
-        return begun.then(answered)
+        self._world.load(spec.group_id).chain(lambda found: self._begin(spec, found)).on_complete(answered)
+        return begun
 
     def describe(self, names: Iterable[str] | None) -> Pending[list[tuple[str, RedriveReport | ApiError]]]:
         """Redrives by name, None: all that are known, but at most `MOST_DESCRIBED`, and first those that run.
@@ -97,8 +97,11 @@ class RedriveService(Service):
 
     def cancel(self, name: str) -> Pending[ApiError]:
         """End a redrive; the answer comes when that is durable. RESOURCE_NOT_FOUND, COORDINATOR_NOT_AVAILABLE (the
-        broker stops); one that is over stays as it is.
+        broker stops); one that is over stays as it is, and of one that is just beginning the beginning is awaited.
         """
+        beginning = self._beginning.get(name)
+        if beginning is not None:
+            return beginning.chain(lambda _error: self.cancel(name))
         running = self._running.get(name)
         if running is not None:
             return running.cancel().then(ApiError)

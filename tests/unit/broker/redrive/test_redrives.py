@@ -22,6 +22,7 @@ from shareq.protocol.generated.offset_fetch import (
     OffsetFetchRequestGroup,
     OffsetFetchResponse,
 )
+from shareq.protocol.generated.start_redrive import StartRedriveRequest, StartRedriveResponse
 from shareq.protocol.records.batch import Compression, RecordData, build_batch
 from tests.support.clients.administration import delete_records_request
 from tests.support.clients.share_client import REJECT, from_the_start
@@ -242,6 +243,29 @@ def test_a_redrive_that_waits_can_be_cancelled() -> None:
     reported = scraped(world.world)
     assert reported.value("shareq_redrives_running") == reported.value("shareq_redrives_waiting") == 0
     assert reported.value("shareq_redrives_ended_total", state="cancelled") == 1
+
+
+def test_a_redrive_that_is_just_beginning_is_cancelled_when_it_has_begun() -> None:
+    world = RedriveWorld()
+    world.bury(*(letter(b"%d" % number, number) for number in range(100)))
+    begins, cancels = world.world.connect(), world.world.connect()
+    begins.send(StartRedriveRequest("again", QUEUE, records_per_second=10), 0)
+    cancels.send(CancelRedriveRequest("again"), 0)
+    world.world.clock.advance(60_000)
+    assert begins.receive(StartRedriveResponse).error_code == ErrorCode.NONE
+    assert cancels.receive(CancelRedriveResponse).error_code == ErrorCode.NONE
+    assert (world.describe().state, world.values()) == ("CANCELLED", [])
+
+
+def test_a_redrive_that_did_not_begin_cannot_be_cancelled() -> None:
+    world = RedriveWorld()
+    world.world.fs.fail = lambda kind, path: OSError(5, "broken") if "__consumer_offsets" in path else None
+    begins, cancels = world.world.connect(), world.world.connect()
+    begins.send(StartRedriveRequest("again", QUEUE, records_per_second=10), 0)
+    cancels.send(CancelRedriveRequest("again"), 0)
+    world.world.clock.advance(60_000)
+    assert begins.receive(StartRedriveResponse).error_code != ErrorCode.NONE
+    assert cancels.receive(CancelRedriveResponse).error_code == ErrorCode.RESOURCE_NOT_FOUND
 
 
 def test_a_cancel_that_cannot_be_made_durable_is_answered_when_the_broker_stops() -> None:
