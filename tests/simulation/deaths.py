@@ -11,12 +11,12 @@ from collections import Counter
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.metadata.changes import PutConfig, ResourceName
 from shareq.broker.metadata.store import NewTopic
 from shareq.broker.share.core.window.record_state import RecordState
-from shareq.protocol.records.batch import Record, decode_records
+from shareq.protocol.records.batch import Record
 from tests.simulation.ledger import GroupLedger, InvariantBroken, Place
+from tests.simulation.reading import records_of
 from tests.simulation.storage import is_about_storage
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Queues:
             return
         self._world.note(f"{group.id}: queue, keeps={self.keeps} copies={self.copies} creates={self.creates}")
         values = {
-            "errors.deadletterqueue.topic.name": self._name(group),
+            "errors.deadletterqueue.topic.name": self.name_of(group),
             "errors.deadletterqueue.copy.record.enable": str(self.copies).lower(),
             "shareq.dlq.keep": str(self.keeps).lower(),
         }
@@ -89,7 +89,7 @@ class Queues:
     def act(self) -> None:
         """Trouble with a queue, or the end of it: not enabled, too small, of another prefix."""
         world = self._world
-        name = self._name(self._rng.choice(world.groups))
+        name = self.name_of(self._rng.choice(world.groups))
         if world.services.metadata.topic(name) is None:
             return
         key, values = self._rng.choice(
@@ -109,7 +109,7 @@ class Queues:
             return
         world = self._world
         for group in world.groups:
-            name = self._name(group)
+            name = self.name_of(group)
             if world.services.metadata.topic(name) is not None:
                 self._set(name, "errors.deadletterqueue.group.enable", "true")
                 self._set(name, "max.message.bytes", "1048588")
@@ -194,29 +194,20 @@ class Queues:
         }
 
     def _letters(self, group: Group) -> list[Record]:
-        metadata, name = self._world.services.metadata, self._name(group)
-        topic = metadata.topic(name)
-        found: list[Record] = []
-        for partition in range(0 if topic is None else topic.partitions):
-            log = self._world.services.logs.get(name, partition)
-            offset = log.log_start_offset
-            while offset < log.high_watermark:
-                read = log.read(offset, 1 << 20, upto=log.high_watermark)
-                if not isinstance(read, ReadResult):
-                    raise InvariantBroken(f"{name} cannot be read at {offset}: {read}")
-                for span in read.batches:
-                    found += decode_records(read.records[span.position : span.position + span.size])
-                offset = read.batches[-1].last_offset + 1
-        return found
+        services, name = self._world.services, self.name_of(group)
+        topic = services.metadata.topic(name)
+        logs = [services.logs.get(name, partition) for partition in range(0 if topic is None else topic.partitions)]
+        return [letter for log in logs for letter in records_of(log)]
 
     # -- inside
 
-    def _name(self, group: Group) -> str:
+    def name_of(self, group: Group) -> str:
+        """The topic that is the group's queue, whether it exists or not."""
         return f"dlq.{group.id}"
 
     def _make(self, group: Group) -> None:
         configs = {"errors.deadletterqueue.group.enable": "true", "max.message.bytes": self._room}
-        self._world.services.metadata.create_topic(NewTopic(self._name(group), 1, configs))
+        self._world.services.metadata.create_topic(NewTopic(self.name_of(group), 1, configs))
 
     def _set(self, topic: str, key: str, value: str) -> None:
         try:

@@ -36,10 +36,12 @@ def drain(world: World) -> None:
     world.settle()
     world.jobs.finish()
     world.queues.finish()
+    world.redrives.finish()
     for group in world.groups:
         _drain_group(world, group)
     world.audit()
     world.queues.check()
+    world.redrives.check()
     starts = {slot.index: world.log(slot).log_start_offset for slot in world.topics.live}
     for group in world.groups:
         group.ledger.check_all_finished(starts)

@@ -285,6 +285,8 @@ class GroupLedger:
         """The lock runs again."""
         self.seen["renewals"] += 1
         hold = self.holds.get(place)
+        if place[1] < self.start_offsets.get(place[0], 0):
+            return  # it is over, and such acknowledgements succeed without an effect
         if hold is not None and hold.member_id == member_id:
             hold.deadline_ms = deadline_ms
 

@@ -14,6 +14,7 @@ from itertools import chain, islice
 from typing import Final
 
 from tests.simulation import (
+    deaths,
     planted,
     planted_coordinators,
     planted_deaths,
@@ -22,17 +23,20 @@ from tests.simulation import (
     planted_jobs,
     planted_logs,
     planted_order,
+    planted_redrives,
     planted_storage,
     planted_waits,
+    redrives,
     regressed_faults,
     storage,
     waits,
 )
-from tests.simulation.deaths import FIRST_SEED, is_about_dead_letters
+from tests.simulation.deaths import is_about_dead_letters
 from tests.simulation.fixed_seeds import SEEDS as FIXED
 from tests.simulation.key_ledger import is_about_order
 from tests.simulation.known_seeds import KNOWN
 from tests.simulation.planted import Fault
+from tests.simulation.redrives import is_about_redrives
 from tests.simulation.runner import Outcome, run_seed
 from tests.simulation.world import is_about_jobs
 
@@ -50,8 +54,17 @@ STORAGE_FAULTS: Final[dict[Fault, Words]] = {**planted_storage.FAULTS}
 DEATH_FAULTS: Final[dict[Fault, Words]] = {**planted_deaths.FAULTS}
 WAIT_FAULTS: Final[dict[Fault, Words]] = {**planted_waits.FAULTS}
 ORDER_FAULTS: Final[dict[Fault, Words]] = {**planted_order.FAULTS}
+REDRIVE_FAULTS: Final[dict[Fault, Words]] = {**planted_redrives.FAULTS}
 # What the failure says that a fault leads to: one of these.
-FAULTS: Final = {**SHARE_FAULTS, **JOB_FAULTS, **STORAGE_FAULTS, **DEATH_FAULTS, **WAIT_FAULTS, **ORDER_FAULTS}
+FAULTS: Final = {
+    **SHARE_FAULTS,
+    **JOB_FAULTS,
+    **STORAGE_FAULTS,
+    **DEATH_FAULTS,
+    **WAIT_FAULTS,
+    **ORDER_FAULTS,
+    **REDRIVE_FAULTS,
+}
 
 SEARCHED: Final = 6_000  # numbers; those among them that are about the fault's subject are tried
 KEPT: Final = 2  # seeds of each fault: a change of the broker that costs one leaves the other
@@ -82,13 +95,15 @@ def is_about(fault: Fault, seed: int) -> bool:
         return waits.is_about_waits(seed)
     if fault in ORDER_FAULTS:
         return is_about_order(seed)
+    if fault in REDRIVE_FAULTS:
+        return is_about_redrives(seed)
     return is_about_jobs(seed) is (fault in JOB_FAULTS)
 
 
 def search(fault: Fault) -> Iterator[int]:
     """Seeds that notice the fault: those that are known first, then from 0 on."""
     known = KNOWN.get(fault.__name__, ())
-    first = FIRST_SEED if fault in DEATH_FAULTS else 0
+    first = deaths.FIRST_SEED if fault in DEATH_FAULTS else redrives.FIRST_SEED if fault in REDRIVE_FAULTS else 0
     others = (seed for seed in range(first, first + SEARCHED) if seed not in known and is_about(fault, seed))
     seeds = chain(known, others)
     while outcome := first_to_notice(fault, seeds):

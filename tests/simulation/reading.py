@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.log.segments.reader import ReadResult
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.records.batch import decode_records
+from shareq.protocol.records.batch import Record, decode_records
 from tests.simulation.ledger import CONTROL, InvariantBroken
 
 
@@ -29,3 +30,17 @@ def contents(log: PartitionLog, skip: Callable[[int, ErrorCode], int] | None = N
                 found.update({record.offset: record.value for record in decode_records(data)})
             offset = span.last_offset + 1
     return {offset: value for offset, value in found.items() if offset >= log.log_start_offset}
+
+
+def records_of(log: PartitionLog) -> list[Record]:
+    """All records of a log without transactions, on a sound disk."""
+    found: list[Record] = []
+    offset = log.log_start_offset
+    while offset < log.high_watermark:
+        read = log.read(offset, 1 << 20, upto=log.high_watermark)
+        if not isinstance(read, ReadResult):
+            raise InvariantBroken(f"{log.topic} cannot be read at {offset}: {read}")
+        for span in read.batches:
+            found += decode_records(read.records[span.position : span.position + span.size])
+        offset = read.batches[-1].last_offset + 1
+    return found

@@ -133,7 +133,11 @@ def _check_nothing_is_there(
     end = log.last_stable_offset
     for view in ranges:
         free = view.state is RecordState.AVAILABLE and not view.pending and view.not_before_ms is None
-        if free and max(view.first_offset, log.log_start_offset) < min(view.last_offset + 1, end):
+        if (
+            free
+            and not view.waits_for_key
+            and max(view.first_offset, log.log_start_offset) < min(view.last_offset + 1, end)
+        ):
             raise InvariantBroken(f"slot {index}: fetches wait although there is {view}")
     following = core.end_offset + (core.in_flight_batches > 0)
     room = core.settings.partition_max_record_locks - core.in_flight_records

@@ -51,6 +51,7 @@ from tests.simulation.ledger import InvariantBroken
 from tests.simulation.member import Member
 from tests.simulation.metadata_disk import MetadataDisk
 from tests.simulation.producer import Producer
+from tests.simulation.redrives import Redrives
 from tests.simulation.replayed import replayed_groups
 from tests.simulation.settings import SESSION_TIMEOUTS_MS, changed_settings, disk_settings, first_settings
 from tests.simulation.storage import Promise, SeedIsOver, Storage, is_about_storage
@@ -115,6 +116,7 @@ class World:
         self.groups = [Group(self, name) for name in names]
         self.jobs = Jobs(self)
         self.queues = Queues(self, seed)
+        self.redrives = Redrives(self, seed)
         self.properties = first_settings(rng, synced=self.syncs_every_append) | disk_settings(seed)
         self.properties |= self.queues.properties()
         if self.is_about_jobs:
@@ -124,6 +126,7 @@ class World:
         self.values = 0
         self.broker = self._boot()
         self.topics.create(TOPIC)
+        self.redrives.begin()
         for group in self.groups:
             group.configure()
         self.admin = Administrator(self)
@@ -347,6 +350,7 @@ class World:
             (self.storage.strike, 0, 0, 0, 1.5),
             (self.jobs.converge, 0, 0, 0.7, 0),
             (self.queues.act, *(4 if self.queues.on else 0,) * 3, 0),
+            (self.redrives.act, *(18 if self.redrives.on else 0,) * 3, 0),
         )
         column = 4 if self.storage.on else 3 if self.is_about_jobs else 1 + (rng.random() < 0.35)
         total, cumulated = 0.0, []

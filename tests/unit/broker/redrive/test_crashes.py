@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
 from random import Random
-from typing import Any
 
 import pytest
 
 from devtools.in_memory.mem_fs import CrashModel, SimulatedCrash
-from shareq.broker.foundation.pending import Pending, completed
-from shareq.broker.redrive import job
-from shareq.broker.redrive.job import Redrive
-from shareq.broker.redrive.progress import PartitionProgress, State
-from shareq.broker.redrive.spec import RedriveSpec
-from shareq.broker.redrive.world import BrokerRedriveWorld
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import RecordData
+from tests.simulation.planted import Fault
+from tests.simulation.planted_redrives import OF_CRASHES
 from tests.support.worlds.redrives import TOPIC, RedriveWorld, counts_of, kept, letter
 
 LETTERS = 12
@@ -175,77 +169,12 @@ def test_redrives_beside_each_other_and_beside_producers(model: CrashModel, seed
 # -- planted faults: the tests above would notice
 
 
-def _finds_nothing(patch: pytest.MonkeyPatch) -> None:
-    """What was sent back before a crash is not looked for."""
-    patch.setattr(job, "sent_back", lambda *_: iter(()))
-
-
-def _does_not_wait(patch: pytest.MonkeyPatch) -> None:
-    """Records are appended before it is durable that they will be."""
-    commit = BrokerRedriveWorld.commit
-
-    begun: set[str] = set()
-
-    def at_once(self: BrokerRedriveWorld, spec: RedriveSpec, state: State, *rest: Any) -> Pending[ErrorCode]:
-        if state is State.RUNNING and spec.name in begun:
-            return completed(ErrorCode.NONE)
-        begun.add(spec.name)
-        return commit(self, spec, state, *rest)
-
-    patch.setattr(BrokerRedriveWorld, "commit", at_once)
-
-
-def _commits_what_is_not_done(patch: pytest.MonkeyPatch) -> None:
-    """A round counts as done when it is announced."""
-    commit = BrokerRedriveWorld.commit
-
-    def too_early(
-        self: BrokerRedriveWorld, spec: RedriveSpec, state: State, progress: Sequence[PartitionProgress], why: str = ""
-    ) -> Pending[ErrorCode]:
-        moved = [
-            each
-            if each.under_way is None
-            else PartitionProgress(each.partition, each.under_way.upto, each.end_offset, each.counts)
-            for each in progress
-        ]
-        return commit(self, spec, state, moved, why)
-
-    patch.setattr(BrokerRedriveWorld, "commit", too_early)
-
-
-def _looks_in_the_first_partition_only(patch: pytest.MonkeyPatch) -> None:
-    """What is under way in later partitions of the queue is taken for new."""
-    start = Redrive.start
-
-    def begin(self: Redrive) -> None:
-        self._searched = self.progress[-1]
-        start(self)
-
-    patch.setattr(Redrive, "start", begin)
-
-
-def _forgets_the_logs_of_before(patch: pytest.MonkeyPatch) -> None:
-    """The second crash finds only what was announced after the first."""
-    patch.setattr(job, "_together", lambda _earlier, now: now)
-
-
-FAULTS = (
-    _finds_nothing,
-    _does_not_wait,
-    _commits_what_is_not_done,
-    _looks_in_the_first_partition_only,
-    _forgets_the_logs_of_before,
-)
-
-
-@pytest.mark.parametrize("plant", FAULTS, ids=lambda plant: plant.__name__)
-def test_a_planted_fault_is_noticed(
-    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plant(monkeypatch)
-    for seed in range(15):
-        try:
-            assert_each_once(crash_again_and_again(CrashModel.PROCESS_KILL, seed), seed)
-        except AssertionError:
-            return
+@pytest.mark.parametrize("fault", OF_CRASHES, ids=lambda fault: fault.__name__)
+def test_a_planted_fault_is_noticed(fault: Fault) -> None:
+    with fault():
+        for seed in range(15):
+            try:
+                assert_each_once(crash_again_and_again(CrashModel.PROCESS_KILL, seed), seed)
+            except AssertionError:
+                return
     raise AssertionError("nothing was noticed")

@@ -1,0 +1,142 @@
+"""Faults of redrives, planted like those of `planted.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Final
+
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.redrive import job
+from shareq.broker.redrive.job import Redrive
+from shareq.broker.redrive.progress import PartitionProgress, State
+from shareq.broker.redrive.service import RedriveService
+from shareq.broker.redrive.spec import RedriveSpec
+from shareq.broker.redrive.world import BrokerRedriveWorld
+from shareq.protocol.errors import ErrorCode
+from tests.simulation.planted import Fault, replaced
+
+
+def a_start_finds_nothing_of_what_was_sent_back() -> AbstractContextManager[object]:
+    return replaced((job, "sent_back", lambda *_: iter(())))
+
+
+def letters_go_back_before_that_is_announced() -> AbstractContextManager[object]:
+    """It is durable later that they will."""
+    commit = BrokerRedriveWorld.commit
+    begun: set[str] = set()
+
+    def at_once(self: BrokerRedriveWorld, spec: RedriveSpec, state: State, *rest: Any) -> Pending[ErrorCode]:
+        if state is State.RUNNING and spec.name in begun:
+            return completed(ErrorCode.NONE)
+        begun.add(spec.name)
+        return commit(self, spec, state, *rest)
+
+    return replaced((BrokerRedriveWorld, "commit", at_once))
+
+
+def a_round_is_done_when_it_is_announced() -> AbstractContextManager[object]:
+    commit = BrokerRedriveWorld.commit
+
+    def too_early(
+        self: BrokerRedriveWorld, spec: RedriveSpec, state: State, progress: Sequence[PartitionProgress], why: str = ""
+    ) -> Pending[ErrorCode]:
+        moved = [
+            each
+            if each.under_way is None
+            else PartitionProgress(each.partition, each.under_way.upto, each.end_offset, each.counts)
+            for each in progress
+        ]
+        return commit(self, spec, state, moved, why)
+
+    return replaced((BrokerRedriveWorld, "commit", too_early))
+
+
+def a_start_looks_in_the_first_partition_only() -> AbstractContextManager[object]:
+    """What is under way in later partitions of the queue is taken for new."""
+    start = Redrive.start
+
+    def begin(self: Redrive) -> None:
+        self._searched = self.progress[-1]
+        start(self)
+
+    return replaced((Redrive, "start", begin))
+
+
+def the_second_crash_forgets_the_first() -> AbstractContextManager[object]:
+    """Only the logs that were announced last are looked through."""
+    return replaced((job, "_together", lambda _earlier, now: now))
+
+
+OF_CRASHES: Final = (
+    a_start_finds_nothing_of_what_was_sent_back,
+    letters_go_back_before_that_is_announced,
+    a_round_is_done_when_it_is_announced,
+    a_start_looks_in_the_first_partition_only,
+    the_second_crash_forgets_the_first,
+)
+
+
+def an_append_that_failed_counts_as_done() -> AbstractContextManager[object]:
+    def appended(self: Redrive, progress: PartitionProgress, made: Any, _errors: object, started_ms: int) -> None:
+        self._finish(progress, made, started_ms)
+
+    return replaced((Redrive, "_appended", appended))
+
+
+def a_start_leaves_redrives_alone() -> AbstractContextManager[object]:
+    return replaced((RedriveService, "recover", lambda _self: None))
+
+
+def a_cancel_is_answered_before_it_is_durable() -> AbstractContextManager[object]:
+    cancel = Redrive.cancel
+
+    def cancelled(self: Redrive) -> Pending[ErrorCode]:
+        cancel(self)
+        return completed(ErrorCode.NONE)
+
+    return replaced((Redrive, "cancel", cancelled))
+
+
+def a_redrive_that_begins_cannot_be_cancelled() -> AbstractContextManager[object]:
+    """Found by seed 2000500: the answer was that it is, and it went on."""
+    cancel = RedriveService.cancel
+
+    def cancelled(self: RedriveService, name: str) -> Any:
+        beginning, self._beginning = self._beginning, {}
+        pending = cancel(self, name)
+        self._beginning = beginning
+        return pending
+
+    return replaced((RedriveService, "cancel", cancelled))
+
+
+def a_name_serves_twice() -> AbstractContextManager[object]:
+    """The second redrive of a name begins where the first has begun."""
+    return replaced((RedriveService, "_begin", _begin_again))
+
+
+_begin = RedriveService._begin
+
+
+def _begin_again(self: RedriveService, spec: RedriveSpec, found: Any) -> Any:
+    return _begin(self, spec, found if isinstance(found, ErrorCode) else [])
+
+
+TWICE: Final = "back twice"
+PASSED: Final = "which did not go back"
+GONE_ON: Final = "and has gone on"
+WRONG_COUNT: Final = "letters went back"
+
+FAULTS: Final[dict[Fault, tuple[str, ...]]] = {
+    a_start_finds_nothing_of_what_was_sent_back: (TWICE,),
+    letters_go_back_before_that_is_announced: (TWICE,),
+    a_round_is_done_when_it_is_announced: (PASSED, TWICE),
+    a_start_looks_in_the_first_partition_only: (TWICE,),
+    the_second_crash_forgets_the_first: (TWICE,),
+    an_append_that_failed_counts_as_done: (PASSED,),
+    a_start_leaves_redrives_alone: ("never ends",),
+    a_cancel_is_answered_before_it_is_durable: (GONE_ON,),
+    a_redrive_that_begins_cannot_be_cancelled: (GONE_ON,),
+    a_name_serves_twice: ("was begun twice",),
+}
