@@ -1,0 +1,202 @@
+"""Dead letters of clients without rights, of queues that refuse them, of odd sources, and of a broker that is killed.
+
+The same on Apache Kafka 4.4.0, as `test_dead_letters.py`.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
+
+import pytest
+
+from devtools.clients.requests import produce, produce_request
+from devtools.clients.transactor import Transactor
+from devtools.clients.wire import WireClient
+from shareq.broker.security.acls import Acl
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
+from shareq.protocol.generated.produce import ProduceResponse
+from shareq.protocol.records.batch import Compression, RecordData, build_batch
+from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
+from tests.interop.support.dead_letter_scenes import ENABLE, REJECTED, Letter, Make, Scene, rejected, scenes
+from tests.interop.support.guarded_broker import guarded_broker
+from tests.interop.support.share_wire import ACCEPT, REJECT, RELEASE, eventually
+from tests.interop.test_share_rights import login
+
+pytestmark = pytest.mark.interop
+
+BROKER_SETTINGS = {"group.share.min.record.lock.duration.ms": "1000", "message.max.bytes": "3000000"}
+COPY = "errors.deadletterqueue.copy.record.enable"
+CODECS = [codec for codec in Compression if codec is not Compression.NONE]
+
+
+@pytest.fixture
+def scene(broker: BrokerUnderTest, unique: Callable[[str], str]) -> Iterator[Make]:
+    """Makes the test's scene."""
+    with scenes(broker, unique) as make:
+        yield make
+
+
+# -- no right
+
+
+class GuardedScene(Scene):
+    """The administrator sets it up; the member is alice, who has no right to the queue."""
+
+    user = "admin"
+
+    def connect(self) -> WireClient:
+        return self._stack.enter_context(login(self.broker.port, self.user))
+
+
+def test_a_member_without_rights_to_the_queue_has_its_dead_there(broker_kind: Kind) -> None:
+    users, supers = ["admin", "alice"], ["admin"]
+    with guarded_broker(broker_kind, plain=users, super_users=supers) as broker, ExitStack() as stack:
+        here = GuardedScene(stack, broker, "guarded")
+        rights = [Acl(2, here.topic, 3, "User:alice", "*", 3, 3), Acl(3, here.group, 3, "User:alice", "*", 3, 3)]
+        answer = here.client.call(CreateAclsRequest([AclCreation(*right) for right in rights]), 3, CreateAclsResponse)
+        assert [row.error_code for row in answer.results] == [ErrorCode.NONE] * 2
+        here.user = "alice"
+        here.member = eventually(partial(joined, here))
+        here.produce(b"a", b"b")
+        here.take(2)
+        here.end(0, 1, REJECT)
+        here.settled()
+        assert here.letters() == [(b"k", b"a", 0, 1, REJECTED), (b"k", b"b", 1, 1, REJECTED)]
+        refused = produce(
+            login(broker.port, "alice"), here.queue, bytes(build_batch([RecordData(b"k", b"v")], timestamp_ms=1))
+        )
+        assert refused.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+
+# -- the write fails
+
+
+@pytest.mark.parametrize(("copies", "letters"), [("true", [(b"k", b"v", 0, 1, REJECTED)]), ("false", [])])
+def test_a_compacted_queue_takes_letters_with_keys_alone(scene: Make, copies: str, letters: list[Letter]) -> None:
+    here = scene()
+    here.create(here.queue, {ENABLE: "true", "cleanup.policy": "compact"})
+    here.configure(**{COPY: copies})
+    rejected(here)
+    assert here.letters() == letters
+
+
+def test_a_queue_whose_write_fails_takes_letters_again_when_it_works(scene: Make) -> None:
+    here = scene()
+    here.create(here.queue, {ENABLE: "true", "max.message.bytes": "100"})
+    rejected(here)
+    assert here.letters() == []
+    here.set(2, here.queue, **{"max.message.bytes": "1000000"})
+    rejected(here)
+    assert here.letters() == [(b"k", b"v", 1, 1, REJECTED)]
+
+
+# -- sources
+
+
+@pytest.mark.parametrize("codec", CODECS, ids=lambda codec: codec.name)
+def test_compressed_batches_of_which_some_records_die(scene: Make, codec: Compression) -> None:
+    here = scene()
+    here.produce(*(b"%d" % number * 50 for number in range(6)), compression=codec)
+    here.take(6)
+    for offset in range(6):
+        here.end(offset, offset, REJECT if offset % 2 else ACCEPT)
+    here.settled()
+    assert here.letters() == [(b"k", b"%d" % at * 50, at, 1, REJECTED) for at in (1, 3, 5)]
+
+
+def test_a_compressed_batch_that_is_larger_than_the_queue_takes(scene: Make) -> None:
+    here = scene()
+    here.create(here.queue, {ENABLE: "true", "max.message.bytes": "1048588"})
+    noise = random.Random(1)
+    here.produce(*(noise.randbytes(700_000) for _ in range(2)), compression=Compression.GZIP)
+    here.take(2)
+    here.end(0, 1, REJECT)
+    here.settled()
+    assert here.letters() == [(None, None, at, 1, REJECTED) for at in range(2)]
+
+
+@pytest.mark.parametrize("codec", [Compression.NONE, Compression.LZ4], ids=lambda codec: codec.name)
+@pytest.mark.parametrize("commits", [True, False], ids=["committed", "aborted"])
+def test_records_of_a_transaction(scene: Make, codec: Compression, commits: bool) -> None:
+    here = scene()
+    transact(here, [b"a", b"b"], codec, commits=commits)
+    here.take(2)
+    here.end(0, 1, REJECT)
+    eventually(lambda: len(here.records()) == 2 or None)
+    assert here.letters() == [(b"k", b"a", 0, 1, REJECTED), (b"k", b"b", 1, 1, REJECTED)]
+
+
+# -- kills
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.05, 0.4])
+@pytest.mark.parametrize("source", ["plain", "compressed", "transactional", "bare", "limit"])
+def test_a_kill_loses_no_letter(scene: Make, source: str, after_s: float) -> None:
+    """200 letters, each a batch of its own: the kill comes before, between or behind them."""
+    here, values = scene(), [b"%d" % number for number in range(200)]
+    here.create(here.queue, {ENABLE: "true", "max.message.bytes": "300"})
+    here.configure(**{COPY: str(source != "bare").lower()})
+    if source == "transactional":
+        transact(here, values, Compression.NONE, commits=True)
+    elif source == "compressed":  # in batches that are not larger than what the queue takes
+        for first in range(0, 200, 4):
+            here.produce(*values[first : first + 4], compression=Compression.GZIP)
+    else:
+        here.produce(*values)
+    for kind in (RELEASE, RELEASE) if source == "limit" else (REJECT,):
+        here.take(200)
+        here.end(0, 199, kind)
+    time.sleep(after_s)
+    here.broker.restart(kill=True)
+    here.client = here.connect()
+    here.member = here.join()
+
+    def all_there() -> bool | None:
+        answer = here.member.fetch()
+        if answer.error_code:
+            here.member.epoch = 0
+        return {letter[2] for letter in here.letters()} == set(range(200)) or None
+
+    eventually(all_there, timeout_s=90, pause_s=0.5)
+    expected = {(at, (None, None) if source == "bare" else (b"k", value)) for at, value in enumerate(values)}
+    assert {(letter[2], letter[:2]) for letter in here.letters()} == expected
+    assert {letter[3] for letter in here.letters()} == {2 if source == "limit" else 1}
+
+
+# -- parts
+
+
+def joined(here: Scene) -> object:
+    """A member, when the rights are in force."""
+    try:
+        return here.join()
+    except AssertionError:
+        return None
+
+
+def transact(here: Scene, values: list[bytes], codec: Compression, *, commits: bool) -> None:
+    """One batch in one transaction, which has ended."""
+    transactor = Transactor(here.client, transactional_id=f"tx-{here.topic}")
+    eventually(lambda: transactor.init() is ErrorCode.NONE or None)
+    batch = build_batch(
+        [RecordData(b"k", value) for value in values],
+        timestamp_ms=int(time.time() * 1000),
+        producer_id=transactor.producer_id,
+        producer_epoch=transactor.epoch,
+        base_sequence=0,
+        compression=codec,
+        transactional=True,
+    )
+    request = produce_request(bytes(batch), topic=here.topic, acks=-1, transactional_id=transactor.transactional_id)
+
+    def sent() -> bool | None:
+        answer = here.client.call(request, 12, ProduceResponse)
+        return answer.responses[0].partition_responses[0].error_code == ErrorCode.NONE or None
+
+    eventually(sent)
+    assert transactor.end(commit=commits) is ErrorCode.NONE
