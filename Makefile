@@ -5,6 +5,7 @@ SEEDS  ?= 1000
 FRAMES ?= 20000
 DEPTH ?= 5
 MINUTES ?= 30
+KILLS ?= 200
 ARGS   ?=
 
 BIN    := .venv/bin
@@ -28,7 +29,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := broker client coordinator protocol spark src
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-spark bench-spark spark-kill-matrix exactly-once storage-kills order-kills crash-images docker-test differential differential-few sim exhaustive fuzz soak dashboard storage-matrix mutation bench dist clean
+.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-spark bench-spark spark-kill-matrix exactly-once storage-kills order-kills dlq-kills crash-images docker-test differential differential-few sim exhaustive fuzz soak dashboard storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -50,6 +51,7 @@ help:
 	@echo "  make exactly-once  transactional jobs, and 20 kills of the broker under each; ARGS=--kills=n, ARGS=--help"
 	@echo "  make storage-kills  50 kills under mixed load, everything judged by its history; ARGS=--kills=n, ARGS=--help"
 	@echo "  make order-kills  20 kills under 12 members of a group with order by key, 100,000 records; ARGS=--help"
+	@echo "  make dlq-kills KILLS=n  n kills (default 200) under five groups with dead-letter queues, and redrives (10 minutes); ARGS=--help"
 	@echo "  make crash-images  50 images of traced runs, as kills and power losses leave them; needs strace; ARGS=--help"
 	@echo "  make docker-test the image, built and run without a daemon; needs root, buildah and debootstrap, else skips"
 	@echo "  make sim SEEDS=n the broker on virtual time and a disk that forgets, n seeds (default 1000)"
@@ -185,6 +187,9 @@ storage-kills: $(READY)
 
 order-kills: $(READY)
 	@$(RUN) -m tests.order_kills $(ARGS)
+
+dlq-kills: $(READY)
+	@$(RUN) -m tests.dlq_kills --kills=$(KILLS) $(ARGS)
 
 crash-images: $(READY)
 	@$(RUN) -m tests.crash_images $(ARGS)

@@ -19,6 +19,7 @@ from devtools.clients.wire import WireClient
 from shareq.broker.security.acls import Acl
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
+from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from shareq.protocol.generated.produce import ProduceResponse
 from shareq.protocol.records.batch import Compression, RecordData, build_batch
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
@@ -131,6 +132,18 @@ def test_records_of_a_transaction(scene: Make, codec: Compression, commits: bool
     assert here.letters() == [(b"k", b"a", 0, 1, REJECTED), (b"k", b"b", 1, 1, REJECTED)]
 
 
+def test_a_marker_in_what_a_group_that_reads_committed_records_rejects(scene: Make) -> None:
+    here = scene()
+    here.configure(**{"share.isolation.level": "read_committed"})
+    transact(here, [b"a", b"b"], Compression.NONE, commits=True)
+    assert [(one.first, one.last) for one in here.take(3)] == [(0, 2)]
+    here.end(0, 2, REJECT)
+    here.settled()
+    letters = here.letters()
+    assert [letter[2] for letter in letters] == [0, 1, 2]
+    assert len(letters[2][0] or b"") == 4, "the marker's own key"
+
+
 # -- kills
 
 
@@ -182,7 +195,13 @@ def joined(here: Scene) -> object:
 def transact(here: Scene, values: list[bytes], codec: Compression, *, commits: bool) -> None:
     """One batch in one transaction, which has ended."""
     transactor = Transactor(here.client, transactional_id=f"tx-{here.topic}")
-    eventually(lambda: transactor.init() is ErrorCode.NONE or None)
+    find = FindCoordinatorRequest(key_type=1, coordinator_keys=[transactor.transactional_id])
+
+    def begun() -> bool | None:
+        here.client.call(find, 6, FindCoordinatorResponse)  # Apache Kafka makes its topic then
+        return transactor.init() is ErrorCode.NONE or None
+
+    eventually(begun)
     batch = build_batch(
         [RecordData(b"k", value) for value in values],
         timestamp_ms=int(time.time() * 1000),

@@ -5,7 +5,11 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+ACCEPT: Final = 1
+REJECT: Final = 3
+ENDS: Final = (ACCEPT, REJECT)
 
 Place = tuple[int, int]
 """Partition and offset."""
@@ -66,23 +70,23 @@ class Judge:
             self._latest[key] = max(latest, offset)
             held[offset] = Held(member, until_s)
 
-    def sends(self, place: Place, ends: bool) -> None:
-        """The holder acknowledges it, finally if it `ends`."""
+    def sends(self, place: Place, kind: int) -> None:
+        """The holder acknowledges it."""
         with self._lock:
             key = self._key(place)
             if key is not None:
                 self._held.get(key, {}).pop(place[1], None)
             self._sendings += 1
             self._sent_at[place] = self._sendings
-            if ends:
+            if kind in ENDS:
                 self._sent.add(place)
 
-    def answered(self, place: Place, ends: bool, accepted: bool) -> None:
+    def answered(self, place: Place, kind: int, accepted: bool) -> None:
         """The broker's answer to that."""
         with self._lock:
             self.seen["acknowledgements"] += 1
             self.seen["acknowledgements refused"] += not accepted
-            if not ends:
+            if kind not in ENDS:
                 return
             self._sent.discard(place)
             if accepted:

@@ -6,7 +6,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 from devtools.clients.wire import ConnectionClosed, WireClient
 from shareq.protocol.errors import ErrorCode
@@ -14,12 +14,27 @@ from shareq.protocol.generated import share_acknowledge, share_fetch
 from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
 from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
-from tests.order_kills.judge import Judge, Place
+from tests.order_kills.judge import ACCEPT, REJECT, Place
 
-ACCEPT, RELEASE, REJECT = 1, 2, 3
-ENDS: Final = (ACCEPT, REJECT)
+RELEASE: Final = 2
 HEARTBEAT_S: Final = 1.0
 TIMEOUT_S: Final = 5.0
+
+
+class Witness(Protocol):
+    """Is informed of what members get and say, from their threads."""
+
+    def delivered(self, member: str, place: Place, count: int, now_s: float, until_s: float) -> None:
+        """The member has the record, for the `count`-th time."""
+
+    def sends(self, place: Place, kind: int) -> None:
+        """The holder acknowledges it."""
+
+    def answered(self, place: Place, kind: int, accepted: bool) -> None:
+        """The broker's answer to that."""
+
+    def lost(self, member: str) -> None:
+        """The member's connection is lost."""
 
 
 class Member(threading.Thread):
@@ -31,7 +46,7 @@ class Member(threading.Thread):
         address: Callable[[], tuple[str, int]],
         topic: tuple[str, bytes, int],
         group: str,
-        judge: Judge,
+        judge: Witness,
         lock_s: float,
         seed: int,
         stop: threading.Event,
@@ -39,15 +54,15 @@ class Member(threading.Thread):
         super().__init__(name=name, daemon=True)
         self._address, self._group, self._judge, self._lock_s, self._over = address, group, judge, lock_s, stop
         self._topic, self._topic_id, self._partitions = topic
-        self._rng = random.Random(f"{seed} {name}")
+        self.rng = random.Random(f"{seed} {name}")
         self._client: WireClient | None = None
         self._member_epoch, self._session_epoch, self._beat_at = 0, 0, 0.0
-        self._draining = False
+        self.draining = False
         self.failure = ""
 
     def drain(self) -> None:
         """From now on, accept everything."""
-        self._draining = True
+        self.draining = True
 
     def run(self) -> None:
         while not self._over.is_set():
@@ -75,20 +90,20 @@ class Member(threading.Thread):
         held = self._fetch(self._client)
         if held is None:
             return
-        kinds = {place: self._verdict(place) for place in held}
+        kinds = {place: self.verdict(place) for place in held}
         said = {place: kind for place, kind in kinds.items() if kind is not None}
-        if self._rng.random() < 0.01 and not self._draining:
+        if self.rng.random() < 0.01 and not self.draining:
             self._drop()
         elif said:
             self._acknowledge(self._client, said)
 
-    def _verdict(self, place: Place) -> int | None:
+    def verdict(self, place: Place) -> int | None:
         """None: it keeps the record, and the lock runs out. Some records are poison to everyone."""
         if place[1] % 97 == 0:
             return RELEASE
-        if self._draining:
+        if self.draining:
             return ACCEPT
-        chance = self._rng.random()
+        chance = self.rng.random()
         return None if chance < 0.004 else RELEASE if chance < 0.1 else REJECT if chance < 0.15 else ACCEPT
 
     def _heartbeat(self, client: WireClient) -> None:
@@ -105,15 +120,15 @@ class Member(threading.Thread):
         opens = self._session_epoch == 0
         partitions = [share_fetch.FetchPartition(number, []) for number in range(self._partitions)] if opens else []
         topics = [share_fetch.FetchTopic(self._topic_id, partitions)] if opens else []
-        most, began = self._rng.choice((1, 5, 50, 500)), time.monotonic()
+        most, began = self.rng.choice((1, 5, 50, 500)), time.monotonic()
         client.send(
             ShareFetchRequest(
                 self._group, self.name, self._session_epoch, 200, 1, 1 << 20, most, most,
-                share_acquire_mode=self._rng.choice((0, 1)), topics=topics,
+                share_acquire_mode=self.rng.choice((0, 1)), topics=topics,
             ),
             2,
         )  # fmt: skip
-        if self._rng.random() < 0.005 and not self._draining:
+        if self.rng.random() < 0.005 and not self.draining:
             self._drop()
             return None
         answer = client.receive()
@@ -142,7 +157,7 @@ class Member(threading.Thread):
         rows = [share_acknowledge.AcknowledgePartition(number, acks) for number, acks in by_partition.items()]
         topics = [share_acknowledge.AcknowledgeTopic(self._topic_id, rows)]
         for place, kind in said.items():
-            self._judge.sends(place, kind in ENDS)
+            self._judge.sends(place, kind)
         request = ShareAcknowledgeRequest(self._group, self.name, self._session_epoch, False, topics)
         answer = client.call(request, 2, ShareAcknowledgeResponse)
         if answer.error_code != ErrorCode.NONE:
@@ -152,4 +167,4 @@ class Member(threading.Thread):
         self._session_epoch += 1
         errors = {row.partition_index: row.error_code for topic in answer.responses for row in topic.partitions}
         for place, kind in said.items():
-            self._judge.answered(place, kind in ENDS, errors[place[0]] == ErrorCode.NONE)
+            self._judge.answered(place, kind, errors[place[0]] == ErrorCode.NONE)

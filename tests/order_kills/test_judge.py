@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.order_kills.judge import Judge
+from tests.order_kills.judge import ACCEPT, Judge
 
 
 def judge() -> Judge:
@@ -13,8 +13,8 @@ def test_records_of_a_key_one_after_the_other_are_in_order() -> None:
     one = judge()
     for offset in (0, 1, 2, 3, 4):
         one.delivered("m", (0, offset), 1, 0.0, 9.0)
-        one.sends((0, offset), ends=True)
-        one.answered((0, offset), ends=True, accepted=True)
+        one.sends((0, offset), ACCEPT)
+        one.answered((0, offset), ACCEPT, accepted=True)
     assert (one.broken, one.left(), one.over) == ([], [], 5)
 
 
@@ -47,17 +47,17 @@ def test_a_record_after_a_later_one_of_its_key_is_noticed() -> None:
 def test_an_end_that_was_sent_after_that_of_a_later_record_is_noticed() -> None:
     one = judge()
     for offset in (1, 0, 4):
-        one.sends((0, offset), ends=True)
+        one.sends((0, offset), ACCEPT)
     for offset in (4, 0, 1):
-        one.answered((0, offset), ends=True, accepted=True)
+        one.answered((0, offset), ACCEPT, accepted=True)
     assert one.ends_out_of_order() == ["(0, 0) ended after 1 of its key"]
 
 
 def test_a_delivery_after_the_end_and_a_record_that_never_ends_are_noticed() -> None:
     one = judge()
     one.delivered("m1", (0, 3), 1, 0.0, 9.0)
-    one.sends((0, 3), ends=True)
-    one.answered((0, 3), ends=True, accepted=True)
+    one.sends((0, 3), ACCEPT)
+    one.answered((0, 3), ACCEPT, accepted=True)
     one.delivered("m1", (0, 3), 2, 1.0, 9.0)
     assert one.broken == ["(0, 3) came to m1 after its end was answered"]
     assert one.left() == [(0, 0), (0, 1), (0, 2), (0, 4)]

@@ -1,0 +1,93 @@
+"""`python -m tests.dlq_kills`: groups with dead-letter queues, redrives, and a broker that is killed under them. Exit
+code 1 when a record was lost from both, came again after its end, is accepted and has a letter, or a letter is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from devtools.documents import write_between
+from devtools.provenance import machine
+from tests.dlq_kills.broker import FAULTS, Aim
+from tests.dlq_kills.campaign import GROUPS, MEMBERS, Campaign, Result
+
+BEGIN, END = "<!-- dead-letter kills: begin -->", "<!-- dead-letter kills: end -->"
+PLANTED_KILLS: Final = 12
+PLANTED_ROUNDS: Final = 3
+COUNTS: Final = (
+    "deliveries",
+    "redeliveries",
+    "acknowledgements",
+    "acknowledgements refused",
+    "accepted",
+    "accepted, the answer was lost",
+    "dead-lettered",
+    "letters",
+    "letters twice",
+    "redrives",
+    "letters redriven",
+)
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.dlq_kills", description=__doc__)
+    parser.add_argument("--kills", type=int, default=200, help="of the broker (default 200)")
+    parser.add_argument("--seed", type=int, default=1, help="of records, members and kills (default 1)")
+    parser.add_argument(
+        "--planted", action="store_true", help="instead: brokers with a planted fault, each to be found"
+    )
+    parser.add_argument("--write", type=Path, metavar="FILE", help="put the result into a Markdown file, too")
+    options = parser.parse_args(arguments)
+    if options.planted:
+        return _planted(options.seed)
+    result = Campaign(options.kills, options.seed, show=_show).run()
+    lines = markdown(result, options.seed)
+    _show("\n".join(lines))
+    if options.write is not None:
+        write_between(options.write, BEGIN, END, lines)
+    return 1 if result.broken else 0
+
+
+def markdown(result: Result, seed: int) -> list[str]:
+    """The result as it stands in the document."""
+    lines = [
+        f"{result.kills} kills, {len(GROUPS)} groups of {MEMBERS} members, {result.seen['records']:,} records, seed "
+        f"{seed}, {result.took_s:,.0f} s; {machine()}. Broken: {len(result.broken)}.",
+        "",
+        "| of all groups | |",
+        "| --- | --- |",
+        *(f"| {name} | {result.seen[name]:,} |" for name in COUNTS),
+        "",
+        "| killed | times |",
+        "| --- | --- |",
+        *(f"| {aim.value} | {result.met[aim]} |" for aim in Aim),
+    ]
+    return lines + [f"* {line}" for line in result.broken[:20]]
+
+
+def _planted(seed: int) -> int:
+    """Short campaigns with each faulty broker, until the fault is found; 1 when one is not."""
+    missed = 0
+    for name in FAULTS:
+        found: list[str] = []
+        rounds = 0
+        while not found and rounds < PLANTED_ROUNDS:
+            found = Campaign(PLANTED_KILLS, seed + rounds, planted=name).run().broken
+            rounds += 1
+        missed += not found
+        _show(
+            f"{name}: {f'{len(found)} broken, {found[0]}' if found else 'NOT FOUND'} ({PLANTED_KILLS * rounds} kills)"
+        )
+    return 1 if missed else 0
+
+
+def _show(line: str) -> None:
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,178 @@
+"""A broker that dies at a chosen moment, or has a planted fault: `python -m tests.dlq_kills.broker serve ...`.
+
+SHAREQ_DIE_AT names the moment, SHAREQ_DIE_AFTER how many times it comes before that is the end (1: the first time);
+SHAREQ_PLANTED names a fault.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Any, Final
+
+from shareq.broker.foundation.os_fs import OsFile
+from shareq.broker.redrive.job import Redrive
+from shareq.broker.share.coordinator import ShareCoordinatorService
+from shareq.broker.share.core.effects import DeadLetter, WriteState
+from shareq.broker.share.core.window.record_state import RecordState
+from shareq.broker.share.dlq.topics import BrokerQueues
+from shareq.broker.share.partitions import SharePartitionManager
+from tests.simulation import planted_deaths, planted_redrives
+from tests.simulation.planted import Fault
+
+DIE_AT: Final = "SHAREQ_DIE_AT"
+DIE_AFTER: Final = "SHAREQ_DIE_AFTER"
+PLANTED: Final = "SHAREQ_PLANTED"
+
+FAULTS: Final[dict[str, Fault]] = {
+    fault.__name__: fault
+    for fault in (
+        planted_deaths.load_forgets_the_dead,
+        planted_deaths.load_takes_the_dead_for_archived,
+        planted_deaths.death_persisted_as_archived,
+        planted_deaths.accepted_records_have_letters,
+        planted_deaths.letters_hold_the_next_record,
+        planted_redrives.a_start_finds_nothing_of_what_was_sent_back,
+    )
+}
+
+
+class Aim(Enum):
+    """When a broker dies."""
+
+    ANY = "any moment"
+    DEATH = "before a death is written"
+    ON_DISK = "when a death is durable"
+    LETTER = "before a letter is appended"
+    HALF = "when half of a letter is on the disk"
+    WRITTEN = "when a letter is durable"
+    ARCHIVES = "before a dead record is archived"
+    ARCHIVED = "when that is durable"
+    ANNOUNCED = "when a redrive has announced what it does"
+    REDRIVEN = "when a redrive has done it"
+
+
+OF_REDRIVES: Final = frozenset({Aim.ANNOUNCED, Aim.REDRIVEN})
+
+
+def die_at(aim: Aim, after: int) -> None:
+    """Have this process killed when that comes for the `after`-th time."""
+    left = after
+
+    def comes() -> None:
+        nonlocal left
+        left -= 1
+        if left <= 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    _PREPARE[aim](comes)
+
+
+def _before(owner: type, name: str, is_meant: Callable[..., object], comes: Callable[[], None]) -> None:
+    original = getattr(owner, name)
+
+    def replaced(*arguments: Any, **named: Any) -> Any:
+        if is_meant(*arguments, **named):
+            comes()
+        return original(*arguments, **named)
+
+    setattr(owner, name, replaced)
+
+
+def _writes(state: RecordState) -> Callable[..., bool]:
+    def is_meant(_self: object, _key: object, write: WriteState) -> bool:
+        return any(batch.delivery_state == state.value for batch in write.batches)
+
+    return is_meant
+
+
+def _at_death(comes: Callable[[], None]) -> None:
+    _before(ShareCoordinatorService, "write_state", _writes(RecordState.ARCHIVING), comes)
+
+
+def _at_burial(comes: Callable[[], None]) -> None:
+    def is_meant(_self: object, _leader: object, _letters: Sequence[DeadLetter]) -> bool:
+        return True
+
+    _before(SharePartitionManager, "_bury", is_meant, comes)
+
+
+def _at_append(comes: Callable[[], None]) -> None:
+    _before(BrokerQueues, "append", lambda *_: True, comes)
+
+
+def _in_the_middle(comes: Callable[[], None]) -> None:
+    original = OsFile.append
+
+    def append(self: OsFile, buffers: Sequence[Any]) -> None:
+        if "/dlq." in self.path and self.path.endswith(".log"):
+            data = b"".join(buffers)
+            original(self, [data[: len(data) // 2]])
+            comes()
+            original(self, [data[len(data) // 2 :]])
+        else:
+            original(self, buffers)
+
+    OsFile.append = append  # type: ignore[method-assign]
+
+
+def _when_durable(comes: Callable[[], None]) -> None:
+    original = BrokerQueues.append
+
+    def append(self: BrokerQueues, name: str, partition: int, batch: bytearray, on_durable: Callable[..., None]) -> Any:
+        def durable(error: Any) -> None:
+            comes()
+            on_durable(error)
+
+        return original(self, name, partition, batch, durable)
+
+    BrokerQueues.append = append  # type: ignore[method-assign]
+
+
+def _at_archiving(comes: Callable[[], None]) -> None:
+    _before(ShareCoordinatorService, "write_state", _writes(RecordState.ARCHIVED), comes)
+
+
+def _when_archived(comes: Callable[[], None]) -> None:
+    original, is_meant = ShareCoordinatorService.write_state, _writes(RecordState.ARCHIVED)
+
+    def write_state(self: ShareCoordinatorService, key: Any, write: WriteState) -> Any:
+        pending = original(self, key, write)
+        if is_meant(self, key, write):
+            pending.on_complete(lambda _error: comes())
+        return pending
+
+    ShareCoordinatorService.write_state = write_state  # type: ignore[method-assign]
+
+
+def _when_announced(comes: Callable[[], None]) -> None:
+    _before(Redrive, "_append", lambda *_: True, comes)
+
+
+def _when_redriven(comes: Callable[[], None]) -> None:
+    _before(Redrive, "_finish", lambda _self, _progress, made, _started_ms: made.records, comes)
+
+
+_PREPARE: Final[dict[Aim, Callable[[Callable[[], None]], None]]] = {
+    Aim.DEATH: _at_death,
+    Aim.ON_DISK: _at_burial,
+    Aim.LETTER: _at_append,
+    Aim.HALF: _in_the_middle,
+    Aim.WRITTEN: _when_durable,
+    Aim.ARCHIVES: _at_archiving,
+    Aim.ARCHIVED: _when_archived,
+    Aim.ANNOUNCED: _when_announced,
+    Aim.REDRIVEN: _when_redriven,
+}
+
+
+if __name__ == "__main__":
+    if PLANTED in os.environ:
+        FAULTS[os.environ[PLANTED]]().__enter__()
+    if DIE_AT in os.environ:
+        die_at(Aim[os.environ[DIE_AT]], int(os.environ[DIE_AFTER]))
+    from shareq.broker.cli import main
+
+    main()
