@@ -25,7 +25,7 @@ from shareq.protocol.records.batch import Compression, RecordData, build_batch
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
 from tests.interop.support.dead_letter_scenes import ENABLE, REJECTED, Letter, Make, Scene, rejected, scenes
 from tests.interop.support.guarded_broker import guarded_broker
-from tests.interop.support.share_wire import ACCEPT, REJECT, RELEASE, eventually
+from tests.interop.support.share_wire import ACCEPT, REJECT, RELEASE, Member, eventually
 from tests.interop.test_share_rights import login
 
 pytestmark = pytest.mark.interop
@@ -184,7 +184,7 @@ def test_a_kill_loses_no_letter(scene: Make, source: str, after_s: float) -> Non
 # -- parts
 
 
-def joined(here: Scene) -> object:
+def joined(here: Scene) -> Member | None:
     """A member, when the rights are in force."""
     try:
         return here.join()
