@@ -282,15 +282,5 @@ def test_a_kill_within_a_range_loses_no_letter(scene: Make) -> None:
     here.produce(*[b"v"] * 400)
     here.take(400)
     here.end(0, 399, REJECT)
-    here.broker.restart(kill=True)
-    here.client = here.connect()
-    here.member = here.join()
-
-    def all_there() -> bool | None:
-        answer = here.member.fetch()
-        if answer.error_code:
-            here.member.epoch = 0
-        return {letter[2] for letter in here.letters()} == set(range(400)) or None
-
-    eventually(all_there, timeout_s=90, pause_s=0.5)
+    here.kill_and_wait(400)
     here.settled()

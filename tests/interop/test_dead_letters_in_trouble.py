@@ -165,17 +165,7 @@ def test_a_kill_loses_no_letter(scene: Make, source: str, after_s: float) -> Non
         here.take(200)
         here.end(0, 199, kind)
     time.sleep(after_s)
-    here.broker.restart(kill=True)
-    here.client = here.connect()
-    here.member = here.join()
-
-    def all_there() -> bool | None:
-        answer = here.member.fetch()
-        if answer.error_code:
-            here.member.epoch = 0
-        return {letter[2] for letter in here.letters()} == set(range(200)) or None
-
-    eventually(all_there, timeout_s=90, pause_s=0.5)
+    here.kill_and_wait(200)
     expected = {(at, (None, None) if source == "bare" else (b"k", value)) for at, value in enumerate(values)}
     assert {(letter[2], letter[:2]) for letter in here.letters()} == expected
     assert {letter[3] for letter in here.letters()} == {2 if source == "limit" else 1}

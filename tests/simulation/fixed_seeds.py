@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import pytest
 
 from tests.simulation.runner import Outcome, run_seed
-from tests.simulation.world import is_about_jobs
 
 SEEDS: Final = 1_250
 
 
 class FixedSeeds:
-    """About jobs, or about share groups, a chunk of numbers at a time."""
+    """Those of `seeds` that `is_meant` takes, a chunk of numbers at a time."""
 
-    def __init__(self, *, jobs: bool, chunk: int) -> None:
-        self.chunks = range(0, SEEDS, chunk)
-        self._jobs = jobs
+    def __init__(self, is_meant: Callable[[int], bool], *, chunk: int, seeds: range = range(SEEDS)) -> None:
+        self.chunks = range(seeds.start, seeds.stop, chunk)
+        self._is_meant = is_meant
         self._chunk = chunk
         self._seen: Counter[str] = Counter()
         self._run: set[int] = set()
 
     def run(self, first: int) -> None:
         """Those of the chunk that begins with `first`."""
-        seeds = [seed for seed in range(first, first + self._chunk) if is_about_jobs(seed) is self._jobs]
+        seeds = [seed for seed in range(first, first + self._chunk) if self._is_meant(seed)]
         outcomes = [run_seed(seed) for seed in seeds]
         failed = [outcome for outcome in outcomes if outcome.failure]
         if failed:

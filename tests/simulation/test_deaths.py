@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Final
 
 import pytest
 
 from tests.simulation.deaths import FIRST_SEED, is_about_dead_letters
-from tests.simulation.runner import run_seed
+from tests.simulation.fixed_seeds import FixedSeeds
 
-CHUNK: Final = 20
-CHUNKS: Final = range(FIRST_SEED, FIRST_SEED + 200, CHUNK)
+_seeds = FixedSeeds(is_about_dead_letters, chunk=20, seeds=range(FIRST_SEED, FIRST_SEED + 200))
 
 # What they must have brought about together, at least.
 AT_LEAST: Final = {
@@ -24,22 +22,11 @@ AT_LEAST: Final = {
     "writes that failed": 50,
 }
 
-_seen: Counter[str] = Counter()
-_run: set[int] = set()
 
-
-@pytest.mark.parametrize("first", CHUNKS)
+@pytest.mark.parametrize("first", _seeds.chunks)
 def test_fixed_seeds_with_dead_letters(first: int) -> None:
-    outcomes = [run_seed(seed) for seed in range(first, first + CHUNK) if is_about_dead_letters(seed)]
-    failed = [outcome for outcome in outcomes if outcome.failure]
-    if failed:
-        pytest.fail("\n\n".join(outcome.reported() for outcome in failed), pytrace=False)
-    _run.add(first)
-    for outcome in outcomes:
-        _seen.update(outcome.seen)
+    _seeds.run(first)
 
 
 def test_enough_records_died_over_the_fixed_seeds() -> None:
-    if _run != set(CHUNKS):
-        pytest.skip("not all of the fixed seeds were run")
-    assert {name: _seen[name] for name, least in AT_LEAST.items() if _seen[name] < least} == {}
+    _seeds.check_happened(AT_LEAST)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.simulation.fixed_seeds import FixedSeeds
 from tests.simulation.runner import run_seed
+from tests.simulation.world import is_about_jobs
 
 # What the fixed seeds must have brought about together, at least.
 AT_LEAST: Final = {
@@ -67,7 +68,7 @@ AT_LEAST: Final = {
     "offsets that had expired": 12,
 }
 
-_seeds = FixedSeeds(jobs=True, chunk=125)
+_seeds = FixedSeeds(is_about_jobs, chunk=125)
 
 
 @pytest.mark.parametrize("first", _seeds.chunks)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Final
 
 import pytest
 
+from tests.simulation.fixed_seeds import FixedSeeds
 from tests.simulation.redrives import FIRST_SEED, is_about_redrives
 from tests.simulation.runner import run_seed
 
-CHUNK: Final = 20
-CHUNKS: Final = range(FIRST_SEED, FIRST_SEED + 200, CHUNK)
+_seeds = FixedSeeds(is_about_redrives, chunk=20, seeds=range(FIRST_SEED, FIRST_SEED + 200))
 
 # What they must have brought about together, at least.
 AT_LEAST: Final = {
@@ -30,19 +29,10 @@ FOUND: Final = {
     2_003_337: "the same",
 }
 
-_seen: Counter[str] = Counter()
-_run: set[int] = set()
 
-
-@pytest.mark.parametrize("first", CHUNKS)
+@pytest.mark.parametrize("first", _seeds.chunks)
 def test_fixed_seeds_with_redrives(first: int) -> None:
-    outcomes = [run_seed(seed) for seed in range(first, first + CHUNK) if is_about_redrives(seed)]
-    failed = [outcome for outcome in outcomes if outcome.failure]
-    if failed:
-        pytest.fail("\n\n".join(outcome.reported() for outcome in failed), pytrace=False)
-    _run.add(first)
-    for outcome in outcomes:
-        _seen.update(outcome.seen)
+    _seeds.run(first)
 
 
 @pytest.mark.parametrize("seed", FOUND)
@@ -53,6 +43,4 @@ def test_seed_that_failed_once(seed: int) -> None:
 
 
 def test_enough_was_sent_back_over_the_fixed_seeds() -> None:
-    if _run != set(CHUNKS):
-        pytest.skip("not all of the fixed seeds were run")
-    assert {name: _seen[name] for name, least in AT_LEAST.items() if _seen[name] < least} == {}
+    _seeds.check_happened(AT_LEAST)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.simulation.fixed_seeds import FixedSeeds
 from tests.simulation.runner import run_seed
+from tests.simulation.world import is_about_jobs
 
 # Seeds that failed once, each with the fault of the broker that it found. What a seed lives through changes with the
 # simulation: the faults themselves are unit tests now, and the shorter ones are planted again (`regressed_faults`).
@@ -79,7 +80,7 @@ AT_LEAST: Final = {
     "starts with the journal behind": 30,
 }
 
-_seeds = FixedSeeds(jobs=False, chunk=50)
+_seeds = FixedSeeds(lambda seed: not is_about_jobs(seed), chunk=50)
 
 
 @pytest.mark.parametrize("first", _seeds.chunks)

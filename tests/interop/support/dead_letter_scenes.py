@@ -138,6 +138,20 @@ class Scene:
         """Wait until everything is finished: the dead are archived, their letters written or given up."""
         eventually(lambda: described_lag(self.client, self.group, self.topic, partition) == 0 or None)
 
+    def kill_and_wait(self, letters: int) -> None:
+        """Kill the broker, and fetch until the letters of the first so many offsets are there."""
+        self.broker.restart(kill=True)
+        self.client = self.connect()
+        self.member = self.join()
+
+        def all_there() -> bool | None:
+            answer = self.member.fetch()
+            if answer.error_code:
+                self.member.epoch = 0
+            return {letter[2] for letter in self.letters()} == set(range(letters)) or None
+
+        eventually(all_there, timeout_s=90, pause_s=0.5)
+
     # -- looking
 
     def partitions(self, topic: str) -> int:
