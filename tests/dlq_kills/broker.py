@@ -170,7 +170,8 @@ _PREPARE: Final[dict[Aim, Callable[[Callable[[], None]], None]]] = {
 
 if __name__ == "__main__":
     if PLANTED in os.environ:
-        FAULTS[os.environ[PLANTED]]().__enter__()
+        planted = FAULTS[os.environ[PLANTED]]()  # a name for it: what is forgotten is taken back
+        planted.__enter__()
     if DIE_AT in os.environ:
         die_at(Aim[os.environ[DIE_AT]], int(os.environ[DIE_AFTER]))
     from shareq.broker.cli import main
