@@ -37,7 +37,7 @@ def handle(
     ctx: RequestContext, request: ConsumerGroupHeartbeatRequest
 ) -> ConsumerGroupHeartbeatResponse | Pending[ConsumerGroupHeartbeatResponse]:
     if not ctx.services.metadata.consumer_groups_enabled:
-        return refusal(ErrorCode.UNSUPPORTED_VERSION, "Consumer groups are switched off (feature group.version is 0).")
+        return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     if not ctx.may(READ_GROUP, request.group_id):
         return ConsumerGroupHeartbeatResponse(error_code=READ_GROUP.error)
     if ctx.lacking(DESCRIBE_TOPIC, request.subscribed_topic_names or ()):

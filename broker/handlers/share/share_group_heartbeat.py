@@ -28,7 +28,7 @@ def handle(
     ctx: RequestContext, request: ShareGroupHeartbeatRequest
 ) -> ShareGroupHeartbeatResponse | Pending[ShareGroupHeartbeatResponse]:
     if not ctx.services.metadata.share_groups_enabled:
-        return refusal(ErrorCode.UNSUPPORTED_VERSION, "Share groups are switched off (feature share.version is 0).")
+        return ShareGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     if not ctx.may(READ_GROUP, request.group_id):
         return ShareGroupHeartbeatResponse(error_code=READ_GROUP.error)
     if ctx.lacking(DESCRIBE_TOPIC, request.subscribed_topic_names or ()):
