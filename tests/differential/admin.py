@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
 from devtools.clients.requests import batch, produce_request
@@ -43,9 +43,11 @@ from shareq.protocol.generated.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from shareq.protocol.generated.produce import ProduceResponse
 from shareq.protocol.generated.read_share_group_state import (
     PartitionData,
+    PartitionResult,
     ReadShareGroupStateRequest,
     ReadShareGroupStateResponse,
     ReadStateData,
@@ -205,21 +207,42 @@ async def describe_offsets(connection: Connection, group: str, topic: str) -> An
 async def read_state(connection: Connection, group: str, topic_id: bytes) -> Answer:
     """What is persisted of all partitions: read with the leader epochs that their coordinator knows, which changes
     nothing.
+
+    Those are in the summary, but for a partition whose offset was altered since its leader read: Apache Kafka then
+    has epoch 0 there, and refuses it. Such a partition is read with its leader's own epoch, as the leader does.
     """
+    known = await _persisted_epochs(connection, group, topic_id)
+    rows = await _stored(connection, group, topic_id, known)
+    fenced = [row.partition for row in rows if row.error_code == ErrorCode.FENCED_LEADER_EPOCH]
+    if fenced:
+        current = await _leader_epochs(connection, topic_id)
+        rows = await _stored(connection, group, topic_id, known | {one: current[one] for one in fenced})
+    partitions = {row.partition: PartitionAnswer(row.error_code, start_offset=row.start_offset) for row in rows}
+    return Answer(0, partitions)
+
+
+async def _persisted_epochs(connection: Connection, group: str, topic_id: bytes) -> dict[int, int]:
     peeked = [read_share_group_state_summary.PartitionData(partition) for partition in range(PARTITIONS)]
     summary = read_share_group_state_summary.ReadShareGroupStateSummaryRequest(
         group, [read_share_group_state_summary.ReadStateSummaryData(topic_id, peeked)]
     )
     seen = await connection.call(summary, 1, read_share_group_state_summary.ReadShareGroupStateSummaryResponse)
-    wanted = [PartitionData(row.partition, row.leader_epoch) for result in seen.results for row in result.partitions]
+    return {row.partition: row.leader_epoch for result in seen.results for row in result.partitions}
+
+
+async def _leader_epochs(connection: Connection, topic_id: bytes) -> dict[int, int]:
+    seen = await connection.call(MetadataRequest([MetadataRequestTopic(topic_id, None)]), 12, MetadataResponse)
+    del connection.heard[MetadataResponse]  # no part of the answer
+    return {row.partition_index: row.leader_epoch for topic in seen.topics for row in topic.partitions}
+
+
+async def _stored(
+    connection: Connection, group: str, topic_id: bytes, epochs: Mapping[int, int]
+) -> list[PartitionResult]:
+    wanted = [PartitionData(partition, epoch) for partition, epoch in epochs.items()]
     request = ReadShareGroupStateRequest(group, [ReadStateData(topic_id, wanted)])
-    rows = [
-        row
-        for result in (await connection.call(request, 0, ReadShareGroupStateResponse)).results
-        for row in result.partitions
-    ]
-    partitions = {row.partition: PartitionAnswer(row.error_code, start_offset=row.start_offset) for row in rows}
-    return Answer(0, partitions)
+    seen = await connection.call(request, 0, ReadShareGroupStateResponse)
+    return [row for result in seen.results for row in result.partitions]
 
 
 async def until_ready(connection: Connection, group: str, topic: str, topic_id: bytes) -> None:

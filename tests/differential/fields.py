@@ -60,9 +60,16 @@ def joined(value: object) -> list[StateBatch]:
     return found
 
 
+def whether_known(value: object) -> bool:
+    """Of an epoch: -1 is none."""
+    assert isinstance(value, int)
+    return value >= 0
+
+
 _FETCHED: Final = "ShareFetchResponse.responses.partitions"
 _ACKNOWLEDGED: Final = "ShareAcknowledgeResponse.responses.partitions"
 _STORED: Final = "ReadShareGroupStateResponse.results.partitions"
+_SUMMARY: Final = "ReadShareGroupStateSummaryResponse.results.partitions"
 _DESCRIBED: Final = "DescribeShareGroupOffsetsResponse.groups.topics.partitions"
 _HEARTBEAT: Final = "ShareGroupHeartbeatResponse"
 
@@ -80,6 +87,10 @@ NORMAL_FORMS: Final[Mapping[str, NormalForm]] = {
         joined,
         "where neighbours that are equal are cut: Apache Kafka writes each record's lock expiry by itself, and does "
         "not always join them",
+    ),
+    f"{_SUMMARY}.leader_epoch": NormalForm(
+        whether_known,
+        "which leader's epoch is persisted: Apache Kafka counts it on with each start, and there are no elections here",
     ),
 }
 

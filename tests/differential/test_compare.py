@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from shareq.protocol.generated import share_acknowledge
+from shareq.protocol.generated import read_share_group_state_summary, share_acknowledge
 from shareq.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsResponse,
     AlterShareGroupOffsetsResponseTopic,
@@ -118,6 +118,19 @@ def test_how_ranges_are_cut_is_compared() -> None:
     assert whole.aside != empty.aside
 
 
+def test_of_a_persisted_leader_epoch_it_is_compared_whether_there_is_one() -> None:
+    """A leader's that has begun more often is another number in Apache Kafka, and the same one here."""
+
+    def summary(leader_epoch: int) -> Answer:
+        row = read_share_group_state_summary.PartitionResult(1, leader_epoch=leader_epoch)
+        topic = read_share_group_state_summary.ReadStateSummaryResult(bytes(16), [row])
+        return compared(read_share_group_state_summary.ReadShareGroupStateSummaryResponse([topic]))
+
+    path = "ReadShareGroupStateSummaryResponse.results.partitions.leader_epoch"
+    assert differences(summary(0), summary(2)) == ()
+    assert [each.what for each in differences(summary(-1), summary(0))] == [path]
+
+
 def test_record_batches_are_compared_but_for_the_leader_epoch() -> None:
     later, other = bytearray(RECORDS), bytes(build_batch([RecordData(None, b"w")] * 7, timestamp_ms=0))
     later[12:16] = (5).to_bytes(4)
@@ -178,6 +191,10 @@ def test_what_is_listed_is_there() -> None:
     changed = IncrementalAlterConfigsResponse(responses=[AlterConfigsResourceResponse()])
     messages: list[Structure] = [answer_of(row_of(0)), acknowledged, heartbeat, stored, described, changed]
     messages.append(AlterShareGroupOffsetsResponse())
+    summed_up = read_share_group_state_summary.ReadStateSummaryResult(
+        bytes(16), [read_share_group_state_summary.PartitionResult()]
+    )
+    messages.append(read_share_group_state_summary.ReadShareGroupStateSummaryResponse([summed_up]))
     paths = {path for message in messages for path in paths_of(type(message).__name__, message)}
     assert paths >= {*IGNORED, *NORMAL_FORMS, *ELSEWHERE}
 
