@@ -22,6 +22,7 @@ another     = $(if $(PYTHON),$(shell test "$$("$(PYTHON)" -V 2>&1)" = "$$($(1) -
 CLEAR       := $(call another,$(RUN))
 SPARK_CLEAR := $(call another,$(SPARK_RUN))
 CLUSTER := tests/interop/test_client_cluster.py
+KAFKA_TESTS := tests/interop/test_kafka_share_tests.py
 # They mostly wait for their brokers and clients, so several at once; each file has a broker of its own.
 INTEROP := -q -rsx -m "interop and not thorough" --dist=loadfile --ignore=tests/differential --ignore=$(CLUSTER)
 SOURCES := tests devtools bench examples scripts
@@ -29,7 +30,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := broker client coordinator protocol spark src
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-spark bench-spark spark-kill-matrix exactly-once storage-kills order-kills dlq-kills crash-images docker-test differential differential-few sim exhaustive fuzz soak dashboard storage-matrix mutation bench dist clean
+.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-kafka-tests interop-spark bench-spark spark-kill-matrix exactly-once storage-kills order-kills dlq-kills crash-images docker-test differential differential-few sim exhaustive fuzz soak dashboard storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -45,6 +46,7 @@ help:
 	@echo "  make interop-apache-431  the same on Apache Kafka 4.3.1"
 	@echo "  make interop-tls  the same tests with every client behind TLS and a login (SASL_SSL); ARGS=--broker=apache"
 	@echo "  make interop-cluster  the client of the Spark source on three nodes of Apache Kafka; needs Java, Maven, openssl"
+	@echo "  make interop-kafka-tests  Apache Kafka's own share tests on this broker (10 minutes); ARGS=--broker=apache: on Apache Kafka"
 	@echo "  make interop-all both, with clean restarts where make interop has the kill -9 alone"
 	@echo "  make interop-spark  Spark's Kafka source and sink; ours on a cluster of Apache Kafka; fetches half a gigabyte once"
 	@echo "  make spark-kill-matrix  Spark's source, each of its processes and the broker killed at each step; ARGS=--help"
@@ -165,6 +167,9 @@ interop-tls: $(READY)
 
 interop-cluster: $(READY)
 	$(WITHIN) 240 $(BIN)/pytest -q -rs -m interop $(CLUSTER) $(ARGS)
+
+interop-kafka-tests: $(READY)
+	$(BIN)/pytest -q -rsx -m interop $(KAFKA_TESTS) $(ARGS)
 
 interop-all: $(READY)
 	$(BIN)/pytest -q -rs -m interop $(ARGS)

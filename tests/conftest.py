@@ -38,6 +38,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="with tests/interop/test_every_client.py: write what each client can do into docs/evidence/clients.md",
     )
     parser.addoption(
+        "--update-kafka-tests",
+        action="store_true",
+        help="with tests/interop/test_kafka_share_tests.py: write expected.json and docs/evidence/kafka-tests.md",
+    )
+    parser.addoption(
         "--update-security-matrix",
         action="store_true",
         help="with test_security_matrix.py, test_source_tls.py: write docs/evidence/security-matrix.md",

@@ -1,0 +1,142 @@
+"""Which of Apache Kafka's own tests are run, and with which of its libraries: fetched by Maven, once.
+
+The tests are those of 4.3.1, the newest that were published. What they use of Kafka's is that version's, too, but for
+those of the clients, which run with the clients of 4.4.0.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from devtools.kafka.apache_kafka import CACHE, JARS, ROOT, why_unavailable
+from devtools.kafka.build_once import folder_made_once
+
+SOURCES: Final = ROOT / "tests" / "interop" / "java" / "kafka_tests"
+TESTS_VERSION: Final = "4.3.1"
+_POM: Final = ROOT / "devtools" / "kafka" / "kafka_tests.pom.xml"
+_OPENED: Final = ("java.base/java.lang", "java.base/java.util", "java.base/java.nio")
+
+
+class Suite(NamedTuple):
+    """Of a class of tests those with `named` in their name and `but` not, in lower case; `but` empty: all of those.
+
+    `libraries`: the version of Apache Kafka's jars that they run with.
+    """
+
+    name: str
+    libraries: str
+    named: str = ""
+    but: str = ""
+
+    @property
+    def short(self) -> str:
+        """Without its package, as in the names of tests."""
+        return self.name.rpartition(".")[2]
+
+    def has(self, test: str) -> bool:
+        """Whether it is one of these; `test` as in the results: `Class.test`, with `#2` behind it or not."""
+        of_class, _, name = test.lower().partition(".")
+        return of_class == self.short.lower() and self.named in name and not (self.but and self.but in name)
+
+
+# 4.4.0's clients give up what they hold when a connection breaks; the tests are about what brokers say to it later.
+_BROKEN_CONNECTIONS: Final = "testleaderrestart"
+CLASSES: Final = (
+    Suite("org.apache.kafka.clients.consumer.ShareConsumerTest", "4.4.0", but=_BROKEN_CONNECTIONS),
+    Suite("org.apache.kafka.clients.consumer.ShareConsumerTest", TESTS_VERSION, _BROKEN_CONNECTIONS),
+    Suite("org.apache.kafka.clients.consumer.ShareConsumerRackAwareTest", "4.4.0"),
+    Suite("org.apache.kafka.clients.admin.DynamicGroupConfigIntegrationTest", "4.4.0"),
+    Suite("kafka.server.ShareFetchAcknowledgeRequestTest", TESTS_VERSION),
+    Suite("kafka.server.ShareGroupHeartbeatRequestTest", TESTS_VERSION),
+    Suite("kafka.server.ShareGroupDescribeRequestTest", TESTS_VERSION),
+    Suite("outside.PlaintextAdminIntegrationTest", TESTS_VERSION, "share"),
+)
+
+INSIDE_ONLY: Final = {
+    Suite("kafka.api.AuthorizerIntegrationTest", TESTS_VERSION, "share"): (
+        "starts a broker in its own JVM, with a class of its own for principals"
+    ),
+    Suite("kafka.server.RequestQuotaTest", TESTS_VERSION, "share"): (
+        "starts a broker in its own JVM, and reads its metrics there"
+    ),
+}
+"""Why a class of tests cannot be given a broker process."""
+
+
+def why_not() -> str | None:
+    """What is missing to run them here; None when nothing is."""
+    if shutil.which("javac") is None:
+        return "javac (17 or later) is not on the PATH"
+    if shutil.which("mvn") is None and not all(_folder(one.libraries).exists() for one in CLASSES):
+        return "mvn is not on the PATH and Apache Kafka's tests are not in the cache"
+    return why_unavailable()
+
+
+def command(libraries: str, *arguments: str) -> list[str]:
+    """What starts the runner with a version of Apache Kafka's jars."""
+    flags = ["-Xmx320M", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+EnableDynamicAgentLoading"]
+    flags += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=off"]
+    flags += [f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED]
+    return ["java", *flags, "-cp", _class_path(libraries), "outside.Runner", *arguments]
+
+
+def methods(suite: Suite) -> list[str]:
+    """Of the class, as the runner takes them. RuntimeError where it cannot be loaded."""
+    done = subprocess.run(
+        command(suite.libraries, "list"),
+        input=suite.name,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    listed = (line for line in done.stdout.splitlines() if line.startswith(f"{suite.name}#"))
+    found = sorted({line for line in listed if suite.has(name_of(line))})
+    if done.returncode or not found:
+        raise RuntimeError(f"the tests of {suite.name} cannot be listed:\n{done.stdout}{done.stderr}")
+    return found
+
+
+def name_of(method: str) -> str:
+    """`package.Class#test(Parameter)` -> `Class.test`."""
+    of_class, _, rest = method.partition("#")
+    return f"{of_class.rpartition('.')[2]}.{rest.partition('(')[0]}"
+
+
+def _folder(libraries: str) -> Path:
+    """Another one where another set of jars is wanted."""
+    return JARS / f"kafka-tests-{libraries}-{hashlib.sha256(_POM.read_bytes()).hexdigest()[:12]}"
+
+
+def _class_path(libraries: str) -> str:
+    """What 4.4.0 no longer has, a singleton that a clean-up of the tests uses, comes last."""
+    last = f"{_jars(TESTS_VERSION).removesuffix('*')}kafka_2.13-{TESTS_VERSION}.jar"
+    return f"{_compiled(libraries)}:{_jars(libraries)}:{last}"
+
+
+def _jars(libraries: str) -> str:
+    def fetch(folder: Path) -> None:
+        command = ["mvn", "-q", "-B", "-f", str(_POM), "dependency:copy-dependencies", "-DincludeScope=runtime"]
+        command += [f"-DoutputDirectory={folder}", f"-Dkafka.version={libraries}"]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=480)
+        if done.returncode:
+            raise RuntimeError(f"Maven could not fetch Apache Kafka's tests:\n{done.stdout}{done.stderr}")
+
+    return f"{folder_made_once(_folder(libraries), fetch)}/*"
+
+
+def _compiled(libraries: str) -> Path:
+    """The runner's classes. javac runs where a source has changed."""
+    sources = sorted(SOURCES.rglob("*.java"))
+    digest = hashlib.sha256(libraries.encode() + b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
+
+    def compile_into(folder: Path) -> None:
+        flags = ["-Xlint:all", "-Xlint:-classfile", "-Xlint:-path", "-Xlint:-processing", "-proc:none"]
+        command = ["javac", *flags, "-d", str(folder), "-cp", _jars(libraries), *map(str, sources)]
+        subprocess.run(command, check=True)
+
+    return folder_made_once(CACHE / "interop-driver" / f"kafka-tests-{digest}", compile_into)

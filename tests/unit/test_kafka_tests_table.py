@@ -1,0 +1,48 @@
+"""`docs/evidence/kafka-tests.md` has what `expected.json` has, and nothing fails here alone."""
+
+from __future__ import annotations
+
+from tests.interop.kafka_tests.suite import CLASSES, INSIDE_ONLY, Suite, name_of
+from tests.interop.kafka_tests.table import BEGIN, DOCUMENT, END, LEFT_OUT, expected, in_words, lines, of_suite
+from tests.interop.kafka_tests.worker import Result
+
+
+def test_the_table_is_made_of_the_file() -> None:
+    text = DOCUMENT.read_text()
+    assert text[text.index(BEGIN) : text.index(END)] == "\n".join([BEGIN, *lines(expected()), ""])
+
+
+def test_every_class_has_tests_and_apache_kafka_was_asked_no_others() -> None:
+    both = expected()
+    assert set(both["apache"]) <= set(both["ours"])
+    for one in [*CLASSES, *INSIDE_ONLY]:
+        assert of_suite(both["ours"], one)
+
+
+def test_nothing_fails_here_that_apache_kafka_passes() -> None:
+    both = expected()
+    failed = {name for name, verdict in both["ours"].items() if verdict == "failed"}
+    assert {both["apache"][name] for name in failed} <= {"failed"}
+
+
+def test_a_failure_is_named_and_what_is_left_out_is_counted_by_its_reason() -> None:
+    words = in_words({"A.x": Result("failed", "why"), "A.y": Result("left out", "no room"), "A.z": Result("passed")})
+    assert words == {"A.x": "failed", "A.y": f"{LEFT_OUT}no room", "A.z": "passed"}
+    made = lines({"ours": words, "apache": {**words, "A.x": "passed"}})
+    assert "| `A` | 1 | 1 | 1 | 2 | 0 | 1 |" in made
+    assert "Failed here alone: `A.x`." in made
+    assert "| no room | both | 1 | `A`: y |" in made
+
+
+def test_what_was_not_asked_is_counted() -> None:
+    asked = {"A.x": "passed", "A.y": "passed"}
+    assert "Not asked of Apache Kafka 4.4.0 so far: 1 of `A`." in lines({"ours": asked, "apache": {"A.x": "passed"}})
+    assert not [line for line in lines({"ours": asked, "apache": asked}) if "Not asked" in line]
+
+
+def test_a_suite_has_the_tests_of_its_class_by_name() -> None:
+    assert Suite("p.A", "1", "share").has("A.testOfShares#2")
+    assert not Suite("p.A", "1", "share").has("A.testOther")
+    assert not Suite("p.A", "1").has("AB.test")
+    assert not Suite("p.A", "1", but="testb").has("A.testBe")
+    assert name_of("p.A#testB(int)") == "A.testB"
