@@ -1,7 +1,8 @@
 """Where logs begin: DeleteRecords and retention move that, and remove the segments that it leaves behind.
 
 New starts are saved first, those of all logs with one write; then they are in force; then segments are
-removed whose records all lie below. A crash in between leaves segments that the next start removes.
+removed whose records all lie below. A crash in between leaves segments that the next start removes. Where segments go,
+the starts are on stable storage before: else a loss of power might leave logs without their first segments.
 """
 
 from __future__ import annotations
@@ -26,14 +27,15 @@ TO_HIGH_WATERMARK: Final = -1  # DeleteRecords: everything
 class LogStarts:
     """Owned by the manager. `offsets` are the starts that were moved, as they are saved.
 
-    `save` writes a checkpoint file (OSError when that failed, and the old one stays), `on_moved` notes what is
-    promised of logs now. `listeners` are called with each log whose start has moved, once all of them have.
+    `save` writes a checkpoint file, on stable storage if its last argument is true (OSError when that failed, and the
+    old one stays), `on_moved` notes what is promised of logs now. `listeners` are called with each log whose start has
+    moved, once all of them have.
     """
 
     def __init__(
         self,
         fs: Fs,
-        save: Callable[[str, Mapping[TopicPartition, int]], None],
+        save: Callable[[str, Mapping[TopicPartition, int], bool], None],
         on_moved: Callable[[Iterable[PartitionLog]], None],
     ) -> None:
         self._fs = fs
@@ -44,7 +46,7 @@ class LogStarts:
 
     def save(self) -> None:
         """Write the checkpoint. OSError as `save`."""
-        self._save(LOG_START_FILE, self.offsets)
+        self._save(LOG_START_FILE, self.offsets, False)
 
     def delete_records(self, cuts: Mapping[PartitionLog, int]) -> dict[PartitionLog, ErrorCode]:
         """Have each log begin at its offset; the error of each, or NONE. A start never moves back.
@@ -118,7 +120,7 @@ class LogStarts:
             return True
         changed = {**self.offsets, **{(log.topic, log.partition): start for log, start in starts.items()}}
         try:
-            self._save(LOG_START_FILE, changed)
+            self._save(LOG_START_FILE, changed, any(log.segment_list.before(start) for log, start in starts.items()))
         except OSError as error:
             logger.error("%s not written, nothing is deleted: %s", LOG_START_FILE, error)
             return False

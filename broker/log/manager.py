@@ -494,6 +494,7 @@ class LogManager:
             self.write_offsets(name, known)
         return known
 
-    def write_offsets(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
-        """Write a checkpoint file. OSError when that failed: the old one is left then."""
-        self.fs.write_atomic(self._path(name), format_offsets(offsets), sync=self._flush_every_message())
+    def write_offsets(self, name: str, offsets: Mapping[TopicPartition, int], sync: bool = False) -> None:
+        """Write a checkpoint file, with `sync` to stable storage. OSError when that failed: the old one is left."""
+        sync = sync or self._flush_every_message()
+        self.fs.write_atomic(self._path(name), format_offsets(offsets), sync=sync)

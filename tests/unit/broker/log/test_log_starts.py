@@ -34,13 +34,15 @@ class Starts:
         self.logs = [world.logs.get(TOPIC, partition) for partition in range(3)]
         self.events: list[tuple[str, object]] = []
         self.fails = False
+        self.synced: list[bool] = []
         self.starts = LogStarts(world.fs, self._save, self._moved)
         self.starts.listeners.append(lambda log: self.events.append(("start", (log.partition, self._begins()))))
 
-    def _save(self, name: str, offsets: Mapping[tuple[str, int], int]) -> None:
+    def _save(self, name: str, offsets: Mapping[tuple[str, int], int], sync: bool) -> None:
         if self.fails:
             raise OSError(28, "full")
         self.events.append((name, {partition: offset for (_, partition), offset in offsets.items()}))
+        self.synced.append(sync)
         assert self._begins() == self._before
 
     def _moved(self, logs: Iterable[PartitionLog]) -> None:
@@ -65,6 +67,13 @@ def test_all_are_saved_with_one_write_then_all_move_then_segments_go() -> None:
         ("start", (1, [3, 6, 0])),
         ("moved", [(0, 2), (1, 4)]),
     ]
+
+
+def test_starts_are_synced_where_segments_go() -> None:
+    starts = Starts(filled())
+    starts.delete(1, 1)
+    starts.delete(1, 2)
+    assert starts.synced == [False, True]
 
 
 def test_what_was_saved_before_is_saved_again() -> None:

@@ -300,3 +300,18 @@ def test_open_files_are_bounded() -> None:
         assert not isinstance(result, ErrorCode)
         assert result.batches[0].base_offset == offset
         assert world.fs.open_files <= 4 + 1  # the manifest
+
+
+def test_a_start_is_durable_before_the_segments_below_it_go() -> None:
+    """Also where nobody asked for syncs: the removed files would be missing records after a loss of power."""
+    for seed in range(20):
+        world = LogWorld(LogSettings(segment_bytes=2 * len(batch_of(b"x"))))
+        for _ in range(6):
+            world.produce(b"x")
+        world.tick()
+        assert world.logs.truncate_prefixes({world.log: 4}) == {world.log: ErrorCode.NONE}
+        world.fs.crash(CrashModel.POWER_LOSS, Random(seed))
+        world.clock.drop_everything()
+        world.start()
+        assert world.log.log_start_offset == 4
+        assert world.log.unreadable_range(world.log.log_start_offset) is None
