@@ -11,6 +11,7 @@ from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.foundation.service import Service
 from shareq.broker.metadata.topic_names import REDRIVES, name_error
+from shareq.broker.quotas.fair_part import may_make
 from shareq.broker.redrive.job import Redrive
 from shareq.broker.redrive.ports import Committed, RedriveWorld
 from shareq.broker.redrive.progress import PartitionProgress, Saved, State, What, saved_of
@@ -21,6 +22,8 @@ from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 logger = logging.getLogger(__name__)
 
 MOST_RUNNING: Final = 16
+"""Of all clients, while one of them alone has redrives; see `may_make` for what others may begin beyond that."""
+
 MOST_DESCRIBED: Final = 100
 LONGEST_TEXT: Final = 4_096
 """Characters that have to be allowed with an offset (`offset.metadata.max.bytes`)."""
@@ -46,6 +49,13 @@ class RedriveNumbers(NamedTuple):
     letters: Mapping[What, int]
 
 
+class _Beginning(NamedTuple):
+    """A redrive that does not run yet: whose it is, and what its beginning is answered."""
+
+    owner: str
+    answer: Pending[ApiError]
+
+
 class RedriveService(Service):
     """All redrives of the broker. Those that are over are known as long as what they have committed."""
 
@@ -53,7 +63,7 @@ class RedriveService(Service):
         self._env = env
         self._world = world
         self._running: dict[str, Redrive] = {}
-        self._beginning: dict[str, Pending[ApiError]] = {}
+        self._beginning: dict[str, _Beginning] = {}
         self._ended: Counter[State] = Counter()
         self._letters: Counter[What] = Counter()  # of those that ended
 
@@ -62,7 +72,8 @@ class RedriveService(Service):
     def start(self, spec: RedriveSpec) -> Pending[ApiError]:
         """Begin a redrive; the answer comes when it would survive a crash.
 
-        INVALID_REQUEST, DUPLICATE_RESOURCE (the name was used), POLICY_VIOLATION (too many at a time), INVALID_CONFIG
+        INVALID_REQUEST, DUPLICATE_RESOURCE (the name was used), POLICY_VIOLATION (too many at a time, and the owner has
+        its part of them: its user's, or its machine's without authentication), INVALID_CONFIG
         (the group would not see what was sent to it), UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, and what
         keeps progress from being committed.
         """
@@ -71,13 +82,17 @@ class RedriveService(Service):
             return completed(ApiError(ErrorCode.INVALID_REQUEST, problem))
         if spec.name in self._running or spec.name in self._beginning:
             return completed(_used(spec.name))
-        if len(self._running) + len(self._beginning) >= MOST_RUNNING:
-            message = f"{MOST_RUNNING} redrives are running, and no more are allowed at a time."
+        if not may_make(MOST_RUNNING, self._held(), spec.owner.name):
+            running = len(self._running) + len(self._beginning)
+            message = (
+                f"{running} redrives are running, of {MOST_RUNNING} for all users, and yours are your part of them."
+            )
             return completed(ApiError(ErrorCode.POLICY_VIOLATION, message))
         if self._world.longest_text() < LONGEST_TEXT:
             message = f"offset.metadata.max.bytes must be {LONGEST_TEXT} at least: progress is committed with offsets."
             return completed(ApiError(ErrorCode.INVALID_CONFIG, message))
-        begun = self._beginning[spec.name] = Pending[ApiError]()
+        begun = Pending[ApiError]()
+        self._beginning[spec.name] = _Beginning(spec.owner.name, begun)
 
         def answered(error: ApiError) -> None:
             del self._beginning[spec.name]
@@ -101,7 +116,7 @@ class RedriveService(Service):
         """
         beginning = self._beginning.get(name)
         if beginning is not None:
-            return beginning.chain(lambda _error: self.cancel(name))
+            return beginning.answer.chain(lambda _error: self.cancel(name))
         running = self._running.get(name)
         if running is not None:
             return running.cancel().then(ApiError)
@@ -145,6 +160,11 @@ class RedriveService(Service):
         self._running.clear()
 
     # -- the details
+
+    def _held(self) -> Counter[str]:
+        """How many redrives each owner has."""
+        beginning = (each.owner for each in self._beginning.values())
+        return Counter([*beginning, *(each.spec.owner.name for each in self._running.values())])
 
     def _begin(self, spec: RedriveSpec, found: Sequence[Committed] | ErrorCode) -> Pending[ApiError]:
         if isinstance(found, ErrorCode):

@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from shareq.broker.metadata.topic_names import REDRIVES
+from shareq.broker.security.names import ANONYMOUS
 
 TOPIC_PREFIX: Final = "redrive."
 """With the group's id behind it: the topic of letters that go back to their group alone."""
@@ -47,6 +48,11 @@ class Owner(NamedTuple):
 
     principal: str
     host: str
+
+    @property
+    def name(self) -> str:
+        """Who has a part in what all share: the user; of those who did not authenticate, the machine."""
+        return self.host if self.principal == ANONYMOUS else self.principal
 
 
 class RedriveSpec(NamedTuple):

@@ -341,6 +341,27 @@ def test_so_many_run_at_a_time() -> None:
     assert world.start("more") is ErrorCode.NONE
 
 
+def test_one_user_does_not_take_all_places() -> None:
+    """Redrives of one user filled them, and every other user had to wait until one of its was over."""
+    world = RedriveWorld()
+    world.bury(letter(b"a", 0), letter(b"b", 1))
+    greedy, other = world.world.connect(), world.world.connect()
+    greedy.side.principal, other.side.principal = "User:greedy", "User:other"
+    for number in range(MOST_RUNNING):
+        assert world.start(f"r{number}", client=greedy, records_per_second=1) is ErrorCode.NONE
+    parts = MOST_RUNNING // 2
+    for number in range(parts):
+        assert world.start(f"o{number}", client=other, records_per_second=1) is ErrorCode.NONE
+    refused = world.start_answer("o", client=other)
+    assert ErrorCode(refused.error_code) is ErrorCode.POLICY_VIOLATION
+    assert refused.error_message is not None
+    assert f"{MOST_RUNNING + parts} redrives are running" in refused.error_message
+    assert world.start("r", client=greedy) is ErrorCode.POLICY_VIOLATION
+    third = world.world.connect()
+    third.side.client_host = "10.0.0.3"  # without authentication the machine counts
+    assert world.start("t", client=third, records_per_second=1) is ErrorCode.NONE
+
+
 def test_so_many_are_described_at_a_time() -> None:
     world = RedriveWorld()
     world.bury(letter(b"a", 0), letter(b"b", 1))
