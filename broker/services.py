@@ -263,7 +263,6 @@ class Services:
             self.metadata,
             self.answer_budget,
             self.started_with.group_share_max_share_sessions,
-            self.turns,
             self._make_dead_letter_queues,
         )
         self.logs.add_listener(made.partitions.on_high_watermark)

@@ -21,8 +21,8 @@ from shareq.protocol.primitives import MalformedMessage, Message, read_uvarint
 
 __all__ = ["STEP_ELEMENTS", "BoundedReader", "TooManyElements"]
 
-STEP_ELEMENTS: Final = 1_000
-"""Elements between two pauses: a millisecond or two."""
+STEP_ELEMENTS: Final = 500
+"""Elements between two pauses: half a millisecond."""
 
 _LONG: Final = 250  # elements that are read together, if they have no arrays
 _PIECE: Final = 50  # of an array whose elements have no arrays

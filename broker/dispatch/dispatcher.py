@@ -135,7 +135,7 @@ class _ConnectionDispatch:
             raise CloseConnection(bound.context.unreadable(bound.route, error)) from error
         if request is not None:
             return self._answer(bound, frame, request, correlation_id, meter)
-        return self._read_in_turns(bound, frame, correlation_id)
+        return self._read_in_turns(bound, frame, correlation_id, meter)
 
     def _decoded_and_answered(self, bound: BoundRoute, frame: bytes, correlation_id: int, meter: Meter | None) -> Reply:
         try:
@@ -175,7 +175,7 @@ class _ConnectionDispatch:
             answer.on_complete(lambda response: _fill(slot, bound, response, correlation_id))
         return slot
 
-    def _read_in_turns(self, bound: BoundRoute, frame: bytes, correlation_id: int) -> AnswerSlot:
+    def _read_in_turns(self, bound: BoundRoute, frame: bytes, correlation_id: int, meter: Meter | None) -> AnswerSlot:
         """Have a long request read and answered in turns."""
         from shareq.broker.dispatch.long_requests import read_and_answer
 
@@ -186,20 +186,23 @@ class _ConnectionDispatch:
 
         def answer(request: Message) -> Iterator[None]:
             forget()
-            return self._answer_into(slot, bound, size, request, correlation_id)
+            return self._answer_into(slot, bound, size, request, correlation_id, meter)
 
         steps = read_and_answer(bound.context, route, frames, bound.body, slot, answer)
-        bound.context.services.turns.run(steps, bound.context.failed)
+        bound.context.services.turns.run(steps if meter is None else meter.turns(steps), bound.context.failed)
         return slot
 
     def _answer_into(
-        self, slot: AnswerSlot, bound: BoundRoute, size: int, request: Message, correlation_id: int
+        self,
+        slot: AnswerSlot,
+        bound: BoundRoute,
+        size: int,
+        request: Message,
+        correlation_id: int,
+        meter: Meter | None,
     ) -> Iterator[None]:
-        """Hand a request of `size` bytes to its handler; its slot waits for the answer already. What reading it took is
-        not counted against a quota.
-        """
+        """Hand a request of `size` bytes to its handler; its slot waits for the answer already."""
         connection, route = self._connection, bound.route
-        meter = self._dispatcher.metering.begin(bound.context) if self._quotas.active else None
         try:
             answer = route.handle(bound.context, request)
             if meter is not None:
@@ -272,7 +275,7 @@ def _fill_in_turns(slot: AnswerSlot, bound: BoundRoute, response: Message | Part
     if response is None:
         slot.fill(None)
     else:
-        bound.context.services.turns.run(_written(slot, bound, response, correlation_id), bound.context.failed)
+        bound.context.in_turns(_written(slot, bound, response, correlation_id))
 
 
 def _written(slot: AnswerSlot, bound: BoundRoute, response: Message | Parts, correlation_id: int) -> Iterator[None]:

@@ -6,6 +6,7 @@ more is read of its connection, whether or not it waits by itself.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from shareq.broker.dispatch.parts import Parts
@@ -35,11 +36,12 @@ class Metering:
 class Meter:
     """What one request costs."""
 
-    __slots__ = ("_client_id", "_connection", "_metering", "_since_ns", "_user")
+    __slots__ = ("_client_id", "_connection", "_metering", "_since_ns", "_spent_ns", "_user")
 
     def __init__(self, metering: Metering, context: RequestContext, since_ns: int) -> None:
         self._metering = metering
-        self._since_ns = since_ns
+        self._since_ns = since_ns  # when it was taken up, or its turn began
+        self._spent_ns = 0  # in turns before
         self._connection = context.connection
         self._user, self._client_id = context.quota_names
 
@@ -47,7 +49,7 @@ class Meter:
         """The request, of so many bytes, was handed to its handler, which has this answer. None: there is none."""
         quotas, clock = self._metering.quotas, self._metering.clock
         now_ms = clock.now_ms()
-        throttle_ms = quotas.used(self._user, self._client_id, clock.now_ns() - self._since_ns, now_ms)
+        throttle_ms = self._used()
         if bound.route.api_key is ApiKey.PRODUCE:
             throttle_ms = max(throttle_ms, quotas.produced(self._user, self._client_id, size, now_ms))
         self._mute(throttle_ms)
@@ -55,6 +57,32 @@ class Meter:
             answer.on_complete(lambda response: self._answered(bound, response, throttle_ms))
         else:
             self._answered(bound, answer.response if isinstance(answer, Parts) else answer, throttle_ms)
+
+    def turns(self, steps: Iterator[None]) -> Iterator[None]:
+        """The steps, of which the time of each counts, and what was done since the request was taken up: it is paid when
+        the request is handled, and the rest after the last step.
+        """
+        self._pause()
+        return self._turns(steps)
+
+    def _turns(self, steps: Iterator[None]) -> Iterator[None]:
+        clock = self._metering.clock
+        self._since_ns = clock.now_ns()
+        for _ in steps:
+            self._pause()
+            yield
+            self._since_ns = clock.now_ns()
+        self._mute(self._used())
+
+    def _pause(self) -> None:
+        self._spent_ns += self._metering.clock.now_ns() - self._since_ns
+
+    def _used(self) -> int:
+        """Pay what was used until now; for how many ms to read nothing more."""
+        clock = self._metering.clock
+        now_ns = clock.now_ns()
+        used_ns, self._spent_ns, self._since_ns = self._spent_ns + now_ns - self._since_ns, 0, now_ns
+        return self._metering.quotas.used(self._user, self._client_id, used_ns, clock.now_ms())
 
     def _answered(self, bound: BoundRoute, response: Message | None, muted_ms: int) -> None:
         """Have the answer say how long the client is to wait; `muted_ms` of that have begun."""

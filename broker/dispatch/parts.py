@@ -28,9 +28,11 @@ class Parts:
 
 def in_parts(response: M, field: str, parts: Iterator[Rows]) -> M | Parts:
     """The response with the rows of the only part, or, as of nearly no request there are more, with parts."""
-    first = next(parts, [])
+    first = next(parts, None)
+    if first is not None and not first:  # a pause, after enough work for one turn
+        return Parts(response, field, parts)
     second = next(parts, None)
     if second is None:
-        setattr(response, field, first)
+        setattr(response, field, first or [])
         return response
-    return Parts(response, field, chain((first, second), parts))
+    return Parts(response, field, chain((first or [], second), parts))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class _Work(NamedTuple):
@@ -13,31 +13,44 @@ class _Work(NamedTuple):
     failed: Callable[[Exception], None]
 
 
+FEW_YOUNG: Final = 10_000
+"""Objects that the collector has not seen, and that it looks at in a millisecond."""
+
+
 class Turns:
     """Does work one after the other, in the order in which it came, each to its end before the next begins.
 
-    So what at most one of them needs is in memory. Work is an iterator: each `next` is a turn, which should do a
-    counted, small amount. Owned by the broker, on the loop's thread.
+    So what at most one of them needs is in memory: what is begun in a turn goes on right behind the work of that turn.
+    Work is an iterator: each `next` is a turn, which should do a counted, small amount. Owned by the broker, on the
+    loop's thread.
 
-    The collector rests from the first turn of a work to its last: a hundred thousand small things have nothing that
-    only a collector could free, but it would look at all of them again and again, for longer than a turn.
+    The collector rests from the first turn of a work until few things are left of it: a hundred thousand small things
+    have nothing that only a collector could free, but it would look at all of them again and again, for longer than a
+    turn. Where many stay when nothing more waits, it looks at them, a tick after the last turn.
     """
 
-    __slots__ = ("_call_soon", "_collected", "_waiting")
+    __slots__ = ("_behind", "_call_soon", "_collected", "_in_turn", "_waiting")
 
     def __init__(self, call_soon: Callable[[Callable[[], None]], None]) -> None:
         self._call_soon = call_soon
         self._waiting: deque[_Work] = deque()  # the first one is under way
-        self._collected: bool | None = None  # whether the collector was at work when that one began
+        self._behind = 0  # how many of them were begun by the first one
+        self._in_turn = False
+        self._collected: bool | None = None  # whether the collector was at work before; None: it has not been stopped
 
     def __len__(self) -> int:
         """How much work is not done."""
         return len(self._waiting)
 
     def run(self, work: Iterator[None], failed: Callable[[Exception], None]) -> None:
-        """Begin with the next tick, or when all that came before is done. `failed` is called with what a turn raises,
-        which ends the work: its client waits for an answer that nothing else would give.
+        """Begin with the next tick, or when all that came before is done; within a turn, when that turn's work is.
+        `failed` is called with what a turn raises, which ends the work: its client waits for an answer that nothing
+        else would give.
         """
+        if self._in_turn:
+            self._behind += 1
+            self._waiting.insert(self._behind, _Work(work, failed))
+            return
         self._waiting.append(_Work(work, failed))
         if len(self._waiting) == 1:
             self._call_soon(self._turn)
@@ -45,7 +58,8 @@ class Turns:
     def close(self) -> None:
         """Do nothing more: the broker stops. Harmless the second time."""
         self._waiting.clear()
-        self._end()
+        self._behind = 0
+        self._collect()
 
     def _turn(self) -> None:
         if not self._waiting:  # closed meanwhile
@@ -54,7 +68,7 @@ class Turns:
             self._collected = gc.isenabled()
             gc.disable()
         work, failed = self._waiting[0]
-        done = True
+        done = self._in_turn = True
         try:
             next(work)
             done = False
@@ -63,13 +77,20 @@ class Turns:
         except Exception as error:
             failed(error)
         finally:
+            self._in_turn = False
             if done and self._waiting:
                 self._waiting.popleft()
-                self._end()
+                self._behind = 0
+                self._call_soon(self._ended)
             if self._waiting:
                 self._call_soon(self._turn)
 
-    def _end(self) -> None:
+    def _ended(self) -> None:
+        """The tick after the end of a work, when nothing holds what it needed."""
+        if not self._waiting or gc.get_count()[0] <= FEW_YOUNG:
+            self._collect()
+
+    def _collect(self) -> None:
         if self._collected:
             gc.enable()
         self._collected = None

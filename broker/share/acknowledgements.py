@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from shareq.broker.foundation.pending import Pending, completed, gather
-from shareq.broker.foundation.turns import Turns
 from shareq.broker.share.core.fetch_plan import validate_ack_batches
 from shareq.broker.share.core.partition import Acknowledged
 from shareq.broker.share.partitions import SharePartitionManager
@@ -26,10 +25,10 @@ class PartitionAcks:
 
 
 MOST_BATCHES: Final = 20_000
-"""Of one partition in one request: what is looked at in one turn of the loop. A fetch brings 500 records, or some."""
+"""Of one partition in one request: what is applied in one turn of the loop. A fetch brings 500 records, or some."""
 
 FEW_BATCHES: Final = 2_000
-"""So many are looked at at once; partitions that have more together take several turns."""
+"""So many are looked at at once; requests that have more take several turns."""
 
 AckResults = dict[tuple[bytes, int], ErrorCode]
 """The code of each topic id and partition."""
@@ -38,10 +37,9 @@ AckResults = dict[tuple[bytes, int], ErrorCode]
 class ShareAcknowledgements:
     """Applies the acknowledgements of requests to the share partitions this broker leads."""
 
-    def __init__(self, partitions: SharePartitionManager, metadata: MetadataImage, turns: Turns) -> None:
+    def __init__(self, partitions: SharePartitionManager, metadata: MetadataImage) -> None:
         self._partitions = partitions
         self._metadata = metadata
-        self._turns = turns
 
     def apply(
         self,
@@ -49,7 +47,7 @@ class ShareAcknowledgements:
         member_id: str,
         acks: Sequence[PartitionAcks],
         refuse: Callable[[str], ErrorCode],
-        failed: Callable[[Exception], None],
+        in_turns: Callable[[Iterator[None]], None],
         *,
         renew_request: bool,
         renew_version: bool,
@@ -60,26 +58,23 @@ class ShareAcknowledgements:
         IsRenewAck, `renew_version` whether its version knows acknowledge type 4. One partition's error never touches
         another partition. A partition named twice has its batches taken together; more than `MOST_BATCHES` are
         INVALID_REQUEST. One that is merely named is answered too if there is anything to acknowledge, as by Apache
-        Kafka 4.3.1. Many batches are looked at in turns; what one of them raises
-        goes to `failed`, and nothing is answered.
+        Kafka 4.3.1. Many batches are looked at by `in_turns`, which does work in turns of the loop.
         """
-        merged: dict[tuple[bytes, int], list[Acknowledged]] = {}
+        merged: dict[tuple[bytes, int], Sequence[Acknowledged]] = {}
         for ack in acks:
-            merged.setdefault((ack.topic_id, ack.partition), []).extend(ack.batches)
+            key = (ack.topic_id, ack.partition)
+            merged[key] = [*merged[key], *ack.batches] if key in merged else ack.batches
         result: Pending[AckResults] = Pending()
 
-        def error_of(key: tuple[bytes, int], batches: Sequence[Acknowledged]) -> ErrorCode:
-            if len(batches) > MOST_BATCHES:
-                return ErrorCode.INVALID_REQUEST
-            error = validate_ack_batches(batches, renew_request=renew_request, renew_version=renew_version)
-            return error or self._unreachable(*key, refuse)
+        def unsound(batches: Sequence[Acknowledged]) -> ErrorCode:
+            return validate_ack_batches(batches, renew_request=renew_request, renew_version=renew_version)
 
-        steps = self._steps(group_id, member_id, merged, error_of, result)
+        steps = self._steps(group_id, member_id, merged, unsound, refuse, result)
         if sum(map(len, merged.values())) + len(merged) <= FEW_BATCHES:
             for _ in steps:
                 pass
         else:
-            self._turns.run(_together(steps), failed)
+            in_turns(_together(steps))
         return result
 
     def _steps(
@@ -87,16 +82,26 @@ class ShareAcknowledgements:
         group_id: str,
         member_id: str,
         merged: Mapping[tuple[bytes, int], Sequence[Acknowledged]],
-        error_of: Callable[[tuple[bytes, int], Sequence[Acknowledged]], ErrorCode],
+        unsound: Callable[[Sequence[Acknowledged]], ErrorCode],
+        refuse: Callable[[str], ErrorCode],
         result: Pending[AckResults],
     ) -> Iterator[int]:
-        """Check, then acknowledge, partition by partition; after each, how many batches of it were looked at."""
+        """Check, then acknowledge, partition by partition; after each, or so many of its batches as are looked at in
+        one turn, how many were looked at.
+        """
         refused: AckResults = {}
         for key, batches in merged.items():
-            error = error_of(key, batches)
+            error = ErrorCode.INVALID_REQUEST if len(batches) > MOST_BATCHES else ErrorCode.NONE
+            at = 0
+            while error is ErrorCode.NONE and at + FEW_BATCHES < len(batches):
+                error = unsound(batches[max(0, at - 1) : at + FEW_BATCHES])  # with the last one that was looked at
+                at += FEW_BATCHES
+                yield FEW_BATCHES
+            if error is ErrorCode.NONE:
+                error = unsound(batches[at - 1 :] if at else batches) or self._unreachable(*key, refuse)
             if error is not ErrorCode.NONE:
                 refused[key] = error
-            yield len(batches)
+            yield len(batches) - at
         if not any(batches and key not in refused for key, batches in merged.items()):
             merged = {key: merged[key] for key in refused}
         keys = list(merged)

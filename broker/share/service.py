@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.service import Service
-from shareq.broker.foundation.turns import Turns
 from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.share.acknowledgements import ShareAcknowledgements
 from shareq.broker.share.core.effects import DeadLetter
@@ -63,14 +62,13 @@ class ShareService(Service):
         metadata: MetadataImage,
         answer_budget: AnswerBudget,
         max_sessions: int,
-        turns: Turns,
         make_queues: Callable[[], DeadLetterQueues | None] = lambda: None,
     ) -> None:
         self._settings = settings
         self.dead_letters = LazyDeadLetters(make_queues)
         self.partitions = SharePartitionManager(env, sources, settings, other_leaders, persister, self.dead_letters)
         self.sessions = ShareSessionService(self.partitions, max_sessions)
-        self.acknowledgements = ShareAcknowledgements(self.partitions, metadata, turns)
+        self.acknowledgements = ShareAcknowledgements(self.partitions, metadata)
         self._fetch_host = ShareFetchHost(env, self.partitions, metadata, answer_budget)
 
     def fetch(

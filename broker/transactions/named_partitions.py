@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Final
 
 from shareq.broker.foundation.pending import Pending, completed
-from shareq.broker.foundation.turns import Turns
 from shareq.coordinator.ports import MetadataImage
 from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.protocol.errors import ErrorCode
@@ -29,22 +28,21 @@ def count(topics: Iterable[AddPartitionsToTxnTopic]) -> int:
 
 
 class NamedPartitions:
-    """Looks at what requests name: `metadata` has what there is, and `turns` take long requests."""
+    """Looks at what requests name: `metadata` has what there is."""
 
-    def __init__(self, metadata: MetadataImage, turns: Turns) -> None:
+    def __init__(self, metadata: MetadataImage) -> None:
         self._metadata = metadata
-        self._turns = turns
 
     def rows_of(
         self,
         topics: Sequence[AddPartitionsToTxnTopic],
         refused: Set[str],
         add: Callable[[Sequence[TopicPartition]], Pending[Errors]],
-        failed: Callable[[Exception], None],
+        in_turns: Callable[[Iterator[None]], None],
     ) -> Pending[Rows]:
         """What became of the partitions. None of `refused` topics may be added; `add` adds all, if it gets there.
 
-        Many of them are looked at in turns, and `add` gets each once. `failed` is called with what a turn raises.
+        Many of them are looked at in turns, and `add` gets each once. `in_turns` does work in turns.
         """
         if count(topics) <= TURN_PARTITIONS:
             partitions = [TopicPartition(topic.name, each) for topic in topics for each in topic.partitions]
@@ -60,19 +58,19 @@ class NamedPartitions:
                 every.update(dict.fromkeys(part))
                 yield
             errors = completed(found) if found else add(list(every))
-            errors.on_complete(lambda errors: self._turns.run(answered(errors), failed))
+            errors.on_complete(lambda errors: in_turns(answered(errors)))
 
         def answered(errors: Errors) -> Iterator[None]:
             return _rows_in_turns(topics, lambda topic, some: _row(topic, some, errors), answer)
 
-        self._turns.run(look(), failed)
+        in_turns(look())
         return answer
 
     def refused_rows(
         self,
         topics: Sequence[AddPartitionsToTxnTopic],
         error: ErrorCode,
-        failed: Callable[[Exception], None],
+        in_turns: Callable[[Iterator[None]], None],
     ) -> Pending[Rows]:
         """The same error for every partition; many of them in turns."""
         answer: Pending[Rows] = Pending()
@@ -83,7 +81,7 @@ class NamedPartitions:
             for _ in turns:
                 pass
         else:
-            self._turns.run(turns, failed)
+            in_turns(turns)
         return answer
 
     def _problems(self, partitions: Iterable[TopicPartition], refused: Set[str]) -> Errors:

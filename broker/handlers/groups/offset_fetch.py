@@ -69,7 +69,7 @@ def _fetch_in_turns(
             yield
         gather(parts).on_complete(lambda parts: fetched.complete(joined(parts)))
 
-    ctx.services.turns.run(steps(), ctx.failed)
+    ctx.in_turns(steps())
     return fetched
 
 

@@ -70,7 +70,7 @@ def _append(
     steps = produce.append(request.topic_data, response.responses)
     for _ in steps:
         later: Pending[ProduceResponse] = Pending()
-        ctx.services.turns.run(_append_rest(ctx, request, produce, steps, response, later), ctx.failed)
+        ctx.in_turns(_append_rest(ctx, request, produce, steps, response, later))
         return later
     return _appended(request, produce, response)
 

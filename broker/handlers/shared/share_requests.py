@@ -77,7 +77,7 @@ def acknowledge(
         member_id,
         acks,
         lambda topic: ErrorCode.NONE if ctx.may(READ_TOPIC, topic) else READ_TOPIC.error,
-        ctx.failed,
+        ctx.in_turns,
         renew_request=renew_request,
         renew_version=ctx.api_version >= _RENEW_FROM,
     )

@@ -60,7 +60,7 @@ def for_each_partition(
         for _ in steps:
             pass
     else:
-        ctx.services.turns.run(steps, ctx.failed)
+        ctx.in_turns(steps)
 
     def regroup(results: list[R]) -> list[tuple[bytes, list[Out]]]:
         by_topic: dict[bytes, dict[int, R]] = {}

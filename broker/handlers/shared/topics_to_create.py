@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from shareq.broker.metadata.topic_names import CLUSTER_METADATA, name_error
 from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC
-from shareq.broker.topics.creation import MOST_AUTO_CREATED, auto_create
+from shareq.broker.topics.creation import CREATED_TOGETHER, MOST_AUTO_CREATED, auto_create
 from shareq.protocol.errors import ApiError
 from shareq.protocol.generated.metadata import MetadataRequestTopic
 from shareq.protocol.primitives import ZERO_UUID
@@ -15,14 +15,16 @@ from shareq.protocol.primitives import ZERO_UUID
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-TURN_SIZE: Final = 1_000
+TURN_SIZE: Final = 500
 """How many names are looked at, or rows of partitions made, in one turn of a Metadata request."""
 
 
 def create_missing(
     ctx: RequestContext, asked: Sequence[MetadataRequestTopic]
 ) -> Generator[None, None, dict[str, ApiError]]:
-    """Create the first topics that do not exist and may be created; why some of them could not be, by name."""
+    """Create the first topics that do not exist and may be created, some in a commit, each commit in a turn of its own;
+    why some of them could not be, by name.
+    """
     metadata = ctx.services.metadata
     new: dict[str, None] = {}
     for index, topic in enumerate(asked, 1):
@@ -35,8 +37,14 @@ def create_missing(
                     break
         if not index % TURN_SIZE:
             yield
-    made = auto_create(metadata, ctx.services.configs, list(new))
-    return {name: outcome for name, outcome in made.items() if isinstance(outcome, ApiError)}
+    names = list(new)
+    refused: dict[str, ApiError] = {}
+    for at in range(0, len(names), CREATED_TOGETHER):
+        if at:
+            yield
+        made = auto_create(metadata, ctx.services.configs, names[at : at + CREATED_TOGETHER])
+        refused.update((name, outcome) for name, outcome in made.items() if isinstance(outcome, ApiError))
+    return refused
 
 
 def may_create_topic(ctx: RequestContext, name: str) -> bool:

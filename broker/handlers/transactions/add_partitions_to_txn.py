@@ -39,7 +39,7 @@ def handle(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Answer:
     if ctx.api_version >= _BROKERS_FROM:
         return _of_brokers(ctx, request)
     if not ctx.may(WRITE_TRANSACTION, request.v3_and_below_transactional_id):
-        hidden = _named(ctx).refused_rows(request.v3_and_below_topics, WRITE_TRANSACTION.error, ctx.failed)
+        hidden = _named(ctx).refused_rows(request.v3_and_below_topics, WRITE_TRANSACTION.error, ctx.in_turns)
         return hidden.then(lambda rows: AddPartitionsToTxnResponse(results_by_topic_v3_and_below=rows))
     topics = request.v3_and_below_topics
     refused = ctx.lacking(WRITE_TOPIC, {topic.name for topic in topics})
@@ -54,7 +54,7 @@ def handle(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Answer:
         return added.then(lambda error: dict.fromkeys(partitions, _known(ctx.api_version, error)))
 
     refused |= INTERNAL_TOPICS  # no client may write to those, as in Apache Kafka
-    answered = _named(ctx).rows_of(topics, refused, add, ctx.failed)
+    answered = _named(ctx).rows_of(topics, refused, add, ctx.in_turns)
     return answered.then(lambda rows: AddPartitionsToTxnResponse(results_by_topic_v3_and_below=rows))
 
 
@@ -84,7 +84,7 @@ def _of_brokers(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Answ
         for _ in add():
             pass
     else:
-        ctx.services.turns.run(add(), ctx.failed)
+        ctx.in_turns(add())
     return answers.then(lambda results: AddPartitionsToTxnResponse(results_by_transaction=results))
 
 
@@ -100,12 +100,12 @@ def _of_transaction(
         added = coordinator.add_partitions(*identity, partitions, _BROKERS_CLIENT_VERSION)
         return added.then(lambda error: dict.fromkeys(partitions, error))
 
-    answered = _named(ctx).rows_of(transaction.topics, frozenset(), add, ctx.failed)
+    answered = _named(ctx).rows_of(transaction.topics, frozenset(), add, ctx.in_turns)
     return answered.then(lambda rows: AddPartitionsToTxnResult(transaction.transactional_id, rows))
 
 
 def _named(ctx: RequestContext) -> NamedPartitions:
-    return NamedPartitions(ctx.services.metadata, ctx.services.turns)
+    return NamedPartitions(ctx.services.metadata)
 
 
 def _known(version: int, error: ErrorCode) -> ErrorCode:

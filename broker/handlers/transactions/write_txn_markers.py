@@ -48,7 +48,7 @@ def handle(
         for _ in steps:
             pass
     else:
-        ctx.services.turns.run(steps, ctx.failed)
+        ctx.in_turns(steps)
 
     def respond(errors: list[ErrorCode]) -> WriteTxnMarkersResponse:
         results: dict[int, dict[TopicPartition, ErrorCode]] = {row.producer_id: {} for row in request.markers}

@@ -14,6 +14,7 @@ from devtools.clients.requests import batch, produce
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.config.admin import ConfigAdmin
 from shareq.broker.dispatch import long_requests
+from shareq.broker.dispatch.long_requests import FREED, let_go
 from shareq.broker.dispatch.element_limits import MOST_ELEMENTS, RESOURCES, largest_frame, most_elements
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.groups.offsets import GroupOffsetsService
@@ -95,7 +96,7 @@ from shareq.protocol.generated.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from shareq.protocol.primitives import uvarint
+from shareq.protocol.primitives import Message, uvarint
 
 GROUP = 32
 
@@ -297,6 +298,32 @@ def test_share_states_are_initialised_in_turns(monkeypatch: pytest.MonkeyPatch) 
     assert errors == {0: ErrorCode.NONE, 1: ErrorCode.NONE, 2: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
     assert sum(work.ticks) == 5_000
     assert max(work.ticks) <= 500
+
+
+def test_a_long_request_is_given_back_in_steps() -> None:
+    """190,000 acknowledgement batches, freed at once, held the loop for 20 ms."""
+
+    class Counted(AcknowledgementBatch):
+        def __del__(self) -> None:
+            nonlocal freed
+            freed += 1
+
+    freed = 0
+    kept = [Counted(0, 0, [1]) for _ in range(10)]
+    many = [AcknowledgePartition(at, [Counted(0, 0, [1]) for _ in range(5 * FREED)]) for at in range(3)]
+    few = [AcknowledgePartition(at, [Counted(0, 0, [1])]) for at in range(2 * FREED)]
+    shared = AcknowledgePartition(0, kept)
+    topic = AcknowledgeTopic(bytes(16), [*many, *few, shared])
+    held: list[Message] = [ShareAcknowledgeRequest("g", "m", 1, False, [topic])]
+    del many, few, shared, topic
+    steps, before = [], 0
+    for _ in let_go(held):
+        steps.append(freed - before)
+        before = freed
+    assert not held
+    assert freed == 17 * FREED
+    assert max(steps) < 2 * FREED
+    assert len(kept) == 10
 
 
 def test_topics_of_many_partitions_are_answered_in_turns() -> None:

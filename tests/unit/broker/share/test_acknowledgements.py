@@ -38,7 +38,8 @@ class Rig(ShareRig):
             self.source(partition).fill(b"0", b"1", b"2")
         self.acquire(0, 1)
         self.failures: list[Exception] = []
-        self.service = ShareAcknowledgements(self.manager, self.topics, Turns(self.clock.call_soon))
+        self.service = ShareAcknowledgements(self.manager, self.topics)
+        self.turns = Turns(self.clock.call_soon)
 
     def apply(
         self,
@@ -55,7 +56,7 @@ class Rig(ShareRig):
             member,
             parts,
             refuse,
-            self.failures.append,
+            lambda work: self.turns.run(work, self.failures.append),
             renew_request=renew_request,
             renew_version=renew_version,
         )

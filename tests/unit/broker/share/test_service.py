@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from shareq.broker.foundation.turns import Turns
 from shareq.broker.share.acknowledgements import PartitionAcks
 from shareq.broker.share.core.partition import AckBatch
 from shareq.broker.share.core.sessions import INITIAL_EPOCH, ListedPartition
@@ -30,7 +29,6 @@ class Rig(ShareRig):
             self.topics,
             self.budget,
             1,
-            Turns(self.clock.call_soon),
         )
 
     def fetching(self, *, wait_ms: int = 0, refuse: ErrorCode = ErrorCode.NONE) -> list[tuple[int, int, int]] | None:
@@ -115,7 +113,7 @@ def test_its_sessions_give_back_to_its_partitions_and_its_acknowledgements_reach
         "m",
         [PartitionAcks(rig.topic_id, 0, [AckBatch(0, 0, [AcknowledgeType.RELEASE])])],
         lambda _topic: ErrorCode.NONE,
-        failed=lambda _error: None,
+        in_turns=lambda _work: None,
         renew_request=False,
         renew_version=False,
     )
