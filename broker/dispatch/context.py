@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.foundation.bounded_log import cut
@@ -54,15 +54,6 @@ class RequestContext:
         """Log what the client did that is refused: at most ten such lines a minute about one address."""
         host = self.connection.client_host
         self.services.client_lines.log(logger, host, text, logging.WARNING, text, *arguments, client_address=host)
-
-    def in_turns(self, work: Iterator[None]) -> None:
-        """Do what a request needs in turns (`foundation/turns.py`); where there are quotas, each counts."""
-        services = self.services
-        if services.quotas.active:
-            from shareq.broker.dispatch.metering import Metering
-
-            work = Metering(services).begin(self).turns(work)
-        services.turns.run(work, self.failed)
 
     def failed(self, error: Exception) -> None:
         """A request that goes on in turns (`foundation/turns.py`) has failed, by our own fault: log it, and close the

@@ -72,8 +72,7 @@ def read_and_answer(
         close_behind(connection, slot, context.unreadable(route, error))
         return
     yield
-    answering = answer(request)
-    held = [request]
+    answering, held = answer(request), [request]
     del request
     yield from answering
     context.services.turns.run(let_go(held), context.failed)

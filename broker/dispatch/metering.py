@@ -59,8 +59,8 @@ class Meter:
             self._answered(bound, answer.response if isinstance(answer, Parts) else answer, throttle_ms)
 
     def turns(self, steps: Iterator[None]) -> Iterator[None]:
-        """The steps, of which the time of each counts, and what was done since the request was taken up: it is paid when
-        the request is handled, and the rest after the last step.
+        """The steps. The time of each counts, and what was done since the request was taken up: it is paid when the
+        request is handled, and the rest after the last step.
         """
         self._pause()
         return self._turns(steps)

@@ -18,6 +18,7 @@ from shareq.broker.network.connection import Buffer, Connection, FrameHandler
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.connection_quotas import ConnectionQuotas
 from shareq.broker.network.counters import Authentications
+from shareq.broker.network.read_share import LARGE_READ, ReadShare
 from shareq.broker.network.request_budget import RequestBudget
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class SocketConnection(asyncio.Protocol):
         self.last_read_ms = 0
         self._held = 0  # bytes of answers that the client does not take, as reported to the room
         self._last_write = 0  # bytes; nothing of earlier writes is left unless some are held
+        self._stopped = False  # its connection takes nothing more
+        self._waits_for_turn = False  # others are read first
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -67,7 +70,10 @@ class SocketConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self.connection is not None:
             self.last_read_ms = self._listener.clock.now_ms()
-            self._listener.bytes_in += len(data)
+            size = len(data)
+            self._listener.bytes_in += size
+            if size >= LARGE_READ and not self._waits_for_turn:
+                self._listener.read_share.note(self, size)
             self.connection.receive(data)
 
     def pause_writing(self) -> None:
@@ -139,12 +145,32 @@ class SocketConnection(asyncio.Protocol):
             self._transport.abort()
 
     def pause_reading(self) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.pause_reading()
+        self._stopped = True
+        if not self._waits_for_turn:
+            self._read(False)
 
     def resume_reading(self) -> None:
+        self._stopped = False
+        if not self._waits_for_turn:
+            self._read(True)
+
+    def wait_for_turn(self) -> None:
+        """As a `Reader`: read nothing more until `take_turn`."""
+        self._waits_for_turn = True
+        if not self._stopped:
+            self._read(False)
+
+    def take_turn(self) -> None:
+        self._waits_for_turn = False
+        if not self._stopped:
+            self._read(True)
+
+    def _read(self, on: bool) -> None:
         if self._transport is not None and not self._transport.is_closing():
-            self._transport.resume_reading()
+            if on:
+                self._transport.resume_reading()
+            else:
+                self._transport.pause_reading()
 
 
 def unsent_in_system(sock: socket.socket | None) -> int:
@@ -164,7 +190,8 @@ class Listener:
     """The connections of one listening address. Owned by the server, on the loop's thread.
 
     `guard`, if given, is what a new connection has to pass before its requests are handled; `encrypted`, if given, puts
-    TLS between a socket and its connection. `quotas` are those of all listeners; without, there are no limits.
+    TLS between a socket and its connection. `quotas` are those of all listeners; without, there are no limits. So is
+    `read_share`; without, it is the listener's own.
     `accepted` and `refused` count connections, `bytes_in` and `bytes_out` what was read and what was given to sockets,
     before it is encrypted.
     """
@@ -178,6 +205,7 @@ class Listener:
         limits: ListenerLimits,
         room: AnswerBudget,
         request_budget: RequestBudget | None = None,
+        read_share: ReadShare | None = None,
         next_id: Callable[[], int],
         guard: Callable[[Connection], None] | None = None,
         encrypted: Callable[[SocketConnection], asyncio.Protocol] | None = None,
@@ -189,6 +217,7 @@ class Listener:
         self.clock = clock
         self.room = room
         self._request_budget = request_budget
+        self.read_share = read_share or ReadShare(clock)
         self._handler_for = handler_for
         self._limits = limits
         self._next_id = next_id

@@ -39,6 +39,7 @@ from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.connection_quotas import ConnectionQuotas
 from shareq.broker.network.counters import Authentications
 from shareq.broker.network.listener import Listener, ListenerLimits
+from shareq.broker.network.read_share import ReadShare
 from shareq.broker.process.allocator import FreedMemory
 from shareq.broker.process.exposure import check_exposure
 from shareq.broker.process.open_files import FileShares, file_limit, file_shares
@@ -280,6 +281,7 @@ class Server:
         limits = _listener_limits(self._config)
         quotas = _connection_quotas(services, max_connections)
         lines = ClientLines(services.client_lines)
+        read_share = ReadShare(services.env.clock)
         for name, bound in self._sockets.items():
             port = self._tls.port(name) if self._tls is not None and self._config.security[name].tls else None
             authentications = Authentications() if port is None else port.authentications
@@ -291,6 +293,7 @@ class Server:
                 limits=limits,
                 room=broker.services.answer_budget,
                 request_budget=broker.services.request_budget,
+                read_share=read_share,
                 next_id=lambda: next(self._ids),
                 guard=_guard(broker.services, self._config.security[name], authentications, oauth),
                 encrypted=None if port is None else port.protocol,

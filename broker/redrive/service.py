@@ -84,9 +84,7 @@ class RedriveService(Service):
             return completed(_used(spec.name))
         if not may_make(MOST_RUNNING, self._held(), spec.owner.name):
             running = len(self._running) + len(self._beginning)
-            message = (
-                f"{running} redrives are running, of {MOST_RUNNING} for all users, and yours are your part of them."
-            )
+            message = f"{running} redrives are running, of {MOST_RUNNING} for all users, and you have your part."
             return completed(ApiError(ErrorCode.POLICY_VIOLATION, message))
         if self._world.longest_text() < LONGEST_TEXT:
             message = f"offset.metadata.max.bytes must be {LONGEST_TEXT} at least: progress is committed with offsets."

@@ -24,7 +24,7 @@ MAX_PARTITIONS_PER_REQUEST: Final = 10_000
 MOST_AUTO_CREATED: Final = 50
 """Topics that one Metadata request creates. Clients ask again for the others, as they do where creation takes time."""
 
-CREATED_TOGETHER: Final = 10
+CREATED_TOGETHER: Final = 5
 """Of those, in one commit: a millisecond of work, beside what the disk takes."""
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Protocol, TypeVar
 
 from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.in_turns import in_turns
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
 from shareq.broker.share.acknowledgements import AckResults, PartitionAcks
@@ -77,7 +79,7 @@ def acknowledge(
         member_id,
         acks,
         lambda topic: ErrorCode.NONE if ctx.may(READ_TOPIC, topic) else READ_TOPIC.error,
-        ctx.in_turns,
+        partial(in_turns, ctx),
         renew_request=renew_request,
         renew_version=ctx.api_version >= _RENEW_FROM,
     )

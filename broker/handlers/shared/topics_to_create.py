@@ -42,6 +42,7 @@ def create_missing(
     for at in range(0, len(names), CREATED_TOGETHER):
         if at:
             yield
+            yield  # a commit waits for the disk, too: others have two ticks for one of these
         made = auto_create(metadata, ctx.services.configs, names[at : at + CREATED_TOGETHER])
         refused.update((name, outcome) for name, outcome in made.items() if isinstance(outcome, ApiError))
     return refused

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.in_turns import in_turns
 from shareq.broker.foundation.pending import Pending, gather
 from shareq.broker.log.markers import TransactionMarker
 from shareq.broker.security.rights import ALTER_CLUSTER, CLUSTER_ACTION
@@ -48,7 +49,7 @@ def handle(
         for _ in steps:
             pass
     else:
-        ctx.in_turns(steps)
+        in_turns(ctx, steps)
 
     def respond(errors: list[ErrorCode]) -> WriteTxnMarkersResponse:
         results: dict[int, dict[TopicPartition, ErrorCode]] = {row.producer_id: {} for row in request.markers}

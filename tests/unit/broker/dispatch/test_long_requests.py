@@ -14,8 +14,8 @@ from devtools.clients.requests import batch, produce
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.config.admin import ConfigAdmin
 from shareq.broker.dispatch import long_requests
-from shareq.broker.dispatch.long_requests import FREED, let_go
 from shareq.broker.dispatch.element_limits import MOST_ELEMENTS, RESOURCES, largest_frame, most_elements
+from shareq.broker.dispatch.long_requests import FREED, let_go
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.groups.offsets import GroupOffsetsService
 from shareq.broker.groups.share import ShareGroupService

@@ -1,0 +1,66 @@
+"""How much is read of all sockets in one tick of the loop, so that who sends much is not all that is read.
+
+A socket is read until nothing is left in it, several megabytes in one go, and a request of some bytes in another one
+waits for that. Here large reads are counted: once `MOST_READ` were read in a tick, each socket that brings another one
+is not read until its turn comes, some in each tick, in the order in which they were stopped. Small ones cost a compare.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from shareq.broker.foundation.environment import Clock
+
+LARGE_READ: Final = 16 * 1024
+"""Bytes; smaller reads are not counted."""
+
+MOST_READ: Final = 512 * 1024
+"""Bytes of large reads in one tick, and one more of each socket: a third of a millisecond."""
+
+GO_ON: Final = 2
+"""Sockets that are read again in a tick: each brings 256 KB at most before it is counted."""
+
+
+class Reader(Protocol):
+    """A socket."""
+
+    def wait_for_turn(self) -> None: ...
+
+    def take_turn(self) -> None: ...
+
+
+class ReadShare:
+    """The large reads of all sockets. Owned by the server, on the loop's thread."""
+
+    __slots__ = ("_clock", "_line", "_read", "_watching")
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._line: deque[Reader] = deque()
+        self._read = 0
+        self._watching = False
+
+    @property
+    def waiting(self) -> int:
+        """Sockets that wait for their turn."""
+        return len(self._line)
+
+    def note(self, reader: Reader, size: int) -> None:
+        """A socket that was not waiting has brought so many bytes, `LARGE_READ` at least. May stop its reading."""
+        self._read += size
+        if self._read > MOST_READ:
+            self._line.append(reader)
+            reader.wait_for_turn()
+        if not self._watching:
+            self._watching = True
+            self._clock.call_soon(self._next_tick)
+
+    def _next_tick(self) -> None:
+        self._read = 0
+        for _ in range(min(GO_ON, len(self._line))):
+            self._line.popleft().take_turn()
+        self._watching = bool(self._line)
+        if self._watching:
+            self._clock.call_soon(self._next_tick)
