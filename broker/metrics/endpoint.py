@@ -27,6 +27,7 @@ MAX_SCRAPES: Final = 8  # that wait to be made, or are being made; others are as
 BACKLOG: Final = 64
 HEAD_TIMEOUT_S: Final = 5.0
 ANSWER_TIMEOUT_S: Final = 10.0  # to take the answer once it is made
+SCRAPE_INTERVAL_S: Final = 0.1  # from the beginning of one to that of the next: who asks meanwhile has to wait for it
 
 _TEXT: Final = "text/plain; charset=utf-8"
 
@@ -63,6 +64,9 @@ class MetricsEndpoint:
         self._content_type = content_type
         self._ready = ready
         self._one_at_a_time = asyncio.Lock()
+        self._began_at = float("-inf")  # the newest scrape, by the loop's time
+        self._next: asyncio.Task[bytes] | None = None  # the scrape that has not begun
+        self._made: set[asyncio.Task[bytes]] = set()  # that is, and those that have
         self._scrapes = 0
         self._clients: dict[asyncio.Task[None], _Phase] = {}  # the oldest first
         self._server: asyncio.Server | None = None
@@ -77,10 +81,10 @@ class MetricsEndpoint:
         if server is None:
             return
         server.close()
-        clients = list(self._clients)
-        for client in clients:
-            client.cancel()
-        await asyncio.gather(*clients, return_exceptions=True)
+        tasks = [*self._clients, *self._made]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection: one request, one answer."""
@@ -159,17 +163,28 @@ class MetricsEndpoint:
         return method, Answer("404 Not Found", f"the metrics are at {METRICS_PATH}\n".encode())
 
     async def _make(self) -> bytes:
-        """One scrape; others wait for it, so that at most one slice of one scrape is made in a tick."""
+        """The next scrape that begins: all that wait for one share it, and one of them ends nobody else's."""
         self._scrapes += 1
         try:
-            async with self._one_at_a_time:
-                pieces: list[bytes] = []
-                for piece in self._scrape():
-                    pieces.append(piece)
-                    await asyncio.sleep(0)  # whatever else is ready has its turn
-                return b"".join(pieces)
+            if self._next is None:
+                self._next = asyncio.create_task(self._make_next())
+                self._made.add(self._next)
+                self._next.add_done_callback(self._made.discard)
+            return await asyncio.shield(self._next)
         finally:
             self._scrapes -= 1
+
+    async def _make_next(self) -> bytes:
+        """One scrape. At most one slice of one scrape is made in a tick, and so many scrapes a second."""
+        async with self._one_at_a_time:
+            loop = asyncio.get_running_loop()
+            await asyncio.sleep(max(0.0, self._began_at + SCRAPE_INTERVAL_S - loop.time()))
+            self._began_at, self._next = loop.time(), None
+            pieces: list[bytes] = []
+            for piece in self._scrape():
+                pieces.append(piece)
+                await asyncio.sleep(0)  # whatever else is ready has its turn
+            return b"".join(pieces)
 
 
 def _head_of(answer: Answer) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
+from itertools import pairwise
 from unittest.mock import ANY
 
 import pytest
@@ -202,6 +203,45 @@ async def test_others_have_their_turn_between_two_pieces(site: Site) -> None:
     await site.get("/metrics")
     task.cancel()
     assert len(set(at_piece)) == 10
+
+
+async def test_those_that_wait_share_the_next_scrape(site: Site) -> None:
+    """100 scrapes a second took a third of the broker's time."""
+    made, going, go_on = 0, asyncio.Event(), False
+
+    def slow() -> Iterator[bytes]:
+        nonlocal made
+        made += 1
+        going.set()
+        while not go_on:
+            yield b""
+        yield b"%d" % made
+
+    site.scrape = slow
+    first = asyncio.create_task(site.get("/metrics"))
+    await going.wait()
+    later = [asyncio.create_task(site.get("/metrics")) for _ in range(endpoint.MAX_SCRAPES - 1)]
+    while site.endpoint._scrapes < endpoint.MAX_SCRAPES:
+        await asyncio.sleep(0)
+    go_on = True
+    assert (await first)[2] == b"1"
+    assert {(await each)[2] for each in later} == {b"2"}
+    assert made == 2
+
+
+async def test_a_scrape_begins_some_time_after_the_one_before(site: Site) -> None:
+    loop = asyncio.get_running_loop()
+    began: list[float] = []
+
+    def scrape() -> Iterator[bytes]:
+        began.append(loop.time())
+        yield BODY
+
+    site.scrape = scrape
+    for _ in range(3):
+        assert (await site.get("/metrics"))[2] == BODY
+    assert all(later - before >= endpoint.SCRAPE_INTERVAL_S for before, later in pairwise(began))
+    assert len(began) == 3
 
 
 async def test_one_scrape_at_a_time(site: Site) -> None:
