@@ -12,9 +12,10 @@ a single record of a compressed batch, which is INVALID_RECORD beyond it: max.de
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from shareq.broker.foundation.effort import EFFORT, RECORD_EFFORT
+from shareq.broker.foundation.effort import AT_ONCE, EFFORT, RECORD_EFFORT, RECORDS_AT_ONCE, STEP_EFFORT
 from shareq.broker.log.settings import LEAST_OPENED_BYTES, MOST_RECORDS, UNLIMITED, LogSettings
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.records import walk as records_walk
@@ -36,10 +37,22 @@ from shareq.protocol.records.batch import (
     with_append_time,
     with_max_timestamp,
 )
-from shareq.protocol.records.compression import TooLargeToOpen
+from shareq.protocol.records.compression import Compression, TooLargeToOpen
 from shareq.protocol.records.walk import KEYLESS, OUT_OF_ORDER, OUT_OF_TIME, UNREADABLE
 
-__all__ = ["LEAST_OPENED_BYTES", "MOST_RECORDS", "MOST_RECORD_ERRORS", "Admission", "RecordError", "own_header"]
+if TYPE_CHECKING:
+    from shareq.protocol.records.opening import Run
+
+__all__ = [
+    "LEAST_OPENED_BYTES",
+    "MOST_RECORDS",
+    "MOST_RECORD_ERRORS",
+    "Admission",
+    "Checked",
+    "LargeBatch",
+    "RecordError",
+    "own_header",
+]
 
 Batch = bytes | bytearray | memoryview
 
@@ -56,6 +69,35 @@ class RecordError(NamedTuple):
 
     record: int
     reason: str
+
+
+class LargeBatch(Exception):
+    """A batch that takes more than a turn to check: `Admission.check_in_steps` does. Nothing has happened."""
+
+    def __init__(self, header: BatchHeader) -> None:
+        super().__init__(f"{header.records_count} records in {header.size} bytes")
+        self.header = header
+
+
+class Checked(NamedTuple):
+    """A batch that may be appended, with its header, or why not; and the records at fault, if it is for some."""
+
+    admitted: tuple[Batch, BatchHeader] | ErrorCode
+    errors: list[RecordError]
+
+
+class _Walked:
+    """The records of a batch that were walked over: so many, what was found, the newest and the longest of them, and
+    those that are refused.
+    """
+
+    __slots__ = ("allowed", "errors", "found", "longest", "newest", "records")
+
+    def __init__(self, allowed: tuple[int, int, int]) -> None:
+        self.allowed = allowed
+        self.found = self.longest = self.records = 0
+        self.newest = -_INT64_MAX
+        self.errors: list[RecordError] = []
 
 
 class Admission:
@@ -84,12 +126,13 @@ class Admission:
         self._refused |= KEYLESS if settings.compact else 0
         self.rewrites = settings.append_time or settings.compression_type is not None
 
-    def check(self, batch: Batch, now_wall_ms: int) -> tuple[Batch, BatchHeader] | ErrorCode:
+    def check(self, batch: Batch, now_wall_ms: int, at_once: bool = False) -> tuple[Batch, BatchHeader] | ErrorCode:
         """A client's batch that may be appended, as far as can be seen without the log's state, and its header.
 
         It is the one that came, but for a MaxTimestamp that is not that of its records. MESSAGE_TOO_LARGE
         (max.message.bytes, or what its records take uncompressed), RECORD_LIST_TOO_LARGE (segment.bytes),
-        INVALID_TIMESTAMP, INVALID_RECORD, CORRUPT_MESSAGE.
+        INVALID_TIMESTAMP, INVALID_RECORD, CORRUPT_MESSAGE. With `at_once` raises `LargeBatch` for one that takes longer
+        than a turn.
         """
         if len(batch) > self._max_bytes:
             too_large = len(batch) > self._settings.max_message_bytes
@@ -103,8 +146,10 @@ class Admission:
                 return error
         if header.base_offset != 0:
             return ErrorCode.INVALID_RECORD
+        if at_once and header.records_count > RECORDS_AT_ONCE:
+            raise LargeBatch(header)
         if header.attributes & CODEC_MASK:
-            opened = self._open(batch, header)
+            opened = self._open(batch, header, AT_ONCE if at_once and self._most_opened > AT_ONCE else 0)
             if isinstance(opened, ErrorCode):
                 return opened
             data, at = opened, 0
@@ -119,11 +164,67 @@ class Admission:
         if found & self._refused:
             return _error_of(found)
         if header.base_timestamp + newest != header.max_timestamp and not self._settings.append_time:
-            max_timestamp = max(header.base_timestamp + newest, NO_TIMESTAMP)
-            if max_timestamp != header.max_timestamp:
-                batch = with_max_timestamp(batch, max_timestamp)
-                header = read_header(batch)
+            return _with_newest(batch, header, newest)
         return batch, header
+
+    def check_in_steps(self, batch: Batch, header: BatchHeader, now_wall_ms: int) -> Generator[None, None, Checked]:
+        """What `check` found to take longer than a turn, with a pause after every `STEP_EFFORT`. Of a batch with
+        several faults another one may be named.
+        """
+        from shareq.protocol.records.opening import record_runs  # large batches alone need it
+
+        count, codec = header.records_count, Compression(header.compression)
+        if codec and count > MOST_RECORDS:
+            return Checked(ErrorCode.MESSAGE_TOO_LARGE, [])
+        walked = _Walked(self._allowed(header.base_timestamp, now_wall_ms))
+        spent = 0
+        most_opened = self._most_opened if codec else len(batch)
+        try:
+            for run in record_runs(codec, memoryview(batch)[HEADER_SIZE:], count, most_opened):
+                self._walk_on(walked, run, header, now_wall_ms)
+                spent += run.opened + RECORD_EFFORT * run.records
+                if spent >= STEP_EFFORT:
+                    spent = 0
+                    yield
+        except TooLargeToOpen:
+            return Checked(ErrorCode.MESSAGE_TOO_LARGE, [])
+        except MalformedMessage:
+            return Checked(ErrorCode.INVALID_RECORD, [])
+        if codec and walked.longest > self._largest_record:
+            return Checked(ErrorCode.INVALID_RECORD, [])
+        if walked.found & self._refused:
+            return Checked(_error_of(walked.found), walked.errors[:MOST_RECORD_ERRORS])
+        if self._settings.append_time:
+            return Checked((batch, header), [])
+        return Checked(_with_newest(batch, header, walked.newest), [])
+
+    def _walk_on(self, walked: _Walked, run: Run, header: BatchHeader, now_wall_ms: int) -> None:
+        """Walk over the next records. Raises `MalformedMessage` where nothing else of them matters."""
+        walked.longest = max(walked.longest, run.longest)
+        if not run.records:
+            return
+        data, count = run.data, run.records
+        found, newest = records_walk.walk(data, 0, count, *walked.allowed, walked.records)
+        if found & (UNREADABLE | OUT_OF_ORDER):
+            raise MalformedMessage("records that cannot be read, or are not in order")
+        if len(data) > self._largest_record:
+            walked.longest = max(walked.longest, records_walk.largest(data, 0, count))
+        if found & self._refused and len(walked.errors) < MOST_RECORD_ERRORS:
+            walked.errors += self._errors(data, count, walked.allowed, header, now_wall_ms, walked.records)
+        walked.found |= found
+        walked.newest = max(walked.newest, newest)
+        walked.records += count
+
+    def _errors(
+        self, data: bytes, count: int, allowed: tuple[int, int, int], header: BatchHeader, now_wall_ms: int, first: int
+    ) -> list[RecordError]:
+        """The refused ones of `count` records that are all of `data`; the first of them is record `first`."""
+        found_at = records_walk.faults(data, 0, count, *allowed, self._settings.compact, MOST_RECORD_ERRORS)
+        return [
+            RecordError(first + index, self._reason(fault, header.base_timestamp + delta, now_wall_ms))
+            for index, fault, delta in found_at
+            if fault & self._refused
+        ]
 
     def record_errors(self, batch: Batch, now_wall_ms: int) -> list[RecordError]:
         """Which records `check` refuses a batch for; none if it is refused as a whole. MOST_RECORD_ERRORS at most."""
@@ -168,13 +269,16 @@ class Admission:
             batch = with_append_time(batch, now_wall_ms)
         return batch
 
-    def _open(self, batch: Batch, header: BatchHeader) -> bytes | ErrorCode:
+    def _open(self, batch: Batch, header: BatchHeader, at_once: int) -> bytes | ErrorCode:
+        """The records, opened; raises `LargeBatch` where more than `at_once` bytes would come, 0 for no such bound."""
         if header.records_count > MOST_RECORDS:
             return ErrorCode.MESSAGE_TOO_LARGE
         try:
-            return records_block(batch, self._most_opened)[1]
+            return records_block(batch, at_once or self._most_opened)[1]
         except TooLargeToOpen:
-            EFFORT.spent += self._most_opened
+            EFFORT.spent += at_once or self._most_opened
+            if at_once:
+                raise LargeBatch(header) from None
             return ErrorCode.MESSAGE_TOO_LARGE
         except MalformedMessage:
             EFFORT.spent += self._most_opened  # what it took is not known
@@ -207,6 +311,15 @@ class Admission:
             return "A compacted topic takes no record without a key."
         first, last = now_wall_ms - self._before_max, now_wall_ms + self._after_max
         return f"Timestamp {timestamp} is out of range: it should be from {first} to {last}."
+
+
+def _with_newest(batch: Batch, header: BatchHeader, newest: int) -> tuple[Batch, BatchHeader]:
+    """The batch with the largest time of its records, a delta, as its MaxTimestamp, and its header."""
+    max_timestamp = max(header.base_timestamp + newest, NO_TIMESTAMP)
+    if max_timestamp == header.max_timestamp:
+        return batch, header
+    batch = with_max_timestamp(batch, max_timestamp)
+    return batch, read_header(batch)
 
 
 def own_header(batch: Batch) -> BatchHeader:

@@ -8,10 +8,10 @@ takes back.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.log.admission import Admission, RecordError, own_header
+from shareq.broker.log.admission import Admission, Checked, own_header
 from shareq.broker.log.append import AppendInfo, Batch, OnDurable, Origin, Sender, Traffic
 from shareq.broker.log.host import LogHost
 from shareq.broker.log.producer_state import AppendedBatch, ProducerStates
@@ -21,7 +21,7 @@ from shareq.broker.log.promises.new_names import create_folder, segment_names
 from shareq.broker.log.promises.stable_storage import StableStorage
 from shareq.broker.log.segments.active import ActiveSegment
 from shareq.broker.log.segments.files import Segment, write_snapshot
-from shareq.broker.log.segments.reader import EMPTY, BatchSpan, Found, ReadResult
+from shareq.broker.log.segments.reader import EMPTY, BatchSpan, Found, ReadResult, result_of
 from shareq.broker.log.segments.segment_list import SegmentList
 from shareq.broker.log.segments.txn_index import AbortedTransaction
 from shareq.broker.log.settings import LogSettings
@@ -55,7 +55,6 @@ class PartitionLog:
 
     __slots__ = (
         "_active",
-        "_admission",
         "_callbacks",
         "_changed",
         "_done",
@@ -68,6 +67,7 @@ class PartitionLog:
         "_segments",
         "_settings",
         "_written_end",
+        "admission",
         "high_watermark",
         "leader_epoch",
         "log_end_offset",
@@ -114,7 +114,7 @@ class PartitionLog:
         self._queued = False
         self._changed = False  # since the index files and the snapshot were written
         self._settings = settings
-        self._admission = Admission(settings)
+        self.admission = Admission(settings)
 
     def __repr__(self) -> str:
         return f"PartitionLog({self.topic}-{self.partition}, {self.log_start_offset}..{self.log_end_offset})"
@@ -153,7 +153,7 @@ class PartitionLog:
     @settings.setter
     def settings(self, settings: LogSettings) -> None:
         self._settings = settings
-        self._admission = Admission(settings)
+        self.admission = Admission(settings)
         if self._active is not None:
             self._active.apply(settings)
 
@@ -205,19 +205,25 @@ class PartitionLog:
         now_wall_ms: int,
         on_durable: OnDurable | None = None,
         sender: Sender | None = None,
+        at_once: bool = False,
+        checked: Checked | None = None,
     ) -> AppendInfo | ErrorCode:
         """Check one batch, give it its offsets and queue it for this tick's flush.
 
         `on_durable` is called once with NONE when the batch counts, or with the error when it was lost; never for a
         batch that is refused here by an ErrorCode. The log keeps a reference to a large `batch` until the flush: its
-        bytes must not change before. POLICY_VIOLATION: `sender` may not add the batch's producer.
+        bytes must not change before. POLICY_VIOLATION: `sender` may not add the batch's producer. With `at_once` raises
+        `LargeBatch` where a check takes longer than a turn; `checked` is what `admission.check_in_steps` returned then.
         """
         if self._refusal:
             return self._refusal
         is_client = origin is Origin.CLIENT
         if self._host.full and is_client and (refusal := self._host.client_refusal()):
             return refusal
-        admitted = self._admission.check(batch, now_wall_ms) if is_client else (batch, own_header(batch))
+        if checked is not None:
+            admitted = checked.admitted
+        else:
+            admitted = self.admission.check(batch, now_wall_ms, at_once) if is_client else (batch, own_header(batch))
         if isinstance(admitted, ErrorCode):
             return admitted
         batch, header = admitted
@@ -232,18 +238,20 @@ class PartitionLog:
                     return ErrorCode.POLICY_VIOLATION
             elif not (self._is_lost(known) and self.producers.may_come_again(header, known)):
                 return self._repeat(known, on_durable)
-        append_time = NO_TIMESTAMP
-        if self._admission.rewrites and is_client:
-            stored = self._admission.rewritten(batch, header, now_wall_ms)
-            if isinstance(stored, ErrorCode):
-                return stored
-            batch, header = stored, read_header(stored)
-            append_time = header.max_timestamp if header.is_log_append_time else NO_TIMESTAMP
-        return self._store(batch, header, append_time, now_wall_ms, on_durable)
+        if self.admission.rewrites and is_client:
+            return self._store_rewritten(batch, header, now_wall_ms, on_durable)
+        return self._store(batch, header, NO_TIMESTAMP, now_wall_ms, on_durable)
 
-    def record_errors(self, batch: Batch, now_wall_ms: int) -> list[RecordError]:
-        """Which records are at fault in a client's batch that `append` has just refused; none for other reasons."""
-        return self._admission.record_errors(batch, now_wall_ms)
+    def _store_rewritten(
+        self, batch: Batch, header: BatchHeader, now_wall_ms: int, on_durable: OnDurable | None
+    ) -> AppendInfo | ErrorCode:
+        """`_store` it as the topic wants it stored."""
+        stored = self.admission.rewritten(batch, header, now_wall_ms)
+        if isinstance(stored, ErrorCode):
+            return stored
+        header = read_header(stored)
+        append_time = header.max_timestamp if header.is_log_append_time else NO_TIMESTAMP
+        return self._store(stored, header, append_time, now_wall_ms, on_durable)
 
     def _store(
         self, batch: Batch, header: BatchHeader, append_time: int, now_wall_ms: int, on_durable: OnDurable | None
@@ -517,19 +525,22 @@ class PartitionLog:
 
     def offset_for_timestamp(self, timestamp_ms: int) -> Found | None:
         """The first record with that timestamp or a later one; None when there is none. OSError as the files'."""
+        return result_of(self.seek_timestamp(timestamp_ms))
+
+    def seek_timestamp(self, timestamp_ms: int) -> Generator[None, None, Found | None]:
+        """The same, with pauses where a large batch is looked into."""
         most_opened = self.settings.most_opened
         return self._segments.find_timestamp(timestamp_ms, self.log_start_offset, self.high_watermark, most_opened)
 
-    def max_timestamp(self) -> Found | None:
-        """The record with the largest timestamp, the first of them; None without any. OSError as the files'.
-
+    def seek_max_timestamp(self) -> Generator[None, None, Found | None]:
+        """The record with the largest timestamp, the first of them, with pauses; None without any. OSError as files'.
         As in Apache Kafka it may lie below the start of the log, as long as its segment exists.
         """
         newest = NO_TIMESTAMP if self._active is None else self._active.written_timestamp
         written = max(self._segments.max_timestamp(but_last=True), newest)
         if written == NO_TIMESTAMP:
             return None
-        return self._segments.find_timestamp(written, 0, self.high_watermark, self.settings.most_opened)
+        return (yield from self._segments.find_timestamp(written, 0, self.high_watermark, self.settings.most_opened))
 
     # -- segments that are replaced and removed
 

@@ -15,12 +15,13 @@ cramjam is imported by what uses it: a broker listens earlier without.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from enum import IntEnum
 from typing import Final
 
 from shareq.protocol.errors import MalformedMessage
 
-__all__ = ["MAX_DECOMPRESSED_BYTES", "Compression", "TooLargeToOpen", "compress", "decompress"]
+__all__ = ["MAX_DECOMPRESSED_BYTES", "Compression", "TooLargeToOpen", "compress", "decompress", "snappy_blocks"]
 
 MAX_DECOMPRESSED_BYTES: Final = 64 * 1024 * 1024
 """What readers here take of one batch. What producers may send is less: see `broker/log/admission.py`."""
@@ -82,7 +83,7 @@ def decompress(
 
     try:
         if codec is Compression.SNAPPY:
-            return _snappy_decompress(memoryview(data), max_bytes)
+            return b"".join(_snappy_blocks(memoryview(data), max_bytes))
         return _decompress_growing(codec, data, max_bytes)
     except cramjam.DecompressionError as error:
         raise MalformedMessage(f"{codec.name.lower()} data cannot be read: {error}") from error
@@ -131,10 +132,20 @@ def _xerial_compress(data: memoryview) -> bytes:
     return b"".join(parts)
 
 
-def _snappy_decompress(data: memoryview, max_bytes: int) -> bytes:
+def snappy_blocks(data: memoryview, max_bytes: int) -> Iterator[bytes]:
+    """The blocks of snappy, in xerial's framing or a single one without, one by one; raises as `decompress`."""
+    import cramjam
+
+    try:
+        yield from _snappy_blocks(data, max_bytes)
+    except cramjam.DecompressionError as error:
+        raise MalformedMessage(f"snappy data cannot be read: {error}") from error
+
+
+def _snappy_blocks(data: memoryview, max_bytes: int) -> Iterator[bytes]:
     if bytes(data[:8]) != _XERIAL_MAGIC:
-        return _snappy_block(data, max_bytes)
-    parts: list[bytes] = []
+        yield _snappy_block(data, max_bytes)
+        return
     total = 0
     pos = len(_XERIAL_HEADER)
     while pos < len(data):
@@ -145,10 +156,9 @@ def _snappy_decompress(data: memoryview, max_bytes: int) -> bytes:
         if length < 0 or length > len(data) - pos:
             raise MalformedMessage(f"snappy block of {length} bytes where {len(data) - pos} are left")
         part = _snappy_block(data[pos : pos + length], max_bytes, total)
-        parts.append(part)
+        yield part
         total += len(part)
         pos += length
-    return b"".join(parts)
 
 
 def _snappy_block(block: memoryview, max_bytes: int, before: int = 0) -> bytes:

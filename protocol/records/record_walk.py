@@ -33,17 +33,18 @@ LOWEST_DELTA: Final = -0x7FFF_FFFF_FFFF_FFFF
 _FAR: Final = 0x3FFF_FFFF_FFFF_FFFF
 
 
-def walk(data: bytes, pos: i64, count: i64, low: i64, high: i64, no_time: i64) -> tuple[int, int]:
+def walk(data: bytes, pos: i64, count: i64, low: i64, high: i64, no_time: i64, first: i64 = 0) -> tuple[int, int]:
     """Read `count` records that fill `data` from `pos` exactly: what was found, or 0; and the largest time delta.
 
-    A time delta is allowed from `low` to `high`, both inclusive, and when it is `no_time`. With UNREADABLE nothing else
-    is returned.
+    A time delta is allowed from `low` to `high`, both inclusive, and when it is `no_time`. Offset deltas count up from
+    `first`. With UNREADABLE nothing else is returned.
     """
     end: i64 = len(data)
     found: i64 = 0
     newest: i64 = LOWEST_DELTA
-    index: i64 = 0
-    while index < count:
+    index: i64 = first
+    last: i64 = first + count
+    while index < last:
         size, pos = _varint(data, pos, end)
         stop: i64 = pos + size
         if size < MIN_BODY_BYTES or stop > end:
@@ -71,6 +72,21 @@ def walk(data: bytes, pos: i64, count: i64, low: i64, high: i64, no_time: i64) -
     if pos != end:
         return UNREADABLE, newest
     return found, newest
+
+
+def whole_records(data: bytes, pos: i64, count: i64) -> tuple[int, int]:
+    """How many of at most `count` records from `pos` on are in `data` whole, and where the last of them ends. Only
+    their lengths are looked at; one that no record has ends them.
+    """
+    end: i64 = len(data)
+    found: i64 = 0
+    while found < count:
+        size, after = _varint(data, pos, end)
+        if size < MIN_BODY_BYTES or after + size > end:
+            break
+        pos = after + size
+        found += 1
+    return found, pos
 
 
 def faults(

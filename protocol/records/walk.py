@@ -21,6 +21,7 @@ __all__ = [
     "pick",
     "read_keys",
     "walk",
+    "whole_records",
 ]
 
 _form: Final = quickest("shareq.protocol.records._record_walk", "shareq.protocol.records.record_walk")
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         pick,
         read_keys,
         walk,
+        whole_records,
     )
 else:
     CANNOT_TELL = _form.CANNOT_TELL
@@ -56,3 +58,4 @@ else:
     pick = _form.pick
     read_keys = _form.read_keys
     walk = _form.walk
+    whole_records = _form.whole_records

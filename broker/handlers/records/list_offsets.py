@@ -11,7 +11,7 @@ find nothing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.parts import Parts, in_parts
@@ -85,7 +85,7 @@ def _parts(ctx: RequestContext, request: ListOffsetsRequest) -> Iterator[list[Li
             elif times[topic.name, part.partition_index] > 1:
                 parts.append(_error(part.partition_index, ErrorCode.INVALID_REQUEST))
             else:
-                parts.append(_offset(ctx, topic.name, part, committed))
+                parts.append((yield from _offset(ctx, topic.name, part, committed)))
             reads = may and (part.timestamp >= 0 or part.timestamp == MAX_TIMESTAMP)
             looked_at += PART_PARTITIONS if reads else 1
         looked_at += 1
@@ -106,13 +106,22 @@ def failed(request: ListOffsetsRequest, error: ErrorCode) -> ListOffsetsResponse
 
 def _offset(
     ctx: RequestContext, topic: str, part: ListOffsetsPartition, committed: bool
-) -> ListOffsetsPartitionResponse:
+) -> Generator[list[ListOffsetsTopicResponse], None, ListOffsetsPartitionResponse]:
+    """The row of a partition; pauses where a large batch is looked into."""
     if part.timestamp < 0 and ctx.api_version < _FIRST_VERSION.get(part.timestamp, _NEVER):
         return _error(part.partition_index, ErrorCode.UNSUPPORTED_VERSION)
     log = ctx.services.lookup.log(topic, part.partition_index, part.current_leader_epoch)
     if isinstance(log, ErrorCode):
         return _error(part.partition_index, log)
-    found = _find(log, part.timestamp, log.last_stable_offset if committed else log.high_watermark)
+    upto = log.last_stable_offset if committed else log.high_watermark
+    looking, found = _find(log, part.timestamp, upto), None
+    while True:
+        try:
+            next(looking)
+        except StopIteration as end:
+            found = end.value
+            break
+        yield []
     if found is None:
         return ListOffsetsPartitionResponse(part.partition_index)
     timestamp, offset = found
@@ -120,7 +129,7 @@ def _offset(
     return ListOffsetsPartitionResponse(part.partition_index, ErrorCode.NONE, timestamp, offset, epoch)
 
 
-def _find(log: PartitionLog, timestamp: int, upto: int) -> tuple[int, int] | None:
+def _find(log: PartitionLog, timestamp: int, upto: int) -> Generator[None, None, tuple[int, int] | None]:
     """(timestamp, offset); the timestamp is -1 for the named offsets. Records from `upto` on do not count."""
     if timestamp == LATEST:
         return -1, upto
@@ -128,7 +137,7 @@ def _find(log: PartitionLog, timestamp: int, upto: int) -> tuple[int, int] | Non
         return -1, log.log_start_offset
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return None
-    found = log.max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+    found = yield from log.seek_max_timestamp() if timestamp == MAX_TIMESTAMP else log.seek_timestamp(timestamp)
     if found is None or found.offset >= upto:
         return None
     return found.timestamp, found.offset

@@ -14,6 +14,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.handlers.shared.produce_append import ZSTD_FROM
+from shareq.broker.log.admission import LargeBatch
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
 from shareq.broker.network.connection import FALL_BACK, AnswerSlot, FallBack
@@ -82,9 +83,17 @@ class ProduceFastPath:
             return FALL_BACK
         slot = _Slot(self._bound, known) if known.acks else None
         on_durable = None if slot is None else slot.on_durable
-        outcome = known.log.append(
-            records, origin=Origin.CLIENT, now_wall_ms=self._wall_ms(), on_durable=on_durable, sender=self._sender
-        )
+        try:
+            outcome = known.log.append(
+                records,
+                origin=Origin.CLIENT,
+                now_wall_ms=self._wall_ms(),
+                on_durable=on_durable,
+                sender=self._sender,
+                at_once=True,
+            )
+        except LargeBatch:
+            return FALL_BACK
         if isinstance(outcome, ErrorCode):
             self._known.clear()  # the topic may be gone
             return FALL_BACK  # nothing was appended: the ordinary way finds the same error, and words it

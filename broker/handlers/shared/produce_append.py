@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.effort import BATCH_EFFORT, EFFORT, MOST_EFFORT, REFUSED_EFFORT
 from shareq.broker.foundation.pending import Pending
+from shareq.broker.log.admission import Checked, LargeBatch
 from shareq.broker.log.partition_log import Origin, PartitionLog
 from shareq.broker.security.rights import WRITE_TOPIC
 from shareq.broker.topics.lookup import PRODUCE_IDS_FROM
@@ -36,7 +37,18 @@ class ProduceAppend:
     `pending` is completed with `response` when nothing is missing any more; both are set by the caller.
     """
 
-    __slots__ = ("_acks", "_ctx", "_now_ms", "_refusals", "_services", "failed", "missing", "pending", "response")
+    __slots__ = (
+        "_acks",
+        "_ctx",
+        "_now_ms",
+        "_paused",
+        "_refusals",
+        "_services",
+        "failed",
+        "missing",
+        "pending",
+        "response",
+    )
 
     def __init__(self, ctx: RequestContext, acks: int, refusals: Mapping[tuple[str, int], ErrorCode]) -> None:
         self._ctx = ctx
@@ -44,6 +56,7 @@ class ProduceAppend:
         self._services = ctx.services
         self._acks = acks
         self._now_ms = ctx.services.env.clock.wall_ms()
+        self._paused = False  # so that what was looked up may not be as it was
         self.failed = False
         self.missing = 0
         self.response: ProduceResponse | None = None
@@ -67,9 +80,13 @@ class ProduceAppend:
                 continue
             for part in data.partition_data:
                 if EFFORT.spent > MOST_EFFORT:
+                    self._paused = True
                     yield
                 EFFORT.spent += BATCH_EFFORT
-                parts.append(self._partition(image, part))
+                try:
+                    parts.append(self._partition(image, part))
+                except LargeBatch as large:
+                    parts.append((yield from self._in_steps(large, image, part)))
 
     def _image(self, data: TopicProduceData) -> TopicImage | ErrorCode:
         """The topic, or the error of all its partitions."""
@@ -92,8 +109,23 @@ class ProduceAppend:
             return ErrorCode.INVALID_TOPIC_EXCEPTION
         return image
 
-    def _partition(self, image: TopicImage, data: PartitionProduceData) -> PartitionProduceResponse:
-        if not 0 <= data.index < image.partitions:
+    def _in_steps(
+        self, large: LargeBatch, image: TopicImage, data: PartitionProduceData
+    ) -> Generator[None, None, PartitionProduceResponse]:
+        """Append a batch that takes longer than a turn to check."""
+        log, records = self._services.logs.get(image.name, data.index), data.records
+        assert records is not None, "a batch was looked at"
+        self._paused = True
+        yield
+        checked = yield from log.admission.check_in_steps(records, large.header, self._now_ms)
+        return self._partition(image, data, checked)
+
+    def _partition(
+        self, image: TopicImage, data: PartitionProduceData, checked: Checked | None = None
+    ) -> PartitionProduceResponse:
+        """Append a batch, if need be when it was `checked`. Raises `LargeBatch` where it has to be."""
+        deleted = self._paused and self._services.metadata.topic_by_id(image.topic_id) is None
+        if deleted or not 0 <= data.index < image.partitions:
             return self._refuse(data, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         records = data.records
         error = ErrorCode.INVALID_RECORD if records is None else self._unacceptable(records)
@@ -104,10 +136,16 @@ class ProduceAppend:
         log = self._services.logs.get(image.name, data.index)
         on_durable = self._durable(response) if self._acks else None
         outcome = log.append(
-            records, origin=Origin.CLIENT, now_wall_ms=self._now_ms, on_durable=on_durable, sender=self._ctx
+            records,
+            origin=Origin.CLIENT,
+            now_wall_ms=self._now_ms,
+            on_durable=on_durable,
+            sender=self._ctx,
+            at_once=True,
+            checked=checked,
         )
         if isinstance(outcome, ErrorCode):
-            return self._blame(self._refuse(data, outcome), log, records)
+            return self._blame(self._refuse(data, outcome), log, records, checked)
         self.missing += 1
         response.base_offset = outcome.base_offset
         response.log_append_time_ms = outcome.log_append_time_ms
@@ -115,13 +153,16 @@ class ProduceAppend:
         return response
 
     def _blame(
-        self, response: PartitionProduceResponse, log: PartitionLog, records: bytes | memoryview
+        self,
+        response: PartitionProduceResponse,
+        log: PartitionLog,
+        records: bytes | memoryview,
+        checked: Checked | None,
     ) -> PartitionProduceResponse:
         """Name the records that are at fault; producers try the others again."""
         if response.error_code in _OF_RECORDS and self._ctx.api_version >= _RECORD_ERRORS_FROM:
-            response.record_errors = [
-                BatchIndexAndErrorMessage(index, reason) for index, reason in log.record_errors(records, self._now_ms)
-            ]
+            errors = log.admission.record_errors(records, self._now_ms) if checked is None else checked.errors
+            response.record_errors = [BatchIndexAndErrorMessage(index, reason) for index, reason in errors]
         return response
 
     def _unacceptable(self, records: bytes | memoryview) -> ErrorCode:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import struct
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Generator, Sequence
+from typing import Final, NamedTuple, TypeVar, cast
 
+from shareq.broker.foundation.effort import AT_ONCE, RECORD_EFFORT, RECORDS_AT_ONCE, STEP_EFFORT
 from shareq.broker.log.segments.damage import SoundWalk
 from shareq.broker.log.segments.files import Segment
 from shareq.broker.log.segments.found_damage import HeaderWalk, look_closer
@@ -26,9 +27,11 @@ from shareq.protocol.records.batch import (
 from shareq.protocol.records.checksum import crc32c
 from shareq.protocol.records.compression import MAX_DECOMPRESSED_BYTES, TooLargeToOpen
 
-__all__ = ["BatchSpan", "Found", "ReadResult", "find_timestamp", "position_of", "read_segment"]
+__all__ = ["BatchSpan", "Found", "ReadResult", "find_timestamp", "position_of", "read_segment", "result_of"]
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 # BaseOffset, Length, Magic, CRC, Attributes, LastOffsetDelta, ProducerId of a batch header.
 _SPAN: Final = struct.Struct(">qi4xbIhi16xq")
@@ -221,8 +224,9 @@ def position_of(segment: Segment, offset: int) -> int | None:
 
 def find_timestamp(
     segment: Segment, timestamp: int, start_offset: int, upto: int, most_opened: int = MAX_DECOMPRESSED_BYTES
-) -> Found | None:
-    """The first record of the segment with at least that timestamp, from `start_offset` and below `upto`.
+) -> Generator[None, None, Found | None]:
+    """The first record of the segment with at least that timestamp, from `start_offset` and below `upto`. Pauses where
+    a batch takes longer than a turn.
 
     What is damaged is passed over. A batch with more than
     `most_opened` bytes of records, or too many, is not looked into: it counts from its first offset on.
@@ -239,7 +243,7 @@ def find_timestamp(
         if header.is_log_append_time:
             return Found(header.max_timestamp, max(header.base_offset, start_offset))
         try:
-            found = _look_into(header, walk.batch(header, at), timestamp, start_offset, upto, most_opened)
+            found = yield from _look_into(header, walk.batch(header, at), timestamp, start_offset, upto, most_opened)
         except TooLargeToOpen:
             return Found(header.max_timestamp, max(header.base_offset, start_offset))
         except MalformedMessage as error:  # a producer's fault; its header has to do
@@ -252,10 +256,36 @@ def find_timestamp(
 
 def _look_into(
     header: BatchHeader, batch: bytes, timestamp: int, start_offset: int, upto: int, most_opened: int
-) -> tuple[int, int] | None:
-    """As `find_record`. `TooLargeToOpen` for a batch that no producer could have sent to this broker: it would hold the
-    loop for long, and its first offset will do.
+) -> Generator[None, None, tuple[int, int] | None]:
+    """As `find_record`, in steps where that takes longer than a turn. `TooLargeToOpen` for a batch that no producer
+    could have sent to this broker: its first offset will do.
     """
     if header.compression and header.records_count > MOST_RECORDS:
         raise TooLargeToOpen(f"{header.records_count} records")
-    return find_record(batch, timestamp, start_offset, upto, most_opened)
+    if header.records_count <= RECORDS_AT_ONCE:
+        try:
+            return find_record(batch, timestamp, start_offset, upto, min(AT_ONCE, most_opened))
+        except TooLargeToOpen:
+            if most_opened <= AT_ONCE:
+                raise
+    from shareq.protocol.records.opening import find_in_steps  # large batches alone need it
+
+    yield
+    spent = 0
+    for step in find_in_steps(header, batch, timestamp, start_offset, upto, max(most_opened, len(batch))):
+        if step.found is not None:
+            return step.found
+        spent += step.opened + RECORD_EFFORT * step.records
+        if spent >= STEP_EFFORT:
+            spent = 0
+            yield
+    return None
+
+
+def result_of(steps: Generator[None, None, T]) -> T:
+    """What steps come to, without pauses."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return cast(T, end.value)

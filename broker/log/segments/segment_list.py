@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 
 from shareq.broker.log.segments.damage import DamagedRange, covering
 from shareq.broker.log.segments.files import Segment
@@ -166,11 +166,13 @@ class SegmentList:
                 return header if position + header.size <= segment.size else None
         return None
 
-    def find_timestamp(self, timestamp: int, start_offset: int, upto: int, most_opened: int) -> Found | None:
+    def find_timestamp(
+        self, timestamp: int, start_offset: int, upto: int, most_opened: int
+    ) -> Generator[None, None, Found | None]:
         """The first record with at least that timestamp, from `start_offset` and below `upto`; see `reader`."""
-        for segment in self._segments:
+        for segment in list(self._segments):  # they may be replaced in a pause
             if segment.map.max_timestamp >= timestamp:
-                found = find_timestamp(segment, timestamp, start_offset, upto, most_opened)
+                found = yield from find_timestamp(segment, timestamp, start_offset, upto, most_opened)
                 if found is not None:
                     return found
         return None

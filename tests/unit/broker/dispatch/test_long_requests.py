@@ -302,16 +302,19 @@ def test_share_states_are_initialised_in_turns(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_long_request_is_given_back_in_steps() -> None:
     """190,000 acknowledgement batches, freed at once, held the loop for 20 ms."""
+    freed = 0
 
     class Counted(AcknowledgementBatch):
         def __del__(self) -> None:
             nonlocal freed
             freed += 1
 
-    freed = 0
-    kept = [Counted(0, 0, [1]) for _ in range(10)]
-    many = [AcknowledgePartition(at, [Counted(0, 0, [1]) for _ in range(5 * FREED)]) for at in range(3)]
-    few = [AcknowledgePartition(at, [Counted(0, 0, [1])]) for at in range(2 * FREED)]
+    def batches(count: int) -> list[AcknowledgementBatch]:
+        return [Counted(0, 0, [1]) for _ in range(count)]
+
+    kept = batches(10)
+    many = [AcknowledgePartition(at, batches(5 * FREED)) for at in range(3)]
+    few = [AcknowledgePartition(at, batches(1)) for at in range(2 * FREED)]
     shared = AcknowledgePartition(0, kept)
     topic = AcknowledgeTopic(bytes(16), [*many, *few, shared])
     held: list[Message] = [ShareAcknowledgeRequest("g", "m", 1, False, [topic])]

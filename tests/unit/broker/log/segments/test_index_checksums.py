@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shareq.broker.log.segments.index_checksums import format_checksums, parse_checksums
+from shareq.broker.log.segments.reader import result_of
 from shareq.broker.log.settings import LogSettings
 from tests.support.worlds.log_world import DATA, TOPIC, LogWorld
 
@@ -59,7 +60,7 @@ def test_an_older_index_is_rebuilt() -> None:
     older = bytes(world.fs.content(TIMES)[:12])
     world.restart()
     world.fs.content(TIMES)[:] = older
-    newest = world.log.max_timestamp()
+    newest = result_of(world.log.seek_max_timestamp())
     assert newest is not None
     assert newest.offset == 4
     assert world.log.segments[0].map.max_timestamp == world.clock.wall_ms() - 2 * HOUR_MS

@@ -1,0 +1,118 @@
+"""A large batch is opened piece by piece, and nothing is found that opening it at once would not find."""
+
+from __future__ import annotations
+
+import gzip
+import random
+
+import pytest
+
+from shareq.protocol.errors import MalformedMessage
+from shareq.protocol.records.batch import HEADER_SIZE, RecordData, build_batch
+from shareq.protocol.records.compression import Compression, TooLargeToOpen, compress
+from shareq.protocol.records.opening import PIECE_BYTES, Run, record_runs
+from shareq.protocol.records.record_walk import LOWEST_DELTA
+from shareq.protocol.records.walk import OUT_OF_ORDER, UNREADABLE, largest, walk
+
+CODECS = list(Compression)
+ALWAYS = (-(2**62), 2**62, 0)
+LIMIT = 64 * 1024 * 1024
+
+
+def payload_of(records: list[RecordData]) -> bytes:
+    return bytes(build_batch(records, timestamp_ms=1_000)[HEADER_SIZE:])
+
+
+def runs_of(codec: Compression, payload: bytes, count: int, limit: int = LIMIT) -> list[Run]:
+    return list(record_runs(codec, memoryview(compress(codec, payload)), count, limit))
+
+
+def walked(runs: list[Run]) -> tuple[int, int, int]:
+    """What all runs have, the newest time delta, how many records."""
+    found, newest, first = 0, LOWEST_DELTA, 0
+    for run in runs:
+        if run.records:
+            seen, latest = walk(run.data, 0, run.records, *ALWAYS, first)
+            found, newest, first = found | seen, max(newest, latest), first + run.records
+    return found, newest, first
+
+
+def mixed(seed: int) -> list[RecordData]:
+    """Short and long records, some longer than several pieces: by their value, their key, their headers."""
+    chance = random.Random(seed)
+    records = []
+    for number in range(2_000):
+        size = chance.choice([0, 3, 50, 700]) if chance.random() < 0.99 else chance.randrange(400_000)
+        key = chance.choice([None, b"", b"k" * chance.randrange(300), b"k" * (200_000 * (chance.random() < 0.003))])
+        headers = (("h", b"v" * 150_000),) if chance.random() < 0.002 else ()
+        value = None if chance.random() < 0.1 else chance.randbytes(min(size, 40)) * (size // 40 + 1)
+        records.append(RecordData(key, value, headers, 1_000 + number % 77))
+    return records
+
+
+@pytest.mark.parametrize("codec", CODECS, ids=lambda codec: codec.name)
+def test_pieces_have_what_the_whole_has(codec: Compression) -> None:
+    for seed in range(4):
+        records = mixed(seed)
+        payload = payload_of(records)
+        runs = runs_of(codec, payload, len(records))
+        whole = walk(payload, 0, len(records), *ALWAYS)
+        assert walked(runs) == (*whole, len(records))
+        longest = max(max(run.longest, largest(run.data, 0, run.records)) for run in runs)
+        assert longest == largest(payload, 0, len(records))
+        assert sum(run.opened for run in runs) == len(payload)
+
+
+@pytest.mark.parametrize("codec", CODECS, ids=lambda codec: codec.name)
+def test_one_long_value_is_never_in_memory(codec: Compression) -> None:
+    """A record of 8 MB that is 300 bytes on the wire."""
+    payload = payload_of([RecordData(b"k", bytes(8_000_000), (("h", b"x"),))])
+    runs = runs_of(codec, payload, 1)
+    assert max(run.opened for run in runs) <= PIECE_BYTES
+    assert sum(len(run.data) for run in runs) < 100
+    assert (walked(runs), max(run.longest for run in runs)) == ((0, 0, 1), largest(payload, 0, 1))
+
+
+@pytest.mark.parametrize("codec", CODECS, ids=lambda codec: codec.name)
+def test_bytes_that_no_records_are_found(codec: Compression) -> None:
+    payload = payload_of([RecordData(b"k", b"v" * 100)] * 5_000)
+    for broken, count in [
+        (payload[:-1], 5_000),
+        (payload + b"\0", 5_000),
+        (payload, 4_999),
+        (payload, 5_001),
+        (payload[:300_000] + b"\xff" * len(payload[300_000:]), 5_000),
+    ]:
+        assert walk(broken, 0, count, *ALWAYS)[0] & (UNREADABLE | OUT_OF_ORDER)
+        try:
+            runs = runs_of(codec, broken, count)
+        except MalformedMessage:
+            continue
+        assert walked(runs)[0] & (UNREADABLE | OUT_OF_ORDER)
+
+
+@pytest.mark.parametrize("codec", CODECS, ids=lambda codec: codec.name)
+def test_more_than_the_limit_is_not_opened(codec: Compression) -> None:
+    payload = payload_of([RecordData(None, bytes(1_000_000))] * 8)
+    runs, seen = record_runs(codec, memoryview(compress(codec, payload)), 8, 3_000_000), list[Run]()
+    with pytest.raises(TooLargeToOpen):
+        seen.extend(runs)
+    assert sum(run.opened for run in seen) <= 3_000_000
+
+
+@pytest.mark.parametrize("codec", [Compression.GZIP, Compression.ZSTD], ids=lambda codec: codec.name)
+def test_frames_behind_each_other_are_one_payload_and_what_is_cut_is_refused(codec: Compression) -> None:
+    records = [RecordData(b"k", b"v" * 1_000)] * 1_000
+    payload = payload_of(records)
+    first, second = compress(codec, payload[:400_000]), compress(codec, payload[400_000:])
+    runs = list(record_runs(codec, memoryview(first + second), 1_000, LIMIT))
+    assert walked(runs) == (0, 0, 1_000)
+    for broken in (first + second[:-5], first, first + second + b"junk", b"junk" + first):
+        with pytest.raises(MalformedMessage):
+            list(record_runs(codec, memoryview(broken), 1_000, LIMIT))
+
+
+def test_a_small_gzip_stays_small() -> None:
+    data = gzip.compress(bytes(20_000_000))
+    with pytest.raises(MalformedMessage):
+        list(record_runs(Compression.GZIP, memoryview(data), 1, LIMIT))
