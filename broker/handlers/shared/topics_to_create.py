@@ -15,8 +15,8 @@ from shareq.protocol.primitives import ZERO_UUID
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-TURN_SIZE: Final = 500
-"""How many names are looked at, or rows of partitions made, in one turn of a Metadata request."""
+TURN_SIZE: Final = 1_000
+"""How many rows of partitions are made in one turn of a Metadata request; half as many names are looked at."""
 
 
 def create_missing(
@@ -35,7 +35,7 @@ def create_missing(
                 new[name] = None
                 if len(new) == MOST_AUTO_CREATED:
                     break
-        if not index % TURN_SIZE:
+        if not index % (TURN_SIZE // 2):
             yield
     names = list(new)
     refused: dict[str, ApiError] = {}
