@@ -17,6 +17,7 @@ from shareq.broker.dispatch import long_requests
 from shareq.broker.dispatch.element_limits import MOST_ELEMENTS, RESOURCES, largest_frame, most_elements
 from shareq.broker.dispatch.long_requests import FREED, let_go
 from shareq.broker.dispatch.table import HANDLERS
+from shareq.broker.foundation.effort import RECORD_EFFORT, STEP_EFFORT
 from shareq.broker.groups.offsets import GroupOffsetsService
 from shareq.broker.groups.share import ShareGroupService
 from shareq.broker.handlers.cluster import find_coordinator
@@ -97,6 +98,8 @@ from shareq.protocol.generated.write_txn_markers import (
     WriteTxnMarkersResponse,
 )
 from shareq.protocol.primitives import Message, uvarint
+from shareq.protocol.records import opening
+from shareq.protocol.records.batch import Compression, RecordData, build_batch
 
 GROUP = 32
 
@@ -524,7 +527,7 @@ def test_offsets_by_time_are_looked_up_one_in_a_turn(monkeypatch: pytest.MonkeyP
     world, work = BrokerWorld(), Work()
     world.create_topic("t", 200)
     stranger, neighbour = world.connect(), world.connect()
-    monkeypatch.setattr(PartitionLog, "offset_for_timestamp", work.count(PartitionLog.offset_for_timestamp))
+    monkeypatch.setattr(PartitionLog, "seek_timestamp", work.count(PartitionLog.seek_timestamp))
     by_time = [ListOffsetsPartition(i, -1, 5) for i in range(100)]
     latest = [ListOffsetsPartition(i, -1, -1) for i in range(100, 200)]
     stranger.send(ListOffsetsRequest(-1, 0, [ListOffsetsTopic("t", by_time), ListOffsetsTopic("t", latest)]), 7)
@@ -543,6 +546,50 @@ def test_offsets_by_time_are_looked_up_one_in_a_turn(monkeypatch: pytest.MonkeyP
 def limited(world: BrokerWorld) -> MockConnection:
     """A connection with the limits that a server's have."""
     return world.connect(limits=ConnectionLimits(largest_of=largest_frame))
+
+
+def by_time(world: BrokerWorld, time_ms: int) -> MockConnection:
+    """A client that asks by time of a partition with a batch of 100,000 records, and one of one record behind it."""
+    world.create_topic("t")
+    times = [RecordData(b"k", b"", timestamp_ms=1_000 + at) for at in range(100_000)]
+    for records in (times, [RecordData(b"k", b"", timestamp_ms=500_000)]):
+        sent = bytes(build_batch(records, timestamp_ms=1_000, compression=Compression.ZSTD))
+        assert produce(world.connect(), "t", sent).error_code == ErrorCode.NONE
+    client = world.connect()
+    client.send(ListOffsetsRequest(-1, 0, [ListOffsetsTopic("t", [ListOffsetsPartition(0, -1, time_ms)])]), 7)
+    return client
+
+
+@pytest.mark.parametrize(("time_ms", "offset"), [(0, 0), (1_000 + 77_777, 77_777), (100_999, 99_999)])
+def test_a_large_batch_is_looked_into_in_steps(time_ms: int, offset: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """250,000 records took 12 ms in one turn."""
+    ticks, runs_of = [0], opening.record_runs
+
+    def counted(*args: Any) -> Iterator[opening.Run]:
+        for run in runs_of(*args):
+            ticks[-1] += run.opened + RECORD_EFFORT * run.records
+            yield run
+
+    world = BrokerWorld()
+    monkeypatch.setattr(opening, "record_runs", counted)
+    client = by_time(world, time_ms)
+    ticks[:] = [0]
+    while world.clock.run_tick():
+        ticks.append(0)
+    (topic,) = client.receive(ListOffsetsResponse).topics
+    assert [(part.error_code, part.offset) for part in topic.partitions] == [(ErrorCode.NONE, offset)]
+    assert 0 < max(ticks) < 2 * STEP_EFFORT
+
+
+def test_a_topic_that_is_deleted_while_it_is_looked_into_is_answered() -> None:
+    """As if it had been deleted afterwards."""
+    world = BrokerWorld()
+    client = by_time(world, 1_000 + 77_777)
+    for _ in range(3):
+        world.clock.run_tick()
+    world.services.metadata.delete_topics(["t"])
+    (topic,) = client.receive(ListOffsetsResponse).topics
+    assert [(part.error_code, part.offset) for part in topic.partitions] == [(ErrorCode.NONE, 77_777)]
 
 
 @pytest.mark.parametrize("pieces", [[8], [4, 4], [5, 3], [4, 1, 1]], ids=str)
