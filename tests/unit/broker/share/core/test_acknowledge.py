@@ -79,6 +79,28 @@ def test_equal_neighbours_are_persisted_as_one_range_across_batches() -> None:
     assert rows_of(settle(partition, 0, 9, ACCEPT)) == [(0, 9, 2, 1)]
 
 
+def test_types_given_one_per_offset_are_joined_across_what_is_in_flight_together() -> None:
+    partition = share_partition()
+    fetch(partition, batches(0, 3, 2), batch_size=2)
+    assert rows_of(settle(partition, 0, 3, ACCEPT, REJECT, REJECT, ACCEPT)) == [
+        (0, 0, 2, 1),
+        (1, 2, 4, 1),
+        (3, 3, 2, 1),
+    ]
+
+
+@pytest.mark.parametrize("types", [(RELEASE,), (RELEASE, *[ACCEPT] * 4, RELEASE, *[ACCEPT] * 4)])
+def test_neighbours_of_different_delivery_counts_are_persisted_apart(types: tuple[int, ...]) -> None:
+    partition = share_partition()
+    fetch(partition, spans((0, 4)))
+    settle(partition, 0, 4, RELEASE)
+    fetch(partition, spans((0, 4), (5, 9)))
+    rows = rows_of(settle(partition, 0, 9, *types))
+    assert {offset: count for first, last, _, count in rows for offset in range(first, last + 1)} == {
+        offset: 2 if offset < 5 else 1 for offset in range(10)
+    }
+
+
 def test_several_batches_of_one_request_are_one_write() -> None:
     partition = holding()
     outcome = partition.acknowledge(

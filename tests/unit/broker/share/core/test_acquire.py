@@ -177,6 +177,13 @@ def test_at_the_limit_records_inside_the_window_are_delivered_again_and_none_bey
     assert partition.end_offset == 9
 
 
+def test_in_a_full_window_the_last_record_is_delivered_again_too() -> None:
+    partition = share_partition(limit=10)
+    fetch(partition, batches(0, 9, 1), batch_size=1)
+    settle(partition, 9, 9, RELEASE)
+    assert fetch(partition, batches(9, 14, 1), "m2") == [(9, 9, 2)]
+
+
 def test_a_changed_limit_counts_from_the_next_fetch() -> None:
     partition = share_partition(limit=10)
     fetch(partition, batches(0, 9, 1))
@@ -467,4 +474,5 @@ def test_a_read_sees_that_a_batch_is_throttled() -> None:
 def test_a_read_after_a_reload_stops_in_a_hole() -> None:
     partition = share_partition(persisted=[(50, 59, 0, 1)])
     assert partition.read_until(BATCHES, 10) == 9
+    assert partition.read_until(BATCHES, 50) == 49
     assert partition.read_until(BATCHES, 51) == 59

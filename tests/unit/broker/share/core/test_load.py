@@ -85,6 +85,19 @@ def test_state_of_lost_records_is_dropped_when_the_start_offset_is_still_in_the_
     assert not share_partition(start=10, persisted=[(10, 19, 2, 1)], log_end=20).lost_tail
 
 
+def test_a_start_offset_at_the_log_end_has_lost_nothing() -> None:
+    partition = share_partition(start=40, log_end=40)
+    assert (partition.start_offset, partition.lost_tail) == (40, False)
+
+
+def test_only_what_lies_beyond_the_log_end_is_dropped() -> None:
+    """The log end is the first offset that the log does not have."""
+    partition = share_partition(start=10, persisted=[(10, 20, 0, 1)], log_end=20)
+    assert (states(partition), partition.end_offset, partition.lost_tail) == ("10-19 Available(1)", 19, True)
+    partition = share_partition(start=10, persisted=[(10, 18, 0, 1), (19, 25, 0, 1)], log_end=20)
+    assert (states(partition), partition.lost_tail) == ("10-18 Available(1), 19 Available(1)", True)
+
+
 def test_lost_records_right_at_the_start_leave_no_gap_window() -> None:
     partition = share_partition(start=10, persisted=[(30, 39, 2, 1)], log_end=20)
     assert (partition.start_offset, partition.end_offset, partition.next_fetch_offset()) == (10, 10, 10)
@@ -100,6 +113,12 @@ def test_holes_in_the_persisted_state_are_delivered_again_from_count_one() -> No
     assert fetch(partition, spans((10, 29))) == [(10, 14, 1), (20, 24, 1)]
     # 25-29 has used up half of its deliveries, so it ends a fetch that has something
     assert partition.next_fetch_offset() == 25
+
+
+def test_the_lowest_of_several_holes_is_delivered_first() -> None:
+    partition = share_partition(persisted=[(10, 14, 2, 1), (20, 24, 2, 1)])
+    assert partition.next_fetch_offset() == 0
+    assert fetch(partition, spans((0, 24))) == [(0, 9, 1), (15, 19, 1)]
 
 
 def test_holes_are_found_between_available_records_in_order() -> None:

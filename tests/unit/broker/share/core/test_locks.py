@@ -70,6 +70,20 @@ def test_all_locks_that_are_due_make_one_write() -> None:
     assert rows_of(write_of(effects)) == [(0, 4, 0, 1), (23, 39, 0, 1)]
 
 
+def test_the_lock_of_a_single_record_has_a_deadline() -> None:
+    partition = share_partition(lock_ms=100)
+    fetch(partition, spans((0, 0)))
+    assert partition.next_deadline_ms() == 100
+
+
+def test_locks_that_run_out_in_another_order_than_the_records_lie_are_written_in_ascending_order() -> None:
+    partition = share_partition(lock_ms=100)
+    fetch(partition, batches(0, 9, 5), batch_size=5)
+    settle(partition, 0, 4, RELEASE)
+    fetch(partition, spans((0, 4)), now_ms=50)
+    assert rows_of(write_of(partition.on_deadline(150))) == [(0, 4, 0, 2), (5, 9, 0, 1)]
+
+
 def test_locks_of_one_batch_run_out_one_by_one() -> None:
     partition = share_partition(lock_ms=100)
     fetch(partition, spans((0, 9)))

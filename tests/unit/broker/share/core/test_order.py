@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from shareq.broker.share.core.effects import WakeFetches
 from shareq.broker.share.core.partition import SharePartition
+from shareq.broker.share.core.window.record_state import AcquireMode
 from tests.support.models.share_partition import (
     ACCEPT,
     BATCHES,
@@ -134,6 +135,37 @@ def test_no_new_record_batch_is_opened_for_its_keys_at_the_limit() -> None:
     assert world.asked == [(0, 5), None]
     assert world.fetch() == []
     assert not world.core.can_acquire()
+
+
+def test_at_the_limit_a_read_ends_with_the_window() -> None:
+    """What is behind it could not enter."""
+    world = Ordered([A] * 30, size=2, limit=6)
+    assert world.core.read_until(AcquireMode.RECORD_LIMIT, 500) == 5
+    assert world.fetch() == [0]
+    assert world.core.in_flight_records == 6
+    assert world.core.read_until(AcquireMode.RECORD_LIMIT, 500) == 5
+
+
+def test_the_key_of_a_single_record_is_asked_for() -> None:
+    world = Ordered([A, A], size=1, limit=1)
+    assert world.fetch() == [0]
+    settle(world.core, 0, 0, RELEASE)
+    world.core.settings = world.core.settings._replace(partition_max_record_locks=10)
+    assert world.fetch() == [0]
+    assert world.asked == [(0, 0), (1, 1)]
+    assert world.waiting() == [1]
+
+
+def test_an_aborted_record_frees_its_key_at_once() -> None:
+    world = Ordered([A, A, B], size=1)
+    read = batches(0, 2, 1)
+    offset = world.core.next_fetch_offset()
+    keys = dict(enumerate([A, A, B]))
+    acquired = world.core.acquire("m1", AcquireMode.RECORD_LIMIT, 1, 500, offset, read, 0, aborted=[(0, 0)], keys=keys)
+    assert acquired == [(1, 1, 1), (2, 2, 1)]
+    assert world.core.take_freed()
+    settle(world.core, 1, 1, ACCEPT)
+    assert world.core.start_offset == 2
 
 
 def test_the_modes_hand_out_by_record_and_by_what_is_in_flight_together() -> None:

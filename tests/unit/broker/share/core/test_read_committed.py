@@ -174,6 +174,14 @@ def test_a_full_window_waits_for_the_writes_that_are_under_way() -> None:
     assert partition.start_offset == 10
 
 
+def test_room_that_only_reaches_the_limit_is_none() -> None:
+    """The aborted front of a full window leaves it; what is behind takes all that is allowed."""
+    partition = share_partition(limit=10)
+    assert fetch(partition, spans((0, 4), (5, 14)), aborted=[(0, 4)]) == [(5, 14, 1)]
+    assert not partition.can_acquire()
+    assert (partition.start_offset, partition.in_flight_records) == (5, 10)
+
+
 def test_an_aborted_batch_across_the_start_offset() -> None:
     """As after an alteration of offsets into the middle of a batch. (There Apache Kafka 4.3.1 fails the fetch.)"""
     partition = share_partition(start=2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shareq.broker.share.core.effects import WakeFetches
+from shareq.broker.share.core.effects import DeliveryLimitReached, GivenUpRange, WakeFetches
 from tests.support.models.share_partition import (
     ACCEPT,
     FAILED,
@@ -91,3 +91,21 @@ def test_a_member_without_records_needs_no_write() -> None:
     fetch(partition, spans((0, 9)))
     settle(partition, 0, 4, RELEASE)
     assert partition.release_acquired_records("m2", 0) == ()
+
+
+def test_neighbours_of_different_delivery_counts_are_given_back_apart() -> None:
+    partition = share_partition()
+    fetch(partition, spans((0, 4)))
+    settle(partition, 0, 4, RELEASE)
+    fetch(partition, spans((0, 4), (5, 9)))
+    assert rows_of(write_of(partition.release_acquired_records("m1", 0))) == [(0, 4, 0, 2), (5, 9, 0, 1)]
+
+
+def test_all_that_is_given_back_at_its_last_delivery_is_given_up() -> None:
+    partition = share_partition(max_deliveries=1)
+    fetch(partition, batches(0, 9, 5), batch_size=5)
+    assert written(partition, partition.release_acquired_records("m1", 0)) == (
+        WakeFetches(),
+        DeliveryLimitReached((GivenUpRange(0, 4, 1), GivenUpRange(5, 9, 1))),
+    )
+    assert (partition.counters.session_releases, partition.counters.dead_letters) == (10, 10)

@@ -99,6 +99,16 @@ def test_a_failed_write_after_the_lock_ran_out_gives_the_records_back() -> None:
     assert partition.next_fetch_offset() == 1
 
 
+def test_a_failed_write_names_all_that_has_expired_meanwhile_and_is_given_up() -> None:
+    partition = share_partition(lock_ms=100, max_deliveries=1)
+    fetch(partition, batches(0, 9, 5), batch_size=5)
+    outcome = ack(partition, 0, 9, ACCEPT)
+    assert written(partition, outcome.effects, FAILED, now_ms=100) == (
+        DeliveryLimitReached((GivenUpRange(0, 4, 1), GivenUpRange(5, 9, 1))),
+    )
+    assert partition.counters.dead_letters == 10
+
+
 def test_a_failed_write_below_a_moved_log_start_archives_what_has_expired() -> None:
     partition = share_partition(lock_ms=100)
     fetch(partition, spans((0, 9)))
@@ -248,3 +258,14 @@ def test_a_durable_start_offset_finishes_everything_below_it() -> None:
     fetch(partition, spans((10, 19)), now_ms=100)
     settle(partition, 10, 10, RELEASE, now_ms=110)
     assert ack(partition, 0, 9, ACCEPT).error is ErrorCode.NONE
+
+
+def test_an_expiry_that_archived_nothing_and_was_not_written_is_forgotten_with_its_records() -> None:
+    """Only what is archived in memory alone may not be acknowledged below the start offset."""
+    partition = share_partition(lock_ms=100)
+    fetch(partition, spans((0, 0)))
+    written(partition, partition.on_deadline(100), FAILED, now_ms=100)
+    fetch(partition, spans((0, 0)), now_ms=100)
+    settle(partition, 0, 0, ACCEPT, now_ms=110)
+    assert partition.start_offset == 1
+    assert ack(partition, 0, 0, ACCEPT).error is ErrorCode.NONE
