@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -114,6 +115,14 @@ def test_what_cannot_be_read_is_available_now() -> None:
     for damaged in (b"", b"\2" + body[1:], body[:-1], body + b"\0", body[:1] + b"\xff" + body[2:]):
         assert delays_in(((TAG, damaged),)) == (), damaged
     assert delays_in(()) == ()
+
+
+@pytest.mark.parametrize(
+    "impossible", [Delay(-1, 4, SOON, 1), Delay(5, 4, SOON, 1), Delay(0, 4, -1, 1), Delay(0, 4, 0, -1)]
+)
+def test_one_that_makes_no_sense_spoils_all_of_its_record(impossible: Delay) -> None:
+    assert delays_in(tags_of([Delay(0, 0, 0, 0)], ROOM)) == [Delay(0, 0, 0, 0)]
+    assert delays_in(tags_of([Delay(10, 14, SOON, 1), impossible], ROOM)) == ()
 
 
 def test_without_room_the_first_ones_are_kept() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shareq.coordinator.shard import CoordinatorRecord
+from shareq.coordinator.shard import CoordinatorRecord, InconsistentRecords
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import SHARE_STATE_SERDE, snapshot_batches, tombstone, update_batches
 from shareq.coordinator.share.state_batches import StateBatch
@@ -90,3 +90,49 @@ def test_an_unknown_record_type_is_skipped() -> None:
 def test_what_cannot_be_read_is_malformed(key: bytes, value: bytes | None) -> None:
     with pytest.raises(MalformedMessage):
         SHARE_STATE_SERDE.decode(key, value)
+
+
+def _snapshot(
+    *batches: StateBatch, snapshot_epoch: int = 0, start_offset: int = -1, delivery_complete_count: int = -1
+) -> ShareSnapshotValue:
+    return ShareSnapshotValue(
+        snapshot_epoch=snapshot_epoch,
+        state_epoch=0,
+        leader_epoch=0,
+        start_offset=start_offset,
+        delivery_complete_count=delivery_complete_count,
+        create_timestamp=0,
+        write_timestamp=0,
+        state_batches=snapshot_batches(batches),
+    )
+
+
+def test_the_lowest_numbers_that_make_sense_are_read() -> None:
+    value = _snapshot(*[StateBatch(0, 0, state, 0) for state in (0, 2, 3, 4)])
+    key, encoded = SHARE_STATE_SERDE.encode(CoordinatorRecord(ShareSnapshotKey(*KEY), value))
+    assert SHARE_STATE_SERDE.decode(key, encoded) == CoordinatorRecord(ShareSnapshotKey(*KEY), value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        _snapshot(start_offset=-2),
+        _snapshot(delivery_complete_count=-2),
+        _snapshot(snapshot_epoch=-1),
+        *(
+            _snapshot(StateBatch(0, 9, 0, 1), batch)
+            for batch in (
+                StateBatch(-1, 4, 0, 1),
+                StateBatch(5, 4, 0, 1),
+                StateBatch(5, 5, 1, 1),  # acquired is never persisted
+                StateBatch(5, 5, 5, 1),
+                StateBatch(5, 5, 0, -1),
+            )
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_not_taken_over(value: ShareSnapshotValue) -> None:
+    """A record that was damaged, or that no leader can have written."""
+    key, encoded = SHARE_STATE_SERDE.encode(CoordinatorRecord(ShareSnapshotKey(*KEY), value))
+    with pytest.raises(InconsistentRecords):
+        SHARE_STATE_SERDE.decode(key, encoded)
