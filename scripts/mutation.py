@@ -56,11 +56,11 @@ AREAS: Final[Mapping[str, Area]] = {
     ),
     "share-dlq": Area(
         tuple(f"broker/share/dlq/{each}.py" for each in ("lane", "letters", "rules", "source")),
-        _tests(f"{UNIT}/share/dlq", "rules queues"),
+        _tests(f"{UNIT}/share/dlq", "rules queues kept_dead_records queues_of_a_broker"),
     ),
     "coordinator-share": Area(
         ("coordinator/share/*.py",),
-        _tests(f"{COORDINATOR}/share", "delays keys records share_shard state_batches"),
+        _tests(f"{COORDINATOR}/share", "delays keys records share_shard sizes state_batches"),
     ),
     "log-formats": Area(
         (
@@ -307,7 +307,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--diffs", action="store_true", help="show each mutant that lives")
     chosen = parser.parse_args(arguments)
     if chosen.list or not chosen.areas:
-        print("\n".join(f"{name:24} {' '.join(area.files)}" for name, area in AREAS.items()))
+        print("\n".join(f"{name:28} {' '.join(area.files)}" for name, area in AREAS.items()))
     for name in chosen.areas:
         folder = STAGES / name
         stage(folder, AREAS[name], chosen.only)

@@ -49,9 +49,15 @@ def test_a_higher_version_is_read_as_version_zero() -> None:
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [(None, b""), (b"\x00\x00", b""), (struct.pack(">hh", -1, 0), b""), (struct.pack(">hh", 0, 0), b"\x00\x00")],
+    [
+        (None, b""),
+        (b"\x00\x00", b""),
+        (struct.pack(">hh", -1, 0), b""),
+        (struct.pack(">hh", 0, 0), b"\x00\x00"),
+        (struct.pack(">hh", 0, 1), None),
+    ],
 )
-def test_short_or_negative_is_malformed(key: bytes | None, value: bytes) -> None:
+def test_short_or_negative_is_malformed(key: bytes | None, value: bytes | None) -> None:
     with pytest.raises(MalformedMessage):
         read_control_record(control(key, value))
 

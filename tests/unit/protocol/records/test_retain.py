@@ -17,7 +17,14 @@ from shareq.protocol.records.batch import (
     with_append_time,
 )
 from shareq.protocol.records.checksum import crc32c
-from shareq.protocol.records.retain import emptied, open_batch, retained
+from shareq.protocol.records.retain import (
+    SLICE_RECORDS,
+    KeptRecords,
+    emptied,
+    in_slices,
+    open_batch,
+    retained,
+)
 
 T0 = 1_700_000_000_000
 KEPT_FIELDS = (
@@ -131,3 +138,71 @@ def test_a_key_longer_than_its_record_is_refused() -> None:
     batch[at] = 100  # zig-zag 50
     with pytest.raises(MalformedMessage):
         open_batch(bytes(batch))
+
+
+# -- in slices
+
+
+def numbered(count: int, codec: Compression = Compression.NONE) -> bytes:
+    """A batch of so many records, of which later ones are older and every third is a tombstone."""
+    return batch_of(
+        [RecordData(b"%d" % n, None if n % 3 == 0 else b"v%d" % n, (), T0 + count - n) for n in range(count)], codec
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "slices"),
+    [
+        (1, [1]),
+        (SLICE_RECORDS, [SLICE_RECORDS]),
+        (SLICE_RECORDS + 1, [SLICE_RECORDS, 1]),
+        (2 * SLICE_RECORDS + 7, [SLICE_RECORDS, SLICE_RECORDS, 7]),
+    ],
+)
+def test_a_batch_is_read_in_slices_and_is_the_same(count: int, slices: list[int]) -> None:
+    batch = numbered(count)
+    opened, parts = in_slices(batch)
+    assert opened.records == []
+    read = list(parts)
+    assert [len(part) for part in read] == slices
+    assert [record for part in read for record in part] == open_batch(batch).records
+
+
+@pytest.mark.parametrize("spoiled", [numbered(3) + b"\0", bytes(emptied(read_header(numbered(3)))) + b"\0"])
+def test_other_bytes_behind_the_records_are_refused(spoiled: bytes) -> None:
+    batch = bytearray(spoiled)
+    batch[8:12] = (len(batch) - 12).to_bytes(4, "big")
+    with pytest.raises(MalformedMessage, match="behind its records"):
+        open_batch(bytes(batch))
+
+
+@pytest.mark.parametrize("horizon", [None, T0 - 5])
+@pytest.mark.parametrize("append_time", [False, True])
+@pytest.mark.parametrize("codec", [Compression.NONE, Compression.GZIP])
+def test_what_is_kept_slice_by_slice_is_what_is_kept_at_once(
+    codec: Compression, append_time: bool, horizon: int | None
+) -> None:
+    batch = numbered(20, codec)
+    if append_time:
+        batch = bytes(with_append_time(batch, T0 + 9))
+    opened = open_batch(batch)
+    parts = [opened.records[4:9], [], opened.records[9:10], opened.records[15:]]
+    kept = KeptRecords(opened)
+    for part in parts:
+        kept.add(part)
+    assert kept.count == 11
+    steps = kept.written(horizon)
+    taken: list[int] = []
+    while True:
+        try:
+            taken.append(next(steps))
+        except StopIteration as end:
+            written = end.value
+            break
+    assert taken == ([5, 1, 5] if horizon is not None else []) + [SLICE_RECORDS]
+    assert written == retained(opened, [record for part in parts for record in part], horizon)
+    assert [record.value for record in decode_records(written)] == [
+        record.value
+        for record in decode_records(batch)
+        if 4 <= record.offset - 2**40 <= 9 or record.offset - 2**40 > 14
+    ]

@@ -129,14 +129,17 @@ def test_files_that_break_the_rules_are_not_believed() -> None:
         return OffsetIndex.from_bytes(struct.pack(f">{len(numbers)}i", *numbers), BASE, 1_000)
 
     assert offsets() is not None
-    assert offsets(1, 0, 5, 500) is not None
+    assert offsets(0, 0) is not None  # one record, the first of the segment
+    assert offsets(1, 0, 5, 999) is not None
     assert offsets(1, 0, 5, 1_000) is None  # behind the end of the log
     assert offsets(5, 0, 1, 500) is None  # offsets shrink
     assert offsets(1, 500, 5, 100) is None  # positions shrink
     assert offsets(1, 0, 0, 0) is None  # zeros, as a preallocated file has them
     assert offsets(-1, 0) is None
     assert OffsetIndex.from_bytes(b"\0" * 12, BASE, 1_000) is None
+    assert TimeIndex.from_bytes(struct.pack(">qiqi", 0, 0, 1, 0), BASE) is not None  # in one batch
     assert TimeIndex.from_bytes(struct.pack(">qiqi", 7, 1, 7, 2), BASE) is None
+    assert TimeIndex.from_bytes(struct.pack(">qi", -1, 0), BASE) is None
     assert TimeIndex.from_bytes(struct.pack(">qiqi", 7, 2, 8, 1), BASE) is None
     assert TimeIndex.from_bytes(b"\0" * 8, BASE) is None
 
