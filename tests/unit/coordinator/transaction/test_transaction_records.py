@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from shareq.coordinator.shard import CoordinatorRecord, InconsistentRecords
@@ -10,6 +12,7 @@ from shareq.coordinator.transaction.records import TRANSACTION_SERDE, tombstone,
 from shareq.protocol.generated.transaction_log import TransactionLogKey, TransactionLogValue
 
 KEY = "0000 0002 7478"
+T0 = TopicPartition("t", 0)
 EMPTY = Transaction("tx", 7, 7, producer_epoch=3, timeout_ms=60_000, last_update_ms=5)
 ONGOING = Transaction(
     "tx",
@@ -76,3 +79,28 @@ def test_tombstone() -> None:
 def test_states_that_are_never_logged(status: int) -> None:
     with pytest.raises(InconsistentRecords, match=f"state {status}"):
         transaction_of("tx", TransactionLogValue(transaction_status=status))
+
+
+LEAST = replace(EMPTY, producer_id=0, previous_producer_id=-1, producer_epoch=-1, timeout_ms=0, last_update_ms=-1)
+
+
+def test_the_lowest_numbers_that_make_sense_are_read() -> None:
+    record = transaction_record(replace(LEAST, state=TransactionState.ONGOING, partitions=frozenset((T0,))), 2)
+    assert TRANSACTION_SERDE.decode(*TRANSACTION_SERDE.encode(record)) == record
+
+
+@pytest.mark.parametrize(
+    "transaction",
+    [
+        replace(LEAST, producer_id=-1),
+        replace(LEAST, timeout_ms=-1),
+        replace(LEAST, producer_epoch=-2),
+        replace(LEAST, last_update_ms=-2),
+        replace(LEAST, start_ms=-2),
+        replace(LEAST, state=TransactionState.ONGOING, partitions=frozenset((T0, TopicPartition("u", -1)))),
+    ],
+)
+def test_what_makes_no_sense_is_not_taken_over(transaction: Transaction) -> None:
+    encoded = TRANSACTION_SERDE.encode(transaction_record(transaction, 2))
+    with pytest.raises(InconsistentRecords):
+        TRANSACTION_SERDE.decode(*encoded)
