@@ -89,7 +89,7 @@ def test_types_given_one_per_offset_are_joined_across_what_is_in_flight_together
     ]
 
 
-@pytest.mark.parametrize("types", [(RELEASE,), (RELEASE, *[ACCEPT] * 4, RELEASE, *[ACCEPT] * 4)])
+@pytest.mark.parametrize("types", [(RELEASE,), (*[ACCEPT] * 4, RELEASE, RELEASE, *[ACCEPT] * 4)])
 def test_neighbours_of_different_delivery_counts_are_persisted_apart(types: tuple[int, ...]) -> None:
     partition = share_partition()
     fetch(partition, spans((0, 4)))
