@@ -49,6 +49,12 @@ def test_a_limited_fetch_counts_what_it_hands_out() -> None:
     assert partition.counters.new_batches == 1
 
 
+def test_what_a_limited_fetch_puts_in_flight_is_as_old_as_that_fetch() -> None:
+    partition = share_partition()
+    fetch(partition, batches(0, 9, size=10), max_records=2, mode=RECORDS, now_ms=7)
+    assert partition.oldest_since_ms() == 7
+
+
 def test_aborted_records_are_not_deliveries() -> None:
     partition = share_partition()
     assert fetch(partition, batches(0, 9, size=10), aborted=[(2, 4)]) == [(0, 1, 1), (5, 9, 1)]

@@ -156,6 +156,14 @@ def test_the_key_of_a_single_record_is_asked_for() -> None:
     assert world.waiting() == [1]
 
 
+def test_behind_a_single_record_there_is_room_up_to_the_limit() -> None:
+    world = Ordered([A, B, C, A], size=1, limit=1)
+    assert world.fetch() == [0]
+    world.core.settings = world.core.settings._replace(partition_max_record_locks=3)
+    assert world.fetch() == [1, 2]
+    assert world.asked == [(0, 0), (1, 2)]
+
+
 def test_an_aborted_record_frees_its_key_at_once() -> None:
     world = Ordered([A, A, B], size=1)
     read = batches(0, 2, 1)
