@@ -33,6 +33,8 @@ class Cluster:
         self._ids: dict[str, bytes] = {}
         self._coordinators: dict[str, int] = {}
         self._name_errors: dict[str, int] = {}
+        self.controller: int | None = None
+        """The node that takes changes of the cluster, which any broker of a KRaft cluster does; None if unknown."""
 
     @property
     def brokers(self) -> dict[int, Address]:
@@ -46,6 +48,7 @@ class Cluster:
         """
         if answer.brokers:
             self._brokers = {broker.node_id: Address(broker.host, broker.port) for broker in answer.brokers}
+            self.controller = answer.controller_id if answer.controller_id >= 0 else None
         for topic in answer.topics:
             if topic.topic_id == ZERO_UUID:
                 self._missing(topic)
@@ -96,9 +99,13 @@ class Cluster:
     def coordinator(self, group_id: str) -> int | None:
         return self._coordinators.get(group_id)
 
+    def learn_broker(self, node: int, address: Address) -> None:
+        """A broker that another answer names; what Metadata says of it stands."""
+        self._brokers.setdefault(node, address)
+
     def set_coordinator(self, group_id: str, node: int, address: Address) -> None:
         self._coordinators[group_id] = node
-        self._brokers.setdefault(node, address)
+        self.learn_broker(node, address)
 
     def forget_coordinator(self, group_id: str) -> None:
         self._coordinators.pop(group_id, None)

@@ -102,14 +102,16 @@ class Connection:
         """Negotiate and log in. AuthenticationFailed, UnsupportedApi, BrokerError, Unreachable; it is closed then."""
         self._talk(self.protocol.setup(), deadline)
 
-    def submit(self, message: Message, deadline: float, lowest_version: int = 0) -> Exchange:
+    def submit(
+        self, message: Message, deadline: float, lowest_version: int = 0, highest_version: int | None = None
+    ) -> Exchange:
         """Send a request. Its answer must come by the deadline. Disconnected, UnsupportedApi, UnencodableMessage."""
         if self._renew_login_at is not None and self._clock() >= self._renew_login_at:
             self._renew_login(deadline)
         name = type(message).__name__.removesuffix("Request")
         if self.closed is not None:
             raise Disconnected(f"{self.protocol.peer} {self.closed} (before {name})")
-        data = self.protocol.request(message, lowest_version)
+        data = self.protocol.request(message, lowest_version, highest_version)
         exchange = Exchange(self, name, deadline)
         self._exchanges.append(exchange)
         self._send(data, deadline)

@@ -77,7 +77,13 @@ class Network:
     # -- requests
 
     def request(
-        self, node: int | None, message: Message, *, timeout_ms: int | None = None, min_version: int = 0
+        self,
+        node: int | None,
+        message: Message,
+        *,
+        timeout_ms: int | None = None,
+        min_version: int = 0,
+        max_version: int | None = None,
     ) -> Message:
         """Send a request to a broker, None for any, and wait for its answer.
 
@@ -87,7 +93,7 @@ class Network:
         tries = self.tries(timeout_ms)
         while True:
             try:
-                return self._attempt(node, message, tries.deadline, min_version)
+                return self._attempt(node, message, tries.deadline, min_version, max_version)
             except Unreachable as error:
                 tries.wait(error)
             if node is not None:
@@ -100,6 +106,7 @@ class Network:
         *,
         timeout_ms: int | None = None,
         min_version: int = 0,
+        max_version: int | None = None,
         epoch: int | None = None,
     ) -> Exchange:
         """Send a request and do not wait for its answer, which must come within the timeout (request.timeout.ms).
@@ -115,7 +122,7 @@ class Network:
             if known is None or epoch != self._epochs[node] or not known.alive():
                 raise Disconnected(f"broker {node}: the connection was lost")
             connection = known
-        return connection.submit(message, deadline, min_version)
+        return connection.submit(message, deadline, min_version, max_version)
 
     def collect(self, exchanges: Sequence[Exchange]) -> None:
         """Wait for the answers of all, and take each when it comes: one that stays out costs no other its deadline."""
@@ -215,6 +222,41 @@ class Network:
                 raise error
             tries.wait(error)
 
+    def coordinators(
+        self, keys: Sequence[str], kind: int = _GROUP, *, timeout_ms: int | None = None
+    ) -> dict[str, int | BrokerError]:
+        """The nodes of coordinators by key, or why there is none. Nothing of it is remembered. Raises as `request`.
+
+        `kind`: 0 of groups, 1 of transactional ids.
+        """
+        request = FindCoordinatorRequest("", kind, list(keys))
+        answer = self.request(None, request, timeout_ms=timeout_ms, min_version=_SEVERAL_KEYS)
+        assert isinstance(answer, FindCoordinatorResponse)
+        found: dict[str, int | BrokerError] = {}
+        for row in answer.coordinators:
+            if row.error_code:
+                found[row.key] = BrokerError(row.error_code, f"coordinator of {row.key}", row.error_message)
+            else:
+                self._cluster.learn_broker(row.node_id, Address(row.host, row.port))
+                found[row.key] = row.node_id
+        return found
+
+    def brokers(self, *, timeout_ms: int | None = None) -> dict[int, Address]:
+        """All brokers by node id, as one of them says now. Raises as `request`."""
+        self.refresh([], timeout_ms=timeout_ms)
+        return dict(self._cluster.brokers)
+
+    def controller(self, *, timeout_ms: int | None = None) -> int | None:
+        """The node that takes changes of the cluster; None for any. Asks once: after NOT_CONTROLLER, `refresh`."""
+        if self._cluster.controller is None:
+            self.refresh([], timeout_ms=timeout_ms)
+        return self._cluster.controller
+
+    def topic_name(self, topic_id: bytes) -> str | None:
+        """The name of a topic as far as is known; None: `refresh` asks for it."""
+        topic = self._cluster.topic(topic_id)
+        return None if topic is None else topic.name
+
     def forget_coordinator(self, group_id: str) -> None:
         """After NOT_COORDINATOR, or when it cannot be reached: ask for it again."""
         self._cluster.forget_coordinator(group_id)
@@ -246,10 +288,12 @@ class Network:
 
     # -- connections
 
-    def _attempt(self, node: int | None, message: Message, deadline: float, min_version: int) -> Message:
+    def _attempt(
+        self, node: int | None, message: Message, deadline: float, min_version: int, max_version: int | None
+    ) -> Message:
         connection = self._any(deadline) if node is None else self._connected(node, deadline)
         try:
-            return connection.submit(message, self._answer_by(deadline), min_version).result()
+            return connection.submit(message, self._answer_by(deadline), min_version, max_version).result()
         except Disconnected:
             self._failed_at |= {node: self._clock() for node, one in self._connections.items() if one is connection}
             raise

@@ -66,10 +66,11 @@ class ConnectionProtocol:
         """Requests whose answers are still to come."""
         return len(self._sent)
 
-    def version(self, api_key: int, lowest: int = 0) -> int:
-        """The highest version that both sides know. UnsupportedApi if there is none from `lowest` on."""
+    def version(self, api_key: int, lowest: int = 0, highest: int | None = None) -> int:
+        """The highest version up to `highest` that both sides know. UnsupportedApi if none is from `lowest` on."""
         known, offered = codec(api_key), self._offered.get(api_key)
-        highest = known.max_version - known.latest_version_unstable
+        newest = known.max_version - known.latest_version_unstable
+        highest = newest if highest is None else min(highest, newest)
         if offered is not None:
             version = min(highest, offered[1])
             if version >= max(lowest, known.min_version, offered[0]):
@@ -139,9 +140,9 @@ class ConnectionProtocol:
         assert isinstance(answer, ApiVersionsResponse)
         return answer, unsupported
 
-    def request(self, message: Message, lowest: int = 0) -> bytes:
-        """The frame of a request, in the highest version from `lowest` on. UnsupportedApi, UnencodableMessage."""
-        return self._encode(message, self.version(message.API_KEY, lowest))
+    def request(self, message: Message, lowest: int = 0, highest: int | None = None) -> bytes:
+        """The frame of a request, in the highest version of these. UnsupportedApi, UnencodableMessage."""
+        return self._encode(message, self.version(message.API_KEY, lowest, highest))
 
     def _encode(self, message: Message, version: int) -> bytes:
         self._next_id = (self._next_id + 1) & 0x7FFFFFFF

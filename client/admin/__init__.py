@@ -1,5 +1,6 @@
-"""Questions about partitions and share groups."""
+"""Administration of any Kafka cluster, ours among them: `Admin` has one part for each subject."""
 
-from shareq.client.admin.positions import Admin, LogRange, Partition, ShareOffset
+from shareq.client.admin.client import Admin
+from shareq.client.admin.positions import LogRange, Partition, ShareOffset
 
 __all__ = ["Admin", "LogRange", "Partition", "ShareOffset"]

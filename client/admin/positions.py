@@ -52,7 +52,7 @@ class ShareOffset(NamedTuple):
     lag: int | None
 
 
-class Admin:
+class Positions:
     """Asks over a `Network`, by its rules on threads. Every call tries again within default.api.timeout.ms."""
 
     def __init__(self, network: Network) -> None:

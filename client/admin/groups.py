@@ -1,0 +1,50 @@
+"""What groups of all kinds have in common: the list of them, and their end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from shareq.client.admin.calls import Calls, Outcome, batched, refused
+from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
+from shareq.protocol.primitives import Message
+
+
+class GroupListing(NamedTuple):
+    """A group by name. `kind`: classic, consumer, share or streams; empty where the broker is too old to say."""
+
+    group_id: str
+    kind: str
+    state: str
+    protocol: str
+
+
+class Groups:
+    """Groups of all kinds."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    def find(self, kinds: Sequence[str] = (), states: Sequence[str] = ()) -> Iterator[GroupListing]:
+        """All groups that may be seen, broker by broker; only of these kinds and states, if any are given.
+
+        Names of kinds and states are Apache Kafka's, in any case.
+        """
+        request = ListGroupsRequest(list(states), list(kinds))
+        for answer in self._calls.brokers(request, ListGroupsResponse, "groups"):
+            for row in answer.groups:
+                yield GroupListing(row.group_id, row.group_type.lower(), row.group_state, row.protocol_type)
+
+    def delete(self, group_ids: Iterable[str]) -> Iterator[tuple[str, Outcome[bool]]]:
+        """Delete groups with their offsets. A group with members is refused: NON_EMPTY_GROUP."""
+        for some in batched(group_ids):
+            yield from self._calls.each(some, self._calls.by_coordinator(), DeleteGroupsRequest, _deleted).items()
+
+
+def _deleted(answer: Message, _: Sequence[str]) -> dict[str, Outcome[bool]]:
+    assert isinstance(answer, DeleteGroupsResponse)
+    return {
+        row.group_id: refused(row.error_code, f"group {row.group_id}", row.error_message) or True
+        for row in answer.results
+    }

@@ -1,0 +1,146 @@
+"""Dead letters: the queues there are, what a letter says, and redrives, which only shareq can do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from shareq.client.admin.calls import Calls, Outcome, refused
+from shareq.client.admin.configs import Configs
+from shareq.client.admin.groups import Groups
+from shareq.client.admin.topics import Topics
+from shareq.client.errors import ClientError, UnsupportedApi
+from shareq.protocol.generated.cancel_redrive import CancelRedriveRequest, CancelRedriveResponse
+from shareq.protocol.generated.describe_redrives import (
+    DescribedRedrive,
+    DescribeRedrivesRequest,
+    DescribeRedrivesResponse,
+)
+from shareq.protocol.generated.start_redrive import StartRedriveRequest, StartRedriveResponse
+
+ENABLED: Final = "errors.deadletterqueue.group.enable"
+QUEUE_OF: Final = "errors.deadletterqueue.topic.name"
+PREFIX: Final = "__dlq.errors."
+"""How the headers of a letter begin."""
+
+Headers = Sequence[tuple[str, bytes | None]]
+
+
+class Queue(NamedTuple):
+    """A topic that is a dead-letter queue: `enabled`, or named by `groups`, sorted, or both."""
+
+    topic: str
+    exists: bool
+    enabled: bool
+    groups: tuple[str, ...]
+
+
+class Letter(NamedTuple):
+    """What the headers of a dead letter say. None where it does not say, or not in a form that can be read."""
+
+    topic: str | None
+    partition: int | None
+    offset: int | None
+    group: str | None
+    deliveries: int | None
+    reason: str | None
+    disposition: str | None
+    died_ms: int | None
+
+
+class Redrive(NamedTuple):
+    """A redrive. `left`: letters that are to be looked at; `counts`: what became of the others."""
+
+    name: str
+    state: str
+    queue: str
+    target: str
+    left: int
+    counts: Mapping[str, int]
+    per_second: int
+    owner: str
+    started_ms: int
+    trouble: str | None
+
+
+class Redrives:
+    """The dead letters of a cluster."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    def queues(self) -> list[Queue]:
+        """Topics that are enabled as queues, and those that groups name as theirs, by name."""
+        configs = Configs(self._calls)
+        groups = self._queues_of_groups(configs)
+        names = [topic.name for topic in Topics(self._calls).all() if not topic.internal]
+        enabled: set[str] = set()
+        for (_, name), outcome in configs.describe([("topic", each) for each in names], [ENABLED]):
+            if not isinstance(outcome, ClientError) and any(each.value == "true" for each in outcome):
+                enabled.add(name)
+        return [
+            Queue(name, name in names, name in enabled, tuple(sorted(groups.get(name, ()))))
+            for name in sorted(enabled | groups.keys())
+        ]
+
+    def _queues_of_groups(self, configs: Configs) -> dict[str, list[str]]:
+        """The groups that name a queue. A group may have configs before it exists."""
+        try:
+            named = {name for _, name in configs.resources(["group"])}
+        except UnsupportedApi:
+            named = {group.group_id for group in Groups(self._calls).find(["share"])}
+        found: dict[str, list[str]] = {}
+        for (_, group), outcome in configs.describe([("group", each) for each in sorted(named)], [QUEUE_OF]):
+            for each in () if isinstance(outcome, ClientError) else outcome:
+                if each.value:
+                    found.setdefault(each.value, []).append(group)
+        return found
+
+    def start(self, request: StartRedriveRequest) -> None:
+        """Begin a redrive, which goes on in the broker. Raises BrokerError, and UnsupportedApi on any other broker."""
+        self._calls.any(request, StartRedriveResponse, f"redrive {request.name}")
+
+    def find(self, names: Sequence[str] | None = None) -> Iterator[tuple[str, Outcome[Redrive]]]:
+        """Redrives by name, or all that are known."""
+        request = DescribeRedrivesRequest(None if names is None else list(names))
+        for row in self._calls.any(request, DescribeRedrivesResponse, "redrives").redrives:
+            yield row.name, refused(row.error_code, f"redrive {row.name}", row.error_message) or _redrive(row)
+
+    def cancel(self, name: str) -> None:
+        """End a redrive where it is. Raises BrokerError."""
+        self._calls.any(CancelRedriveRequest(name), CancelRedriveResponse, f"redrive {name}")
+
+
+def letter_of(headers: Headers) -> Letter:
+    """What a record's headers say of a death; of several, the last one."""
+    said = {key.removeprefix(PREFIX): value for key, value in headers if key.startswith(PREFIX)}
+    texts = {key: value.decode("utf-8", "replace") for key, value in said.items() if value is not None}
+    return Letter(
+        texts.get("topic"),
+        _number(texts.get("partition")),
+        _number(texts.get("offset")),
+        texts.get("group"),
+        _number(texts.get("delivery.count")),
+        texts.get("message"),
+        texts.get("disposition"),
+        _number(texts.get("timestamp")),
+    )
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdecimal() and text.isascii() else None
+
+
+def _redrive(row: DescribedRedrive) -> Redrive:
+    return Redrive(
+        row.name,
+        row.state,
+        row.queue,
+        f"redrive.{row.group_id}" if row.target else row.source_topic or "their topics",
+        sum(each.end_offset - each.next_offset for each in row.partitions),
+        {each.what: each.records for each in row.counts},
+        row.records_per_second,
+        row.owner,
+        row.started_ms,
+        row.trouble or None,
+    )

@@ -1,0 +1,196 @@
+"""Share groups (KIP-932): members, start offsets and lag, and how offsets are changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from shareq.client.admin.calls import Calls, Outcome, Partition, batched, only, refused
+from shareq.client.admin.topics import by_topic
+from shareq.client.errors import BrokerError
+from shareq.protocol.generated.alter_share_group_offsets import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsRequestPartition,
+    AlterShareGroupOffsetsRequestTopic,
+    AlterShareGroupOffsetsResponse,
+)
+from shareq.protocol.generated.delete_share_group_offsets import (
+    DeleteShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsRequestTopic,
+    DeleteShareGroupOffsetsResponse,
+)
+from shareq.protocol.generated.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequestGroup,
+    DescribeShareGroupOffsetsRequestTopic,
+    DescribeShareGroupOffsetsResponse,
+)
+from shareq.protocol.generated.share_group_describe import (
+    DescribedGroup,
+    ShareGroupDescribeRequest,
+    ShareGroupDescribeResponse,
+)
+from shareq.protocol.primitives import Message
+
+
+class ShareMember(NamedTuple):
+    """A member of a share group. `assignment`: partitions by topic."""
+
+    member_id: str
+    client_id: str
+    host: str
+    rack: str | None
+    epoch: int
+    subscriptions: tuple[str, ...]
+    assignment: Mapping[str, tuple[int, ...]]
+
+
+class ShareGroup(NamedTuple):
+    """A share group as its coordinator describes it."""
+
+    group_id: str
+    state: str
+    epoch: int
+    assignment_epoch: int
+    assignor: str
+    members: tuple[ShareMember, ...]
+
+
+class SharePosition(NamedTuple):
+    """How far a share group is in a partition.
+
+    `start`: the first offset that is not done with; None if the group has not begun there. `lag`: records from there on
+    that are not done with; None where the broker does not say.
+    """
+
+    start: int | None
+    leader_epoch: int
+    lag: int | None
+
+
+Positions = dict[Partition, Outcome[SharePosition]]
+
+
+class ShareGroups:
+    """The share groups of a cluster. Listed and deleted by `Groups`."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    def describe(self, group_ids: Iterable[str]) -> Iterator[tuple[str, Outcome[ShareGroup]]]:
+        """Groups with their members. GROUP_ID_NOT_FOUND: there is no group of the name, or it is of another kind."""
+        for some in batched(group_ids):
+            yield from self._calls.each(
+                some, self._calls.by_coordinator(), ShareGroupDescribeRequest, _described
+            ).items()
+
+    def offsets(
+        self, group_ids: Iterable[str], topics: Mapping[str, Sequence[int]] | None = None
+    ) -> Iterator[tuple[str, Outcome[Positions]]]:
+        """How far groups are, in partitions of `topics`, or in all that they have begun.
+
+        What is stored trails what members have acknowledged by one write. A group that does not exist has begun
+        nowhere.
+        """
+        rows = None
+        if topics is not None:
+            rows = [DescribeShareGroupOffsetsRequestTopic(name, list(numbers)) for name, numbers in topics.items()]
+
+        def ask(ids: list[str]) -> Message:
+            return DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup(each, rows) for each in ids])
+
+        for some in batched(group_ids, 50):
+            yield from self._calls.each(some, self._calls.by_coordinator(), ask, _positions).items()
+
+    def alter_offsets(self, group_id: str, offsets: Mapping[Partition, int]) -> dict[Partition, Outcome[int]]:
+        """Let an empty group begin at these offsets. The value is the offset. NON_EMPTY_GROUP while it has members."""
+        topics = [
+            AlterShareGroupOffsetsRequestTopic(
+                name, [AlterShareGroupOffsetsRequestPartition(number, offsets[name, number]) for number in numbers]
+            )
+            for name, numbers in by_topic(offsets).items()
+        ]
+
+        def take(answer: Message, _: Sequence[str]) -> dict[str, Outcome[dict[Partition, Outcome[int]]]]:
+            assert isinstance(answer, AlterShareGroupOffsetsResponse)
+            if answer.error_code:
+                raise BrokerError(answer.error_code, f"share group {group_id}", answer.error_message)
+            return {
+                group_id: {
+                    (topic.topic_name, row.partition_index): refused(
+                        row.error_code, f"partition {topic.topic_name}-{row.partition_index}", row.error_message
+                    )
+                    or offsets[topic.topic_name, row.partition_index]
+                    for topic in answer.responses
+                    for row in topic.partitions
+                }
+            }
+
+        request = AlterShareGroupOffsetsRequest(group_id, topics)
+        return only(self._calls.each([group_id], self._calls.by_coordinator(), lambda _: request, take), group_id)
+
+    def delete_offsets(self, group_id: str, topics: Sequence[str]) -> dict[str, Outcome[bool]]:
+        """Let an empty group forget topics: it begins with them as a new group would."""
+
+        def take(answer: Message, _: Sequence[str]) -> dict[str, Outcome[dict[str, Outcome[bool]]]]:
+            assert isinstance(answer, DeleteShareGroupOffsetsResponse)
+            if answer.error_code:
+                raise BrokerError(answer.error_code, f"share group {group_id}", answer.error_message)
+            return {
+                group_id: {
+                    row.topic_name: refused(row.error_code, f"topic {row.topic_name}", row.error_message) or True
+                    for row in answer.responses
+                }
+            }
+
+        request = DeleteShareGroupOffsetsRequest(
+            group_id, [DeleteShareGroupOffsetsRequestTopic(name) for name in topics]
+        )
+        return only(self._calls.each([group_id], self._calls.by_coordinator(), lambda _: request, take), group_id)
+
+
+def _described(answer: Message, _: Sequence[str]) -> dict[str, Outcome[ShareGroup]]:
+    assert isinstance(answer, ShareGroupDescribeResponse)
+    return {
+        row.group_id: refused(row.error_code, f"share group {row.group_id}", row.error_message) or _group(row)
+        for row in answer.groups
+    }
+
+
+def _group(row: DescribedGroup) -> ShareGroup:
+    members = [
+        ShareMember(
+            member.member_id,
+            member.client_id,
+            member.client_host,
+            member.rack_id,
+            member.member_epoch,
+            tuple(member.subscribed_topic_names),
+            {
+                topic.topic_name: tuple(topic.partitions)
+                for topic in (member.assignment.topic_partitions if member.assignment else ())
+            },
+        )
+        for member in row.members
+    ]
+    return ShareGroup(
+        row.group_id, row.group_state, row.group_epoch, row.assignment_epoch, row.assignor_name, tuple(members)
+    )
+
+
+def _positions(answer: Message, _: Sequence[str]) -> dict[str, Outcome[Positions]]:
+    assert isinstance(answer, DescribeShareGroupOffsetsResponse)
+    found: dict[str, Outcome[Positions]] = {}
+    for group in answer.groups:
+        error = refused(group.error_code, f"share group {group.group_id}", group.error_message)
+        found[group.group_id] = error or {
+            (topic.topic_name, row.partition_index): refused(
+                row.error_code, f"partition {topic.topic_name}-{row.partition_index}", row.error_message
+            )
+            or SharePosition(
+                None if row.start_offset < 0 else row.start_offset, row.leader_epoch, None if row.lag < 0 else row.lag
+            )
+            for topic in group.topics
+            for row in topic.partitions
+        }
+    return found

@@ -1,0 +1,182 @@
+"""Transactions: which there are, what they hold up, and how one that hangs is ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from shareq.client.admin.calls import TRANSACTION, Calls, Outcome, Partition, batched, only, refused
+from shareq.client.errors import BrokerError
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    TopicRequest,
+)
+from shareq.protocol.generated.describe_transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
+from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from shareq.protocol.generated.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+from shareq.protocol.generated.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+from shareq.protocol.primitives import Message
+
+_ANY_AGE: Final = -1
+_FENCING_TIMEOUT_MS: Final = 1
+"""As Apache Kafka's tools: the transaction is only begun to end the one before it."""
+
+
+class TransactionListing(NamedTuple):
+    """A transactional id and the state of its last transaction, by Apache Kafka's names."""
+
+    transactional_id: str
+    producer_id: int
+    state: str
+
+
+class Transaction(NamedTuple):
+    """A transactional id as its coordinator describes it. `started_ms` is None while no transaction is open."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    state: str
+    timeout_ms: int
+    started_ms: int | None
+    partitions: Mapping[str, tuple[int, ...]]
+
+
+class Producer(NamedTuple):
+    """A producer that wrote to a partition; `open_from` is the first offset of its open transaction, None without."""
+
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    last_timestamp: int
+    open_from: int | None
+
+
+class Transactions:
+    """The transactions of a cluster."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    def find(
+        self, states: Sequence[str] = (), producer_ids: Sequence[int] = (), open_for_ms: int | None = None
+    ) -> Iterator[TransactionListing]:
+        """Transactional ids, broker by broker; only those of these states and producers, open for longer than that."""
+        age = _ANY_AGE if open_for_ms is None else open_for_ms
+        request = ListTransactionsRequest(list(states), list(producer_ids), age)
+        for answer in self._calls.brokers(request, ListTransactionsResponse, "transactions"):
+            for row in answer.transaction_states:
+                yield TransactionListing(row.transactional_id, row.producer_id, row.transaction_state)
+
+    def describe(self, transactional_ids: Iterable[str]) -> Iterator[tuple[str, Outcome[Transaction]]]:
+        """Transactional ids by name. TRANSACTIONAL_ID_NOT_FOUND for one that does not exist."""
+        for some in batched(transactional_ids):
+            yield from self._calls.each(
+                some,
+                self._calls.by_coordinator(TRANSACTION),
+                DescribeTransactionsRequest,
+                _described,
+            ).items()
+
+    def fence(self, transactional_id: str) -> int:
+        """Abort the open transaction of an id and shut out its producer. Returns the new producer epoch.
+
+        Also makes the id where there is none. Raises BrokerError.
+        """
+
+        def take(answer: Message, _: Sequence[str]) -> dict[str, Outcome[InitProducerIdResponse]]:
+            assert isinstance(answer, InitProducerIdResponse)
+            error = refused(answer.error_code, f"transactional id {transactional_id}")
+            return {transactional_id: error or answer}
+
+        request = InitProducerIdRequest(transactional_id, _FENCING_TIMEOUT_MS)
+        routes = self._calls.by_coordinator(TRANSACTION)
+        outcome = self._calls.each([transactional_id], routes, lambda _: request, take)
+        return only(outcome, transactional_id).producer_epoch
+
+    def producers(self, partitions: Iterable[Partition]) -> dict[Partition, Outcome[tuple[Producer, ...]]]:
+        """The producers that partitions remember."""
+
+        def ask(some: Sequence[Partition]) -> Message:
+            topics: dict[str, list[int]] = {}
+            for name, number in some:
+                topics.setdefault(name, []).append(number)
+            return DescribeProducersRequest([TopicRequest(name, numbers) for name, numbers in topics.items()])
+
+        return self._calls.each_partition(partitions, ask, _producers)
+
+    def abort_hanging(self, partition: Partition, first_offset: int) -> Producer:
+        """End a transaction that its coordinator has forgotten, in one partition, by its first offset there.
+
+        Returns its producer. BrokerError INVALID_TXN_STATE if no open transaction begins there.
+        """
+        name, number = partition
+        known = only(self.producers([partition]), partition)
+        hanging = next((each for each in known if each.open_from == first_offset), None)
+        if hanging is None:
+            begun = ", ".join(str(each.open_from) for each in known if each.open_from is not None) or "none"
+            raise BrokerError(
+                ErrorCode.INVALID_TXN_STATE,
+                f"partition {name}-{number}",
+                f"No open transaction begins at offset {first_offset}; first offsets of open ones: {begun}.",
+            )
+        marker = WritableTxnMarker(
+            hanging.producer_id,
+            hanging.producer_epoch,
+            False,
+            [WritableTxnMarkerTopic(name, [number])],
+            max(hanging.coordinator_epoch, 0),
+        )
+
+        def take(answer: Message, _: Sequence[Partition]) -> dict[Partition, Outcome[bool]]:
+            assert isinstance(answer, WriteTxnMarkersResponse)
+            row = answer.markers[0].topics[0].partitions[0]
+            return {partition: refused(row.error_code, f"partition {name}-{number}") or True}
+
+        only(self._calls.each_partition([partition], lambda _: WriteTxnMarkersRequest([marker]), take), partition)
+        return hanging
+
+
+def _described(answer: Message, _: Sequence[str]) -> dict[str, Outcome[Transaction]]:
+    assert isinstance(answer, DescribeTransactionsResponse)
+    return {
+        row.transactional_id: refused(row.error_code, f"transactional id {row.transactional_id}")
+        or Transaction(
+            row.transactional_id,
+            row.producer_id,
+            row.producer_epoch,
+            row.transaction_state,
+            row.transaction_timeout_ms,
+            None if row.transaction_start_time_ms < 0 else row.transaction_start_time_ms,
+            {topic.topic: tuple(topic.partitions) for topic in row.topics},
+        )
+        for row in answer.transaction_states
+    }
+
+
+def _producers(answer: Message, _: Sequence[Partition]) -> dict[Partition, Outcome[tuple[Producer, ...]]]:
+    assert isinstance(answer, DescribeProducersResponse)
+    return {
+        (topic.name, row.partition_index): refused(
+            row.error_code, f"partition {topic.name}-{row.partition_index}", row.error_message
+        )
+        or tuple(
+            Producer(
+                each.producer_id,
+                each.producer_epoch,
+                each.coordinator_epoch,
+                each.last_timestamp,
+                None if each.current_txn_start_offset < 0 else each.current_txn_start_offset,
+            )
+            for each in row.active_producers
+        )
+        for topic in answer.topics
+        for row in topic.partitions
+    }

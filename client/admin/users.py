@@ -1,0 +1,88 @@
+"""Users that log in with SCRAM: which there are, their passwords set and removed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from shareq.client.admin.calls import Calls, Outcome, refused
+from shareq.client.errors import BrokerError
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
+)
+from shareq.protocol.generated.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
+    UserName,
+)
+
+MECHANISMS: Final = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
+_NAMES: Final = {number: name for name, number in MECHANISMS.items()}
+_HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
+DEFAULT_ITERATIONS: Final = 8192
+"""What Apache Kafka's tools take."""
+
+
+class ScramCredential(NamedTuple):
+    """That a user can log in with a mechanism. The broker keeps no password."""
+
+    user: str
+    mechanism: str
+    iterations: int
+
+
+class Users:
+    """The SCRAM users of a cluster."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    def find(self, names: Sequence[str] | None = None) -> list[ScramCredential]:
+        """Credentials of users, of all without names, sorted. Users without any are left out."""
+        request = DescribeUserScramCredentialsRequest(None if names is None else [UserName(name) for name in names])
+        answer = self._calls.any(request, DescribeUserScramCredentialsResponse, "users")
+        found = []
+        for row in answer.results:
+            if row.error_code and row.error_code != ErrorCode.RESOURCE_NOT_FOUND:
+                raise BrokerError(row.error_code, f"user {row.user}", row.error_message)
+            found += [
+                ScramCredential(row.user, _NAMES.get(each.mechanism, str(each.mechanism)), each.iterations)
+                for each in row.credential_infos
+            ]
+        return sorted(found)
+
+    def set_password(
+        self, user: str, password: str, mechanisms: Sequence[str], salt: bytes, iterations: int = DEFAULT_ITERATIONS
+    ) -> Outcome[bool]:
+        """Let a user log in with this password, and with no other, by each mechanism. `salt`: some 16 random bytes.
+
+        The password is not sent: what the broker keeps is computed here.
+        """
+        rows = [
+            ScramCredentialUpsertion(
+                user, MECHANISMS[each], iterations, salt, _salted(each, password, salt, iterations)
+            )
+            for each in mechanisms
+        ]
+        return self._alter(user, AlterUserScramCredentialsRequest(upsertions=rows))
+
+    def delete(self, user: str, mechanisms: Sequence[str]) -> Outcome[bool]:
+        """Take a user's credentials of these mechanisms. RESOURCE_NOT_FOUND if there is none of one of them."""
+        rows = [ScramCredentialDeletion(user, MECHANISMS[each]) for each in mechanisms]
+        return self._alter(user, AlterUserScramCredentialsRequest(rows))
+
+    def _alter(self, user: str, request: AlterUserScramCredentialsRequest) -> Outcome[bool]:
+        answer = self._calls.controller(request, AlterUserScramCredentialsResponse, f"user {user}")
+        for row in answer.results:
+            if error := refused(row.error_code, f"user {row.user}", row.error_message):
+                return error
+        return True
+
+
+def _salted(mechanism: str, password: str, salt: bytes, iterations: int) -> bytes:
+    return hashlib.pbkdf2_hmac(_HASHES[mechanism], password.encode(), salt, iterations)
