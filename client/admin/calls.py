@@ -180,6 +180,9 @@ class Calls:
         partitions: Iterable[Partition],
         ask: Callable[[list[Partition]], Message],
         take: Callable[[Message, list[Partition]], Mapping[Partition, Outcome[V]]],
+        *,
+        min_version: int = 0,
+        max_version: int | None = None,
     ) -> dict[Partition, Outcome[V]]:
         """`each` by leader: the first round by what is known, the others by what the cluster says then."""
         rounds = 0
@@ -189,7 +192,7 @@ class Calls:
             rounds += 1
             return (self.by_leader if rounds == 1 else self.moved_leader)(keys, left_ms)
 
-        return self.each(partitions, routes, ask, take)
+        return self.each(partitions, routes, ask, take, min_version=min_version, max_version=max_version)
 
 
 class NotFound(BrokerError):

@@ -57,24 +57,20 @@ class Users:
         return sorted(found)
 
     def set_password(
-        self, user: str, password: str, mechanisms: Sequence[str], salt: bytes, iterations: int = DEFAULT_ITERATIONS
+        self, user: str, password: str, mechanism: str, salt: bytes, iterations: int = DEFAULT_ITERATIONS
     ) -> Outcome[bool]:
-        """Let a user log in with this password, and with no other, by each mechanism. `salt`: some 16 random bytes.
+        """Let a user log in with this password, and with no other, by a mechanism. `salt`: some 16 random bytes.
 
         The password is not sent: what the broker keeps is computed here.
         """
-        rows = [
-            ScramCredentialUpsertion(
-                user, MECHANISMS[each], iterations, salt, _salted(each, password, salt, iterations)
-            )
-            for each in mechanisms
-        ]
-        return self._alter(user, AlterUserScramCredentialsRequest(upsertions=rows))
+        salted = hashlib.pbkdf2_hmac(_HASHES[mechanism], password.encode(), salt, iterations)
+        row = ScramCredentialUpsertion(user, MECHANISMS[mechanism], iterations, salt, salted)
+        return self._alter(user, AlterUserScramCredentialsRequest(upsertions=[row]))
 
-    def delete(self, user: str, mechanisms: Sequence[str]) -> Outcome[bool]:
-        """Take a user's credentials of these mechanisms. RESOURCE_NOT_FOUND if there is none of one of them."""
-        rows = [ScramCredentialDeletion(user, MECHANISMS[each]) for each in mechanisms]
-        return self._alter(user, AlterUserScramCredentialsRequest(rows))
+    def delete(self, user: str, mechanism: str) -> Outcome[bool]:
+        """Take a user's credential of a mechanism. RESOURCE_NOT_FOUND if there is none."""
+        row = ScramCredentialDeletion(user, MECHANISMS[mechanism])
+        return self._alter(user, AlterUserScramCredentialsRequest([row]))
 
     def _alter(self, user: str, request: AlterUserScramCredentialsRequest) -> Outcome[bool]:
         answer = self._calls.controller(request, AlterUserScramCredentialsResponse, f"user {user}")
@@ -82,7 +78,3 @@ class Users:
             if error := refused(row.error_code, f"user {row.user}", row.error_message):
                 return error
         return True
-
-
-def _salted(mechanism: str, password: str, salt: bytes, iterations: int) -> bytes:
-    return hashlib.pbkdf2_hmac(_HASHES[mechanism], password.encode(), salt, iterations)

@@ -1,0 +1,135 @@
+"""Reads the records of partitions in rounds, without a group. Pure but for its `Network`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from shareq.client.admin.calls import Calls, Outcome, Partition
+from shareq.client.admin.topics import EARLIEST, Topics
+from shareq.client.errors import BrokerError, ClientError
+from shareq.client.fetch import BY_TOPIC_ID, whole_batches
+from shareq.client.network import Network
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.fetch import (
+    AbortedTransaction,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    PartitionData,
+)
+from shareq.protocol.primitives import Message
+from shareq.protocol.records.batch import BatchHeader, batch_headers, decode_records
+from shareq.protocol.records.control import ControlType, read_control_record
+from shareq.protocol.records.record_codec import Record
+
+PARTITION_BYTES: Final = 1 << 20
+TOTAL_BYTES: Final = 16 << 20
+"""Of one round, from each broker."""
+
+
+class ReadRecord(NamedTuple):
+    """A record and where it is."""
+
+    topic: str
+    partition: int
+    record: Record
+
+
+class _Part(NamedTuple):
+    """What a round brought of a partition, and where the next one goes on."""
+
+    records: list[Record]
+    position: int
+
+
+class Reader:
+    """Reads partitions from positions on. `positions` is where it is: offsets of the next records.
+
+    With `committed_only` records of transactions that are open, or were aborted, are left out.
+    """
+
+    def __init__(self, network: Network, positions: Mapping[Partition, int], *, committed_only: bool = False) -> None:
+        self._network = network
+        self._calls = Calls(network)
+        self._committed_only = committed_only
+        self.positions = dict(positions)
+
+    def read(self, max_wait_ms: int, partitions: Sequence[Partition] | None = None) -> Iterator[ReadRecord]:
+        """One round of all, or of some of the partitions: what there is, by partition; waits up to `max_wait_ms`.
+
+        A position below the log's start moves there. Raises BrokerError for what is refused.
+        """
+        asked = list(self.positions if partitions is None else partitions)
+        found = self._calls.each_partition(
+            asked, lambda some: self._request(some, max_wait_ms), self._take, min_version=BY_TOPIC_ID
+        )
+        for partition, part in found.items():
+            if isinstance(part, ClientError):
+                self._move(partition, part)
+                continue
+            self.positions[partition] = part.position
+            for record in part.records:
+                yield ReadRecord(*partition, record)
+
+    def _request(self, partitions: Sequence[Partition], max_wait_ms: int) -> Message:
+        ids = self._network.topic_ids({name for name, _ in partitions})
+        topics: dict[str, list[FetchPartition]] = {}
+        for name, number in partitions:
+            row = FetchPartition(number, fetch_offset=self.positions[name, number], partition_max_bytes=PARTITION_BYTES)
+            topics.setdefault(name, []).append(row)
+        return FetchRequest(
+            max_wait_ms=max_wait_ms,
+            min_bytes=1,
+            max_bytes=min(TOTAL_BYTES, self._network.config.fetch_max_bytes),
+            isolation_level=int(self._committed_only),
+            topics=[FetchTopic(topic_id=ids[name], partitions=rows) for name, rows in topics.items()],
+        )
+
+    def _take(self, answer: Message, asked: Sequence[Partition]) -> dict[Partition, Outcome[_Part]]:
+        assert isinstance(answer, FetchResponse)
+        if answer.error_code:
+            raise BrokerError(answer.error_code, "Fetch")
+        names = {topic_id: name for name, topic_id in self._network.topic_ids({name for name, _ in asked}).items()}
+        found: dict[Partition, Outcome[_Part]] = {}
+        for topic in answer.responses:
+            for row in topic.partitions:
+                partition = names[topic.topic_id], row.partition_index
+                what = f"partition {partition[0]}-{partition[1]}"
+                found[partition] = BrokerError(row.error_code, what) if row.error_code else self._part(partition, row)
+        for partition in asked:  # an answer leaves out what it has nothing of
+            found.setdefault(partition, _Part([], self.positions[partition]))
+        return found
+
+    def _part(self, partition: Partition, row: PartitionData) -> _Part:
+        position = self.positions[partition]
+        data = row.records or b""
+        size, following = whole_batches(data)
+        records: list[Record] = []
+        for at, header in _visible(memoryview(data)[:size], row.aborted_transactions if self._committed_only else ()):
+            batch = data[at : at + header.size]
+            records += [record for record in decode_records(batch) if record.offset >= position]
+        return _Part(records, max(position, following))
+
+    def _move(self, partition: Partition, error: ClientError) -> None:
+        if not isinstance(error, BrokerError) or error.code != ErrorCode.OFFSET_OUT_OF_RANGE:
+            raise error
+        start = Topics(self._calls).offsets({partition: EARLIEST})[partition]
+        if isinstance(start, ClientError) or start.offset is None or start.offset <= self.positions[partition]:
+            raise error
+        self.positions[partition] = start.offset
+
+
+def _visible(data: memoryview, aborted: Sequence[AbortedTransaction] | None) -> Iterator[tuple[int, BatchHeader]]:
+    """Batches with records for a reader: no markers, and nothing of these aborted transactions."""
+    left = sorted(aborted or (), key=lambda one: one.first_offset)
+    aborting: set[int] = set()
+    for at, header in batch_headers(data):
+        while left and left[0].first_offset <= header.last_offset:
+            aborting.add(left.pop(0).producer_id)
+        if header.is_control:
+            if header.records_count and read_control_record(data[at : at + header.size]).type == ControlType.ABORT:
+                aborting.discard(header.producer_id)
+        elif not (header.is_transactional and header.producer_id in aborting):
+            yield at, header
