@@ -28,6 +28,25 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+CLUSTER_COMMANDS = (
+    "topics",
+    "share",
+    "groups",
+    "produce",
+    "consume",
+    "tail",
+    "dlq",
+    "configs",
+    "acls",
+    "users",
+    "quotas",
+    "cluster",
+    "features",
+    "transactions",
+    "json-schema",
+    "completion",
+)
+"""Commands that ask a cluster over the wire, or are about those: of `shareq.client.cli`, as that names them."""
 MAX_CHECK_TIMEOUT_S = 3600.0
 MAX_PATIENCE_S = 3600.0
 
@@ -180,9 +199,19 @@ class _Command(click.Command):
 
 
 class _Commands(_Command, click.Group):
-    """The command line over standard streams that may be closed."""
+    """The command line over standard streams that may be closed. What asks a cluster is imported when it is called."""
 
     command_class = _Command
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *CLUSTER_COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in CLUSTER_COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        from shareq.client.cli import command_of
+
+        return command_of(cmd_name)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         gc.enable()  # it was disabled while modules were imported

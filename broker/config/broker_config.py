@@ -404,15 +404,15 @@ def _of_environment(environment: Mapping[str, str], warnings: list[str]) -> Mapp
     if not any(name.startswith("SHAREQ_") for name in environment):
         return NOTHING
     from shareq.broker.config.keys.known_names import is_known
-    from shareq.broker.config.sources.environment import environment_properties, variable_name
+    from shareq.broker.config.sources.environment import OF_CLIENTS, environment_properties, variable_name
 
     properties = environment_properties(environment)
     unknown = [name for name in properties if BROKER_KEYS.canonical(name) is None and not is_known(name)]
     for name in unknown:
         del properties[name]
-    if unknown:
-        ignored = ", ".join(sorted(map(variable_name, unknown)))
-        warnings.append(f"Environment variables that stand for no property are ignored: {ignored}")
+    ignored = sorted(each for each in map(variable_name, unknown) if not each.startswith(OF_CLIENTS))
+    if ignored:
+        warnings.append(f"Environment variables that stand for no property are ignored: {', '.join(ignored)}")
     return properties
 
 

@@ -14,8 +14,19 @@ from collections.abc import Mapping
 from typing import Final
 
 PREFIX: Final = "SHAREQ_"
-NOT_PROPERTIES: Final = frozenset(("SHAREQ_INSECURE", "SHAREQ_LOG_FORMAT", "SHAREQ_LOG_LEVEL", "SHAREQ_PURE"))
+NOT_PROPERTIES: Final = frozenset(
+    (
+        "SHAREQ_BOOTSTRAP_SERVERS",
+        "SHAREQ_INSECURE",
+        "SHAREQ_LOG_FORMAT",
+        "SHAREQ_LOG_LEVEL",
+        "SHAREQ_PROFILE",
+        "SHAREQ_PURE",
+    )
+)
 """What has a meaning of its own."""
+OF_CLIENTS: Final = "SHAREQ_CLIENT_"
+"""How variables begin that may be for the commands about a cluster: no warning is due for them."""
 
 _UNDERSCORES: Final = re.compile("_{1,3}")
 _STANDS_FOR: Final = (".", "_", "-")

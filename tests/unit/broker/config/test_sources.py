@@ -72,6 +72,12 @@ def test_variables_of_others_are_named_and_ignored() -> None:
     assert config.originals == {}
 
 
+def test_variables_of_our_own_clients_are_ignored_in_silence() -> None:
+    environment = {"SHAREQ_BOOTSTRAP_SERVERS": "x:1", "SHAREQ_PROFILE": "x", "SHAREQ_CLIENT_SECURITY_PROTOCOL": "SSL"}
+    config = BrokerConfig.load(environment=environment)
+    assert (config.warnings, config.originals) == ((), {})
+
+
 def test_what_a_file_a_directory_and_the_environment_hold(tmp_path: Path) -> None:
     (tmp_path / "users.properties").write_text(f"jaas={JAAS}\nother=1\n")
     (tmp_path / "partitions").write_text("7\n")

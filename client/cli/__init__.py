@@ -1,0 +1,36 @@
+"""Commands about a running cluster, ours or any of Apache Kafka. Nothing is imported before a command is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import click
+
+MODULES: Final[dict[str, str]] = {
+    "topics": "topics",
+    "share": "share",
+    "groups": "groups",
+    "produce": "records",
+    "consume": "records",
+    "tail": "records",
+    "dlq": "dead_letters",
+    "configs": "configs",
+    "acls": "acls",
+    "users": "users",
+    "quotas": "quotas",
+    "cluster": "cluster",
+    "features": "features",
+    "transactions": "transactions",
+    "json-schema": "meta",
+    "completion": "meta",
+}
+"""Commands, and the modules that have them as `command`, or as `commands` by name."""
+
+
+def command_of(name: str) -> click.Command:
+    """The command of a name in `MODULES`."""
+    module = import_module(f"shareq.client.cli.{MODULES[name]}")
+    found: click.Command = module.commands[name] if hasattr(module, "commands") else module.command
+    return found

@@ -1,0 +1,373 @@
+"""Every command of `shareq` about a cluster, at work on one: the same scenes on ours and on Apache Kafka.
+
+Each scene uses names of its own, and leaves nothing that another one would notice.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Consumer, Producer
+
+from tests.support.clients.shareq_cli import Shell
+
+WAIT_S = 20.0
+
+
+def until(check: Callable[[], Any]) -> Any:
+    """What `check` returns, once it is something."""
+    deadline = time.monotonic() + WAIT_S
+    while not (found := check()):
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.1)
+    return found
+
+
+def topics(shell: Shell) -> None:
+    """Topics are created, described, changed, trimmed and deleted."""
+    assert shell.json("topics", "create", "t.a", "--partitions", "2", "--dry-run")[0]["done"] is False
+    assert shell.json("topics", "create", "t.a", "t.b", "-p", "2", "--set", "retention.ms=100000000") == [
+        {"topic": "t.a", "partitions": 2, "done": True},
+        {"topic": "t.b", "partitions": 2, "done": True},
+    ]
+    until(lambda: len(shell.json("topics", "list", "t.*")) == 2)
+    again = shell.run("topics", "create", "t.a")
+    assert (again.code, again.out) == (1, "")
+    assert again.err.startswith("shareq: topic t.a: TOPIC_ALREADY_EXISTS: ")
+    assert shell.ok("topics", "create", "t.a", "--if-not-exists") == []
+    assert [row["topic"] for row in shell.json("topics", "list", "t.?")] == ["t.a", "t.b"]
+    assert shell.json("topics", "list", "t.a")[0]["partitions"] == 2
+    shell.ok("topics", "alter", "t.a", "--partitions", "3", "--set", "retention.ms=50000000")
+    until(lambda: len(shell.json("topics", "describe", "t.a")) == 3)
+    shell.ok("produce", "t.a", "--partition", "0", stdin="one\ntwo\nthree\n")
+    (first, *_) = shell.json("topics", "describe", "t.a")
+    assert (first["start"], first["end"]) == (0, 3)
+    assert len(first["in_sync"]) == 1
+    assert [row["start"] for row in shell.json("topics", "trim", "t.a", "--before", "2", "--dry-run")] == [2, 0, 0]
+    assert shell.json("topics", "trim", "t.a:0", "--before", "2", "--yes") == [
+        {"topic": "t.a", "partition": 0, "start": 2, "done": True}
+    ]
+    refused = shell.run("topics", "delete", "t.a", "t.b")
+    assert (refused.code, refused.out) == (5, "")
+    assert "--yes" in refused.err
+    assert [row["done"] for row in shell.json("topics", "delete", "t.a", "t.b", "--dry-run")] == [False, False]
+    assert [row["done"] for row in shell.json("topics", "delete", "t.a", "t.b", "--yes")] == [True, True]
+    until(lambda: not shell.json("topics", "list", "t.*"))
+    missing = shell.run("topics", "describe", "t.a")
+    assert (missing.code, missing.err.count("\n")) == (4, 1)
+    assert missing.err.startswith("shareq: topic t.a: UNKNOWN_TOPIC_OR_PARTITION")
+
+
+def records(shell: Shell) -> None:
+    """Records are written with keys and headers, in every codec, and read back."""
+    shell.ok("topics", "create", "r.a", "-p", "3")
+    written = shell.json("produce", "r.a", "--key-separator", ":", stdin="a:apples\nb:pears\na:plums\n")
+    places = {(row["partition"], row["offset"]) for row in written}
+    assert len(places) == 3
+    assert written[0]["partition"] == written[2]["partition"]
+    read = shell.json("consume", "r.a")
+    assert {(row["partition"], row["offset"]) for row in read} == places
+    assert sorted((row["key"], row["value"]) for row in read) == [("a", "apples"), ("a", "plums"), ("b", "pears")]
+    assert shell.ok("consume", "r.a", "--from", "latest") == []
+    assert len(shell.ok("consume", "r.a", "--from", "-1h", "-n", "2")) == 2
+    for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
+        shell.ok("produce", "r.a", "-p", "2", "--value", codec, "--header", "from=shell", "--compression", codec)
+    shell.ok("produce", "r.a", "-p", "2", "--key", "gone", "--null")
+    last = shell.json("tail", "r.a:2", "-n", "6", "--no-follow")
+    assert [row["value"] for row in last] == ["none", "gzip", "snappy", "lz4", "zstd", None]
+    assert last[0]["headers"] == [{"name": "from", "value": "shell", "encoding": "utf-8"}]
+    assert last[-1]["key"] == "gone"
+    (line,) = shell.ok("tail", "r.a:2", "-n", "1", "--no-follow")
+    assert line.startswith("r.a-2:")
+    assert line.split("\t")[2:] == ["gone", "-"]
+    missing = shell.run("produce", "r.missing", "--value", "x")
+    assert missing.code == 4
+    shell.ok("topics", "delete", "r.a", "--yes")
+
+
+def committed(shell: Shell) -> None:
+    """Of transactions, consume --committed shows what was committed."""
+    shell.ok("topics", "create", "r.tx")
+    producer = Producer(
+        {"bootstrap.servers": shell.environment["SHAREQ_BOOTSTRAP_SERVERS"], "transactional.id": "r.tx"}
+    )
+    producer.init_transactions(WAIT_S)
+    for value, commit in (("kept", True), ("dropped", False), ("kept too", True)):
+        producer.begin_transaction()
+        producer.produce("r.tx", value)
+        producer.flush()
+        (producer.commit_transaction if commit else producer.abort_transaction)(WAIT_S)
+    values = [row["value"] for row in shell.json("consume", "r.tx", "--committed")]
+    assert values == ["kept", "kept too"]
+    assert len(shell.json("consume", "r.tx")) == 3
+    shell.ok("topics", "delete", "r.tx", "--yes")
+
+
+def share_groups(shell: Shell) -> None:
+    """A share group is made, works, is looked at, set back and deleted."""
+    shell.ok("topics", "create", "s.a")
+    shell.ok("produce", "s.a", stdin="one\ntwo\nthree\nfour\n")
+    shell.ok("configs", "alter", "group", "s.g", "--set", "share.auto.offset.reset=earliest")
+    taken = shell.json("share", "consume", "s.g", "--topic", "s.a", "-n", "2")
+    assert [(row["record"]["value"], row["delivery"], row["outcome"]) for row in taken] == [
+        ("one", 1, "accept"),
+        ("two", 1, "accept"),
+    ]
+    released = shell.json("share", "consume", "s.g", "--topic", "s.a", "-n", "1", "--then", "release")
+    assert [(row["record"]["value"], row["outcome"]) for row in released] == [("three", "release")]
+    row = until(lambda: [each for each in shell.json("share", "offsets", "s.g") if each["lag"] == 2])[0]
+    assert row == {"group": "s.g", "topic": "s.a", "partition": 0, "offset": 2, "end": 4, "lag": 2}
+    assert {"group": "s.g", "kind": "share", "state": "Empty"} in shell.json("share", "list", "--state", "Empty")
+    (described,) = shell.json("share", "describe", "s.g")
+    assert (described["state"], described["members"], described["lag"]) == ("Empty", 0, 2)
+    assert shell.json("share", "members", "s.g") == []
+    assert shell.json("share", "lag", "s.g") == [{"group": "s.g", "partitions": 1, "lag": 2, "unknown": 0}]
+    assert "s.g" in [each["group"] for each in shell.json("share", "lag")]
+    assert [each["record"]["value"] for each in shell.json("share", "peek", "s.g")] == ["three", "four"]
+    reset = ("share", "reset", "s.g", "--topic", "s.a", "--to")
+    assert shell.json(*reset, "earliest", "--dry-run")[0] == {
+        "group": "s.g",
+        "topic": "s.a",
+        "partition": 0,
+        "offset": 0,
+        "done": False,
+    }
+    assert shell.run(*reset, "earliest").code == 5
+    assert shell.json(*reset, "1", "--yes")[0]["offset"] == 1
+    assert shell.json("share", "offsets", "s.g")[0]["offset"] == 1
+    assert shell.json("share", "reset", "s.g", "--all-topics", "--to", "-1h", "--yes")[0]["offset"] == 0
+    assert shell.json(*reset, "latest", "--yes")[0]["offset"] == 4
+    assert shell.json("share", "delete-offsets", "s.g", "s.a", "--yes") == [
+        {"group": "s.g", "topic": "s.a", "done": True}
+    ]
+    assert shell.json("share", "delete", "s.g", "--dry-run") == [{"group": "s.g", "done": False}]
+    assert shell.json("share", "delete", "s.g", "--yes") == [{"group": "s.g", "done": True}]
+    gone = shell.run("share", "describe", "s.g")
+    assert (gone.code, gone.out) == (4, "")
+    shell.ok("configs", "alter", "group", "s.g", "--unset", "share.auto.offset.reset")
+    shell.ok("topics", "delete", "s.a", "--yes")
+
+
+def consumer_groups(shell: Shell) -> None:
+    """A consumer group at work is looked at; without members it is set back and deleted."""
+    shell.ok("topics", "create", "g.a")
+    shell.ok("produce", "g.a", stdin="one\ntwo\nthree\n")
+    bootstrap = shell.environment["SHAREQ_BOOTSTRAP_SERVERS"]
+    settings = {"group.id": "g.g", "auto.offset.reset": "earliest", "enable.auto.commit": False, "client.id": "worker"}
+    consumer = Consumer({"bootstrap.servers": bootstrap, **settings})
+    try:
+        consumer.subscribe(["g.a"])
+        message = until(lambda: consumer.poll(0.5))
+        assert message.error() is None
+        consumer.commit(message=message, asynchronous=False)
+        (member,) = shell.json("groups", "members", "g.g")
+        assert (member["client"], member["assignment"]) == ("worker", {"g.a": [0]})
+        busy = shell.run("groups", "delete", "g.g", "--yes")
+        assert busy.code == 1
+        assert "NON_EMPTY_GROUP" in busy.err
+    finally:
+        consumer.close()
+    until(lambda: shell.json("groups", "describe", "g.g")[0]["state"] == "Empty")
+    assert {"group": "g.g", "kind": "classic", "state": "Empty"} in shell.json("groups", "list")
+    offsets = [{"group": "g.g", "topic": "g.a", "partition": 0, "offset": 1, "end": 3, "lag": 2}]
+    assert shell.json("groups", "offsets", "g.g") == offsets
+    assert shell.json("groups", "lag", "g.g") == [{"group": "g.g", "partitions": 1, "lag": 2, "unknown": 0}]
+    assert shell.json("groups", "reset", "g.g", "--topic", "g.a:0", "--to", "2", "--yes")[0]["done"] is True
+    assert shell.json("groups", "offsets", "g.g")[0]["offset"] == 2
+    assert shell.json("groups", "delete-offsets", "g.g", "g.a", "--dry-run")[0]["done"] is False
+    assert shell.json("groups", "delete-offsets", "g.g", "g.a", "--yes") == [
+        {"group": "g.g", "topic": "g.a", "done": True}
+    ]
+    assert shell.json("groups", "offsets", "g.g") == []
+    shell.ok("groups", "reset", "g.g", "--topic", "g.a", "--to", "latest", "--yes")
+    assert shell.json("groups", "delete", "g.g", "--yes") == [{"group": "g.g", "done": True}]
+    assert shell.run("groups", "describe", "g.g").code == 4
+    shell.ok("topics", "delete", "g.a", "--yes")
+
+
+def configs(shell: Shell) -> None:
+    """Properties of topics, groups and brokers."""
+    shell.ok("topics", "create", "c.a", "--set", "cleanup.policy=delete")
+    shell.ok("configs", "alter", "topic", "c.a", "--set", "retention.ms=3600000", "--append", "cleanup.policy=compact")
+    rows = {row["name"]: row["value"] for row in shell.json("configs", "describe", "topic", "c.a")}
+    assert rows["retention.ms"] == "3600000"
+    assert rows["cleanup.policy"] == "delete,compact"
+    shell.ok("configs", "alter", "topic", "c.a", "--unset", "retention.ms", "--subtract", "cleanup.policy=compact")
+    (row,) = shell.json("configs", "describe", "topic", "c.a", "--name", "retention.ms")
+    assert row["source"] != "topic"
+    assert len(shell.json("configs", "describe", "topic", "c.a", "--all")) > 20
+    wrong = ("configs", "alter", "group", "c.g", "--set", "share.auto.offset.reset=sometimes")
+    for words in (wrong, (*wrong, "--dry-run")):
+        refused = shell.run(*words)
+        assert (refused.code, refused.err.count("\n")) == (1, 1)
+        assert "INVALID_CONFIG" in refused.err
+    assert shell.json(
+        "configs", "alter", "group", "c.g", "--set", "share.record.lock.duration.ms=20000", "--dry-run"
+    ) == [
+        {
+            "kind": "group",
+            "resource": "c.g",
+            "operation": "set",
+            "name": "share.record.lock.duration.ms",
+            "value": "20000",
+            "done": False,
+        }
+    ]
+    assert {"kind": "topic", "name": "c.a"} in shell.json("configs", "list", "topic")
+    node = str(shell.json("cluster", "brokers")[0]["node"])
+    assert shell.json("configs", "describe", "broker", node, "--name", "log.retention.hours")[0]["resource"] == node
+    assert shell.run("configs", "describe", "broker", "4711").code == 1
+    shell.ok("topics", "delete", "c.a", "--yes")
+
+
+def access(shell: Shell, folder: Path) -> None:
+    """ACLs, users and quotas."""
+    words = ("--principal", "User:packer", "--resource", "group", "--name", "packers")
+    assert shell.json("acls", "create", *words, "--operation", "read", "--dry-run")[0]["done"] is False
+    rule = {
+        "resource": "group",
+        "name": "packers",
+        "pattern": "literal",
+        "principal": "User:packer",
+        "host": "*",
+        "operation": "read",
+        "permission": "allow",
+        "done": True,
+    }
+    assert shell.json("acls", "create", *words, "--operation", "read") == [rule]
+    until(lambda: shell.json("acls", "list", "--principal", "User:packer") == [rule])
+    assert shell.json("acls", "delete", "--principal", "User:packer", "--dry-run")[0]["done"] is False
+    assert shell.json("acls", "delete", "--principal", "User:packer", "--yes") == [rule]
+    password = folder / "password"
+    password.write_text("a secret\n")
+    shell.ok("users", "set", "packer", "--password-file", str(password))
+    shell.ok("users", "set", "packer", "--mechanism", "SCRAM-SHA-256", "--iterations", "4096", stdin="another\n")
+    until(
+        lambda: (
+            shell.json("users", "list", "packer")
+            == [
+                {"user": "packer", "mechanism": "SCRAM-SHA-256", "iterations": 4096},
+                {"user": "packer", "mechanism": "SCRAM-SHA-512", "iterations": 8192},
+            ]
+        )
+    )
+    assert len(shell.json("users", "delete", "packer", "--dry-run")) == 2
+    assert len(shell.json("users", "delete", "packer", "--yes")) == 2
+    until(lambda: shell.run("users", "list", "packer").code == 4)
+    shell.ok("quotas", "alter", "--user", "packer", "--set", "producer_byte_rate=1048576", "--dry-run")
+    assert shell.json("quotas", "list", "--user", "packer") == []
+    shell.ok("quotas", "alter", "--user", "packer", "--set", "producer_byte_rate=1048576")
+    row = {"entity": {"user": "packer"}, "limits": {"producer_byte_rate": 1048576.0}}
+    until(lambda: shell.json("quotas", "list", "--user", "packer") == [row])
+    shell.ok("quotas", "alter", "--user", "packer", "--unset", "producer_byte_rate")
+    until(lambda: shell.json("quotas", "list") == [])
+
+
+def cluster(shell: Shell) -> None:
+    """The cluster, its brokers, its features."""
+    found = shell.json("cluster", "describe")
+    assert (found["brokers"], found["without_leader"]) == (1, 0)
+    assert any(line.startswith("cluster ") for line in shell.ok("cluster", "describe"))
+    (broker,) = shell.json("cluster", "brokers")
+    assert f"{broker['host']}:{broker['port']}" == shell.environment["SHAREQ_BOOTSTRAP_SERVERS"]
+    levels = {row["feature"]: row["level"] for row in shell.json("features", "list")}
+    assert levels["share.version"] >= 1
+    (change,) = shell.json("features", "set", "group.version=0", "--dry-run")
+    assert change == {"feature": "group.version", "level": 0, "before": 1, "done": False}
+    assert shell.run("features", "set", "share.version=99", "--yes").code == 1
+    assert shell.run("features", "set", "group.version=0").code == 5
+    schemas = json.loads("\n".join(shell.ok("json-schema")))
+    assert schemas["topics list"]["type"] == "array"
+
+
+def transactions(shell: Shell) -> None:
+    """A transaction that was left open is found and aborted."""
+    shell.ok("topics", "create", "x.a")
+    bootstrap = shell.environment["SHAREQ_BOOTSTRAP_SERVERS"]
+    producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": "x.t", "transaction.timeout.ms": 60000})
+    producer.init_transactions(WAIT_S)
+    producer.begin_transaction()
+    producer.produce("x.a", "half done")
+    producer.flush(WAIT_S)
+    (row,) = until(
+        lambda: [
+            each
+            for each in shell.json("transactions", "list", "--state", "Ongoing")
+            if each["transactional_id"] == "x.t"
+        ]
+    )
+    assert shell.json("transactions", "list", "--open-for", "3000") == []
+    (described,) = shell.json("transactions", "describe", "x.t")
+    assert described["partitions"] == {"x.a": [0]}
+    assert described["producer_id"] == row["producer_id"]
+    assert described["open_ms"] is not None
+    assert shell.run("transactions", "abort", "x.t").code == 5
+    wrong = shell.run("transactions", "abort", "--topic", "x.a:0", "--first-offset", "7", "--yes")
+    assert wrong.code == 1
+    assert "first offsets of open ones: 0" in wrong.err
+    assert shell.json("transactions", "abort", "x.t", "--yes")[0]["producer_epoch"] > described["producer_epoch"]
+    until(lambda: shell.json("transactions", "describe", "x.t")[0]["started"] is None)
+    assert shell.json("consume", "x.a", "--committed") == []
+    assert shell.run("transactions", "abort", "x.nobody", "--yes").code == 4
+    shell.ok("topics", "delete", "x.a", "--yes")
+
+
+def dead_letters(shell: Shell, redrives: bool) -> None:
+    """Letters are shown, and dropped; with `redrives` sent back, which other brokers have not."""
+    shell.ok("topics", "create", "d.a")
+    shell.ok("topics", "create", "dlq.d", "--set", "errors.deadletterqueue.group.enable=true")
+    shell.ok(
+        *("configs", "alter", "group", "d.g", "--set", "share.auto.offset.reset=earliest"),
+        *(
+            "--set",
+            "errors.deadletterqueue.topic.name=dlq.d",
+            "--set",
+            "errors.deadletterqueue.copy.record.enable=true",
+        ),
+    )
+    shell.ok("produce", "d.a", stdin="bad\nworse\n")
+    taken = shell.json("share", "consume", "d.g", "--topic", "d.a", "-n", "2", "--then", "reject")
+    assert [row["outcome"] for row in taken] == ["reject", "reject"]
+    letters = until(lambda: [rows for rows in [shell.json("dlq", "show", "dlq.d")] if len(rows) == 2])[0]
+    assert [(row["source_topic"], row["source_offset"], row["group"]) for row in letters] == [
+        ("d.a", 0, "d.g"),
+        ("d.a", 1, "d.g"),
+    ]
+    assert letters[0]["record"]["value"] == "bad"
+    assert letters[0]["reason"] == "Offset rejected by client."
+    assert shell.json("dlq", "show", "dlq.d", "--group", "nobody") == []
+    assert len(shell.json("dlq", "show", "dlq.d", "--source-topic", "d.a", "-n", "1")) == 1
+    queue = {"queue": "dlq.d", "enabled": True, "groups": ["d.g"], "letters": 2}
+    assert queue in shell.json("dlq", "list")
+    assert shell.json("dlq", "redrive", "d.r", "dlq.d", "--dry-run")[0]["state"] == "PLANNED"
+    if redrives:
+        _redrive(shell)
+    else:
+        unknown = shell.run("dlq", "redrive", "d.r", "dlq.d", "--yes")
+        assert (unknown.code, unknown.err.count("\n")) == (1, 1)
+        assert "does not offer StartRedrive" in unknown.err
+        assert shell.run("dlq", "redrives").code == 1
+        assert shell.run("dlq", "cancel", "d.r", "--yes").code == 1
+    assert shell.run("dlq", "drop", "d.a", "--before", "latest", "--yes").code == 2
+    assert shell.json("dlq", "drop", "dlq.d", "--before", "1", "--dry-run")[0]["done"] is False
+    assert shell.json("dlq", "drop", "dlq.d", "--before", "1", "--yes")[0]["start"] == 1
+    assert [row["source_offset"] for row in shell.json("dlq", "show", "dlq.d")] == [1]
+    for name in ("share.auto.offset.reset", "errors.deadletterqueue.topic.name"):
+        shell.ok("configs", "alter", "group", "d.g", "--unset", name)
+    shell.ok("share", "delete", "d.g", "--yes")
+    shell.ok("topics", "delete", "d.a", "dlq.d", "--yes")
+
+
+def _redrive(shell: Shell) -> None:
+    (done,) = shell.json("dlq", "redrive", "d.r", "dlq.d:0", "--offset", "0", "--yes", "--wait")
+    assert (done["state"], done["counts"]["REDRIVEN"]) == ("DONE", 1)
+    assert [row["value"] for row in shell.json("consume", "d.a")] == ["bad", "worse", "bad"]
+    assert [row["redrive"] for row in shell.json("dlq", "redrives", "d.r")] == ["d.r"]
+    again = shell.run("dlq", "redrive", "d.r", "dlq.d", "--yes")
+    assert (again.code, again.err.count("\n")) == (1, 1)
+    shell.ok("dlq", "redrive", "d.slow", "dlq.d", "--per-second", "1", "--yes")
+    assert shell.json("dlq", "cancel", "d.slow", "--yes")[0]["state"] in ("CANCELLED", "DONE")

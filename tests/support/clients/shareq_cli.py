@@ -1,0 +1,77 @@
+"""`shareq` as a person or a script calls it, in this process: exit codes, both outputs, JSON kept to its schema."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from click.testing import CliRunner
+from jsonschema import Draft202012Validator
+
+from shareq.broker.cli import main
+from shareq.client.cli.meta import leaves, schema
+
+LEAVES = dict(leaves())
+SCHEMAS = {name: schema(name, command) for name, command in LEAVES.items()}
+
+
+class Ran(NamedTuple):
+    """How a command ended, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        """Of standard output."""
+        return self.out.splitlines()
+
+
+class Shell:
+    """Calls commands about one cluster. `seen` are those that were called and ended well, by their words."""
+
+    def __init__(self, bootstrap: str, **environment: str) -> None:
+        self.environment = {
+            "SHAREQ_BOOTSTRAP_SERVERS": bootstrap,
+            "XDG_CONFIG_HOME": "/nonexistent",
+            "SHAREQ_PROFILE": None,
+            **environment,
+        }
+        self.seen: set[str] = set()
+
+    def run(self, *words: str, stdin: str = "") -> Ran:
+        """Call a command, whatever becomes of it. Anything but its own end is raised here."""
+        result = CliRunner(env=self.environment).invoke(main, list(words), input=stdin)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        if result.exit_code == 0:
+            self.seen.add(name_of(words))
+        return Ran(result.exit_code, result.stdout, result.stderr)
+
+    def ok(self, *words: str, stdin: str = "") -> list[str]:
+        """The lines of a command that has to end well."""
+        ran = self.run(*words, stdin=stdin)
+        assert ran.code == 0, f"{words}: {ran.code}: {ran.err}"
+        return ran.lines
+
+    def json(self, *words: str, stdin: str = "") -> Any:
+        """What a command that has to end well prints with --json, checked; of a stream the list of its lines."""
+        return self.values(words, self.ok(*words, "--json", stdin=stdin))
+
+    def values(self, words: tuple[str, ...], lines: list[str]) -> Any:
+        """Lines of JSON as values, checked against the command's schema."""
+        name = name_of(words)
+        if LEAVES[name].shape == "stream":
+            found = [json.loads(line) for line in lines]
+            for each in found:
+                Draft202012Validator(SCHEMAS[name]).validate(each)
+            return found
+        found = json.loads("\n".join(lines))
+        Draft202012Validator(SCHEMAS[name]).validate(found)
+        return found
+
+
+def name_of(words: tuple[str, ...]) -> str:
+    """The command's own words."""
+    return next((name for name in (" ".join(words[:2]), words[0]) if name in LEAVES), words[0])

@@ -1,0 +1,157 @@
+"""The commands as such: what a start imports, errors in one line, questions, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from shareq.broker.cli import CLUSTER_COMMANDS
+from shareq.client.cli import MODULES
+from shareq.client.cli.schema import fields
+from tests.support.clients.shareq_cli import LEAVES, SCHEMAS, Shell
+
+NOWHERE = "127.0.0.1:1"
+SHAREQ = (sys.executable, "-m", "shareq")
+
+
+@pytest.fixture
+def shell() -> Shell:
+    return Shell(NOWHERE)
+
+
+def test_the_entry_knows_the_commands() -> None:
+    assert tuple(MODULES) == CLUSTER_COMMANDS
+
+
+def test_nothing_of_the_client_is_imported_for_the_broker() -> None:
+    code = "import json, sys, shareq.broker.cli; print(json.dumps(sorted(sys.modules)))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = json.loads(ran.stdout)
+    assert "shareq.broker.cli" in loaded
+    assert [name for name in loaded if name.startswith(("shareq.client", "rich", "javaproperties"))] == []
+
+
+@pytest.mark.parametrize("name", sorted(LEAVES))
+def test_every_command_has_help_with_an_example_and_its_exit_codes(shell: Shell, name: str) -> None:
+    help_text = "\n".join(shell.ok(*name.split(), "--help"))
+    assert f"shareq {name}" in help_text.partition("Examples:")[2]
+    assert "Exit codes: 0 done" in help_text
+    assert "--bootstrap-server" in help_text
+    row = LEAVES[name].row
+    assert row is not None
+    assert all(fields(row).values())
+
+
+def test_what_destroys_asks_and_can_be_tried(shell: Shell) -> None:
+    asking = {name for name, command in LEAVES.items() if any(one.name == "yes" for one in command.params)}
+    tried = {name for name, command in LEAVES.items() if any(one.name == "dry_run" for one in command.params)}
+    assert asking == {
+        *("topics delete", "topics trim", "share reset", "share delete", "share delete-offsets"),
+        *("groups reset", "groups delete", "groups delete-offsets", "dlq redrive", "dlq cancel", "dlq drop"),
+        *("acls delete", "users delete", "features set", "transactions abort"),
+    }
+    assert asking - tried == {"dlq cancel", "transactions abort"}
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("topics", None),
+        ("topics bogus", "topics: No such command 'bogus'. There are alter, create, delete, describe, list, trim."),
+        ("topics create", "topics create: Missing argument 'TOPIC...'."),
+        ("topics create t --partitions none", "'none' is not a valid integer range"),
+        ("topics create t --set retention.ms", "--set retention.ms: must be KEY=VALUE"),
+        ("topics list --bogus", "No such option"),
+        ("topics alter t", "topics alter: give --partitions, --set or --unset"),
+        ("topics trim t --before never", "--before never: must be earliest, latest, an offset"),
+        ("share reset g --to earliest", "share reset: give either --topic or --all-topics"),
+        ("share consume g --topic t --then eat", "'eat' is not one of 'accept', 'release', 'reject'"),
+        ("configs describe nonsense x", "'nonsense' is not one of 'topic'"),
+        ("configs alter topic t", "configs alter: give --set"),
+        ("acls create --principal p --resource topic --name t --operation read", "--principal p: must be User:NAME"),
+        ("acls create --principal User:p --resource topic --operation read", "--name of the topic is missing"),
+        ("quotas alter --set a=1", "quotas alter: give --user"),
+        ("quotas alter --user u --set a=b", "--set a=b: must be NAME=NUMBER"),
+        ("features set x=y", "features set x=y: must be NAME=LEVEL"),
+        ("transactions abort", "give either ID, or --topic and --first-offset"),
+        ("dlq redrive n q --died-from soon", None),
+        ("topics list --timeout -1", "--timeout -1: must be above 0"),
+        ("topics list --property nonsense=1", "nonsense: is not a property of this client"),
+    ],
+)
+def test_wrong_usage_is_one_line_that_names_the_value(shell: Shell, line: str, said: str | None) -> None:
+    ran = shell.run(*line.split())
+    if said is None:
+        assert ran.code in (2, 3)
+        return
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+    assert ran.err.startswith("shareq: ")
+    assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [("topics", "list"), ("share", "lag"), ("produce", "t", "--value", "x")])
+def test_a_cluster_that_is_not_there(shell: Shell, words: tuple[str, ...]) -> None:
+    ran = shell.run(*words, "--timeout", "0.5")
+    assert (ran.code, ran.out) == (3, "")
+    assert NOWHERE in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_schemas_are_printed_and_each_is_one(shell: Shell) -> None:
+    assert json.loads("\n".join(shell.ok("json-schema"))) == SCHEMAS
+    assert json.loads("\n".join(shell.ok("json-schema", "share", "offsets"))) == SCHEMAS["share offsets"]
+    assert shell.run("json-schema", "bogus").code == 4
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    """A pipe whose end is closed, as of head."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    ran = subprocess.run([*SHAREQ, "json-schema"], stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize("which", ["bash", "zsh", "fish"])
+def test_completion_scripts_call_back(shell: Shell, which: str) -> None:
+    assert "_SHAREQ_COMPLETE" in "\n".join(shell.ok("completion", which))
+
+
+def test_commands_and_options_are_completed() -> None:
+    def completed(line: str) -> list[str]:
+        environment = {**os.environ, "_SHAREQ_COMPLETE": "bash_complete", "COMP_WORDS": line}
+        environment["COMP_CWORD"] = str(len(line.split()) - (not line.endswith(" ")))
+        code = "from shareq.broker.__main__ import main; main(prog_name='shareq')"
+        ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+        return [each.partition(",")[2] for each in ran.stdout.splitlines()]
+
+    assert "topics" in completed("shareq to")
+    assert completed("shareq share pe") == ["peek"]
+    assert "--dry-run" in completed("shareq topics delete --d")
+
+
+def test_a_terminal_is_asked(tmp_path: Path) -> None:
+    """No is an answer: exit code 5, and nothing is done. Tried on a broker."""
+    from shareq.testing import Broker
+
+    with Broker() as broker:
+        shell = Shell(broker.bootstrap)
+        shell.ok("topics", "create", "t")
+        environment = {**os.environ, "SHAREQ_BOOTSTRAP_SERVERS": broker.bootstrap, "HOME": str(tmp_path)}
+        for answer, code, left in (("n", 5, 1), ("y", 0, 0)):
+            master, slave = pty.openpty()
+            command = [*SHAREQ, "topics", "delete", "t"]
+            os.write(master, f"{answer}\n".encode())
+            ran = subprocess.run(command, stdin=slave, capture_output=True, text=True, env=environment, check=False)
+            os.close(slave)
+            os.close(master)
+            assert ran.returncode == code, ran.stderr
+            assert "delete t with all records? [y/N]" in ran.stderr
+            assert len(shell.json("topics", "list", "t")) == left

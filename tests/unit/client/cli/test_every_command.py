@@ -1,0 +1,64 @@
+"""Every command about a cluster, on a broker of ours; `tests/interop/test_cli.py` has the same on Apache Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shareq.testing import Broker
+from tests.support import cli_scenes as scenes
+from tests.support.clients.shareq_cli import LEAVES, Shell
+
+STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+
+
+@pytest.fixture(scope="module")
+def shell() -> Iterator[Shell]:
+    with Broker(config={"authorizer.class.name": STANDARD, "super.users": "User:ANONYMOUS"}) as broker:
+        yield Shell(broker.bootstrap)
+
+
+def test_topics(shell: Shell) -> None:
+    scenes.topics(shell)
+
+
+def test_records(shell: Shell) -> None:
+    scenes.records(shell)
+
+
+def test_committed_records(shell: Shell) -> None:
+    scenes.committed(shell)
+
+
+def test_share_groups(shell: Shell) -> None:
+    scenes.share_groups(shell)
+
+
+def test_consumer_groups(shell: Shell) -> None:
+    scenes.consumer_groups(shell)
+
+
+def test_configs(shell: Shell) -> None:
+    scenes.configs(shell)
+
+
+def test_access(shell: Shell, tmp_path: Path) -> None:
+    scenes.access(shell, tmp_path)
+
+
+def test_cluster(shell: Shell) -> None:
+    scenes.cluster(shell)
+
+
+def test_transactions(shell: Shell) -> None:
+    scenes.transactions(shell)
+
+
+def test_dead_letters(shell: Shell) -> None:
+    scenes.dead_letters(shell, redrives=True)
+
+
+def test_no_command_is_left_out(shell: Shell) -> None:
+    assert set(LEAVES) - shell.seen == set()
