@@ -9,9 +9,10 @@ import click
 
 from shareq.client.admin.configs import KINDS, Change, Resource
 from shareq.client.cli.command import Session, cluster_command, cluster_group, dry_run_option
-from shareq.client.cli.exits import NOT_FOUND, USAGE, exit_with, wrong
+from shareq.client.cli.exits import USAGE, exit_with, wrong
 from shareq.client.cli.profile import pairs
-from shareq.client.errors import ClientError
+from shareq.client.errors import BrokerError, ClientError
+from shareq.protocol.errors import ErrorCode
 
 command = cluster_group("configs", "Properties of topics, groups, brokers and client metrics.")
 
@@ -86,8 +87,9 @@ def describe(
             session.failed(outcome)
             continue
         if missing := set(names).difference(each.name for each in outcome):
-            session.code = session.code or NOT_FOUND
-            exit_with(NOT_FOUND, f"{kind} {name}: has no property {', '.join(sorted(missing))}")
+            what = f"{kind} {name or EVERY_BROKER}"
+            text = f"It has no property {', '.join(sorted(missing))}."
+            session.failed(BrokerError(ErrorCode.RESOURCE_NOT_FOUND, what, text))
         for each in outcome:
             if with_defaults or names or each.source != "default":
                 yield ConfigRow(

@@ -109,10 +109,10 @@ def show(
     max_records: int | None,
 ) -> Iterator[LetterRow]:
     """Show dead letters: the letter, and which record died where, in which group, and why."""
-    partitions = partitions_of(session, [queue])
+    at = place("--from", begin)
     starts = {
         each: offset
-        for each, offset in offsets_of(session.admin, place("--from", begin), partitions).items()
+        for each, offset in offsets_of(session.admin, at, partitions_of(session, [queue])).items()
         if not isinstance(offset, ClientError)
     }
     last = session.admin.topics.offsets(dict.fromkeys(starts, LATEST))
@@ -199,11 +199,13 @@ def redrive(
 
     Letters go to the topics they are from, and stay in the queue. shareq dlq redrives shows how far it is.
     """
+    if to_group and group is None:
+        exit_with(USAGE, "dlq redrive: --to-group needs --group")
+    died_from_ms = -1 if died_from is None else moment("--died-from", died_from)
+    died_until_ms = -1 if died_until is None else moment("--died-until", died_until)
     partitions = partitions_of(session, [queue])
     if not partitions:
         return
-    if to_group and group is None:
-        exit_with(USAGE, "dlq redrive: --to-group needs --group")
     if offset is not None and len(partitions) > 1 and ":" not in queue:
         exit_with(USAGE, f"dlq redrive --offset {offset}: name the partition, as {queue}:0")
     topic = partitions[0][0]
@@ -216,8 +218,8 @@ def redrive(
         group_id=group,
         source_topic=source_topic,
         reason=reason,
-        died_from_ms=-1 if died_from is None else moment("--died-from", died_from),
-        died_until_ms=-1 if died_until is None else moment("--died-until", died_until),
+        died_from_ms=died_from_ms,
+        died_until_ms=died_until_ms,
         target=int(to_group),
         records_per_second=per_second,
     )

@@ -16,12 +16,17 @@ _NUMBERS: Final = (int, float)
 
 
 def print_json_rows(rows: Iterable[Any]) -> None:
-    """An array, a row a line."""
-    before = "[\n"
-    for row in rows:
-        sys.stdout.write(before + json.dumps(to_json(row), ensure_ascii=False))
-        before = ",\n"
-    sys.stdout.write("[]\n" if before == "[\n" else "\n]\n")
+    """An array, a row a line. It is closed also where the rows end with an error, if it was begun."""
+    begun = False
+    try:
+        for row in rows:
+            sys.stdout.write((",\n" if begun else "[\n") + json.dumps(to_json(row), ensure_ascii=False))
+            begun = True
+    finally:
+        if begun:
+            sys.stdout.write("\n]\n")
+    if not begun:
+        sys.stdout.write("[]\n")
 
 
 def print_json(value: Any) -> None:

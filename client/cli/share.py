@@ -116,8 +116,8 @@ def consume(
 ) -> Iterator[SharedRecordRow]:
     """Take records as a member of a share group, and accept, release or reject each.
 
-    A record that is shown is acknowledged when its line is printed. A new group begins at the end of its topics, unless
-    shareq configs alter group NAME --set share.auto.offset.reset=earliest came before.
+    A record is acknowledged first and printed then, with what became of it. A new group begins at the end of its
+    topics, unless shareq configs alter group NAME --set share.auto.offset.reset=earliest came before.
     """
     session.network.topic_ids(topics)
     fetcher = RangeFetcher(session.config)

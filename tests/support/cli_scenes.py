@@ -200,6 +200,9 @@ def configs(shell: Shell) -> None:
     (row,) = shell.json("configs", "describe", "topic", "c.a", "--name", "retention.ms")
     assert row["source"] != "topic"
     assert len(shell.json("configs", "describe", "topic", "c.a", "--all")) > 20
+    unknown = shell.run("configs", "describe", "topic", "c.a", "--name", "nonsense", "--json")
+    assert (unknown.code, unknown.lines) == (4, ["[]"])
+    assert "It has no property nonsense." in unknown.err
     wrong = ("configs", "alter", "group", "c.g", "--set", "share.auto.offset.reset=sometimes")
     for words in (wrong, (*wrong, "--dry-run")):
         refused = shell.run(*words)

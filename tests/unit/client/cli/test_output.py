@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, NamedTuple
 
 import pytest
@@ -49,7 +49,7 @@ def test_what_would_move_a_terminal_is_shown_as_text(capsys: pytest.CaptureFixtu
 def test_rows_are_printed_page_by_page(capsys: pytest.CaptureFixture[str]) -> None:
     taken = 0
 
-    def rows() -> object:
+    def rows() -> Iterator[Inner]:
         nonlocal taken
         for number in range(output.PAGE + 2):
             taken += 1
@@ -57,7 +57,7 @@ def test_rows_are_printed_page_by_page(capsys: pytest.CaptureFixture[str]) -> No
                 assert capsys.readouterr().out.count("\n") == output.PAGE + 1
             yield Inner(str(number))
 
-    assert output.print_table(rows(), ("name",)) == output.PAGE + 2  # type: ignore[arg-type]
+    assert output.print_table(rows(), ("name",)) == output.PAGE + 2
     assert taken == output.PAGE + 2
 
 
@@ -91,6 +91,16 @@ def test_json_rows_are_an_array_that_keeps_to_the_schema(capsys: pytest.CaptureF
     found = json.loads(capsys.readouterr().out)
     assert len(found) == len(rows)
     Draft202012Validator(schema_of(Row, "rows", "test")).validate(found)
+
+
+def test_an_array_that_was_begun_is_closed_when_its_rows_fail(capsys: pytest.CaptureFixture[str]) -> None:
+    def rows() -> Iterator[Row]:
+        yield ROW
+        raise ValueError
+
+    with pytest.raises(ValueError):  # noqa: PT011
+        output.print_json_rows(rows())
+    assert len(json.loads(capsys.readouterr().out)) == 1
 
 
 def test_json_has_every_field_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
