@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,19 @@ import pytest
 
 from shareq.broker.cli import CLUSTER_COMMANDS
 from shareq.client.cli import MODULES
+from shareq.client.cli.exits import exit_code
 from shareq.client.cli.schema import fields
+from shareq.client.errors import (
+    AuthenticationFailed,
+    BrokerError,
+    ClientError,
+    ConfigError,
+    Disconnected,
+    Unreachable,
+    UnsupportedApi,
+)
+from shareq.protocol.errors import ErrorCode
+from shareq.testing import Broker
 from tests.support.clients.shareq_cli import LEAVES, SCHEMAS, Shell
 
 NOWHERE = "127.0.0.1:1"
@@ -114,15 +127,6 @@ def test_schemas_are_printed_and_each_is_one(shell: Shell) -> None:
     assert shell.run("json-schema", "bogus").code == 4
 
 
-def test_a_reader_that_leaves_early_is_no_error() -> None:
-    """A pipe whose end is closed, as of head."""
-    reading, writing = os.pipe()
-    os.close(reading)
-    ran = subprocess.run([*SHAREQ, "json-schema"], stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
-    os.close(writing)
-    assert "Traceback" not in ran.stderr
-
-
 @pytest.mark.parametrize("which", ["bash", "zsh", "fish"])
 def test_completion_scripts_call_back(shell: Shell, which: str) -> None:
     assert "_SHAREQ_COMPLETE" in "\n".join(shell.ok("completion", which))
@@ -141,10 +145,73 @@ def test_commands_and_options_are_completed() -> None:
     assert "--dry-run" in completed("shareq topics delete --d")
 
 
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (ConfigError("x"), 2),
+        (Unreachable("x"), 3),
+        (Disconnected("x"), 3),
+        (AuthenticationFailed("x"), 3),
+        (UnsupportedApi("x"), 1),
+        (BrokerError(ErrorCode.GROUP_ID_NOT_FOUND, "x"), 4),
+        (BrokerError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "x"), 4),
+        (BrokerError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "x"), 1),
+        (BrokerError(ErrorCode.NON_EMPTY_GROUP, "x"), 1),
+    ],
+)
+def test_every_failure_has_its_exit_code(error: ClientError, code: int) -> None:
+    assert exit_code(error) == code
+
+
+def started(broker: Broker, *words: str) -> subprocess.Popen[str]:
+    """A command in a process of its own."""
+    environment = {**os.environ, "SHAREQ_BOOTSTRAP_SERVERS": broker.bootstrap, "XDG_CONFIG_HOME": "/nonexistent"}
+    pipe = subprocess.PIPE
+    return subprocess.Popen([*SHAREQ, *words], stdout=pipe, stderr=pipe, text=True, env=environment)
+
+
+@pytest.mark.parametrize("words", [("tail", "t"), ("consume", "t", "--follow")])
+def test_what_follows_prints_what_comes_until_interrupted(words: tuple[str, ...]) -> None:
+    with Broker() as broker:
+        shell = Shell(broker.bootstrap)
+        shell.ok("topics", "create", "t")
+        shell.ok("produce", "t", "--value", "before")
+        environment = {**os.environ, "SHAREQ_BOOTSTRAP_SERVERS": broker.bootstrap, "XDG_CONFIG_HOME": "/nonexistent"}
+        command = [*SHAREQ, *words]
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        ) as ran:
+            assert ran.stdout is not None
+            assert ran.stderr is not None
+            assert ran.stdout.readline().endswith("\t-\tbefore\n")
+            shell.ok("produce", "t", "--value", "after")
+            assert ran.stdout.readline().endswith("\t-\tafter\n")
+            ran.send_signal(signal.SIGINT)
+            assert ran.wait(20) == 130
+            assert ran.stderr.read() == ""
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    """As head, which closes the pipe after a line."""
+    with Broker() as broker:
+        shell = Shell(broker.bootstrap)
+        shell.ok("topics", "create", "t")
+        shell.ok("produce", "t", stdin="x\n" * 20_000)
+        environment = {**os.environ, "SHAREQ_BOOTSTRAP_SERVERS": broker.bootstrap, "XDG_CONFIG_HOME": "/nonexistent"}
+        command = [*SHAREQ, "consume", "t"]
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        ) as ran:
+            assert ran.stdout is not None
+            assert ran.stderr is not None
+            assert ran.stdout.readline().startswith("t-0:0\t")
+            ran.stdout.close()
+            assert ran.wait(20) == 0
+            assert ran.stderr.read() == ""
+
+
 def test_a_terminal_is_asked(tmp_path: Path) -> None:
     """No is an answer: exit code 5, and nothing is done. Tried on a broker."""
-    from shareq.testing import Broker
-
     with Broker() as broker:
         shell = Shell(broker.bootstrap)
         shell.ok("topics", "create", "t")
