@@ -28,6 +28,7 @@ from shareq.client.share.consumer import AcknowledgeType, AckRange, AcquiredRang
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.records.batch import batch_headers, decode_records
+from tests.support.clients.shareq_cli import Shell
 
 pytestmark = pytest.mark.interop
 
@@ -88,6 +89,34 @@ def test_every_leader_is_reached_from_one_bootstrap_server(network: Network, top
         assert network.connection_epoch(node) == 1
     assert network.partitions(topic_id) == len(PARTITIONS)
     assert Admin(network).log_ranges({topic: PARTITIONS}) == whole_log(topic)
+
+
+def test_commands_find_every_leader_and_coordinator(
+    cluster: KafkaCluster, topic: str, unique: Callable[[str], str], tmp_path: Path
+) -> None:
+    """`shareq` from one node, behind TLS and a login: ten groups of a kind have coordinators on all three."""
+    properties = cluster.client_properties(1)
+    file = tmp_path / "client.properties"
+    file.write_text("".join(f"{name}={text}\n" for name, text in properties.items()))
+    shell = Shell(properties["bootstrap.servers"], SHAREQ_CLIENT_CONFIG=str(file))
+    assert {row["node"] for row in shell.json("cluster", "brokers")} == set(NODES)
+    rows = shell.json("topics", "describe", topic)
+    assert [(row["start"], row["end"], len(row["replicas"])) for row in rows] == [(0, RECORDS, len(NODES))] * 3
+    assert len(shell.json("consume", topic)) == RECORDS * len(PARTITIONS)
+    for kind in ("share", "groups"):
+        groups = [unique(f"{kind}-{number}") for number in range(10)]
+        for group in groups:
+            shell.ok(kind, "reset", group, "--topic", topic, "--to", "150", "--yes")
+        lags = shell.json(kind, "lag", *groups)
+        assert {row["group"]: row["lag"] for row in lags} == dict.fromkeys(groups, 50 * len(PARTITIONS))
+        assert set(groups) <= {row["group"] for row in shell.json(kind, "list")}
+        assert len(shell.json(kind, "describe", *groups)) == len(groups)
+        assert all(row["done"] for row in shell.json(kind, "delete", *groups, "--yes"))
+    wrong = shell.run(
+        "topics", "list", "--property", "sasl.jaas.config=" + properties["sasl.jaas.config"].replace(PASSWORD, "x")
+    )
+    assert (wrong.code, wrong.out) == (3, "")
+    assert PASSWORD not in wrong.err
 
 
 @pytest.mark.parametrize(
