@@ -230,7 +230,7 @@ class Network:
         `kind`: 0 of groups, 1 of transactional ids.
         """
         request = FindCoordinatorRequest("", kind, list(keys))
-        answer = self.request(None, request, timeout_ms=timeout_ms, min_version=_SEVERAL_KEYS)
+        answer = self.request(None, request, timeout_ms=timeout_ms, min_version=SEVERAL_KEYS)
         assert isinstance(answer, FindCoordinatorResponse)
         found: dict[str, int | BrokerError] = {}
         for row in answer.coordinators:

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from shareq.client.admin.calls import Calls, Outcome, Partition
 from shareq.client.errors import BrokerError, ClientError
 from shareq.client.network import Network
+from shareq.client.partitioner import partition_of_key
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from shareq.protocol.generated.produce import (
@@ -26,9 +27,6 @@ _BY_NAME: Final = 12
 _BATCHES: Final = 3
 """The first version of Produce with record batches of magic 2."""
 _ALL: Final = -1
-_MASK: Final = 0xFFFFFFFF
-_SEED: Final = 0x9747B28C
-_M: Final = 0x5BD1E995
 
 
 class Written(NamedTuple):
@@ -89,7 +87,7 @@ class Producer:
         return network.partitions(ids[self._topic])
 
     def _partition_of(self, record: RecordData, count: int) -> int:
-        return self._turn % count if record.key is None else (murmur2(record.key) & 0x7FFFFFFF) % count
+        return self._turn % count if record.key is None else partition_of_key(record.key, range(count))
 
     def _send(self, records: dict[Partition, list[RecordData]], now_ms: int) -> dict[Partition, Outcome[int]]:
         producer = self._producer
@@ -126,17 +124,3 @@ def _written(answer: Message, _: Sequence[Partition]) -> dict[Partition, Outcome
                 error = BrokerError(row.error_code, f"partition {topic.name}-{row.index}", row.error_message or said)
             found[topic.name, row.index] = error or (-1 if row.error_code else row.base_offset)
     return found
-
-
-def murmur2(data: bytes) -> int:
-    """Java's hash of a key, of 32 bits without a sign."""
-    value = (_SEED ^ len(data)) & _MASK
-    whole = len(data) & ~3
-    for at in range(0, whole, 4):
-        word = int.from_bytes(data[at : at + 4], "little") * _M & _MASK
-        word = (word ^ word >> 24) * _M & _MASK
-        value = (value * _M & _MASK) ^ word
-    if rest := data[whole:]:
-        value = (value ^ int.from_bytes(rest, "little")) * _M & _MASK
-    value = (value ^ value >> 13) * _M & _MASK
-    return value ^ value >> 15

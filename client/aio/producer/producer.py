@@ -11,10 +11,10 @@ from typing import Final, Literal, Self
 
 from shareq.client.aio.network import Network
 from shareq.client.aio.producer.batches import Appended, Batch, Lane, size_of
-from shareq.client.aio.producer.partitioner import partition_of_key
 from shareq.client.config import ClientConfig
 from shareq.client.errors import BrokerError, ClientError, ConfigError, Unreachable
 from shareq.client.network import backoff_s
+from shareq.client.partitioner import partition_of_key
 from shareq.protocol.errors import ErrorCode, is_retriable
 from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from shareq.protocol.generated.produce import (

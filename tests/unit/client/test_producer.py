@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from shareq.client.errors import BrokerError
-from shareq.client.producer import Producer, Written, murmur2
+from shareq.client.partitioner import murmur2
+from shareq.client.producer import Producer, Written
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.init_producer_id import InitProducerIdResponse
