@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from shareq.broker.share.core.effects import Cause, DeadLetter, GivenUpRange, StateBatch
 from shareq.broker.share.core.locks import AcquisitionLocks
@@ -23,6 +25,8 @@ from shareq.broker.share.core.writes import StateChange
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.protocol.errors import ErrorCode
 
+_ACCEPTED: Final = (AcknowledgeType.ACCEPT.value,)
+_NO_STATUS: Final = DeliveryStatus(RecordState.ARCHIVED, 0)
 _LOWEST_TYPE, _HIGHEST_TYPE = min(AcknowledgeType).value, max(AcknowledgeType).value
 
 
@@ -77,8 +81,10 @@ class Acknowledgement:
         Clients that acknowledge record by record send a batch for each. Neither of two parts of an in-flight batch
         covers it, so both are treated offset by offset anyway, and in this order.
         """
-        at, count = 0, len(batches)
+        at, count, in_order = 0, len(batches), self._window.order is not None
         while at < count:
+            if in_order and (at := self._accept_runs(batches, at)) == count:
+                return
             ack = batches[at]
             at += 1
             if at == count or batches[at].first_offset != ack.last_offset + 1:
@@ -95,6 +101,49 @@ class Acknowledgement:
                 types += more
                 at += 1
             yield ack if last == ack.last_offset else AckBatch(first, last, types)
+
+    def _accept_runs(self, batches: Sequence[Acknowledged], at: int) -> int:
+        """Accept in one pass those from `at` on that are each one run, the member's own, of the same in-flight batch.
+
+        Returns the index of the first that is not; `_apply_one` would do the same with each. With order by key many
+        runs are of one record.
+        """
+        begun, first = at, batches[at].first_offset
+        batch = self._window.batches.floor(first)
+        if batch is None or not batch.offset_form or first < self._window.start_offset:
+            return at
+        starts, statuses, change = batch.starts, batch.statuses, self._change
+        rows, runs, index, records, last = change.state_batches, len(starts), 0, 0, first
+        status = target = _NO_STATUS
+        while at < len(batches):
+            ack = batches[at]
+            first = ack.first_offset
+            index = bisect_left(starts, first, index)
+            if index == runs or starts[index] != first or tuple(ack.acknowledge_types) != _ACCEPTED:
+                break
+            behind = starts[index + 1] if index + 1 < runs else batch.last_offset + 1
+            if ack.last_offset != behind - 1:
+                break
+            if statuses[index] is not status:
+                status = statuses[index]
+                if not self._may_acknowledge(status, _ACCEPTED):
+                    break
+                target = self._target(status, AcknowledgeType.ACCEPT, first)
+            if (index and statuses[index - 1] is target) or (index + 1 < runs and statuses[index + 1] is target):
+                break  # they become one run
+            statuses[index] = target
+            if rows and rows[-1].last_offset == first - 1:
+                change.persist_run(first, behind - 1, target)
+            else:
+                rows.append(StateBatch(first, behind - 1, target.state, target.delivery_count))
+            records += behind - first
+            last = behind - 1
+            at += 1
+        if at > begun:
+            self._window.delivery_complete_count += records
+            self._count(AcknowledgeType.ACCEPT, records)
+            change.touch(batch, batches[begun].first_offset, last)
+        return at
 
     def _apply_one(self, ack: Acknowledged) -> ErrorCode:
         types = ack.acknowledge_types

@@ -60,9 +60,7 @@ def read_until(
                 return position + left - 1
             left -= batch.first_offset - position
         until = position - 1
-        for first, last, status in batch.runs(max(position, batch.first_offset), batch.last_offset):
-            if not status.available:
-                continue
+        for first, last, _ in batch.available(max(position, batch.first_offset), batch.last_offset):
             until = last
             if last - first + 1 >= left and exact and batch.peak_count < throttled:
                 return first + left - 1
@@ -212,10 +210,13 @@ class RecordAcquisition:
             return 0
         taken = 0
         changed: list[Run] = []
+        seen = acquired = self._first_delivery
         for first, last, status in parts:
             taken += last - first + 1
-            changed.append((first, last, self._acquired(batch, status)))
-            self.acquired.append(AcquiredRange(first, last, status.delivery_count + 1))
+            if status is not seen:
+                seen, acquired = status, self._acquired(batch, status)
+            changed.append((first, last, acquired))
+            self.acquired.append(AcquiredRange(first, last, acquired.delivery_count))
         batch.overwrite_parts(changed)
         self.left -= taken
         self._locks.add(self._window, self._deadline_ms, parts[0][0], parts[-1][1])
@@ -235,9 +236,7 @@ class RecordAcquisition:
         last = min(self._last, batch.last_offset)
         parts: list[Run] = []
         taken, quota = 0, 0
-        for run_first, run_last, status in batch.runs(first, last) if first <= last else ():
-            if not status.available:
-                continue
+        for run_first, run_last, status in batch.available(first, last) if first <= last else ():
             count = status.delivery_count
             room = run_last - run_first + 1
             alone = count == self._max_deliveries - 1 and self._max_deliveries > 2

@@ -94,8 +94,7 @@ class StateChange:
         found = False
         for batch, first, last in self.touched:
             if window.order is not None:
-                mine = (run for run in batch.runs(first, last) if run[2].write_id == self.write_id)
-                window.order.note([(low, high, status.after or status) for low, high, status in mine])
+                window.order.note(batch.becoming(first, last, self.write_id))
             available = batch.commit(first, last, self.write_id)
             if available is not None:
                 window.note_available(available)

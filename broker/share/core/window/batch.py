@@ -64,6 +64,28 @@ class InFlightBatch:
         if low < high:
             yield max(starts[high - 1], first), min(self.end_of(high - 1), last), statuses[high - 1]
 
+    def available(self, first: int, last: int) -> Iterator[tuple[int, int, DeliveryStatus]]:
+        """Those of `runs` that may be acquired; quicker where few may."""
+        starts, statuses = self.starts, self.statuses
+        low, high = max(bisect_right(starts, first) - 1, 0), bisect_right(starts, last)
+        for index in range(low, high - 1):
+            status = statuses[index]
+            if status.available:
+                start = starts[index]
+                yield start if start > first else first, starts[index + 1] - 1, status
+        if low < high and statuses[high - 1].available:
+            yield max(starts[high - 1], first), min(self.end_of(high - 1), last), statuses[high - 1]
+
+    def becoming(self, first: int, last: int, write_id: int) -> list[tuple[int, int, DeliveryStatus]]:
+        """What `write_id` left pending, all of it in `first..last`, with the status that `commit` gives it."""
+        low, high = max(self.index_of(first), 0), bisect_right(self.starts, last)
+        ends = [*self.starts[low + 1 : high], self.end_of(high - 1) + 1]
+        return [
+            (start, end - 1, status.after or status)
+            for start, end, status in zip(self.starts[low:high], ends, self.statuses[low:high], strict=True)
+            if status.write_id == write_id
+        ]
+
     def overwrite(self, first: int, last: int, starts: list[int], statuses: list[DeliveryStatus]) -> None:
         """Replace `first..last`, which lies inside the batch, by runs of which no two neighbours are equal.
 
@@ -86,32 +108,18 @@ class InFlightBatch:
     def overwrite_parts(self, parts: Sequence[tuple[int, int, DeliveryStatus]]) -> None:
         """`overwrite` with several single runs, ascending and disjoint, each of them the front of a run or all of it.
 
-        Many parts are put in by one pass over all runs.
+        None has the status of a neighbour, so what replaces a whole run moves no other.
         """
-        if len(parts) * 8 < len(self.starts) or len(parts) < 3:
-            for first, last, status in parts:
-                self.overwrite(first, last, [first], [status])
-            return
         self.offset_form = True
-        starts: list[int] = []
-        statuses: list[DeliveryStatus] = []
-        copied = 0  # runs below this index have been taken over
+        starts, statuses, index = self.starts, self.statuses, 0
         for first, last, status in parts:
-            index = self.index_of(first)
-            starts += self.starts[copied:index]
-            statuses += self.statuses[copied:index]
-            if self.starts[index] < first:
-                starts.append(self.starts[index])
-                statuses.append(self.statuses[index])
-            starts.append(first)
-            statuses.append(status)
-            if last < self.end_of(index):
-                starts.append(last + 1)
-                statuses.append(self.statuses[index])
-            copied = index + 1
-        starts += self.starts[copied:]
-        statuses += self.statuses[copied:]
-        self.starts, self.statuses = starts, statuses
+            index = bisect_right(starts, first, index) - 1
+            behind = starts[index + 1] if index + 1 < len(starts) else self.last_offset + 1
+            if starts[index] == first and last + 1 == behind:
+                statuses[index] = status
+            else:
+                self.overwrite(first, last, [first], [status])
+                starts, statuses, index = self.starts, self.statuses, 0
 
     def overwrite_many(self, parts: Sequence[tuple[int, int, DeliveryStatus]]) -> None:
         """`overwrite` with several single runs, ascending and disjoint, anywhere in the batch.
@@ -128,7 +136,7 @@ class InFlightBatch:
         statuses: list[DeliveryStatus] = []
         copied = 0  # runs below this index have been taken over, or what is left of them
         for first, last, status in parts:
-            low = bisect_right(old_starts, first) - 1
+            low = bisect_right(old_starts, first, max(copied - 1, 0)) - 1
             if low >= copied:
                 starts += old_starts[copied : low + 1]
                 statuses += old_statuses[copied : low + 1]
@@ -137,8 +145,8 @@ class InFlightBatch:
             else:
                 starts.append(first)
                 statuses.append(status)
-            high = bisect_right(old_starts, last, low) - 1
-            if last < self.end_of(high):
+            high = low if first == last else bisect_right(old_starts, last, low) - 1
+            if last < (old_starts[high + 1] - 1 if high + 1 < len(old_starts) else self.last_offset):
                 starts.append(last + 1)
                 statuses.append(old_statuses[high])
             copied = high + 1

@@ -7,6 +7,7 @@ which does not count as available. Keys are hashes; a record without one waits f
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -192,37 +193,42 @@ class KeyOrder:
         True when records became available.
         """
         changed, self._changed = self._changed, []
-        free: list[int] = []
-        for first, last, status in changed:
+        finished: list[int] = []
+        available: list[Run] = []
+        for run in changed:
+            first, last, status = run
             if is_finished(status):
-                self._finish(first, last, free)
-        found = self._free(window, sorted([offset for offset in free if offset in self._key_of])) if free else False
-        for first, last, status in changed:
-            if status.available and self._key_of:
-                self._hold_back(window, first, last, status)
+                if first == last:
+                    finished.append(first)
+                else:
+                    finished += self._known(first, last)
+            elif status.available:
+                available.append(run)
+        found = self._free(window, self._finish(finished)) if finished else False
+        for first, last, status in available if self._key_of else ():
+            self._hold_back(window, first, last, status)
         return found
 
     @staticmethod
     def _free(window: InFlightWindow, heads: Sequence[int]) -> bool:
         """Have those of the offsets (ascending, unfinished) that wait be available; False when none did."""
-        parts: dict[InFlightBatch, list[Run]] = {}
-        for first, last in _neighbours(heads):
-            for batch in window.batches.overlapping(first, last):
-                for run_first, run_last, status in batch.runs(max(first, batch.first_offset), last):
-                    if is_waiting(status):
-                        freed = settled(RecordState.AVAILABLE, status.delivery_count)
-                        parts.setdefault(batch, []).append((run_first, run_last, freed))
-        for batch, changed in parts.items():
-            batch.overwrite_many(changed)
-            window.note_available(changed[0][0])
-        return len(parts) > 0
+        found, low = False, 0
+        for batch in window.batches.overlapping(heads[0], heads[-1]) if heads else ():
+            low = bisect_left(heads, batch.first_offset, low)
+            high = bisect_right(heads, batch.last_offset, low)
+            freed = _freed(batch, heads[low:high])
+            if freed:
+                batch.overwrite_many(freed)
+                window.note_available(freed[0][0])
+                found = True
+        return found
 
-    def _finish(self, first: int, last: int, free: list[int]) -> None:
-        """`first..last` are finished; adds the new heads of their keys to `free`."""
-        key_of, heads, following = self._key_of, self._heads, self._next
-        offsets = self._known(first, last)
-        if len(offsets) > 8 and self._finish_heads(offsets, free):
-            return
+    def _finish(self, offsets: Sequence[int]) -> list[int]:
+        """These are finished; the new heads of their keys, ascending."""
+        free = self._finish_heads(offsets) if len(offsets) > 8 else None
+        if free is not None:
+            return free
+        key_of, heads, following, free = self._key_of, self._heads, self._next, []
         for offset in offsets:
             key = key_of.pop(offset, None)
             if key is None or heads[key] != offset:
@@ -235,19 +241,22 @@ class KeyOrder:
             else:
                 heads[key] = next_offset
                 free.append(next_offset)
+        return sorted([offset for offset in free if offset in key_of])
 
-    def _finish_heads(self, offsets: Sequence[int], free: list[int]) -> bool:
-        """`_finish`, quicker, of heads whose next records are unfinished. False, and nothing is done: some are not."""
+    def _finish_heads(self, offsets: Sequence[int]) -> list[int] | None:
+        """`_finish`, quicker, of heads whose next records are unfinished. None, and nothing is done: some are not."""
         key_of, heads, following = self._key_of, self._heads, self._next
         keys = [key for key in map(key_of.get, offsets) if key is not None]
         followers = [each for each in map(following.get, offsets) if each is not None and each in key_of]
-        if not len(keys) == len(followers) == len(offsets) or [heads[key] for key in keys] != list(offsets):
-            return False
+        if not len(keys) == len(followers) == len(offsets) == len(set(keys)):
+            return None
+        if list(map(heads.__getitem__, keys)) != offsets:
+            return None
         deque(map(key_of.pop, offsets), 0)
         deque(map(following.pop, offsets), 0)
         heads.update(zip(keys, followers, strict=True))
-        free += followers
-        return True
+        followers.sort()
+        return followers
 
     def _hold_back(self, window: InFlightWindow, first: int, last: int, status: DeliveryStatus) -> None:
         """Only what was delivered before its keys were known can become available again without being a head."""
@@ -272,6 +281,25 @@ def all_free(window: InFlightWindow) -> None:
             if is_waiting(status):
                 batch.overwrite(first, last, [first], [settled(RecordState.AVAILABLE, status.delivery_count)])
                 window.note_available(first)
+
+
+def _freed(batch: InFlightBatch, offsets: Sequence[int]) -> list[Run]:
+    """Of the offsets, ascending and all of the batch: those that wait, as runs that do not."""
+    starts, statuses, index = batch.starts, batch.statuses, 0
+    freed: list[Run] = []
+    seen = after = _NEVER_DELIVERED
+    for first, last in _neighbours(offsets):
+        index = bisect_right(starts, first, index) - 1
+        if last > first and last > batch.end_of(index):
+            runs = (run for run in batch.runs(first, last) if is_waiting(run[2]))
+            freed += [(low, high, settled(RecordState.AVAILABLE, each.delivery_count)) for low, high, each in runs]
+            continue
+        status = statuses[index]
+        if status is not seen:
+            seen, after = status, settled(RecordState.AVAILABLE, status.delivery_count)
+        if is_waiting(status):
+            freed.append((first, last, after))
+    return freed
 
 
 def _between(offsets: Mapping[int, int], first: int, last: int) -> list[int]:

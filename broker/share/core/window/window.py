@@ -112,9 +112,8 @@ class InFlightWindow:
 
     def _find_available(self, offset: int) -> int | None:
         for batch in self.batches.from_offset(offset):
-            for first, _, status in batch.runs(max(offset, batch.first_offset), batch.last_offset):
-                if status.available:
-                    return first
+            for first, _, _ in batch.available(max(offset, batch.first_offset), batch.last_offset):
+                return first
         return None
 
     def runs(self, first: int, last: int) -> Iterator[Run]:
