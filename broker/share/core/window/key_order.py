@@ -11,6 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import repeat
 
 from shareq.broker.share.core.window.batch import InFlightBatch
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
@@ -150,27 +151,22 @@ class KeyOrder:
 
     def _register(self, first: int, last: int, keys: Mapping[int, int]) -> list[tuple[int, int]]:
         """Note the keys of `first..last`; the ranges (inclusive) of those with an earlier unfinished record."""
-        waits: list[tuple[int, int]] = []
         tails, following, heads = self._tails, self._next, self._heads
-        wait_first, wait_next = first, first  # of a run that waits: its first offset, and the one behind it
-        offsets = range(first, last + 1) if len(keys) > last - first else _between(keys, first, last)
-        known = {offset: keys[offset] for offset in offsets if offset in keys}
+        known = _among(keys, first, last)
         self._key_of.update(known)
+        fresh: list[int] = []
         for offset, key in known.items():
             tail = tails.get(key)
-            tails[key] = offset
             if tail is None:
                 heads[key] = offset
-                continue
-            following[tail] = offset
-            if offset != wait_next:
-                if wait_first < wait_next:
-                    waits.append((wait_first, wait_next - 1))
-                wait_first = offset
-            wait_next = offset + 1
-        if wait_first < wait_next:
-            waits.append((wait_first, wait_next - 1))
-        return waits
+                fresh.append(offset)
+            else:
+                following[tail] = offset
+            tails[key] = offset
+        if len(known) <= last - first:
+            return _neighbours(sorted(known.keys() - set(fresh)))
+        starts, ends = [first, *(each + 1 for each in fresh)], [*fresh, last + 1]
+        return [(start, end - 1) for start, end in zip(starts, ends, strict=True) if start < end]
 
     # -- what becomes of records
 
@@ -246,11 +242,10 @@ class KeyOrder:
     def _finish_heads(self, offsets: Sequence[int]) -> list[int] | None:
         """`_finish`, quicker, of heads whose next records are unfinished. None, and nothing is done: some are not."""
         key_of, heads, following = self._key_of, self._heads, self._next
-        keys = [key for key in map(key_of.get, offsets) if key is not None]
-        followers = [each for each in map(following.get, offsets) if each is not None and each in key_of]
-        if not len(keys) == len(followers) == len(offsets) == len(set(keys)):
-            return None
-        if list(map(heads.__getitem__, keys)) != offsets:
+        keys = list(map(key_of.get, offsets, repeat(0)))  # of one that is not known, some other offset is the head
+        followers = list(map(following.get, offsets, repeat(-1)))
+        found = set(followers)
+        if len(found) < len(offsets) or not key_of.keys() >= found or list(map(heads.get, keys)) != offsets:
             return None
         deque(map(key_of.pop, offsets), 0)
         deque(map(following.pop, offsets), 0)
@@ -300,6 +295,14 @@ def _freed(batch: InFlightBatch, offsets: Sequence[int]) -> list[Run]:
         if is_waiting(status):
             freed.append((first, last, after))
     return freed
+
+
+def _among(keys: Mapping[int, int], first: int, last: int) -> Mapping[int, int]:
+    """Those of the keys, by offset and ascending, whose offset is among `first..last` (inclusive)."""
+    if isinstance(keys, dict) and keys and next(iter(keys)) >= first and next(reversed(keys)) <= last:
+        return keys
+    offsets = range(first, last + 1) if len(keys) > last - first else _between(keys, first, last)
+    return {offset: keys[offset] for offset in offsets if offset in keys}
 
 
 def _between(offsets: Mapping[int, int], first: int, last: int) -> list[int]:
