@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import in_turns
+from shareq.broker.dispatch.in_turns import run_in_turns
 from shareq.broker.dispatch.parts import Parts
 from shareq.broker.dispatch.route import SIZE_AND_CORRELATION, BoundRoute, Route
 from shareq.broker.dispatch.table import HANDLERS
@@ -276,7 +276,7 @@ def _fill_in_turns(slot: AnswerSlot, bound: BoundRoute, response: Message | Part
     if response is None:
         slot.fill(None)
     else:
-        in_turns(bound.context, _written(slot, bound, response, correlation_id))
+        run_in_turns(bound.context, _written(slot, bound, response, correlation_id))
 
 
 def _written(slot: AnswerSlot, bound: BoundRoute, response: Message | Parts, correlation_id: int) -> Iterator[None]:

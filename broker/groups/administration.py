@@ -19,7 +19,7 @@ from shareq.coordinator.group.groups import GroupKind
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.group.share.administration import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan
 from shareq.coordinator.group.share.group import TopicsById
-from shareq.coordinator.ports import MetadataImage
+from shareq.coordinator.ports import MetadataImage, TopicImage
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.results import SummaryResult
@@ -138,13 +138,12 @@ class GroupAdministration:
 
     # -- offsets of share groups
 
-    def describe_offsets(
-        self, group_id: str, topics: Mapping[str, Sequence[int]]
-    ) -> Pending[Mapping[tuple[str, int], ShareOffset]]:
-        """Start offset and lag of share partitions by topic name and partition. Needs no group."""
-        named = [(name, partition) for name, partitions in topics.items() for partition in partitions]
-        offsets = gather([self._describe_partition(group_id, *each) for each in named])
-        return offsets.then(lambda offsets: dict(zip(named, offsets, strict=True)))
+    def describe_offsets(self, group_id: str, name: str, partitions: Sequence[int]) -> Pending[list[ShareOffset]]:
+        """Start offset and lag of share partitions of one topic, in this order. Needs no group."""
+        topic = self._metadata.topic(name)
+        if topic is None:
+            return completed([ShareOffset()] * len(partitions))
+        return gather([self._describe_partition(group_id, topic, partition) for partition in partitions])
 
     def topics_with_offsets(self, group_id: str) -> Pending[dict[str, list[int]] | ErrorCode]:
         """Topic names and partitions that the group has share state of; nothing for a group that does not exist.
@@ -158,18 +157,14 @@ class GroupAdministration:
         )
         return initialized.then(_partitions_by_name)
 
-    def _describe_partition(self, group_id: str, name: str, partition: int) -> Pending[ShareOffset]:
-        topic = self._metadata.topic(name)
-        if topic is None:
-            return completed(ShareOffset())
-
+    def _describe_partition(self, group_id: str, topic: TopicImage, partition: int) -> Pending[ShareOffset]:
         def describe(summary: SummaryResult) -> ShareOffset:
             if summary.error is not ErrorCode.NONE:
                 return ShareOffset()  # Apache Kafka shows no error here either
             start, done = summary.start_offset, summary.delivery_complete_count
             if start == UNSET or done == UNSET:
                 return ShareOffset(start, summary.leader_epoch)
-            log = self._lookup.log(name, partition)
+            log = self._lookup.log(topic.name, partition)
             if isinstance(log, ErrorCode):  # deleted meanwhile
                 return ShareOffset(error=log)
             return ShareOffset(start, summary.leader_epoch, log.high_watermark - start - done)

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from typing import cast
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import in_turns
+from shareq.broker.dispatch.in_turns import run_in_turns
 from shareq.broker.foundation.effort import EFFORT
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.handlers.records.produce_fast_path import ProduceFastPath
@@ -71,7 +71,7 @@ def _append(
     steps = produce.append(request.topic_data, response.responses)
     for _ in steps:
         later: Pending[ProduceResponse] = Pending()
-        in_turns(ctx, _append_rest(ctx, request, produce, steps, response, later))
+        run_in_turns(ctx, _append_rest(ctx, request, produce, steps, response, later))
         return later
     return _appended(request, produce, response)
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import in_turns
+from shareq.broker.dispatch.in_turns import run_in_turns
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
 from shareq.broker.share.acknowledgements import AckResults, PartitionAcks
@@ -79,7 +79,7 @@ def acknowledge(
         member_id,
         acks,
         lambda topic: ErrorCode.NONE if ctx.may(READ_TOPIC, topic) else READ_TOPIC.error,
-        partial(in_turns, ctx),
+        partial(run_in_turns, ctx),
         renew_request=renew_request,
         renew_version=ctx.api_version >= _RENEW_FROM,
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol, TypeVar
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import in_turns
+from shareq.broker.dispatch.in_turns import run_in_turns
 from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.security.rights import CLUSTER_ACTION
 from shareq.coordinator.share.keys import SharePartitionKey
@@ -61,7 +61,7 @@ def for_each_partition(
         for _ in steps:
             pass
     else:
-        in_turns(ctx, steps)
+        run_in_turns(ctx, steps)
 
     def regroup(results: list[R]) -> list[tuple[bytes, list[Out]]]:
         by_topic: dict[bytes, dict[int, R]] = {}

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import in_turns
+from shareq.broker.dispatch.in_turns import run_in_turns
 from shareq.broker.foundation.pending import Pending, gather
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
 from shareq.broker.security.rights import CLUSTER_ACTION, WRITE_TOPIC, WRITE_TRANSACTION
@@ -41,7 +41,7 @@ def handle(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Answer:
     if ctx.api_version >= _BROKERS_FROM:
         return _of_brokers(ctx, request)
     if not ctx.may(WRITE_TRANSACTION, request.v3_and_below_transactional_id):
-        hidden = _named(ctx).refused_rows(request.v3_and_below_topics, WRITE_TRANSACTION.error, partial(in_turns, ctx))
+        hidden = _named(ctx).refused_rows(request.v3_and_below_topics, WRITE_TRANSACTION.error, partial(run_in_turns, ctx))
         return hidden.then(lambda rows: AddPartitionsToTxnResponse(results_by_topic_v3_and_below=rows))
     topics = request.v3_and_below_topics
     refused = ctx.lacking(WRITE_TOPIC, {topic.name for topic in topics})
@@ -56,7 +56,7 @@ def handle(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Answer:
         return added.then(lambda error: dict.fromkeys(partitions, _known(ctx.api_version, error)))
 
     refused |= INTERNAL_TOPICS  # no client may write to those, as in Apache Kafka
-    answered = _named(ctx).rows_of(topics, refused, add, partial(in_turns, ctx))
+    answered = _named(ctx).rows_of(topics, refused, add, partial(run_in_turns, ctx))
     return answered.then(lambda rows: AddPartitionsToTxnResponse(results_by_topic_v3_and_below=rows))
 
 
@@ -86,7 +86,7 @@ def _of_brokers(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Answ
         for _ in add():
             pass
     else:
-        in_turns(ctx, add())
+        run_in_turns(ctx, add())
     return answers.then(lambda results: AddPartitionsToTxnResponse(results_by_transaction=results))
 
 
@@ -102,7 +102,7 @@ def _of_transaction(
         added = coordinator.add_partitions(*identity, partitions, _BROKERS_CLIENT_VERSION)
         return added.then(lambda error: dict.fromkeys(partitions, error))
 
-    answered = _named(ctx).rows_of(transaction.topics, frozenset(), add, partial(in_turns, ctx))
+    answered = _named(ctx).rows_of(transaction.topics, frozenset(), add, partial(run_in_turns, ctx))
     return answered.then(lambda rows: AddPartitionsToTxnResult(transaction.transactional_id, rows))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import in_turns
+from shareq.broker.dispatch.in_turns import run_in_turns
 from shareq.broker.foundation.pending import Pending, gather
 from shareq.broker.log.markers import TransactionMarker
 from shareq.broker.security.rights import ALTER_CLUSTER, CLUSTER_ACTION
@@ -49,7 +49,7 @@ def handle(
         for _ in steps:
             pass
     else:
-        in_turns(ctx, steps)
+        run_in_turns(ctx, steps)
 
     def respond(errors: list[ErrorCode]) -> WriteTxnMarkersResponse:
         results: dict[int, dict[TopicPartition, ErrorCode]] = {row.producer_id: {} for row in request.markers}

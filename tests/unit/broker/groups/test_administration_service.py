@@ -143,26 +143,25 @@ def test_start_offsets_and_lags() -> None:
         rig.key(1): SummaryResult(leader_epoch=2, start_offset=5),
         rig.key(0, "u"): SummaryResult(leader_epoch=2, start_offset=-1, delivery_complete_count=0),
     }
-    offsets = rig.admin.describe_offsets("g", {"t": [0, 1], "u": [0], "nowhere": [0]}).value
+    offsets = {name: rig.admin.describe_offsets("g", name, (0, 1)).value for name in ("t", "u", "nowhere")}
     assert offsets == {
-        ("t", 0): ShareOffset(5, 3, 11),
-        ("t", 1): ShareOffset(5, 2),
-        ("u", 0): ShareOffset(-1, 2),
-        ("nowhere", 0): ShareOffset(),
+        "t": [ShareOffset(5, 3, 11), ShareOffset(5, 2)],
+        "u": [ShareOffset(-1, 2), ShareOffset()],
+        "nowhere": [ShareOffset(), ShareOffset()],
     }
 
 
 def test_offsets_that_cannot_be_returned() -> None:
     rig = Rig(group=False)
     rig.states.errors["read_summary"] = ErrorCode.NOT_COORDINATOR
-    assert rig.admin.describe_offsets("g", {"t": [0]}).value == {("t", 0): ShareOffset()}
+    assert rig.admin.describe_offsets("g", "t", [0]).value == [ShareOffset()]
     rig.states.errors.clear()
     rig.states.holds = True
     rig.states.summaries = {rig.key(0): SummaryResult(start_offset=5, delivery_complete_count=4)}
-    pending = rig.admin.describe_offsets("g", {"t": [0]})
+    pending = rig.admin.describe_offsets("g", "t", [0])
     rig.ports.topics.delete("t")
     rig.states.answer()
-    assert pending.value == {("t", 0): ShareOffset(error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)}
+    assert pending.value == [ShareOffset(error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)]
 
 
 def test_the_topics_that_a_group_has_states_of() -> None:
