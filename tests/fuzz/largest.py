@@ -335,7 +335,8 @@ def largest(apis: Sequence[ApiKey] = ()) -> Iterator[tuple[ApiKey, int, Path]]:
             continue
         served = HANDLERS[api].served
         versions = {served.last: paths(api, served.last)}
-        versions[served.first] = [path for path in paths(api, served.first) if path not in versions[served.last]]
+        if served.first != served.last:
+            versions[served.first] = [path for path in paths(api, served.first) if path not in versions[served.last]]
         for version, found in versions.items():
             for path in found:
                 yield api, version, path
