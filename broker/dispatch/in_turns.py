@@ -3,14 +3,16 @@ against its client's quota."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.pending import Pending, gather
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
+S = TypeVar("S")
 T = TypeVar("T")
 Steps = Generator[None, None, T]
 """Pauses where others may have their turn, and returns what comes of the work."""
@@ -71,6 +73,44 @@ def pending_in_turns(ctx: RequestContext, steps: Steps[Pending[T]]) -> Pending[T
 
     in_turns(ctx, begun())
     return result
+
+
+def each_in_turns(
+    ctx: RequestContext,
+    items: Iterable[S],
+    ask: Callable[[S], Pending[T]],
+    most: int,
+    weigh: Callable[[S], int] = lambda _item: 1,
+) -> Pending[list[T]]:
+    """Ask for every item, in order and about `most` in one turn, by what each weighs; the answers, in this order, when
+    all have come.
+    """
+    turn = TurnCount(most)
+
+    def steps() -> Steps[Pending[list[list[T]]]]:
+        answers: list[Pending[list[T]]] = []
+        some: list[Pending[T]] = []
+        for item in items:
+            some.append(ask(item))
+            if turn.full(weigh(item)):
+                answers.append(gather(some))
+                some = []
+                yield
+        answers.append(gather(some))
+        return gather(answers)
+
+    return pending_in_turns(ctx, steps()).then(lambda answers: list(chain.from_iterable(answers)))
+
+
+def made_in_turns(items: Iterable[S], make: Callable[[S], T], most: int) -> Steps[list[T]]:
+    """What is made of every item, `most` in one turn."""
+    made: list[T] = []
+    turn = TurnCount(most)
+    for item in items:
+        made.append(make(item))
+        if turn.full():
+            yield
+    return made
 
 
 def pieces(items: Sequence[T], most: int) -> Iterator[Sequence[T]]:

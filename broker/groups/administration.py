@@ -19,6 +19,7 @@ from shareq.coordinator.group.groups import GroupKind
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.group.share.administration import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan
 from shareq.coordinator.group.share.group import TopicsById
+from shareq.coordinator.group.share.initialization import StateInitialization
 from shareq.coordinator.ports import MetadataImage, TopicImage
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.coordinator.share.keys import SharePartitionKey
@@ -67,6 +68,18 @@ class ListedGroups:
 
     groups: Sequence[ListedGroup]
     error: ErrorCode = ErrorCode.NONE
+
+
+InitializeEach = Callable[
+    [Sequence[StateInitialization], Callable[[StateInitialization], Pending[ApiError]]], Pending[list[ApiError]]
+]
+"""Initialises every state with the function it is given; what came of them, in this order."""
+
+
+def _at_once(
+    states: Sequence[StateInitialization], initialize: Callable[[StateInitialization], Pending[ApiError]]
+) -> Pending[list[ApiError]]:
+    return gather([initialize(state) for state in states])
 
 
 class GroupAdministration:
@@ -171,11 +184,14 @@ class GroupAdministration:
 
         return self._states.read_summary(SharePartitionKey(group_id, topic.topic_id, partition)).then(describe)
 
-    def alter_offsets(self, group_id: str, offsets: Mapping[str, Mapping[int, int]]) -> Pending[AlteredOffsets]:
+    def alter_offsets(
+        self, group_id: str, offsets: Mapping[str, Mapping[int, int]], each: InitializeEach = _at_once
+    ) -> Pending[AlteredOffsets]:
         """Give share partitions a new start offset, by topic name and partition; what was in flight is forgotten.
 
         Creates the group if need be. An offset of -1 leaves it to `share.auto.offset.reset`, a lower one is refused
-        (INVALID_REQUEST). Errors for all: see `ShareGroups.begin_alter_offsets`.
+        (INVALID_REQUEST). Errors for all: see `ShareGroups.begin_alter_offsets`. `each` has the new
+        states written, all at once or some at a time.
         """
         for topic in (CONSUMER_OFFSETS, SHARE_GROUP_STATE):
             error = self._internal_topics.ensure(topic)
@@ -197,10 +213,14 @@ class GroupAdministration:
             lambda shard: shard.share.begin_alter_offsets(group_id, sound, now),
             lambda error: AlterOffsetsPlan(_log_failed(error)),
         )
-        return plan.chain(lambda plan: self._alter_offsets(group_id, plan, refused))
+        return plan.chain(lambda plan: self._alter_offsets(group_id, plan, refused, each))
 
     def _alter_offsets(
-        self, group_id: str, plan: AlterOffsetsPlan, refused: Mapping[tuple[str, int], ApiError]
+        self,
+        group_id: str,
+        plan: AlterOffsetsPlan,
+        refused: Mapping[tuple[str, int], ApiError],
+        each: InitializeEach,
     ) -> Pending[AlteredOffsets]:
         unknown = {**refused, **dict.fromkeys(plan.unknown, _UNKNOWN)}
         if plan.error or not plan.initialize:
@@ -213,11 +233,12 @@ class GroupAdministration:
             finished = self._finish(group_id, lambda shard: shard.share.finish_alter_offsets(group_id, plan, failed))
             return finished.then(lambda outcome: AlteredOffsets(outcome, {**unknown, **altered}))
 
-        self._leaders.state_replaced(each.key for each in plan.initialize)
-        initialized = [
-            self._states.initialize(each.key, each.state_epoch, each.start_offset) for each in plan.initialize
-        ]
-        return gather(initialized).chain(finish)
+        return each(plan.initialize, self._initialize).chain(finish)
+
+    def _initialize(self, state: StateInitialization) -> Pending[ApiError]:
+        """A new state, and in the same turn whoever has the old one in memory gives it up."""
+        self._leaders.state_replaced((state.key,))
+        return self._states.initialize(state.key, state.state_epoch, state.start_offset)
 
     def delete_offsets(self, group_id: str, topic_names: Collection[str]) -> Pending[DeletedOffsets]:
         """Forget whole topics. Errors: see `ShareGroups.begin_delete_offsets`; of a topic: the states'."""

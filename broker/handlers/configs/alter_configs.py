@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Final
 
 from shareq.broker.config.changes import Alteration, ConfigOp
 from shareq.broker.config.service import BROKER, GROUP, TOPIC
-from shareq.broker.handlers.shared.alter_resource import REPEATED, alter_resource, repeated
+from shareq.broker.dispatch.in_turns import Steps, TurnCount, in_turns
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.handlers.shared.alter_resource import (
+    REPEATED,
+    RESOURCE_PROPERTIES,
+    TURN_PROPERTIES,
+    alter_resource,
+    repeated,
+)
 from shareq.broker.handlers.shared.config_resources import ResourceType
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.alter_configs import (
@@ -27,12 +35,19 @@ if TYPE_CHECKING:
 _STORED_AS: Final = {ResourceType.TOPIC: TOPIC, ResourceType.BROKER: BROKER, ResourceType.GROUP: GROUP}
 
 
-def handle(ctx: RequestContext, request: AlterConfigsRequest) -> AlterConfigsResponse:
+def handle(ctx: RequestContext, request: AlterConfigsRequest) -> AlterConfigsResponse | Pending[AlterConfigsResponse]:
+    return in_turns(ctx, _steps(ctx, request))
+
+
+def _steps(ctx: RequestContext, request: AlterConfigsRequest) -> Steps[AlterConfigsResponse]:
     twice = repeated((resource.resource_type, resource.resource_name) for resource in request.resources)
     rows: list[AlterConfigsResourceResponse] = []
+    turn = TurnCount(TURN_PROPERTIES)
     for resource in request.resources:
         again = (resource.resource_type, resource.resource_name) in twice
         rows.append(_row(resource, REPEATED if again else _replace(ctx, resource, request.validate_only)))
+        if turn.full(RESOURCE_PROPERTIES + len(resource.configs)):
+            yield
     return AlterConfigsResponse(responses=rows)
 
 

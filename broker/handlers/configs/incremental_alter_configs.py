@@ -12,7 +12,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shareq.broker.config.changes import Alteration
-from shareq.broker.handlers.shared.alter_resource import REPEATED, alter_resource, repeated
+from shareq.broker.dispatch.in_turns import Steps, TurnCount, in_turns
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.handlers.shared.alter_resource import (
+    REPEATED,
+    RESOURCE_PROPERTIES,
+    TURN_PROPERTIES,
+    alter_resource,
+    repeated,
+)
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.incremental_alter_configs import (
     AlterConfigsResource,
@@ -25,12 +33,21 @@ if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
 
-def handle(ctx: RequestContext, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
+def handle(
+    ctx: RequestContext, request: IncrementalAlterConfigsRequest
+) -> IncrementalAlterConfigsResponse | Pending[IncrementalAlterConfigsResponse]:
+    return in_turns(ctx, _steps(ctx, request))
+
+
+def _steps(ctx: RequestContext, request: IncrementalAlterConfigsRequest) -> Steps[IncrementalAlterConfigsResponse]:
     twice = repeated((resource.resource_type, resource.resource_name) for resource in request.resources)
     rows: list[AlterConfigsResourceResponse] = []
+    turn = TurnCount(TURN_PROPERTIES)
     for resource in request.resources:
         again = (resource.resource_type, resource.resource_name) in twice
         rows.append(_row(resource, REPEATED if again else _alter(ctx, resource, request.validate_only)))
+        if turn.full(RESOURCE_PROPERTIES + len(resource.configs)):
+            yield
     return IncrementalAlterConfigsResponse(responses=rows)
 
 

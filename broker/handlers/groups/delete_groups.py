@@ -8,27 +8,36 @@ v3: a message for each group, which only Streams groups would have.
 
 from __future__ import annotations
 
+from typing import Final
+
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.foundation.pending import Pending, gather
+from shareq.broker.dispatch.in_turns import each_in_turns
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.security.rights import DELETE_GROUP
-from shareq.protocol.errors import ApiError, ErrorCode
+from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
+
+TURN_GROUPS: Final = 250
+"""So many are deleted in one turn, 10 µs each; more where there are offsets of theirs."""
 
 
 def handle(ctx: RequestContext, request: DeleteGroupsRequest) -> Pending[DeleteGroupsResponse]:
-    group_ids = list(dict.fromkeys(request.groups_names))
-    refused = ctx.lacking(DELETE_GROUP, group_ids)
-    group_ids = [group_id for group_id in group_ids if group_id not in refused]
-    outcomes = gather([ctx.services.groups.administration.delete_group(group_id) for group_id in group_ids])
+    refused: set[str] = set()
 
-    def respond(outcomes: list[ApiError]) -> DeleteGroupsResponse:
-        results = [
-            DeletableGroupResult(group_id, outcome.code) for group_id, outcome in zip(group_ids, outcomes, strict=True)
-        ]
-        results += [DeletableGroupResult(group_id, DELETE_GROUP.error) for group_id in sorted(refused)]
+    def delete(group_id: str) -> Pending[DeletableGroupResult]:
+        if not ctx.may(DELETE_GROUP, group_id):
+            refused.add(group_id)
+            return completed(DeletableGroupResult(group_id, DELETE_GROUP.error))
+        outcome = ctx.services.groups.administration.delete_group(group_id)
+        return outcome.then(lambda outcome: DeletableGroupResult(group_id, outcome.code))
+
+    def respond(results: list[DeletableGroupResult]) -> DeleteGroupsResponse:
+        if refused:
+            results = [result for result in results if result.group_id not in refused]
+            results += [DeletableGroupResult(group_id, DELETE_GROUP.error) for group_id in sorted(refused)]
         return DeleteGroupsResponse(results=results)
 
-    return outcomes.then(respond)
+    return each_in_turns(ctx, dict.fromkeys(request.groups_names), delete, TURN_GROUPS).then(respond)
 
 
 def failed(request: DeleteGroupsRequest, error: ErrorCode) -> DeleteGroupsResponse:

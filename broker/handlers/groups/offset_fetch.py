@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import run_in_turns
+from shareq.broker.dispatch.in_turns import Steps, TurnCount, each_in_turns, pending_in_turns, pieces
 from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.security.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC
 from shareq.coordinator.group.offsets.fetch import joined, parts_of, refused, refused_by_partition, refused_topic
@@ -26,11 +26,15 @@ from shareq.protocol.generated.offset_fetch import (
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
     OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
     OffsetFetchResponseTopic,
 )
 
 TURN_PARTITIONS: Final = 1_000
 """So many are looked up in one turn of the loop; a topic counts as one more."""
+
+_TURN_ROWS: Final = 5_000  # of version 1 that are made in one turn
+_GROUP: Final = 4  # what a group counts beside its topics and partitions
 
 _GROUP_ERROR_FROM = 2
 _MANY_GROUPS_FROM = 8
@@ -40,9 +44,16 @@ _IDS_FROM = 10
 def handle(ctx: RequestContext, request: OffsetFetchRequest) -> Pending[OffsetFetchResponse]:
     stable = request.require_stable
     if ctx.api_version >= _MANY_GROUPS_FROM:
-        groups = gather([_fetch_in_turns(ctx, group, require_stable=stable) for group in request.groups])
+        groups = each_in_turns(
+            ctx,
+            request.groups,
+            lambda group: _fetch_in_turns(ctx, group, require_stable=stable),
+            TURN_PARTITIONS,
+            _weight,
+        )
         return groups.then(lambda groups: OffsetFetchResponse(groups=groups))
-    return _fetch_in_turns(ctx, _group_of(request), require_stable=stable).then(_response_of)
+    fetched = _fetch_in_turns(ctx, _group_of(request), require_stable=stable)
+    return fetched.chain(lambda group: pending_in_turns(ctx, _one_response(group)))
 
 
 def failed(request: OffsetFetchRequest, error: ErrorCode) -> OffsetFetchResponse:
@@ -57,9 +68,7 @@ def _fetch_in_turns(
     ctx: RequestContext, group: OffsetFetchRequestGroup, *, require_stable: bool
 ) -> Pending[OffsetFetchResponseGroup]:
     """As `_fetch`, some partitions in each turn of the loop, where many are named."""
-    topics = group.topics or ()
-    few = len(topics) + sum(len(topic.partition_indexes) for topic in topics) <= TURN_PARTITIONS
-    if few or not ctx.sees(DESCRIBE_GROUP, group.group_id):
+    if _weight(group) <= TURN_PARTITIONS + _GROUP or not ctx.sees(DESCRIBE_GROUP, group.group_id):
         return _fetch(ctx, group, require_stable=require_stable)
     fetched: Pending[OffsetFetchResponseGroup] = Pending()
 
@@ -72,6 +81,12 @@ def _fetch_in_turns(
 
     run_in_turns(ctx, steps())
     return fetched
+
+
+def _weight(group: OffsetFetchRequestGroup) -> int:
+    """What a group counts in a turn."""
+    topics = group.topics or ()
+    return _GROUP + len(topics) + sum(len(topic.partition_indexes) for topic in topics)
 
 
 def _fetch(
@@ -120,16 +135,33 @@ def _group_of(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
     return OffsetFetchRequestGroup(request.group_id, topics=topics)
 
 
+def _one_response(group: OffsetFetchResponseGroup) -> Steps[Pending[OffsetFetchResponse]]:
+    """As `_response_of`, so many rows in a turn."""
+    response = OffsetFetchResponse(error_code=group.error_code)
+    turn = TurnCount(_TURN_ROWS)
+    for topic in group.topics:
+        rows: list[OffsetFetchResponsePartition] = []
+        response.topics.append(OffsetFetchResponseTopic(topic.name, rows))
+        for some in pieces(topic.partitions, _TURN_ROWS):
+            rows += map(_row_of, some)
+            if turn.full(len(some)):
+                yield
+        if turn.full():
+            yield
+    return completed(response)
+
+
+def _row_of(row: OffsetFetchResponsePartitions) -> OffsetFetchResponsePartition:
+    return OffsetFetchResponsePartition(
+        row.partition_index, row.committed_offset, row.committed_leader_epoch, row.metadata, row.error_code
+    )
+
+
 def _response_of(group: OffsetFetchResponseGroup) -> OffsetFetchResponse:
     topics = [
         OffsetFetchResponseTopic(
             topic.name,
-            [
-                OffsetFetchResponsePartition(
-                    row.partition_index, row.committed_offset, row.committed_leader_epoch, row.metadata, row.error_code
-                )
-                for row in topic.partitions
-            ],
+            [_row_of(row) for row in topic.partitions],
         )
         for topic in group.topics
     ]

@@ -29,7 +29,6 @@ from shareq.protocol.generated.describe_share_group_offsets import (
 )
 from shareq.protocol.primitives import ZERO_UUID
 
-
 TURN_PARTITIONS: Final = 500
 """Share partitions that are looked up in one turn, 8 µs each; a topic counts as one more, a group as three."""
 _TOPIC: Final = 1

@@ -22,6 +22,13 @@ REPEATED: Final = ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear
 """What every row of a resource gets that a request names twice; see `repeated`."""
 
 
+TURN_PROPERTIES: Final = 1_000
+"""So many are changed in one turn."""
+
+RESOURCE_PROPERTIES: Final = 10
+"""What a resource counts beside its own: all of them are checked together, and committed."""
+
+
 def repeated(resources: Iterable[tuple[int, str]]) -> set[tuple[int, str]]:
     """The resources, type and name, that come more than once."""
     return {resource for resource, times in Counter(resources).items() if times > 1}

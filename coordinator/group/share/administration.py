@@ -107,15 +107,16 @@ def begin_alter_offsets(
     unknown: set[tuple[str, int]] = set()
     for name, by_partition in offsets.items():
         topic = metadata.topic(name)
+        there: set[int] = set()
         for partition, offset in by_partition.items():
             if topic is None or not 0 <= partition < topic.partitions:
                 unknown.add((name, partition))
                 continue
             key = SharePartitionKey(group.group_id, topic.topic_id, partition)
             initialize.append(StateInitialization(key, group.group_epoch, offset))
-            known = topics.get(topic.topic_id)
-            so_far: frozenset[int] = frozenset() if known is None else known.partitions
-            topics[topic.topic_id] = TopicPartitions(name, so_far | {partition})
+            there.add(partition)
+        if topic is not None and there:
+            topics[topic.topic_id] = TopicPartitions(name, frozenset(there))
     records: tuple[CoordinatorRecord, ...] = ()
     if topics:
         before = group.state_partitions or StatePartitions()

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld
+from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.handlers.groups import offset_commit, offset_fetch
 from shareq.broker.security.names import CLUSTER_NAME
 from shareq.broker.security.rights import DESCRIBE_GROUP, READ_GROUP, Right
+from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -46,8 +48,12 @@ def ctx(monkeypatch: pytest.MonkeyPatch) -> RequestContext:
 def test_a_commit(ctx: RequestContext) -> None:
     topics = [OffsetCommitRequestTopic(name, partitions=[OffsetCommitRequestPartition(0, 1)]) for name in NAMES]
     request = OffsetCommitRequest("g", topics=topics)
-    offset_commit.handle(ctx, request)
-    assert [topic.name for topic in request.topics] == NAMES[:1]
+    committed = offset_commit.handle(ctx, request)
+    clock = ctx.services.env.clock
+    assert isinstance(clock, VirtualClock)
+    clock.run_until_idle()
+    errors = {topic.name: topic.partitions[0].error_code for topic in committed.value.topics}
+    assert errors == {NAMES[0]: ErrorCode.NONE, **dict.fromkeys(NAMES[1:], ErrorCode.TOPIC_AUTHORIZATION_FAILED)}
 
 
 def test_a_fetch(ctx: RequestContext) -> None:
