@@ -41,6 +41,18 @@ class FetchRead:
         self._reads: list[tuple[FetchedLog, int]] = []
         self.has_room = answer_budget.has_room()
         self._max_bytes = min(limits.max_bytes, answer_budget.grant()) if self.has_room else 0
+        self.go_on(lookup, answer_budget, partitions, limits, refuse)
+
+    def go_on(
+        self,
+        lookup: PartitionLookup[FetchedLog],
+        answer_budget: AnswerBudget,
+        partitions: Sequence[SessionPartition],
+        limits: FetchLimits,
+        refuse: Callable[[SessionPartition], ErrorCode] | None = None,
+    ) -> None:
+        """Read more partitions, in a later turn of the loop; the arguments are those of the first ones."""
+        before = self.bytes_read
         for partition in partitions:
             refused = refuse(partition) if refuse is not None else ErrorCode.NONE
             log = refused or lookup.log(partition.topic, partition.partition, partition.current_leader_epoch)
@@ -49,7 +61,7 @@ class FetchRead:
             else:
                 self.logs[log] = partition
                 self._read(partition, log, limits)
-        answer_budget.note_read(self.bytes_read)
+        answer_budget.note_read(self.bytes_read - before)
 
     def is_enough(self, limits: FetchLimits) -> bool:
         """Whether the answer may go out before the time is up."""

@@ -44,13 +44,11 @@ _IDS_FROM = 10
 def handle(ctx: RequestContext, request: OffsetFetchRequest) -> Pending[OffsetFetchResponse]:
     stable = request.require_stable
     if ctx.api_version >= _MANY_GROUPS_FROM:
-        groups = each_in_turns(
-            ctx,
-            request.groups,
-            lambda group: _fetch_in_turns(ctx, group, require_stable=stable),
-            TURN_PARTITIONS,
-            _weight,
-        )
+
+        def fetch(group: OffsetFetchRequestGroup) -> Pending[OffsetFetchResponseGroup]:
+            return _fetch_in_turns(ctx, group, require_stable=stable)
+
+        groups = each_in_turns(ctx, request.groups, fetch, TURN_PARTITIONS, _weight)
         return groups.then(lambda groups: OffsetFetchResponse(groups=groups))
     fetched = _fetch_in_turns(ctx, _group_of(request), require_stable=stable)
     return fetched.chain(lambda group: pending_in_turns(ctx, _one_response(group)))

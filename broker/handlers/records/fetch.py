@@ -10,17 +10,24 @@ v13: topic ids. v15: replica state instead of replica id; both ignored, there ar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.in_turns import Steps, in_turns, pieces
 from shareq.broker.fetch.read import FetchRead
 from shareq.broker.fetch.sessions import FetchContext, PartitionKey, SessionPartition
 from shareq.broker.fetch.wait import FetchLimits, WaitingFetch
-from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.handlers.shared.fetch_bound import most_bytes
 from shareq.broker.network.answer_budget import ROOM_WAIT_MS
 from shareq.broker.security.rights import READ_TOPIC
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
+
+TURN_PARTITIONS: Final = 500
+"""So many are looked at in one turn, 10 µs each beside what is read."""
+
+Refusal = Callable[[SessionPartition], ErrorCode]
 
 _IDS_FROM = 13
 _READ_COMMITTED = 1
@@ -45,21 +52,62 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Pendin
         request.max_wait_ms, min(request.min_bytes, max_bytes), max_bytes, request.isolation_level == _READ_COMMITTED
     )
     refuse = _refusal(ctx)
-    read = FetchRead(services.lookup, services.answer_budget, context.partitions, limits, refuse)
+    partitions = context.partitions
+    if len(partitions) > TURN_PARTITIONS:
+        first = in_turns(ctx, _read_in_turns(ctx, partitions, limits, refuse))
+        assert isinstance(first, Pending)
+        return first.chain(lambda read: _as_pending(_read(ctx, context, partitions, limits, refuse, read)))
+    read = FetchRead(services.lookup, services.answer_budget, partitions, limits, refuse)
+    return _read(ctx, context, partitions, limits, refuse, read)
+
+
+def _read(
+    ctx: RequestContext,
+    context: FetchContext,
+    partitions: list[SessionPartition],
+    limits: FetchLimits,
+    refuse: Refusal | None,
+    read: FetchRead,
+) -> FetchResponse | Pending[FetchResponse]:
+    """The answer with what was read, or with what can be read later."""
+    services = ctx.services
     if limits.max_wait_ms <= 0 or read.is_enough(limits):
         return _response(ctx, context, read)
     if not read.has_room:
         limits = limits._replace(max_wait_ms=min(limits.max_wait_ms, ROOM_WAIT_MS))
     pending: Pending[FetchResponse] = Pending()
-    partitions = context.partitions
+
+    def answer(read: FetchRead) -> None:
+        pending.complete(_response(ctx, context, read))
 
     def done() -> None:
-        pending.complete(
-            _response(ctx, context, FetchRead(services.lookup, services.answer_budget, partitions, limits, refuse))
-        )
+        if len(partitions) <= TURN_PARTITIONS:
+            answer(FetchRead(services.lookup, services.answer_budget, partitions, limits, refuse))
+            return
+        last = in_turns(ctx, _read_in_turns(ctx, partitions, limits, refuse))
+        assert isinstance(last, Pending)
+        last.on_complete(answer)
 
     WaitingFetch(services.fetch_waits, read.logs, limits, ctx.connection.on_close, done)
     return pending
+
+
+def _read_in_turns(
+    ctx: RequestContext, partitions: list[SessionPartition], limits: FetchLimits, refuse: Refusal | None
+) -> Steps[FetchRead]:
+    """One pass over many partitions. Nothing is read for a client that has gone."""
+    lookup, budget = ctx.services.lookup, ctx.services.answer_budget
+    some = pieces(partitions, TURN_PARTITIONS)
+    read = FetchRead(lookup, budget, next(some), limits, refuse)
+    for each in some:
+        yield
+        if not ctx.connection.closed:
+            read.go_on(lookup, budget, each, limits, refuse)
+    return read
+
+
+def _as_pending(answer: FetchResponse | Pending[FetchResponse]) -> Pending[FetchResponse]:
+    return answer if isinstance(answer, Pending) else completed(answer)
 
 
 def failed(request: FetchRequest, error: ErrorCode) -> FetchResponse:
@@ -78,7 +126,7 @@ def failed(request: FetchRequest, error: ErrorCode) -> FetchResponse:
     return FetchResponse(error_code=error, responses=topics)
 
 
-def _refusal(ctx: RequestContext) -> Callable[[SessionPartition], ErrorCode] | None:
+def _refusal(ctx: RequestContext) -> Refusal | None:
     """The check whether the client may read a partition; None where every client may."""
     if ctx.services.authorizer is None:
         return None
