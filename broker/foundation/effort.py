@@ -26,6 +26,9 @@ RECORD_EFFORT: Final = 16
 BATCH_EFFORT: Final = 16 * 1024
 """What a batch of a request with several counts beside: small ones that are refused take 0.1 ms each."""
 
+LOG_EFFORT: Final = 64 * 1024
+"""What the first batch of a log counts beside: its folder and files take 0.3 ms."""
+
 REFUSED_EFFORT: Final = 2 * 1024
 """What a batch counts that is refused without a look at it: 4 µs."""
 

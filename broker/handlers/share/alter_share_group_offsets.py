@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence, Set
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import each_in_turns
-from shareq.broker.foundation.pending import Pending
+from shareq.broker.dispatch.in_turns import Steps, TurnCount, each_in_turns, pending_in_turns
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.groups.administration import AlteredOffsets
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
 from shareq.coordinator.group.share.initialization import StateInitialization
@@ -28,6 +28,8 @@ from shareq.protocol.primitives import ZERO_UUID
 
 TURN_PARTITIONS: Final = 250
 """So many states are written in one turn, 40 µs each."""
+
+_TURN_ROWS: Final = 2_000  # of the answer, a topic counted as one more
 
 _REFUSED: Final = ApiError(READ_TOPIC.error, text_of(READ_TOPIC.error))
 
@@ -61,14 +63,18 @@ def handle(
         lambda: groups.administration.alter_offsets(request.group_id, offsets, initialize_some),
         lambda message: AlteredOffsets(ApiError(ErrorCode.GROUP_MAX_SIZE_REACHED, message)),
     )
-    return pending.then(lambda altered: _response(ctx, request, altered, refused))
+    return pending.chain(lambda altered: pending_in_turns(ctx, _response(ctx, request, altered, refused)))
 
 
 def _response(
     ctx: RequestContext, request: AlterShareGroupOffsetsRequest, altered: AlteredOffsets, refused: Set[str]
-) -> AlterShareGroupOffsetsResponse:
+) -> Steps[Pending[AlterShareGroupOffsetsResponse]]:
+    """The answer, so many rows in a turn."""
     if altered.error:
-        return AlterShareGroupOffsetsResponse(error_code=altered.error.code, error_message=altered.error.message)
+        return completed(
+            AlterShareGroupOffsetsResponse(error_code=altered.error.code, error_message=altered.error.message)
+        )
+    turn = TurnCount(_TURN_ROWS)
     topics: dict[str, AlterShareGroupOffsetsResponseTopic] = {}
     for asked in request.topics:
         name = asked.topic_name
@@ -78,7 +84,11 @@ def _response(
         for index in (part.partition_index for part in asked.partitions):
             result = _REFUSED if name in refused else altered.partitions[name, index]
             topics[name].partitions.append(_partition(index, result))
-    return AlterShareGroupOffsetsResponse(responses=list(topics.values()))
+            if turn.full():
+                yield
+        if turn.full():
+            yield
+    return completed(AlterShareGroupOffsetsResponse(responses=list(topics.values())))
 
 
 def _partition(partition: int, result: ApiError) -> AlterShareGroupOffsetsResponsePartition:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.foundation.effort import BATCH_EFFORT, EFFORT, MOST_EFFORT, REFUSED_EFFORT
+from shareq.broker.foundation.effort import BATCH_EFFORT, EFFORT, LOG_EFFORT, MOST_EFFORT, REFUSED_EFFORT
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.admission import Checked, LargeBatch
 from shareq.broker.log.partition_log import Origin, PartitionLog
@@ -148,6 +148,8 @@ class ProduceAppend:
             return self._blame(self._refuse(data, outcome), log, records, checked)
         self.missing += 1
         response.base_offset = outcome.base_offset
+        if outcome.base_offset == 0:
+            EFFORT.spent += LOG_EFFORT
         response.log_append_time_ms = outcome.log_append_time_ms
         response.log_start_offset = log.log_start_offset
         return response
