@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Final
 
 from shareq.broker.config.broker_config import BrokerConfig
@@ -162,6 +163,11 @@ _MUST_BE_DEFAULT: Final = ("remote.storage.enable", "remote.log.copy.disable", "
 
 def topic_defaults(config: BrokerConfig) -> dict[str, ConfigValue]:
     """The values of a topic without properties of its own on a broker with this configuration."""
+    return dict(_defaults(config))
+
+
+@lru_cache(maxsize=2)  # a configuration does not change: of thousands of topics in one request they are the same
+def _defaults(config: BrokerConfig) -> Mapping[str, ConfigValue]:
     values = TOPIC_KEYS.defaults()
     for name, synonyms in SYNONYMS.items():
         computed = _COMPUTED.get(name)

@@ -104,6 +104,10 @@ class LargestRequests:
         self._valid = ValidRequests(self._facts)
         self._records = batch(b"x")
 
+    def sized(self, connection: MockConnection, api: ApiKey, version: int, path: Path, count: int) -> Largest:
+        """A request with an array of `count` elements."""
+        return Largest(api, version, path, count, self._frame(connection, api, version, path, count))
+
     def make(self, connection: MockConnection, api: ApiKey, version: int, path: Path, part: int = 1) -> Largest:
         """The largest request with this array, or a `part`th of it, by its elements and by its bytes."""
         layout = known_request(api).codec.layouts.by_version[version]

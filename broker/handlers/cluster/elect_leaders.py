@@ -8,7 +8,7 @@ that does not exist.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
@@ -40,23 +40,26 @@ def handle(ctx: RequestContext, request: ElectLeadersRequest) -> ElectLeadersRes
     if request.topic_partitions is None:
         results = [ReplicaElectionResult(topic.name) for topic in ctx.services.metadata.topics()]
         return ElectLeadersResponse(replica_election_results=results)
-    return in_turns(ctx, _steps(ctx, request.topic_partitions))
+    return in_turns(ctx, _steps(request.topic_partitions, lambda name, each: _not_elected(ctx, name, each)))
 
 
-def _steps(ctx: RequestContext, topics: Sequence[TopicPartitions]) -> Steps[ElectLeadersResponse]:
+def _steps(
+    topics: Sequence[TopicPartitions], why: Callable[[str, int], ApiError], top_level: ErrorCode = ErrorCode.NONE
+) -> Steps[ElectLeadersResponse]:
+    """The answer; `why` returns the error of a topic's partition."""
     results = []
     turn = TurnCount(TURN_PARTITIONS)
     for topic in topics:
         rows: list[PartitionResult] = []
         results.append(ReplicaElectionResult(topic.topic, rows))
         for each in topic.partitions:
-            error = _not_elected(ctx, topic.topic, each)
+            error = why(topic.topic, each)
             rows.append(PartitionResult(each, error.code, error.message))
             if turn.full():
                 yield
         if turn.full():
             yield
-    return ElectLeadersResponse(replica_election_results=results)
+    return ElectLeadersResponse(error_code=top_level, replica_election_results=results)
 
 
 def failed(request: ElectLeadersRequest, error: ErrorCode) -> ElectLeadersResponse:
@@ -64,9 +67,11 @@ def failed(request: ElectLeadersRequest, error: ErrorCode) -> ElectLeadersRespon
     return ElectLeadersResponse(replica_election_results=_rows(request, ApiError(error, text_of(error))))
 
 
-def _refused(ctx: RequestContext, request: ElectLeadersRequest, error: ApiError) -> ElectLeadersResponse:
+def _refused(
+    ctx: RequestContext, request: ElectLeadersRequest, error: ApiError
+) -> ElectLeadersResponse | Pending[ElectLeadersResponse]:
     top_level = error.code if ctx.api_version >= 1 else ErrorCode.NONE
-    return ElectLeadersResponse(error_code=top_level, replica_election_results=_rows(request, error))
+    return in_turns(ctx, _steps(request.topic_partitions or (), lambda _name, _partition: error, top_level))
 
 
 def _rows(request: ElectLeadersRequest, error: ApiError) -> list[ReplicaElectionResult]:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import Steps, TurnCount, each_in_turns, pending_in_turns, pieces
+from shareq.broker.dispatch.in_turns import Steps, TurnCount, each_in_turns, pending_in_turns, pieces, run_in_turns
 from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.security.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC
 from shareq.coordinator.group.offsets.fetch import joined, parts_of, refused, refused_by_partition, refused_topic

@@ -1,0 +1,125 @@
+"""Handlers whose work goes on in turns: at once where it is little, in order, and with the same answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from devtools.in_memory.mock_transport import BrokerWorld
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.in_turns import Steps, TurnCount, each_in_turns, in_turns, pieces
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.handlers.cluster import alter_replica_log_dirs
+from shareq.broker.handlers.share import describe_share_group_offsets
+from shareq.protocol.generated import alter_replica_log_dirs as moving
+from shareq.protocol.generated import describe_share_group_offsets as describing
+
+
+@pytest.fixture
+def world() -> BrokerWorld:
+    world = BrokerWorld()
+    world.create_topic("t", 30)
+    world.create_topic("u", 30)
+    return world
+
+
+def context(world: BrokerWorld, version: int = 1) -> RequestContext:
+    return RequestContext(world.services, world.connect().side, version, "c")
+
+
+def count_to(last: int, pauses: int) -> Steps[int]:
+    for _ in range(pauses):
+        yield
+    return last
+
+
+def test_little_work_is_done_at_once(world: BrokerWorld) -> None:
+    assert in_turns(context(world), count_to(5, 0)) == 5
+
+
+def test_the_rest_is_done_one_pause_in_each_turn(world: BrokerWorld) -> None:
+    result = in_turns(context(world), count_to(5, 3))
+    assert isinstance(result, Pending)
+    for _ in range(2):
+        world.clock.run_tick()
+        assert not result.done
+    world.clock.run_until_idle()
+    assert result.value == 5
+
+
+def test_a_turn_that_fails_closes_the_connection(world: BrokerWorld) -> None:
+    def steps() -> Steps[int]:
+        yield
+        raise RuntimeError("a fault")
+
+    client = world.connect()
+    in_turns(RequestContext(world.services, client.side, 1, "c"), steps())
+    world.clock.run_until_idle()
+    assert client.closed
+
+
+def test_every_item_is_asked_for_in_order_so_many_in_a_turn(world: BrokerWorld) -> None:
+    asked: list[int] = []
+
+    def ask(item: int) -> Pending[int]:
+        asked.append(item)
+        return completed(-item)
+
+    answers = each_in_turns(context(world), range(10), ask, 4)
+    assert asked == [0, 1, 2, 3]
+    world.clock.run_until_idle()
+    assert answers.value == [-item for item in range(10)]
+
+
+def test_a_turn_is_full_by_what_was_counted() -> None:
+    turn = TurnCount(10)
+    assert [turn.full(each) for each in (4, 5, 1, 9, 20)] == [False, False, True, False, True]
+    assert [list(each) for each in pieces(range(5), 2)] == [[0, 1], [2, 3], [4]]
+
+
+def offsets_of(world: BrokerWorld) -> Iterator[describing.DescribeShareGroupOffsetsResponse]:
+    topic = describing.DescribeShareGroupOffsetsRequestTopic
+    groups = [
+        describing.DescribeShareGroupOffsetsRequestGroup(
+            f"g{at}", [topic("t", [*range(40), 3]), topic("u", [1]), topic("t", [50, 2]), topic("none", [0])]
+        )
+        for at in range(5)
+    ]
+    groups.append(describing.DescribeShareGroupOffsetsRequestGroup("all", None))
+    request = describing.DescribeShareGroupOffsetsRequest(groups)
+    answer = describe_share_group_offsets.handle(context(world), request)
+    assert isinstance(answer, Pending)
+    world.clock.run_until_idle()
+    yield answer.value
+
+
+def test_offsets_described_in_turns_are_those_described_at_once(
+    world: BrokerWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (whole,) = offsets_of(world)
+    for each in (1, 7):
+        for name in ("TURN_PARTITIONS", "_NAMED", "_JOINED"):
+            monkeypatch.setattr(describe_share_group_offsets, name, max(each, 1))
+        (parted,) = offsets_of(world)
+        assert parted == whole
+    partitions = [row.partition_index for row in whole.groups[0].topics[0].partitions]
+    assert partitions == [*range(40), 50]
+
+
+def test_of_a_partition_with_several_paths_the_last_counts_in_turns_too(
+    world: BrokerWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topics = [moving.AlterReplicaLogDirTopic("t", [*range(20)]), moving.AlterReplicaLogDirTopic("u", [1, 40])]
+    request = moving.AlterReplicaLogDirsRequest(
+        [
+            moving.AlterReplicaLogDir(str(world.services.started_with.data_dir), topics),
+            moving.AlterReplicaLogDir("/nowhere", [moving.AlterReplicaLogDirTopic("t", [3, 5])]),
+        ]
+    )
+    whole = alter_replica_log_dirs.handle(context(world), request)
+    monkeypatch.setattr(alter_replica_log_dirs, "TURN_PARTITIONS", 2)
+    parted = alter_replica_log_dirs.handle(context(world), request)
+    assert isinstance(parted, Pending)
+    world.clock.run_until_idle()
+    assert parted.value == whole
