@@ -7,6 +7,7 @@ import pytest
 from devtools.in_memory.mock_transport import BrokerWorld
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.groups import offset_commit, offset_fetch
 from shareq.broker.security.names import CLUSTER_NAME
 from shareq.broker.security.rights import DESCRIBE_GROUP, READ_GROUP, Right
@@ -49,6 +50,7 @@ def test_a_commit(ctx: RequestContext) -> None:
     topics = [OffsetCommitRequestTopic(name, partitions=[OffsetCommitRequestPartition(0, 1)]) for name in NAMES]
     request = OffsetCommitRequest("g", topics=topics)
     committed = offset_commit.handle(ctx, request)
+    assert isinstance(committed, Pending)
     clock = ctx.services.env.clock
     assert isinstance(clock, VirtualClock)
     clock.run_until_idle()
