@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import Steps, TurnCount, each_in_turns, pending_in_turns, pieces, run_in_turns
+from shareq.broker.dispatch.in_turns import each_in_turns, pending_in_turns, run_in_turns
 from shareq.broker.foundation.pending import Pending, completed, gather
+from shareq.broker.handlers.shared.long.offset_rows import one_response, response_of
 from shareq.broker.security.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC
 from shareq.coordinator.group.offsets.fetch import joined, parts_of, refused, refused_by_partition, refused_topic
 from shareq.protocol.errors import ErrorCode
@@ -25,15 +26,11 @@ from shareq.protocol.generated.offset_fetch import (
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
-    OffsetFetchResponsePartition,
-    OffsetFetchResponsePartitions,
-    OffsetFetchResponseTopic,
 )
 
 TURN_PARTITIONS: Final = 1_000
 """So many are looked up in one turn of the loop; a topic counts as one more."""
 
-_TURN_ROWS: Final = 5_000  # of version 1 that are made in one turn
 _GROUP: Final = 4  # what a group counts beside its topics and partitions
 
 _GROUP_ERROR_FROM = 2
@@ -51,12 +48,12 @@ def handle(ctx: RequestContext, request: OffsetFetchRequest) -> Pending[OffsetFe
         groups = each_in_turns(ctx, request.groups, fetch, TURN_PARTITIONS, _weight)
         return groups.then(lambda groups: OffsetFetchResponse(groups=groups))
     fetched = _fetch_in_turns(ctx, _group_of(request), require_stable=stable)
-    return fetched.chain(lambda group: pending_in_turns(ctx, _one_response(group)))
+    return fetched.chain(lambda group: pending_in_turns(ctx, one_response(group)))
 
 
 def failed(request: OffsetFetchRequest, error: ErrorCode) -> OffsetFetchResponse:
     """In every version an error for each place that it has: rows of version 1, the group, or each of many."""
-    response = _response_of(refused_by_partition(_group_of(request), error))
+    response = response_of(refused_by_partition(_group_of(request), error))
     response.error_code = error
     response.groups = [OffsetFetchResponseGroup(group.group_id, error_code=error) for group in request.groups]
     return response
@@ -131,36 +128,3 @@ def _group_of(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
             for topic in request.topics
         ]
     return OffsetFetchRequestGroup(request.group_id, topics=topics)
-
-
-def _one_response(group: OffsetFetchResponseGroup) -> Steps[Pending[OffsetFetchResponse]]:
-    """As `_response_of`, so many rows in a turn."""
-    response = OffsetFetchResponse(error_code=group.error_code)
-    turn = TurnCount(_TURN_ROWS)
-    for topic in group.topics:
-        rows: list[OffsetFetchResponsePartition] = []
-        response.topics.append(OffsetFetchResponseTopic(topic.name, rows))
-        for some in pieces(topic.partitions, _TURN_ROWS):
-            rows += map(_row_of, some)
-            if turn.full(len(some)):
-                yield
-        if turn.full():
-            yield
-    return completed(response)
-
-
-def _row_of(row: OffsetFetchResponsePartitions) -> OffsetFetchResponsePartition:
-    return OffsetFetchResponsePartition(
-        row.partition_index, row.committed_offset, row.committed_leader_epoch, row.metadata, row.error_code
-    )
-
-
-def _response_of(group: OffsetFetchResponseGroup) -> OffsetFetchResponse:
-    topics = [
-        OffsetFetchResponseTopic(
-            topic.name,
-            [_row_of(row) for row in topic.partitions],
-        )
-        for topic in group.topics
-    ]
-    return OffsetFetchResponse(topics=topics, error_code=group.error_code)

@@ -9,25 +9,17 @@ v13: topic ids. v15: replica state instead of replica id; both ignored, there ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final
-
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import Steps, in_turns, pieces
+from shareq.broker.dispatch.in_turns import in_turns
 from shareq.broker.fetch.read import FetchRead
 from shareq.broker.fetch.sessions import FetchContext, PartitionKey, SessionPartition
 from shareq.broker.fetch.wait import FetchLimits, WaitingFetch
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.handlers.shared.fetch_bound import most_bytes
+from shareq.broker.handlers.shared.long.fetch_rows import TURN_PARTITIONS, Refusal, by_topic, read_in_turns, refusal
 from shareq.broker.network.answer_budget import ROOM_WAIT_MS
-from shareq.broker.security.rights import READ_TOPIC
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
-
-TURN_PARTITIONS: Final = 500
-"""So many are looked at in one turn, 10 µs each beside what is read."""
-
-Refusal = Callable[[SessionPartition], ErrorCode]
 
 _IDS_FROM = 13
 _READ_COMMITTED = 1
@@ -51,10 +43,10 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Pendin
     limits = FetchLimits(
         request.max_wait_ms, min(request.min_bytes, max_bytes), max_bytes, request.isolation_level == _READ_COMMITTED
     )
-    refuse = _refusal(ctx)
+    refuse = refusal(ctx)
     partitions = context.partitions
     if len(partitions) > TURN_PARTITIONS:
-        first = in_turns(ctx, _read_in_turns(ctx, partitions, limits, refuse))
+        first = in_turns(ctx, read_in_turns(ctx, partitions, limits, refuse))
         assert isinstance(first, Pending)
         return first.chain(lambda read: _as_pending(_read(ctx, context, partitions, limits, refuse, read)))
     read = FetchRead(services.lookup, services.answer_budget, partitions, limits, refuse)
@@ -84,26 +76,12 @@ def _read(
         if len(partitions) <= TURN_PARTITIONS:
             answer(FetchRead(services.lookup, services.answer_budget, partitions, limits, refuse))
             return
-        last = in_turns(ctx, _read_in_turns(ctx, partitions, limits, refuse))
+        last = in_turns(ctx, read_in_turns(ctx, partitions, limits, refuse))
         assert isinstance(last, Pending)
         last.on_complete(answer)
 
     WaitingFetch(services.fetch_waits, read.logs, limits, ctx.connection.on_close, done)
     return pending
-
-
-def _read_in_turns(
-    ctx: RequestContext, partitions: list[SessionPartition], limits: FetchLimits, refuse: Refusal | None
-) -> Steps[FetchRead]:
-    """One pass over many partitions. Nothing is read for a client that has gone."""
-    lookup, budget = ctx.services.lookup, ctx.services.answer_budget
-    some = pieces(partitions, TURN_PARTITIONS)
-    read = FetchRead(lookup, budget, next(some), limits, refuse)
-    for each in some:
-        yield
-        if not ctx.connection.closed:
-            read.go_on(lookup, budget, each, limits, refuse)
-    return read
 
 
 def _as_pending(answer: FetchResponse | Pending[FetchResponse]) -> Pending[FetchResponse]:
@@ -124,24 +102,6 @@ def failed(request: FetchRequest, error: ErrorCode) -> FetchResponse:
         for topic in request.topics
     ]
     return FetchResponse(error_code=error, responses=topics)
-
-
-def _refusal(ctx: RequestContext) -> Refusal | None:
-    """The check whether the client may read a partition; None where every client may."""
-    if ctx.services.authorizer is None:
-        return None
-    metadata = ctx.services.metadata
-
-    def refuse(partition: SessionPartition) -> ErrorCode:
-        topic = partition.topic
-        if isinstance(topic, bytes):
-            image = metadata.topic_by_id(topic)
-            if image is None:
-                return ErrorCode.NONE  # an id gives no name away: that it is unknown is found out later
-            topic = image.name
-        return ErrorCode.NONE if ctx.may(READ_TOPIC, topic) else READ_TOPIC.error
-
-    return refuse
 
 
 def _requested(request: FetchRequest, by_id: bool) -> list[SessionPartition]:
@@ -177,19 +137,4 @@ def _response(ctx: RequestContext, context: FetchContext, read: FetchRead) -> Fe
             return FetchResponse(throttle_time_ms=throttle_ms, error_code=error, session_id=session_id)
     read.answered()
     answer = context.answer(read.results, ctx.services.env.clock.now_ms())
-    return FetchResponse(throttle_ms, answer.error, answer.session_id, _by_topic(answer.partitions))
-
-
-def _by_topic(partitions: Iterable[tuple[SessionPartition, PartitionData]]) -> list[FetchableTopicResponse]:
-    """Neighbours of one topic together; the order stays, since it is the order of reading."""
-    topics: list[FetchableTopicResponse] = []
-    last: str | bytes | None = None
-    for partition, data in partitions:
-        key = partition.topic
-        if key != last:
-            last = key
-            topics.append(
-                FetchableTopicResponse(topic_id=key) if isinstance(key, bytes) else FetchableTopicResponse(topic=key)
-            )
-        topics[-1].partitions.append(data)
-    return topics
+    return FetchResponse(throttle_ms, answer.error, answer.session_id, by_topic(answer.partitions))

@@ -12,6 +12,7 @@ from shareq.broker.dispatch.in_turns import Steps, TurnCount, each_in_turns, in_
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.handlers.cluster import alter_replica_log_dirs
 from shareq.broker.handlers.share import describe_share_group_offsets
+from shareq.broker.handlers.shared.long import share_offsets
 from shareq.protocol.generated import alter_replica_log_dirs as moving
 from shareq.protocol.generated import describe_share_group_offsets as describing
 
@@ -100,7 +101,7 @@ def test_offsets_described_in_turns_are_those_described_at_once(
     (whole,) = offsets_of(world)
     for each in (1, 7):
         for name in ("TURN_PARTITIONS", "_NAMED", "_JOINED"):
-            monkeypatch.setattr(describe_share_group_offsets, name, max(each, 1))
+            monkeypatch.setattr(share_offsets, name, max(each, 1))
         (parted,) = offsets_of(world)
         assert parted == whole
     partitions = [row.partition_index for row in whole.groups[0].topics[0].partitions]

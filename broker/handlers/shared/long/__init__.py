@@ -1,0 +1,1 @@
+"""Parts of handlers that go on in turns of the loop."""
