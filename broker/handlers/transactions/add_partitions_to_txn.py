@@ -41,7 +41,8 @@ def handle(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Answer:
     if ctx.api_version >= _BROKERS_FROM:
         return _of_brokers(ctx, request)
     if not ctx.may(WRITE_TRANSACTION, request.v3_and_below_transactional_id):
-        hidden = _named(ctx).refused_rows(request.v3_and_below_topics, WRITE_TRANSACTION.error, partial(run_in_turns, ctx))
+        topics, error = request.v3_and_below_topics, WRITE_TRANSACTION.error
+        hidden = _named(ctx).refused_rows(topics, error, partial(run_in_turns, ctx))
         return hidden.then(lambda rows: AddPartitionsToTxnResponse(results_by_topic_v3_and_below=rows))
     topics = request.v3_and_below_topics
     refused = ctx.lacking(WRITE_TOPIC, {topic.name for topic in topics})
