@@ -92,6 +92,8 @@ class ShareMember:
         if error is not ErrorCode.NONE:
             return Verdict.LATER if is_retriable(error) else Verdict.REFUSED
         self.epoch = answer.member_epoch
+        if self._told is None:
+            self._told = self.topics
         if answer.assignment is not None:
             self.assignment = frozenset(
                 (topic.topic_id, partition)

@@ -136,9 +136,9 @@ def a_deleted_group_leaves_its_offsets() -> AbstractContextManager[object]:
 def the_start_of_a_log_is_not_saved() -> AbstractContextManager[object]:
     original = LogManager.write_offsets
 
-    def write_offsets(self: LogManager, name: str, offsets: Mapping[Any, int]) -> None:
+    def write_offsets(self: LogManager, name: str, offsets: Mapping[Any, int], sync: bool = False) -> None:
         if name != "log-start-offset-checkpoint":
-            original(self, name, offsets)
+            original(self, name, offsets, sync)
 
     return replaced((LogManager, "write_offsets", write_offsets))
 

@@ -233,13 +233,13 @@ def only_the_first_partition_is_altered() -> AbstractContextManager[object]:
 def alteration_is_answered_before_it_is_durable() -> AbstractContextManager[object]:
     original = GroupAdministration.alter_offsets
 
-    def alter_offsets(self: GroupAdministration, group_id: str, offsets: Any) -> Any:
+    def alter_offsets(self: GroupAdministration, group_id: str, offsets: Any, *each: Any) -> Any:
         if not self._groups.partitions.count:
-            return original(self, group_id, offsets)
+            return original(self, group_id, offsets, *each)
         live = self._groups.schedule(
             group_id, lambda shard: CoordinatorResult(shard.share_group(group_id)), lambda _error: None
         )
-        pending = original(self, group_id, offsets)
+        pending = original(self, group_id, offsets, *each)
         if pending.done or (live.done and live.value is not None and live.value.members):
             return pending
         done = {(name, partition): NO_ERROR for name in offsets for partition in offsets[name] if partition < 9}
