@@ -19,6 +19,7 @@ from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.table import HANDLERS
+from shareq.broker.foundation.effort import EFFORT
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.manager import DamagedFolderError
@@ -92,6 +93,7 @@ class World:
     """`run` once; raises InvariantBroken, or whatever the broker let escape."""
 
     def __init__(self, seed: int, steps: int = STEPS) -> None:
+        EFFORT.spent = 0  # one of the process: a world that died in a turn would shorten the next one's
         self.rng = rng = Random(seed)
         self.steps = steps
         self.is_about_jobs = is_about_jobs(seed)
