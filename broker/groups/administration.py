@@ -236,7 +236,7 @@ class GroupAdministration:
         return each(plan.initialize, self._initialize).chain(finish)
 
     def _initialize(self, state: StateInitialization) -> Pending[ApiError]:
-        """A new state, and in the same turn whoever has the old one in memory gives it up."""
+        """A new state, and in the same turn the leader that has the old one in memory gives it up."""
         self._leaders.state_replaced((state.key,))
         return self._states.initialize(state.key, state.state_epoch, state.start_offset)
 
