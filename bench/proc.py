@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-_CPUCLOCK_SCHED = 2  # include/linux/posix-timers_types.h
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
@@ -62,8 +60,3 @@ def _lines(path: str) -> list[str]:
         return Path(path).read_text().splitlines()
     except OSError:
         return []
-
-
-def busy_ns(pid: int) -> int:
-    """How long the threads of a process have run on a CPU, in ns, to this moment: `/proc` has it of the last tick."""
-    return time.clock_gettime_ns((~pid << 3) | _CPUCLOCK_SCHED)

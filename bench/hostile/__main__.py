@@ -1,9 +1,9 @@
 """A good client's times alone and beside a stranger who does one thing over and over: `python -m bench.hostile`.
 
 Each attack has a new broker process, which the good client is alone with first. The attack runs in a process of its
-own, and once more with quotas for everybody but the good client. Good client, stranger and broker share this machine:
-what a program takes that only burns its time is the first row, and what the broker worked while the good client waited
-stands beside each time.
+own, which has the processors only while good client and broker leave them (SCHED_IDLE), for it would be on another
+machine: what a program takes that only burns its time is the first row. Then once more with quotas for everybody but
+the good client.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 import shareq
 from bench.hostile.attacks import ATTACKS
-from bench.hostile.good import CLIENT_ID, GoodClient, Waited
+from bench.hostile.good import CLIENT_ID, GoodClient
 from bench.proc import load_average, machine
 from bench.setup import FAR_ABOVE, set_quotas
 from devtools.documents import write_between
@@ -46,27 +46,21 @@ WARM_UP_S: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Of a client's requests, in ms: until the answer was there, and what the broker's thread worked meanwhile."""
+    """Of a client's requests until the answer was there, in ms."""
 
     p50: float
     p99: float
-    worked_p50: float
-    worked_p99: float
     count: int
 
     @classmethod
-    def of(cls, waited: Sequence[Waited]) -> Times:
-        elapsed, worked = (sorted(each) for each in zip(*waited, strict=True))
-        at = len(waited) * 99 // 100
-        return cls(elapsed[len(waited) // 2], elapsed[at], worked[len(waited) // 2], worked[at], len(waited))
+    def of(cls, waited: Sequence[float]) -> Times:
+        ordered = sorted(waited)
+        return cls(ordered[len(ordered) // 2], ordered[len(ordered) * 99 // 100], len(ordered))
 
-    def cells(self, alone: Times | None = None) -> list[str]:
-        """Two cells; of p99 how many times that of `alone`, in bold where it is more than `MOST_TIMES`."""
-        pairs = ((self.p50, self.p99), (self.worked_p50, self.worked_p99))
-        if alone is None:
-            return [f"{p50:.2f} / {p99:.2f}" for p50, p99 in pairs]
-        of_alone = (alone.p99, alone.worked_p99)
-        return [f"{p50:.2f} / {p99:.2f} ({_factor(p99, of)})" for (p50, p99), of in zip(pairs, of_alone, strict=True)]
+    def cell(self, alone: Times | None = None) -> str:
+        """With how many times the p99 of `alone` it is, in bold where that is more than `MOST_TIMES`."""
+        times = f"{self.p50:.2f} / {self.p99:.2f}"
+        return times if alone is None else f"{times} ({_factor(self.p99, alone.p99)})"
 
 
 def _factor(p99: float, alone: float) -> str:
@@ -86,15 +80,15 @@ class Measured:
     @property
     def line(self) -> str:
         """A row of the table."""
-        cells = [*self.alone.cells(), *self.beside.cells(self.alone), *self.limited.cells(self.alone)]
+        cells = [self.alone.cell(), self.beside.cell(self.alone), self.limited.cell(self.alone)]
         return f"| {self.label} | {' | '.join(cells)} |"
 
 
 def table(rows: Sequence[Measured], about: Mapping[str, str]) -> list[str]:
     """Markdown."""
     return [
-        "| stranger | alone | ... the broker's work | beside it | ... work | with quotas | ... work |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| stranger | alone | beside it | with quotas |",
+        "| --- | ---: | ---: | ---: |",
         *(row.line for row in rows),
         "",
         *(f"{name}: {value}  " for name, value in about.items()),
@@ -115,12 +109,12 @@ def _measured(name: str, seconds: float, *, limited: bool) -> tuple[Times, Times
         if limited:
             host, port = broker.address
             set_quotas(f"{host}:{port}", QUOTAS)
-        good.run(WARM_UP_S, broker.pid)
-        alone = Times.of(good.run(seconds, broker.pid))
+        good.run(WARM_UP_S)
+        alone = Times.of(good.run(seconds))
         with _stranger(broker, name, seconds + SPARE_S) as stranger:
             assert stranger.stdout is not None
             stranger.stdout.readline()  # its frames are made, and it is at it
-            beside = Times.of(good.run(seconds, broker.pid))
+            beside = Times.of(good.run(seconds))
             said, _ = stranger.communicate(timeout=seconds + 60)
         good.close()
     quotas = "with quotas" if limited else "without quotas"

@@ -34,12 +34,15 @@ REFUSED_EFFORT: Final = 2 * 1024
 
 
 class Effort:
-    """`spent` since the go began. There is one loop, and so one of these (`EFFORT`)."""
+    """`spent` since the go began, and how many `goes` there were: reads of a connection with a request in them. There
+    is one loop, and so one of these (`EFFORT`).
+    """
 
-    __slots__ = ("spent",)
+    __slots__ = ("goes", "spent")
 
     def __init__(self) -> None:
         self.spent = 0
+        self.goes = 0
 
 
 EFFORT: Final = Effort()

@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
+from shareq.broker.foundation.effort import EFFORT
+
 
 class _Work(NamedTuple):
     turns: Iterator[None]
@@ -16,6 +18,9 @@ class _Work(NamedTuple):
 FEW_YOUNG: Final = 10_000
 """Objects that the collector has not seen, and that it looks at in a millisecond."""
 
+GIVES_WAY: Final = 3
+"""Ticks in a row: a request that comes during a turn is read in the next one, written in another and answered."""
+
 
 class Turns:
     """Does work one after the other, in the order in which it came, each to its end before the next begins.
@@ -24,18 +29,23 @@ class Turns:
     Work is an iterator: each `next` is a turn, which should do a counted, small amount. Owned by the broker, on the
     loop's thread.
 
+    When requests came since the last turn, the next one waits for `GIVES_WAY` ticks, so that they meet the rest of one
+    turn and not one in each tick they take. However many come, each turn but those ticks is the work's.
+
     The collector rests from the first turn of a work until few things are left of it: a hundred thousand small things
     have nothing that only a collector could free, but it would look at all of them again and again, for longer than a
     turn. Where many stay when nothing more waits, it looks at them, a tick after the last turn.
     """
 
-    __slots__ = ("_behind", "_call_soon", "_collected", "_in_turn", "_waiting")
+    __slots__ = ("_behind", "_call_soon", "_collected", "_gave_way", "_goes", "_in_turn", "_waiting")
 
     def __init__(self, call_soon: Callable[[Callable[[], None]], None]) -> None:
         self._call_soon = call_soon
         self._waiting: deque[_Work] = deque()  # the first one is under way
         self._behind = 0  # how many of them were begun by the first one
         self._in_turn = False
+        self._goes = EFFORT.goes  # at the end of the last turn
+        self._gave_way = 0  # ticks since then
         self._collected: bool | None = None  # whether the collector was at work before; None: it has not been stopped
 
     def __len__(self) -> int:
@@ -64,6 +74,10 @@ class Turns:
     def _turn(self) -> None:
         if not self._waiting:  # closed meanwhile
             return
+        if EFFORT.goes != self._goes and self._gave_way < GIVES_WAY:
+            self._gave_way += 1
+            self._call_soon(self._turn)
+            return
         if self._collected is None:
             self._collected = gc.isenabled()
             gc.disable()
@@ -78,6 +92,7 @@ class Turns:
             failed(error)
         finally:
             self._in_turn = False
+            self._goes, self._gave_way = EFFORT.goes, 0
             if done and self._waiting:
                 self._waiting.popleft()
                 self._behind = 0

@@ -413,6 +413,7 @@ class Connection:
         """Handle what was read as far as it goes, and write the answers that are ready."""
         self._handling = True
         self.since_ns = self.now_ns()
+        EFFORT.goes += 1
         EFFORT.spent = 0
         try:
             position = self._handle_complete(self._rest, self._at)

@@ -6,7 +6,8 @@ import gc
 from collections.abc import Iterator
 
 from devtools.in_memory.virtual_clock import VirtualClock
-from shareq.broker.foundation.turns import FEW_YOUNG, Turns
+from shareq.broker.foundation.effort import EFFORT
+from shareq.broker.foundation.turns import FEW_YOUNG, GIVES_WAY, Turns
 
 
 def unexpected(error: Exception) -> None:
@@ -33,6 +34,32 @@ def test_one_turn_each_tick_and_one_piece_of_work_after_the_other() -> None:
     every = ["a0", "a1", "a.", "b0", "b."]
     assert seen == [every[:1], every[:2], every[:3], every[:4], every, every]  # the last one is the collector's
     assert len(turns) == 0
+
+
+def test_the_next_turn_gives_way_to_requests_that_came_meanwhile() -> None:
+    clock, done = VirtualClock(), list[str]()
+    turns = Turns(clock.call_soon)
+    turns.run(work("a", 3, done), unexpected)
+    seen = []
+    for came in [0, 1] + [0] * GIVES_WAY + [0]:
+        EFFORT.goes += came
+        assert clock.run_tick()
+        seen.append(len(done))
+    assert seen == [1] + [1] * GIVES_WAY + [2, 3]  # the request is answered in the ticks between
+    turns.close()
+
+
+def test_turns_go_on_however_many_requests_come() -> None:
+    clock, done = VirtualClock(), list[str]()
+    turns = Turns(clock.call_soon)
+    turns.run(work("a", 3, done), unexpected)
+    ticks = 0
+    while len(done) < 3:
+        EFFORT.goes += 100
+        assert clock.run_tick()
+        ticks += 1
+    assert ticks == 3 * (1 + GIVES_WAY)
+    turns.close()
 
 
 def test_work_that_comes_later_begins_again() -> None:
