@@ -26,7 +26,7 @@ from shareq.protocol.primitives import Gathered, Message
 from shareq.protocol.row_writing import RowWriter
 from shareq.protocol.stepped_writing import SteppedWriter
 
-__all__ = ["FREED", "MOST_ANSWER_BYTES", "let_go", "read_and_answer", "write_long", "write_parts"]
+__all__ = ["FREED", "MOST_ANSWER_BYTES", "arrays_of", "let_go", "read_and_answer", "write_long", "write_parts"]
 
 logger = logging.getLogger(__name__)
 
@@ -83,13 +83,13 @@ def let_go(held: list[Any]) -> Iterator[None]:  # Any: messages, and their eleme
     holds the loop for 20 ms. An array that anything else refers to stays as it is.
     """
     arrays = [held]
-    kinds: dict[type, bool] = {}
+    kinds: dict[type, list[str]] = {}
     freed = 0
 
-    def deep(element: Any) -> bool:
+    def names_of(element: Any) -> list[str]:
         kind = type(element)
         if kind not in kinds:
-            kinds[kind] = bool(_arrays_of(element))
+            kinds[kind] = arrays_of(kind)
         return kinds[kind]
 
     while arrays:
@@ -97,7 +97,7 @@ def let_go(held: list[Any]) -> Iterator[None]:  # Any: messages, and their eleme
         if not items:
             arrays.pop()
             continue
-        names = _arrays_of(items[-1])
+        names = names_of(items[-1])
         if not names:
             del items[-FREED:]
             freed += FREED
@@ -105,9 +105,9 @@ def let_go(held: list[Any]) -> Iterator[None]:  # Any: messages, and their eleme
             element = items.pop()
             freed += 1
             for name in names:
-                inside = getattr(element, name)
+                inside: Any = getattr(element, name) or []  # it may be null
                 freed += len(inside)
-                if getrefcount(inside) <= _OWN and (len(inside) > _SMALL or (inside and deep(inside[0]))):
+                if getrefcount(inside) <= _OWN and (len(inside) > _SMALL or (inside and names_of(inside[0]))):
                     arrays.append(inside)
                     freed -= len(inside)
             del element, inside
@@ -117,13 +117,10 @@ def let_go(held: list[Any]) -> Iterator[None]:  # Any: messages, and their eleme
             yield
 
 
-def _arrays_of(element: Any) -> list[str]:
-    """The fields of an element, or message, that are arrays, but for arrays of numbers."""
-    return [name for name in getattr(type(element), "__slots__", ()) if _is_array(getattr(element, name))]
-
-
-def _is_array(value: Any) -> bool:
-    return type(value) is list and not (value and type(value[0]) is int)
+def arrays_of(kind: type[Any]) -> list[str]:
+    """The fields of elements, or messages, of a generated class that are arrays, or null, but for arrays of numbers."""
+    annotations = getattr(kind.__init__, "__annotations__", {})  # always the generated one
+    return [name for name, of in annotations.items() if of.startswith("list[") and not of.startswith("list[int]")]
 
 
 def write_parts(

@@ -15,7 +15,7 @@ from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.config.admin import ConfigAdmin
 from shareq.broker.dispatch import long_requests
 from shareq.broker.dispatch.element_limits import MOST_ELEMENTS, RESOURCES, largest_frame, most_elements
-from shareq.broker.dispatch.long_requests import FREED, let_go
+from shareq.broker.dispatch.long_requests import FREED, arrays_of, let_go
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.effort import RECORD_EFFORT, STEP_EFFORT
 from shareq.broker.groups.offsets import GroupOffsetsService
@@ -33,7 +33,7 @@ from shareq.broker.topics.lookup import PartitionLookup
 from shareq.broker.transactions import named_partitions
 from shareq.broker.transactions.markers import MarkerWriter
 from shareq.coordinator.transaction.metadata import TopicPartition
-from shareq.protocol.api_keys import ApiKey
+from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.bounded_reading import STEP_ELEMENTS, BoundedReader
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.framing import frame
@@ -55,6 +55,11 @@ from shareq.protocol.generated.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResponse,
+)
+from shareq.protocol.generated.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequestGroup,
+    DescribeShareGroupOffsetsRequestTopic,
 )
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from shareq.protocol.generated.initialize_share_group_state import (
@@ -330,6 +335,39 @@ def test_a_long_request_is_given_back_in_steps() -> None:
     assert freed == 17 * FREED
     assert max(steps) < 2 * FREED
     assert len(kept) == 10
+
+
+@pytest.mark.parametrize("last", [0, 1])
+def test_a_long_request_with_arrays_that_are_null_is_given_back_in_steps(last: int) -> None:
+    freed = 0
+
+    class Counted(DescribeShareGroupOffsetsRequestTopic):
+        def __del__(self) -> None:
+            nonlocal freed
+            freed += 1
+
+    def group(at: int) -> DescribeShareGroupOffsetsRequestGroup:
+        return DescribeShareGroupOffsetsRequestGroup("g", [Counted("t", [0]) for _ in range(100)] if at % 2 else None)
+
+    held: list[Message] = [DescribeShareGroupOffsetsRequest([group(at + last) for at in range(400)])]
+    steps, before = [], 0
+    for _ in let_go(held):
+        steps.append(freed - before)
+        before = freed
+    assert not held
+    assert freed == 20_000
+    assert max(steps) < 2 * FREED
+
+
+def test_the_arrays_of_every_request_are_known() -> None:
+    """What is given back in steps is found by the annotations of generated classes."""
+    assert arrays_of(DescribeShareGroupOffsetsRequestGroup) == ["topics"]
+    assert arrays_of(DescribeShareGroupOffsetsRequestTopic) == []
+    for key in HANDLERS:
+        request = codec(key).request_class()
+        arrays = {name for name in request.FIELDS if type(getattr(request, name)) is list}
+        numbers = {name for name, of in type(request).__init__.__annotations__.items() if of.startswith("list[int]")}
+        assert arrays <= {*arrays_of(type(request)), *numbers}, key
 
 
 def test_topics_of_many_partitions_are_answered_in_turns() -> None:
