@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
@@ -10,7 +10,7 @@ from typing import Any, Final
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
 from shareq.protocol.api_keys import ApiKey, flexible_from
-from shareq.protocol.primitives import ZERO_UUID, Message, UnencodableMessage
+from shareq.protocol.primitives import ZERO_UUID, Message, Structure, UnencodableMessage
 from tests.fuzz import facts as known
 from tests.fuzz.bends import Frame, bend_frame, bend_piece, bend_value
 from tests.fuzz.facts import Facts
@@ -20,6 +20,8 @@ from tests.fuzz.requests import ValidRequests, known_request, weights
 STRAIGHT: Final = 0.25  # of the frames are not bent: they keep the state moving
 UPKEEP: Final = 0.15  # of the frames bring back what is missing
 LARGEST: Final = 1_000_000  # bytes of a body: what is larger is about bytes, which tests of their own are
+ROOM: Final = 4 * LARGEST  # what is surely too large is not written
+TOO_LARGE: Final = bytes(LARGEST + 1)
 BENDS: Final = (1, 1, 1, 1, 2, 2, 3, 4, 5)
 
 
@@ -55,6 +57,25 @@ def _takes_away_what_all_share(api: ApiKey, body: bytes) -> bool:
     neighbour's state is in them.
     """
     return api in _ON_TOPICS and any(name.encode() in body for name in INTERNAL_TOPICS)
+
+
+def room_left(value: object, room: int) -> int:
+    """What a value leaves of so many bytes, about; 0 or less as soon as it is more. Arrays in arrays that were repeated
+    are written out, gigabytes of them.
+    """
+    if isinstance(value, str | bytes):
+        return room - len(value)
+    if isinstance(value, list):
+        parts: Iterable[object] = value
+    elif isinstance(value, Structure):
+        parts = (getattr(value, name) for name in value.FIELDS)
+    else:
+        return room - 1
+    for part in parts:
+        room = room_left(part, room - 1)
+        if room <= 0:
+            break
+    return room
 
 
 class Frames:
@@ -96,9 +117,9 @@ class Frames:
             done.append(bend_value(self.facts, request, layout))
         if done:
             try:
-                bent = request.encode(version)
+                bent = request.encode(version) if room_left(request, ROOM) > 0 else TOO_LARGE
             except UnencodableMessage:
-                bent = bytes(LARGEST + 1)
+                bent = TOO_LARGE
             if len(bent) <= LARGEST and not _takes_away_what_all_share(api, bent):
                 body = bent
             else:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shareq.broker.dispatch.table import HANDLERS
-from tests.fuzz.frames import Frames
+from shareq.protocol.generated.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from tests.fuzz.frames import ROOM, Frames, room_left
 from tests.fuzz.pieces import pieces_of
 from tests.fuzz.requests import known_request
 from tests.fuzz.runner import run_world
@@ -43,3 +44,9 @@ def test_every_request_that_is_not_bent_is_a_request_of_its_version() -> None:
                 assert decoded.encode(version) == body
                 pieces = pieces_of(known_request(api).codec.layouts.by_version[version], body)
                 assert b"".join(piece.data for piece in pieces) == body
+
+
+def test_what_would_be_gigabytes_is_not_written() -> None:
+    topics = [CreatableTopic("t" * 32_000, configs=[CreatableTopicConfig("n", "v" * 100)] * 1_100)] * 1_100
+    assert room_left(CreateTopicsRequest(topics), ROOM) <= 0
+    assert room_left(CreateTopicsRequest(topics[:10]), ROOM) > 0
