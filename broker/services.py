@@ -22,7 +22,7 @@ from shareq.broker.foundation.stall_meter import Stalls
 from shareq.broker.foundation.turns import Turns
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.segments.files import DEFAULT_OPEN_FILES
-from shareq.broker.metadata.changes import MetaDb
+from shareq.broker.metadata.changes import MetaDb, PutAcl
 from shareq.broker.metadata.features import TRANSACTION_VERSION
 from shareq.broker.metadata.producer_ids import ProducerIds
 from shareq.broker.metadata.store import MetadataStore
@@ -202,7 +202,9 @@ class Services:
 
         authorizer = Authorizer(config.super_principals, allow_if_none=config.allow_everyone_if_no_acl_found)
         authorizer.replace(self.metadata.acls)
-        self.metadata.on_acls_changed(lambda: authorizer.replace(self.metadata.acls))
+        self.metadata.on_acls_changed(
+            lambda changes: authorizer.change((change.acl, isinstance(change, PutAcl)) for change in changes)
+        )
         return authorizer
 
     # -- what SCRAM asks for

@@ -11,6 +11,10 @@ from shareq.broker.foundation.pending import Pending, gather
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
+    from shareq.broker.security.rights import Right
+
+TURN_NAMES: Final = 1_000
+"""So many names are asked for in one turn, 2 µs each."""
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -111,6 +115,20 @@ def made_in_turns(items: Iterable[S], make: Callable[[S], T], most: int) -> Step
         if turn.full():
             yield
     return made
+
+
+def lacking_in_turns(ctx: RequestContext, right: Right, names: Iterable[str]) -> Steps[set[str]]:
+    """As `ctx.lacking`, `TURN_NAMES` in one turn."""
+    lacking: set[str] = set()
+    if ctx.services.authorizer is None:
+        return lacking
+    turn = TurnCount(TURN_NAMES)
+    for name in names:
+        if not ctx.may(right, name):
+            lacking.add(name)
+        if turn.full():
+            yield
+    return lacking
 
 
 def pieces(items: Sequence[T], most: int) -> Iterator[Sequence[T]]:

@@ -112,10 +112,12 @@ class MetadataStore:
         self._grown: list[Callable[[TopicImage, int], None]] = []
         self._config_changed: list[Callable[[ResourceName], None]] = []
         self._features_changed: list[Callable[[], None]] = []
-        self._acls_changed: list[Callable[[], None]] = []
+        self._acls_changed: list[Callable[[Sequence[PutAcl | DropAcl]], None]] = []
         self._quotas_changed: list[Callable[[], None]] = []
         self._credentials_changed: list[Callable[[Sequence[PutScram]], None]] = []
         self._forgettable: set[bytes] = set()
+        self.topic_changes = 0
+        """Grows with every topic that is created, grows, or is deleted."""
         self._bootstrap(features or {}, cluster_id)
         for row in self._state.topics.values():
             self._index(row)
@@ -280,7 +282,7 @@ class MetadataStore:
             self._commit(changes)
             for change in changes:
                 logger.info("acl %s: %s", "added" if isinstance(change, PutAcl) else "removed", _acl_text(change.acl))
-            _tell("acls", self._acls_changed)
+            _tell("acls", self._acls_changed, changes)
 
     def alter_credentials(self, changes: Sequence[PutScram]) -> None:
         """Set and remove SCRAM credentials in one commit; the caller has checked them. OSError as above."""
@@ -349,7 +351,8 @@ class MetadataStore:
     def on_quotas_changed(self, listener: Callable[[], None]) -> None:
         self._quotas_changed.append(listener)
 
-    def on_acls_changed(self, listener: Callable[[], None]) -> None:
+    def on_acls_changed(self, listener: Callable[[Sequence[PutAcl | DropAcl]], None]) -> None:
+        """Called with the changes of the commit, in their order."""
         self._acls_changed.append(listener)
 
     def close(self) -> None:
@@ -403,11 +406,13 @@ class MetadataStore:
         self._by_name[row.name] = image
         self._by_id[row.topic_id] = image
         self._collisions.setdefault(collision_key(row.name), set()).add(row.name)
+        self.topic_changes += 1
         return image
 
     def _unindex(self, image: TopicImage) -> None:
         del self._by_name[image.name]
         del self._by_id[image.topic_id]
+        self.topic_changes += 1
         key = collision_key(image.name)
         self._collisions[key].discard(image.name)
         if not self._collisions[key]:

@@ -147,9 +147,15 @@ class AclFilter(NamedTuple):
         return acl.name == WILDCARD if acl.pattern == PatternType.LITERAL else self.name.startswith(acl.name)
 
 
+_KINDS: Final = frozenset(ResourceKind)
+_PATTERNS: Final = frozenset(PatternType)
+_OPERATIONS: Final = frozenset(Operation)
+_PERMISSIONS: Final = frozenset(Permission)
+
+
 def acl_problem(acl: Acl) -> str | None:
     """Why an ACL cannot be created, as a sentence; None when it can. Unknown numbers are a problem, too."""
-    if acl.kind not in ResourceKind.__members__.values() or acl.kind == ResourceKind.ANY:
+    if acl.kind not in _KINDS or acl.kind == ResourceKind.ANY:
         return f"Invalid resourceType {acl.kind}"
     if acl.kind == ResourceKind.CLUSTER and acl.name != CLUSTER_NAME:
         return f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}"
@@ -157,7 +163,7 @@ def acl_problem(acl: Acl) -> str | None:
         return "Invalid empty resource name"
     if acl.pattern not in (PatternType.LITERAL, PatternType.PREFIXED):
         return f"Invalid patternType {acl.pattern}"
-    if acl.operation not in Operation.__members__.values() or acl.operation == Operation.ANY:
+    if acl.operation not in _OPERATIONS or acl.operation == Operation.ANY:
         return f"Invalid operation {acl.operation}"
     if acl.permission not in (Permission.ALLOW, Permission.DENY):
         return f"Invalid permissionType {acl.permission}"
@@ -169,8 +175,8 @@ def acl_problem(acl: Acl) -> str | None:
 def filter_is_known(wanted: AclFilter) -> bool:
     """Whether every number of a filter means something."""
     return (
-        wanted.kind in ResourceKind.__members__.values()
-        and wanted.pattern in PatternType.__members__.values()
-        and wanted.operation in Operation.__members__.values()
-        and wanted.permission in Permission.__members__.values()
+        wanted.kind in _KINDS
+        and wanted.pattern in _PATTERNS
+        and wanted.operation in _OPERATIONS
+        and wanted.permission in _PERMISSIONS
     )

@@ -11,7 +11,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable
 from ipaddress import IPv6Address
 from typing import Final
 
@@ -41,8 +42,9 @@ class Authorizer:
         self._super_users = frozenset(super_users)
         self._allow_if_none = allow_if_none
         self._acls: dict[Acl, None] = {}
-        self._literal: dict[tuple[int, str], list[Acl]] = {}
-        self._prefixed: dict[tuple[int, str], list[Acl]] = {}
+        self._literal: dict[tuple[int, str], dict[Acl, None]] = {}  # by kind and name
+        self._prefixed: dict[tuple[int, str], dict[Acl, None]] = {}
+        self._lengths: dict[int, Counter[int]] = {}  # of prefixes, by kind
         self._prefix_lengths: dict[int, list[int]] = {}
         self._answers: dict[_Question, bool] = {}
         self.generation = 0
@@ -55,26 +57,51 @@ class Authorizer:
 
     def replace(self, acls: Iterable[Acl]) -> None:
         """Go by these ACLs from now on."""
-        self._acls = dict.fromkeys(acls)
-        self._literal, self._prefixed = {}, {}
-        lengths: dict[int, set[int]] = {}
-        for acl in self._acls:
-            literal = acl.pattern == PatternType.LITERAL
-            (self._literal if literal else self._prefixed).setdefault((acl.kind, acl.name), []).append(acl)
-            if not literal:
-                lengths.setdefault(acl.kind, set()).add(len(acl.name))
-        self._prefix_lengths = {kind: sorted(each) for kind, each in lengths.items()}
+        self._acls, self._literal, self._prefixed = {}, {}, {}
+        self._lengths.clear()
+        self.change((acl, True) for acl in acls)
+
+    def change(self, changes: Iterable[tuple[Acl, bool]]) -> None:
+        """Go by each ACL from now on (True), or no more, in this order; what is so already stays as it is."""
+        for acl, goes_by in changes:
+            if (acl in self._acls) == goes_by:
+                continue
+            if goes_by:
+                self._acls[acl] = None
+                self._add(acl)
+            else:
+                del self._acls[acl]
+                self._remove(acl)
+        self._prefix_lengths = {kind: sorted(lengths) for kind, lengths in self._lengths.items()}
         self._answers.clear()
         self.generation += 1
+
+    def _add(self, acl: Acl) -> None:
+        if acl.pattern == PatternType.LITERAL:
+            self._literal.setdefault((acl.kind, acl.name), {})[acl] = None
+            return
+        self._prefixed.setdefault((acl.kind, acl.name), {})[acl] = None
+        self._lengths.setdefault(acl.kind, Counter())[len(acl.name)] += 1
+
+    def _remove(self, acl: Acl) -> None:
+        literal = acl.pattern == PatternType.LITERAL
+        table, at = self._literal if literal else self._prefixed, (acl.kind, acl.name)
+        del table[at][acl]
+        if not table[at]:
+            del table[at]
+        if not literal:
+            lengths = self._lengths[acl.kind]
+            lengths[len(acl.name)] -= 1
+            if not lengths[len(acl.name)]:
+                del lengths[len(acl.name)]
 
     def matching(self, wanted: AclFilter) -> list[Acl]:
         """The ACLs that a valid filter means, in the order they were created."""
         return [acl for acl in self._acls if wanted.matches(acl)]
 
-    def matching_each(self, wanted: Sequence[AclFilter]) -> list[list[Acl]]:
-        """`matching` of many filters, for little more than the ACLs found."""
-        search = AclSearch(self._acls)
-        return [search.matching(each) for each in wanted]
+    def search(self) -> AclSearch:
+        """Looks many filters up among the ACLs of this moment."""
+        return AclSearch(self._acls)
 
     def allows(self, principal: str, host: str, operation: int, kind: int, name: str) -> bool:
         """Whether `principal` (TYPE:NAME), connected from `host`, may do `operation` to the resource."""

@@ -8,10 +8,12 @@ v1: subscriptions by pattern; the member id comes from the client.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.foundation.pending import Pending
+from shareq.broker.dispatch.in_turns import TURN_NAMES, Steps, lacking_in_turns, pending_in_turns
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.groups.names import Joining
 from shareq.broker.security.rights import DESCRIBE_TOPIC, READ_GROUP
 from shareq.coordinator.group.consumer.member import JOIN_EPOCH
@@ -23,6 +25,9 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
 )
 
+MOST_NAMES: Final = 10_000
+"""Topics that a member may subscribe to by name: they are made a record and a target in one turn, 1.5 µs each."""
+
 _TIMES: Final = 2  # the partitions that the member owns are not written down
 
 
@@ -30,7 +35,7 @@ def refusal_by_size(ctx: RequestContext, frame_bytes: int) -> ConsumerGroupHeart
     """UNKNOWN_SERVER_ERROR, as for any subscription that does not fit into a record."""
     if not ctx.services.groups.coordinator.has_no_room_for(frame_bytes, times=_TIMES):
         return None
-    return refusal(ErrorCode.UNKNOWN_SERVER_ERROR, "The subscription is too large.")
+    return _too_large()
 
 
 def handle(
@@ -40,8 +45,31 @@ def handle(
         return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     if not ctx.may(READ_GROUP, request.group_id):
         return ConsumerGroupHeartbeatResponse(error_code=READ_GROUP.error)
-    if ctx.lacking(DESCRIBE_TOPIC, request.subscribed_topic_names or ()):
+    names = request.subscribed_topic_names or ()
+    if len(names) > MOST_NAMES:
+        return _too_large()
+    if len(names) > TURN_NAMES:
+        return pending_in_turns(ctx, _in_turns(ctx, request, names))
+    if ctx.lacking(DESCRIBE_TOPIC, names):
         return ConsumerGroupHeartbeatResponse(error_code=DESCRIBE_TOPIC.error)
+    return _heartbeat(ctx, request)
+
+
+def _in_turns(
+    ctx: RequestContext, request: ConsumerGroupHeartbeatRequest, names: Sequence[str]
+) -> Steps[Pending[ConsumerGroupHeartbeatResponse]]:
+    """Many names: the client's rights on them are asked for in turns, the heartbeat has one of its own."""
+    if (yield from lacking_in_turns(ctx, DESCRIBE_TOPIC, names)):
+        return completed(ConsumerGroupHeartbeatResponse(error_code=DESCRIBE_TOPIC.error))
+    yield
+    return _heartbeat(ctx, request)
+
+
+def _too_large() -> ConsumerGroupHeartbeatResponse:
+    return refusal(ErrorCode.UNKNOWN_SERVER_ERROR, "The subscription is too large.")
+
+
+def _heartbeat(ctx: RequestContext, request: ConsumerGroupHeartbeatRequest) -> Pending[ConsumerGroupHeartbeatResponse]:
     client = Client(ctx.client_id or "", f"/{ctx.connection.client_host}")
     groups = ctx.services.groups
 

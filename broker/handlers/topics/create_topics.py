@@ -13,14 +13,17 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.config.admin import ConfigAdmin
+from shareq.broker.dispatch.in_turns import Steps, TurnCount, in_turns
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.shared.mutation_quota import EXCEEDED, mutation_quota
 from shareq.broker.metadata.store import NewTopic
 from shareq.broker.metadata.topic_names import CLUSTER_METADATA, collision_key
 from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC_CONFIGS
-from shareq.broker.topics.creation import TopicSpec, check_partition_total, plan_topic
+from shareq.broker.topics.creation import TopicSpec, check_name, check_partition_total, partitions_asked, plan_topic
 from shareq.protocol.errors import ApiError, ErrorCode, storage_failure
 from shareq.protocol.generated.create_topics import (
     CreatableTopic,
@@ -38,13 +41,25 @@ logger = logging.getLogger(__name__)
 
 _DUPLICATE: Final = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
 _REFUSED: Final = ApiError(CREATE_TOPIC.error, "Authorization failed.")
+_DESCRIBED: Final = 5  # effective properties of a row that take as long as the rest of it
 _FORBIDDEN: Final = ApiError(ErrorCode.INVALID_REQUEST, f"Creation of internal topic {CLUSTER_METADATA} is prohibited.")
 
 
-def handle(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
-    counts = Counter(topic.name for topic in request.topics)
+TURN_WORK: Final = 200
+"""So much is done in one turn, 20 µs each: a topic counts as one, and so does each of its properties and assigned
+partitions, and the row of one.
+"""
+
+
+def handle(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse | Pending[CreateTopicsResponse]:
+    return in_turns(ctx, _steps(ctx, request))
+
+
+def _steps(ctx: RequestContext, request: CreateTopicsRequest) -> Steps[CreateTopicsResponse]:
+    turn = TurnCount(TURN_WORK)
     plans: dict[str, NewTopic | ApiError] = {}
-    specs: list[TopicSpec] = []
+    wanted: list[CreatableTopic] = []
+    counts = Counter(topic.name for topic in request.topics)
     may_all = ctx.sees(CREATE_CLUSTER)
     for topic in request.topics:
         if counts[topic.name] > 1:
@@ -54,8 +69,14 @@ def handle(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsRes
         elif not may_all and not ctx.may(CREATE_TOPIC, topic.name):
             plans[topic.name] = _REFUSED
         else:
-            specs.append(_spec(topic))
-    plans.update(_plan(ctx, specs))
+            wanted.append(topic)
+        if turn.full():
+            yield
+    metadata = ctx.services.metadata
+    changes = metadata.topic_changes
+    yield from _plan(ctx, wanted, plans, turn)
+    if metadata.topic_changes != changes:  # others had their turns
+        plans.update({name: check_name(metadata, name) or plan for name, plan in plans.items() if _is_new(plan)})
     quota = mutation_quota(ctx, strict_from=6)
     if quota is not None:
         for name, plan in plans.items():
@@ -63,7 +84,11 @@ def handle(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsRes
                 plans[name] = EXCEEDED
     if not request.validate_only:
         _create(ctx, plans)
-    rows = [_result(ctx, name, plan) for name, plan in plans.items()]
+    rows: list[CreatableTopicResult] = []
+    for name, plan in plans.items():
+        rows.append(_result(ctx, name, plan))
+        if turn.full(1 + len(rows[-1].configs or ()) // _DESCRIBED):
+            yield
     return CreateTopicsResponse(0 if quota is None else quota.throttle_ms, rows)
 
 
@@ -81,24 +106,34 @@ def _spec(topic: CreatableTopic) -> TopicSpec:
     )
 
 
-def _plan(ctx: RequestContext, specs: list[TopicSpec]) -> dict[str, NewTopic | ApiError]:
+def _plan(
+    ctx: RequestContext, wanted: Sequence[CreatableTopic], plans: dict[str, NewTopic | ApiError], turn: TurnCount
+) -> Steps[None]:
+    """Add the plans of topics that the client may create."""
     configs = ctx.services.configs
-    too_many = check_partition_total(specs, configs.broker.num_partitions)
+    default = configs.broker.num_partitions
+    too_many = check_partition_total(
+        sum(partitions_asked(topic.num_partitions, len(topic.assignments), default) for topic in wanted)
+    )
     if too_many:
-        return {spec.name: too_many for spec in specs}
-    plans: dict[str, NewTopic | ApiError] = {}
+        plans.update((topic.name, too_many) for topic in wanted)
+        return
     taken: dict[str, str] = {}
-    for spec in specs:
-        plan = plan_topic(ctx.services.metadata, configs, spec)
-        other = taken.get(collision_key(spec.name))
+    for topic in wanted:
+        name, key = topic.name, collision_key(topic.name)
+        plan = plan_topic(ctx.services.metadata, configs, _spec(topic))
         if not isinstance(plan, ApiError):
-            if other is not None:
-                message = f"Topic '{spec.name}' collides with existing topic: {other}"
+            other = taken.setdefault(key, name)
+            if other != name:
+                message = f"Topic '{name}' collides with existing topic: {other}"
                 plan = ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
-            else:
-                taken[collision_key(spec.name)] = spec.name
-        plans[spec.name] = plan
-    return plans
+        plans[name] = plan
+        if turn.full(1 + len(topic.configs) + len(topic.assignments)):
+            yield
+
+
+def _is_new(plan: NewTopic | ApiError) -> bool:
+    return isinstance(plan, NewTopic)
 
 
 def _create(ctx: RequestContext, plans: dict[str, NewTopic | ApiError]) -> None:

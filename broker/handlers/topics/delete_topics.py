@@ -12,8 +12,12 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Iterable
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
+from shareq.broker.dispatch.in_turns import Steps, TurnCount, in_turns, made_in_turns
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.shared.mutation_quota import EXCEEDED, mutation_quota
 from shareq.broker.security.rights import DELETE_CLUSTER, DELETE_TOPIC, DESCRIBE_TOPIC
 from shareq.coordinator.ports import TopicImage
@@ -37,17 +41,27 @@ _NAME_AND_ID: Final = ApiError(ErrorCode.INVALID_REQUEST, "You may not specify b
 logger = logging.getLogger(__name__)
 
 
-def handle(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+TURN_TOPICS: Final = 500
+"""So many are looked up in one turn, 4 µs each, and answered. Those that go do so in one."""
+
+
+def handle(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse | Pending[DeleteTopicsResponse]:
     if not ctx.services.configs.broker.delete_topic_enable:
         code = ErrorCode.TOPIC_DELETION_DISABLED if ctx.api_version >= 3 else ErrorCode.INVALID_REQUEST
         return failed(request, code)
+    return in_turns(ctx, _steps(ctx, request))
+
+
+def _steps(ctx: RequestContext, request: DeleteTopicsRequest) -> Steps[DeleteTopicsResponse]:
+    changes = ctx.services.metadata.topic_changes
     may_all = ctx.sees(DELETE_CLUSTER)
-    found = [_find(ctx, state, may_all) for state in _states(request)]
+    found = yield from made_in_turns(_states(request), lambda state: _find(ctx, state, may_all), TURN_TOPICS)
     times = Counter(topic.name for topic in found if isinstance(topic, TopicImage))
     rows: list[DeletableTopicResult] = []
     repeated: set[str] = set()
     doomed: list[DeletableTopicResult] = []
     quota = mutation_quota(ctx, strict_from=5)
+    turn = TurnCount(TURN_TOPICS)
     for topic in found:
         if isinstance(topic, DeletableTopicResult):
             rows.append(topic)
@@ -57,7 +71,11 @@ def handle(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsRes
         elif topic.name not in repeated:
             repeated.add(topic.name)
             rows.append(_row(topic.name, topic.topic_id, _DUPLICATE))
-    _delete(ctx, doomed)
+        if turn.full():
+            yield
+    if ctx.services.metadata.topic_changes != changes:  # others had their turns
+        _mark_gone(ctx, doomed)
+    _delete(ctx, [row for row in doomed if not row.error_code])
     return DeleteTopicsResponse(0 if quota is None else quota.throttle_ms, rows + doomed)
 
 
@@ -66,9 +84,9 @@ def failed(request: DeleteTopicsRequest, error: ErrorCode) -> DeleteTopicsRespon
     return DeleteTopicsResponse(responses=rows)
 
 
-def _states(request: DeleteTopicsRequest) -> list[DeleteTopicState]:
+def _states(request: DeleteTopicsRequest) -> Iterable[DeleteTopicState]:
     """What to delete, in the form of v6."""
-    return [*request.topics, *(DeleteTopicState(name=name) for name in request.topic_names)]
+    return chain(request.topics, (DeleteTopicState(name=name) for name in request.topic_names))
 
 
 def _find(ctx: RequestContext, state: DeleteTopicState, may_all: bool) -> TopicImage | DeletableTopicResult:
@@ -85,10 +103,23 @@ def _find(ctx: RequestContext, state: DeleteTopicState, may_all: bool) -> TopicI
     known = name or (topic.name if topic is not None else "")
     visible = may_all or ctx.may(DESCRIBE_TOPIC, known)
     if visible and topic is None:
-        return _row(name, ZERO_UUID, ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic '{name}'"))
+        return _row(name, ZERO_UUID, ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _no_topic(name)))
     if not visible or topic is None or not (may_all or ctx.may(DELETE_TOPIC, known)):
         return _row(known if visible else name, topic_id, ApiError(DELETE_TOPIC.error))
     return topic
+
+
+def _mark_gone(ctx: RequestContext, rows: list[DeletableTopicResult]) -> None:
+    """Topics that another request has deleted meanwhile."""
+    for row in rows:
+        topic = ctx.services.metadata.topic(row.name or "")
+        if topic is None or topic.topic_id != row.topic_id:
+            row.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            row.error_message = _no_topic(row.name)
+
+
+def _no_topic(name: str | None) -> str:
+    return f"There is no topic '{name}'"
 
 
 def _delete(ctx: RequestContext, rows: list[DeletableTopicResult]) -> None:

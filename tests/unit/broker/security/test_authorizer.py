@@ -110,6 +110,38 @@ def test_a_change_is_in_force_at_once(
     assert authorizer.generation > generation
 
 
+@given(
+    st.lists(acls, max_size=6),
+    st.lists(st.tuples(acls, st.booleans()), max_size=12),
+    st.lists(questions, max_size=6),
+    st.data(),
+)
+def test_changes_one_by_one_are_as_all_at_once(
+    before: list[Acl],
+    changes: list[tuple[Acl, bool]],
+    asked: list[tuple[str, str, Operation, ResourceKind, str]],
+    data: st.DataObject,
+) -> None:
+    """What is left of a resource, and of the lengths of prefixes, when its ACLs go."""
+    going = data.draw(st.lists(st.sampled_from(before), max_size=6)) if before else []
+    changes = [*changes, *((acl, False) for acl in going)]
+    after = dict.fromkeys(before)
+    for acl, goes_by in changes:
+        if goes_by:
+            after.setdefault(acl)
+        else:
+            after.pop(acl, None)
+    authorizer, fresh = Authorizer(allow_if_none=True), Authorizer(allow_if_none=True)
+    authorizer.replace(before)
+    for question in asked:
+        authorizer.allows(*question)
+    authorizer.change(changes)
+    fresh.replace(after)
+    assert authorizer.matching(AclFilter()) == list(after)
+    for question in asked:
+        assert authorizer.allows(*question) == fresh.allows(*question) == model(list(after), question, True)
+
+
 @given(st.lists(acls, max_size=6), questions)
 def test_super_users_may_do_everything(
     rules: list[Acl], question: tuple[str, str, Operation, ResourceKind, str]
@@ -187,7 +219,8 @@ def test_match_finds_every_acl_that_concerns_a_resource(acl: Acl, name: str) -> 
 def test_many_filters_find_what_each_means(rules: list[Acl], wanted: list[AclFilter]) -> None:
     authorizer = Authorizer()
     authorizer.replace(rules)
-    assert authorizer.matching_each(wanted) == [
+    search = authorizer.search()
+    assert [search.matching(each) for each in wanted] == [
         [acl for acl in dict.fromkeys(rules) if each.matches(acl)] for each in wanted
     ]
 
