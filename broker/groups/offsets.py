@@ -14,6 +14,7 @@ from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.topics.internal import InternalTopics
 from shareq.coordinator.group.offsets import commit, fetch
 from shareq.coordinator.group.offsets.commit import PreparedCommit
+from shareq.coordinator.group.offsets.deletion import DeletedOffsets, PreparedDeletion
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.ports import MetadataImage, TopicImage
 from shareq.protocol.errors import ErrorCode
@@ -23,13 +24,6 @@ from shareq.protocol.generated.offset_commit import (
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
-)
-from shareq.protocol.generated.offset_delete import (
-    OffsetDeleteRequest,
-    OffsetDeleteRequestTopic,
-    OffsetDeleteResponse,
-    OffsetDeleteResponsePartition,
-    OffsetDeleteResponseTopic,
 )
 from shareq.protocol.generated.offset_fetch import (
     OffsetFetchRequestGroup,
@@ -198,35 +192,27 @@ class GroupOffsetsService:
 
     # -- delete
 
-    def delete(self, request: OffsetDeleteRequest) -> Pending[OffsetDeleteResponse]:
-        """OffsetDelete. Errors: INVALID_GROUP_ID, and see `GroupOffsets.delete`; of topics and partitions that do not
-        exist: UNKNOWN_TOPIC_OR_PARTITION.
-        """
-        if not request.group_id:
-            return completed(OffsetDeleteResponse(error_code=ErrorCode.INVALID_GROUP_ID))
+    def begin_delete(self, group_id: str) -> PreparedDeletion | ErrorCode:
+        """What an OffsetDelete of the group is prepared in. Errors: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND."""
+        if not group_id:
+            return ErrorCode.INVALID_GROUP_ID
         if not self._groups.partitions.count:
-            return completed(OffsetDeleteResponse(error_code=ErrorCode.GROUP_ID_NOT_FOUND))
-        existing: list[OffsetDeleteRequestTopic] = []
-        unknown: list[OffsetDeleteResponseTopic] = []
-        for topic in request.topics:
-            image = self._topic(topic.name)
-            there = [each for each in topic.partitions if _has(image, each.partition_index)]
-            rows = [
-                OffsetDeleteResponsePartition(each.partition_index, _UNKNOWN)
-                for each in topic.partitions
-                if not _has(image, each.partition_index)
-            ]
-            if rows or image is None:
-                unknown.append(OffsetDeleteResponseTopic(topic.name, rows))
-            if there:
-                existing.append(OffsetDeleteRequestTopic(topic.name, there))
-        rest = OffsetDeleteRequest(request.group_id, existing)
-        answer = self._groups.schedule(
-            request.group_id,
-            lambda shard: shard.offsets.delete(rest),
-            lambda error: OffsetDeleteResponse(error_code=error),
-        )
-        return answer.then(lambda response: _with_unknown(response, unknown)) if unknown else answer
+            return ErrorCode.GROUP_ID_NOT_FOUND
+        partition = self._groups.partition(group_id)
+
+        def knows(topic: str, number: int) -> bool:
+            return partition.shard.offsets.store.knows(group_id, topic, number)
+
+        return PreparedDeletion(group_id, knows, GROUP_SERDE)
+
+    def delete(self, prepared: PreparedDeletion) -> Pending[DeletedOffsets]:
+        """Delete what was prepared, all of it or nothing. Errors: see `GroupOffsets.delete`."""
+        return self._groups.schedule(prepared.group_id, lambda shard: shard.offsets.delete(prepared), DeletedOffsets)
+
+    def partitions_of(self, topic: str) -> int:
+        """How many partitions a topic has; 0 for one that does not exist."""
+        image = self._metadata.topic(topic)
+        return 0 if image is None else image.partitions
 
     def _topic(self, name_or_id: str | bytes) -> TopicImage | None:
         metadata = self._metadata
@@ -252,17 +238,4 @@ def _with_topics(
 ) -> OffsetFetchResponseGroup:
     if response.error_code == ErrorCode.NONE:
         response.topics = [*response.topics, *more]
-    return response
-
-
-def _with_unknown(response: OffsetDeleteResponse, unknown: Sequence[OffsetDeleteResponseTopic]) -> OffsetDeleteResponse:
-    """The rows of topics and partitions that do not exist first, as in Apache Kafka; none beside an error for all."""
-    if response.error_code != ErrorCode.NONE:
-        return response
-    merged: dict[str, OffsetDeleteResponseTopic] = {}
-    for topic in (*unknown, *response.topics):
-        known = merged.setdefault(topic.name, topic)
-        if known is not topic:
-            known.partitions += topic.partitions
-    response.topics = list(merged.values())
     return response

@@ -197,7 +197,7 @@ class ConsumerGroups:
         for group in self.all():
             activity = self.activity(group.group_id)
             activity.topics_created = True
-            if group.is_subscribed_to_any(names):
+            if not names.isdisjoint(group.subscribed_topics()):
                 activity.metadata_stale = True
 
     # -- time

@@ -95,17 +95,17 @@ def readers_of_a_deleted_topic_go_on_waiting() -> AbstractContextManager[object]
 
 
 def offsets_of_topics_that_members_read_are_deleted() -> AbstractContextManager[object]:
-    return replaced((ConsumerGroup, "is_subscribed_to", lambda _self, _topic: False))
+    return replaced((ConsumerGroup, "subscribed_topics", lambda _self: frozenset()))
 
 
 def offsets_that_are_pending_are_not_deleted() -> AbstractContextManager[object]:
     original = GroupOffsets.delete
 
-    def delete(self: GroupOffsets, request: Any) -> Any:
-        result = original(self, request)
-        pending = self.store.pending(request.group_id)
+    def delete(self: GroupOffsets, prepared: Any) -> Any:
+        result = original(self, prepared)
+        pending = self.store.pending(prepared.group_id)
         records = [each for each in result.records if (_key(each).topic, _key(each).partition) not in pending]
-        return replace(result, records=tuple(records))
+        return replace(result, records=tuple(records), encoded=())
 
     return replaced((GroupOffsets, "delete", delete))
 
@@ -193,7 +193,7 @@ def offsets_expire_while_members_read_the_topic() -> AbstractContextManager[obje
     original = expiry.expired
 
     def expired(group: Any, *arguments: Any) -> Iterator[tuple[str, int]]:
-        with replaced((rules, "is_subscribed", lambda _group, _topic: False)):
+        with replaced((rules, "read_topics", lambda _group: frozenset())):
             return iter(list(original(group, *arguments)))
 
     return replaced((group_offsets, "expired", expired))

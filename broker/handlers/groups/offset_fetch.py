@@ -10,15 +10,15 @@ epochs. v7: `require_stable`. v8: many groups at once. v9: member id and epoch. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import each_in_turns, pending_in_turns, run_in_turns
+from shareq.broker.dispatch.in_turns import Steps, each_in_turns, pending_in_turns, run_in_turns
 from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.handlers.shared.long.offset_rows import one_response, response_of
 from shareq.broker.security.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC
-from shareq.coordinator.group.offsets.fetch import joined, parts_of, refused, refused_by_partition, refused_topic
+from shareq.coordinator.group.offsets.fetch import Joined, parts_of, refused, refused_by_partition, refused_topic
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_fetch import (
     OffsetFetchRequest,
@@ -63,8 +63,14 @@ def _fetch_in_turns(
     ctx: RequestContext, group: OffsetFetchRequestGroup, *, require_stable: bool
 ) -> Pending[OffsetFetchResponseGroup]:
     """As `_fetch`, some partitions in each turn of the loop, where many are named."""
-    if _weight(group) <= TURN_PARTITIONS + _GROUP or not ctx.sees(DESCRIBE_GROUP, group.group_id):
+    if _weight(group) <= TURN_PARTITIONS + _GROUP:
         return _fetch(ctx, group, require_stable=require_stable)
+    if not ctx.sees(DESCRIBE_GROUP, group.group_id):
+        if ctx.api_version >= _GROUP_ERROR_FROM:
+            return _fetch(ctx, group, require_stable=require_stable)
+        ctx.audit(DESCRIBE_GROUP, group.group_id, allowed=False)
+        refused_parts = (refused_by_partition(part, DESCRIBE_GROUP.error) for part in parts_of(group, TURN_PARTITIONS))
+        return pending_in_turns(ctx, _joined(refused_parts))
     fetched: Pending[OffsetFetchResponseGroup] = Pending()
 
     def steps() -> Iterator[None]:
@@ -72,10 +78,20 @@ def _fetch_in_turns(
         for part in parts_of(group, TURN_PARTITIONS):
             parts.append(_fetch(ctx, part, require_stable=require_stable))
             yield
-        gather(parts).on_complete(lambda parts: fetched.complete(joined(parts)))
+        joined = gather(parts).chain(lambda parts: pending_in_turns(ctx, _joined(parts)))
+        joined.on_complete(fetched.complete)
 
     run_in_turns(ctx, steps())
     return fetched
+
+
+def _joined(parts: Iterable[OffsetFetchResponseGroup]) -> Steps[Pending[OffsetFetchResponseGroup]]:
+    """One answer of those of `parts_of`, each in a turn."""
+    whole = Joined()
+    for part in parts:
+        whole.add(part)
+        yield
+    return completed(whole.group)
 
 
 def _weight(group: OffsetFetchRequestGroup) -> int:

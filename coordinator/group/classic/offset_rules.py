@@ -33,7 +33,7 @@ def commit_error(
 
 
 def delete_error(group: ClassicGroup) -> ErrorCode:
-    """Whether offsets may be deleted, those of topics that `is_subscribed` apart. Error: NON_EMPTY_GROUP, for members
+    """Whether offsets may be deleted, those of `read_topics` apart. Error: NON_EMPTY_GROUP, for members
     with subscriptions that the broker cannot read.
     """
     if group.state is ClassicState.EMPTY or group.type == CONSUMER_PROTOCOL_TYPE:
@@ -41,11 +41,11 @@ def delete_error(group: ClassicGroup) -> ErrorCode:
     return ErrorCode.NON_EMPTY_GROUP
 
 
-def is_subscribed(group: ClassicGroup, topic: str) -> bool:
-    """Whether a consumer of the group reads the topic; if that is unknown, it counts as read."""
+def read_topics(group: ClassicGroup) -> frozenset[str] | None:
+    """The topics that consumers of the group read; None where that is unknown: all count as read."""
     if group.subscribed_topics is None:
-        return group.type == CONSUMER_PROTOCOL_TYPE
-    return topic in group.subscribed_topics
+        return None if group.type == CONSUMER_PROTOCOL_TYPE else frozenset()
+    return group.subscribed_topics
 
 
 def expires_from_ms(group: ClassicGroup, committed_ms: int) -> int | None:

@@ -53,6 +53,7 @@ class ConsumerGroup:
 
     __slots__ = (
         "_owners",
+        "_subscribed",
         "assignment_epoch",
         "assignment_timestamp_ms",
         "current",
@@ -82,6 +83,7 @@ class ConsumerGroup:
         self.resolved: dict[str, ResolvedRegex] = {}
         self.has_partition_metadata = False
         self._owners: dict[bytes, dict[int, str]] = {}
+        self._subscribed: frozenset[str] | None = None  # None: to be put together
 
     # -- reading
 
@@ -144,14 +146,12 @@ class ConsumerGroup:
             return names
         return names | found.topics if names else found.topics
 
-    def is_subscribed_to(self, topic: str) -> bool:
-        """Whether a member reads the topic."""
-        return any(topic in member.subscribed_topic_names for member in self.members.values()) or any(
-            topic in each.topics for each in self.resolved.values()
-        )
-
-    def is_subscribed_to_any(self, topics: Iterable[str]) -> bool:
-        return any(self.is_subscribed_to(topic) for topic in topics)
+    def subscribed_topics(self) -> frozenset[str]:
+        """The topics that members read, by name and by pattern."""
+        if self._subscribed is None:
+            names = (member.subscribed_topic_names for member in self.members.values())
+            self._subscribed = frozenset[str]().union(*names, *(each.topics for each in self.resolved.values()))
+        return self._subscribed
 
     # -- replaying
 
@@ -160,6 +160,7 @@ class ConsumerGroup:
         known = self.members.get(member_id)
         if member is None and known is not None and (member_id in self.current or member_id in self.targets):
             raise InconsistentRecords(f"consumer group {self.group_id}: {member_id} was removed with its assignments")
+        self._subscribed = None
         self._forget_instance(member_id)
         if member is None:
             self.members.pop(member_id, None)
@@ -194,6 +195,7 @@ class ConsumerGroup:
             self._own(member_id, current.revoking)
 
     def replay_regex(self, regex: str, resolved: ResolvedRegex | None) -> None:
+        self._subscribed = None
         if resolved is None:
             self.resolved.pop(regex, None)
         else:

@@ -17,9 +17,13 @@ from shareq.coordinator.group.offsets.store import OffsetStore
 
 def expired(group: Group, store: OffsetStore, wall_ms: int, retention_ms: int) -> Iterator[tuple[str, int]]:
     """Topics and partitions whose offsets go."""
+    offsets = store.of(group.group_id)
+    read = rules.read_topics(group) if offsets else None
+    if read is None:
+        return
     pending = store.pending(group.group_id)
-    for topic, partitions in store.of(group.group_id).items():
-        if rules.is_subscribed(group, topic):
+    for topic, partitions in offsets.items():
+        if topic in read:
             continue
         for partition, committed in partitions.items():
             if _is_over(group, committed, wall_ms, retention_ms) and (topic, partition) not in pending:

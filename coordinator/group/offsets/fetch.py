@@ -119,19 +119,24 @@ def parts_of(group: OffsetFetchRequestGroup, most: int) -> Iterator[OffsetFetchR
     yield part(topics)
 
 
-def joined(parts: list[OffsetFetchResponseGroup]) -> OffsetFetchResponseGroup:
-    """One answer of those of `parts_of`; the group's error if one has one."""
-    whole = parts[0]
-    last = whole.topics[-1] if whole.topics else None
-    for part in parts[1:]:
-        if whole.error_code:
-            break
-        if part.error_code:
-            return part
-        for topic in part.topics:
-            if last is not None and (topic.name, topic.topic_id) == (last.name, last.topic_id):
-                last.partitions += topic.partitions
-            else:
-                whole.topics.append(topic)
-                last = topic
-    return whole
+class Joined:
+    """One answer of those of `parts_of`, which are added in this order; the group's error if one has one."""
+
+    def __init__(self) -> None:
+        self.group = OffsetFetchResponseGroup()
+        self._last: OffsetFetchResponseTopics | None = None
+        self._begun = False
+
+    def add(self, part: OffsetFetchResponseGroup) -> None:
+        """Add an answer, which is not used any more."""
+        if not self._begun or (part.error_code and not self.group.error_code):
+            self.group, self._begun = part, True
+            self._last = part.topics[-1] if part.topics else None
+        elif not self.group.error_code:
+            for topic in part.topics:
+                last = self._last
+                if last is not None and (topic.name, topic.topic_id) == (last.name, last.topic_id):
+                    last.partitions += topic.partitions
+                else:
+                    self.group.topics.append(topic)
+                    self._last = topic

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from shareq.coordinator.group.classic_groups import ClassicGroups
 from shareq.coordinator.group.counters import GroupCounters
 from shareq.coordinator.group.groups import Group
 from shareq.coordinator.group.offsets import commit, fetch, rules
 from shareq.coordinator.group.offsets.commit import PreparedCommit
+from shareq.coordinator.group.offsets.deletion import DeletedOffsets, PreparedDeletion
 from shareq.coordinator.group.offsets.expiry import expired
 from shareq.coordinator.group.offsets.records import committed_of, offset_tombstone
 from shareq.coordinator.group.offsets.store import OffsetStore
@@ -17,13 +19,6 @@ from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, Recor
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.legacy_offset_commit import LegacyOffsetCommitKey
 from shareq.protocol.generated.offset_commit import OffsetCommitKey, OffsetCommitRequest, OffsetCommitResponse
-from shareq.protocol.generated.offset_delete import (
-    OffsetDeleteRequest,
-    OffsetDeleteRequestTopic,
-    OffsetDeleteResponse,
-    OffsetDeleteResponsePartition,
-    OffsetDeleteResponseTopic,
-)
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseGroup
 from shareq.protocol.primitives import ZERO_UUID, Message
 
@@ -127,28 +122,19 @@ class GroupOffsets:
             return CoordinatorResult(fetch.refused(group, error))
         return CoordinatorResult(fetch.fetched(self.store, group, require_stable=require_stable))
 
-    def delete(self, request: OffsetDeleteRequest) -> CoordinatorResult[OffsetDeleteResponse]:
-        """One OffsetDelete. Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP; of partitions: GROUP_SUBSCRIBED_TO_TOPIC. What
+    def delete(self, prepared: PreparedDeletion) -> CoordinatorResult[DeletedOffsets]:
+        """One OffsetDelete. Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP; of topics: GROUP_SUBSCRIBED_TO_TOPIC. What
         was never committed is deleted without an error.
         """
-        group = self._groups.get(request.group_id)
+        group = self._groups.get(prepared.group_id)
         error = rules.delete_error(group)
         if error is not ErrorCode.NONE:
-            return CoordinatorResult(OffsetDeleteResponse(error_code=error))
-        known = frozenset(self.store.known(request.group_id))
-        records: list[CoordinatorRecord] = []
-        topics: list[OffsetDeleteResponseTopic] = []
-        for topic in request.topics:
-            subscribed = rules.is_subscribed(group, topic.name)
-            topics.append(_deleted(topic, ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if subscribed else ErrorCode.NONE))
-            if not subscribed:
-                records += [
-                    offset_tombstone(request.group_id, topic.name, each.partition_index)
-                    for each in topic.partitions
-                    if (topic.name, each.partition_index) in known
-                ]
+            return CoordinatorResult(DeletedOffsets(error))
+        read = rules.read_topics(group)
+        subscribed = frozenset(prepared.topics) if read is None else read.intersection(prepared.topics)
+        records, encoded = prepared.left(partial(self.store.knows, prepared.group_id), subscribed)
         self._counters.offset_deletions += len(records)
-        return CoordinatorResult(OffsetDeleteResponse(topics=topics), tuple(records))
+        return CoordinatorResult(DeletedOffsets(error, subscribed), records, encoded=encoded)
 
     def tombstones(self, group_id: str) -> tuple[CoordinatorRecord, ...]:
         """What removes all offsets of a group that is about to go."""
@@ -218,8 +204,3 @@ class GroupOffsets:
                 self._check_at_ms = now_ms  # the rest in the next append
                 break
         return tuple(records)
-
-
-def _deleted(topic: OffsetDeleteRequestTopic, error: ErrorCode) -> OffsetDeleteResponseTopic:
-    rows = [OffsetDeleteResponsePartition(each.partition_index, error) for each in topic.partitions]
-    return OffsetDeleteResponseTopic(topic.name, rows)

@@ -81,11 +81,13 @@ def delete_error(group: Group | None) -> ErrorCode:
     return classic.delete_error(group) if isinstance(group, ClassicGroup) else ErrorCode.GROUP_ID_NOT_FOUND
 
 
-def is_subscribed(group: Group | None, topic: str) -> bool:
-    """Whether the group's members read the topic, so that its offsets neither expire nor can be deleted."""
+def read_topics(group: Group | None) -> frozenset[str] | None:
+    """The topics that the group's members read, so that their offsets neither expire nor can be deleted. None: any may
+    be one of them.
+    """
     if isinstance(group, ConsumerGroup):
-        return group.is_subscribed_to(topic)
-    return isinstance(group, ClassicGroup) and classic.is_subscribed(group, topic)
+        return group.subscribed_topics()
+    return classic.read_topics(group) if isinstance(group, ClassicGroup) else frozenset()
 
 
 def expires_from_ms(group: Group, committed_ms: int) -> int | None:

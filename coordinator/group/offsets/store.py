@@ -46,6 +46,10 @@ class OffsetStore:
         """The topics and partitions for which an open transaction has committed an offset of the group."""
         return self._open.get(group_id, _NOTHING)
 
+    def knows(self, group_id: str, topic: str, partition: int) -> bool:
+        """Whether the group has an offset of the partition, or a pending one."""
+        return partition in self.of(group_id).get(topic, ()) or (topic, partition) in self.pending(group_id)
+
     def known(self, group_id: str) -> Iterator[tuple[str, int]]:
         """Each topic and partition of which the group has an offset, or a pending one."""
         committed = self.of(group_id)

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from shareq.coordinator.group.offsets.deletion import DeletedOffsets
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated import offset_commit, offset_delete, offset_fetch
+from shareq.protocol.generated import offset_commit, offset_fetch
 from shareq.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from shareq.protocol.generated.sync_group import SyncGroupRequest
@@ -72,23 +73,18 @@ class Rig(GroupRig):
         }
 
     def delete(self, *at: tuple[str, int], group: str = "g") -> Rows | ErrorCode:
-        rpc = offset_delete
-        topics = [rpc.OffsetDeleteRequestTopic(name, [rpc.OffsetDeleteRequestPartition(number)]) for name, number in at]
-        pending = self.service.offsets.delete(rpc.OffsetDeleteRequest(group, topics))
+        prepared = self.service.offsets.begin_delete(group)
+        if isinstance(prepared, ErrorCode):
+            return prepared
+        for topic, partition in at:
+            assert 0 <= partition < self.service.offsets.partitions_of(topic)
+            prepared.add(topic, (partition,))
+        pending = self.service.offsets.delete(prepared)
         self.ports.logs.flush()
-        answer = pending.value
-        if answer.error_code:
-            assert answer.topics == []
-            return ErrorCode(answer.error_code)
-        rows = [(topic.name, row.partition_index) for topic in answer.topics for row in topic.partitions]
-        assert len(rows) == len(set(rows))
-        assert len({topic.name for topic in answer.topics}) == len(answer.topics)
-        assert all(topic.partitions for topic in answer.topics)
-        return {
-            (topic.name, row.partition_index): ErrorCode(row.error_code)
-            for topic in answer.topics
-            for row in topic.partitions
-        }
+        if pending.value.error:
+            return pending.value.error
+        assert not pending.value.subscribed
+        return dict.fromkeys(at, NONE)
 
 
 def commit_rows(answer: offset_commit.OffsetCommitResponse, version: int) -> Rows:
@@ -300,17 +296,12 @@ def test_the_member_that_asks_is_checked() -> None:
 
 
 def test_offsets_are_deleted_row_by_row() -> None:
-    """Each row is in an entry of its own: a topic that is named more than once has one in the answer, with all."""
     rig = Rig()
     rig.commit({("t", 0): 5, ("t", 1): 6, ("u", 0): 7})
-    assert rig.delete(("t", 0), ("t", 2), ("t", -1), ("nowhere", 0)) == {
-        ("t", 0): NONE,
-        ("t", 2): UNKNOWN,
-        ("t", -1): UNKNOWN,
-        ("nowhere", 0): UNKNOWN,
-    }
+    assert rig.delete(("t", 0), ("t", 0)) == {("t", 0): NONE}
     assert rig.offsets(None) == {("t", 1): 6, ("u", 0): 7}
     assert rig.delete(("u", 0)) == {("u", 0): NONE}
+    assert rig.service.offsets.partitions_of("nowhere") == 0
 
 
 def test_a_delete_without_a_group() -> None:
@@ -318,17 +309,18 @@ def test_a_delete_without_a_group() -> None:
     assert rig.delete(("t", 0), group="") is ErrorCode.INVALID_GROUP_ID
     assert rig.delete(("t", 0)) is ErrorCode.GROUP_ID_NOT_FOUND
     rig.commit({("u", 0): 7}, group="other")
-    assert rig.delete(("t", 0), ("nowhere", 0)) is ErrorCode.GROUP_ID_NOT_FOUND, "and no row beside it"
+    assert rig.delete(("t", 0)) is ErrorCode.GROUP_ID_NOT_FOUND, "another one's"
 
 
 def test_a_delete_that_is_lost() -> None:
     rig = Rig()
     rig.commit({("t", 0): 5})
-    rpc = offset_delete
-    topics = [rpc.OffsetDeleteRequestTopic("t", [rpc.OffsetDeleteRequestPartition(0)])]
-    pending = rig.service.offsets.delete(rpc.OffsetDeleteRequest("g", topics))
+    prepared = rig.service.offsets.begin_delete("g")
+    assert not isinstance(prepared, ErrorCode)
+    prepared.add("t", [0])
+    pending = rig.service.offsets.delete(prepared)
     rig.ports.logs.lose_all()
-    assert (pending.value.error_code, pending.value.topics) == (ErrorCode.NOT_COORDINATOR, [])
+    assert pending.value == DeletedOffsets(ErrorCode.NOT_COORDINATOR)
     assert rig.offsets(None) == {("t", 0): 5}
 
 
@@ -382,8 +374,3 @@ def test_a_topic_that_is_named_without_partitions_is_answered_if_it_does_not_exi
     pending = rig.service.offsets.commit(request, 9)
     rig.ports.logs.flush()
     assert [(topic.name, len(topic.partitions)) for topic in pending.value.topics] == [("nowhere", 0), ("t", 1)]
-    topics = [offset_delete.OffsetDeleteRequestTopic(name) for name in ("u", "nowhere")]
-    topics.append(offset_delete.OffsetDeleteRequestTopic("t", [offset_delete.OffsetDeleteRequestPartition(0)]))
-    deleted = rig.service.offsets.delete(offset_delete.OffsetDeleteRequest("g", topics))
-    rig.ports.logs.flush()
-    assert [(topic.name, len(topic.partitions)) for topic in deleted.value.topics] == [("nowhere", 0), ("t", 1)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shareq.coordinator.group.classic.group import ClassicGroup, ClassicState
-from shareq.coordinator.group.classic.offset_rules import commit_error, delete_error, expires_from_ms, is_subscribed
+from shareq.coordinator.group.classic.offset_rules import commit_error, delete_error, expires_from_ms, read_topics
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_protocol_subscription import ConsumerProtocolSubscription
 from tests.unit.coordinator.group.classic.world import DELAY_MS, SESSION_MS, ClassicWorld
@@ -64,10 +64,10 @@ def test_what_consumers_subscribe_to() -> None:
     world.first_join(protocols={"range": subscription("a", "b")})
     world.first_join(protocols={"range": subscription("b", "c", version=3)})
     assert world.group.subscribed_topics is None
-    assert is_subscribed(world.group, "x"), "not known yet"
+    assert read_topics(world.group) is None, "not known yet"
     world.log.advance(2 * DELAY_MS)
     assert world.group.subscribed_topics == {"a", "b", "c"}
-    assert (is_subscribed(world.group, "c"), is_subscribed(world.group, "x")) == (True, False)
+    assert read_topics(world.group) == frozenset("abc")
 
 
 @pytest.mark.parametrize("metadata", [b"", b"\x00", b"\x00\x00", b"\x00\x00\x00\x00\x00\x09\x00\x01a", b"\x00\x00\xff"])
@@ -76,7 +76,7 @@ def test_metadata_that_is_no_subscription(metadata: bytes) -> None:
     world = ClassicWorld()
     world.stable(protocols={"range": metadata})
     assert world.group.subscribed_topics is None
-    assert is_subscribed(world.group, "x")
+    assert read_topics(world.group) is None
 
 
 def test_other_clients_than_consumers() -> None:
@@ -85,7 +85,7 @@ def test_other_clients_than_consumers() -> None:
     world.log.advance(DELAY_MS)
     assert join.error is NONE
     assert world.group.subscribed_topics is None
-    assert not is_subscribed(world.group, "a")
+    assert read_topics(world.group) == frozenset()
     assert delete_error(world.group) is ErrorCode.NON_EMPTY_GROUP
 
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from shareq.broker.log.cleaner.survivors import latest_value
 from shareq.coordinator.group.classic.rpc.join import Joining
+from shareq.coordinator.group.offsets.deletion import DeletedOffsets, PreparedDeletion
+from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
-)
-from shareq.protocol.generated.offset_delete import (
-    OffsetDeleteRequest,
-    OffsetDeleteRequestPartition,
-    OffsetDeleteRequestTopic,
 )
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup
 from tests.unit.coordinator.group.consumer.world import CLIENT, GROUP, INTERVAL_MS, ConsumerWorld
@@ -109,13 +108,14 @@ def test_offsets_of_topics_that_are_read_stay() -> None:
     world = ConsumerWorld(Topics(foo=2))
     world.join("m1")
     commit(world, "m1", 2)
-    partitions = [OffsetDeleteRequestPartition(0)]
-    request = OffsetDeleteRequest(GROUP, [OffsetDeleteRequestTopic("foo", partitions)])
-    response = world.log.run(world.log.shard.offsets.delete(request))
-    assert response.topics[0].partitions[0].error_code == ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+    offsets = world.log.shard.offsets
+    prepared = PreparedDeletion(GROUP, partial(offsets.store.knows, GROUP), GROUP_SERDE)
+    prepared.add("foo", [0])
+    prepared.add("bar", [0])
+    assert world.log.run(offsets.delete(prepared)) == DeletedOffsets(subscribed=frozenset({"foo"}))
+    assert committed(world) == {0}
     world.beat("m1", topics=(), owned={})
-    response = world.log.run(world.log.shard.offsets.delete(request))
-    assert (response.error_code, response.topics[0].partitions[0].error_code) == (0, 0)
+    assert world.log.run(offsets.delete(prepared)) == DeletedOffsets()
     assert committed(world) == set()
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from shareq.coordinator.group.classic.records import group_tombstone
+from shareq.coordinator.group.offsets.deletion import PreparedDeletion
 from shareq.coordinator.group.offsets.group_offsets import OffsetSettings
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorSettings, GroupCoordinatorShard
@@ -15,11 +17,6 @@ from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
-)
-from shareq.protocol.generated.offset_delete import (
-    OffsetDeleteRequest,
-    OffsetDeleteRequestPartition,
-    OffsetDeleteRequestTopic,
 )
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from shareq.protocol.primitives import ZERO_UUID
@@ -116,16 +113,14 @@ class OffsetsWorld:
 
     def delete(self, *at: At, group: str = "g") -> ErrorCode | dict[At, ErrorCode]:
         """The error of each partition, or that of the group."""
-        topics = [OffsetDeleteRequestTopic(name, [OffsetDeleteRequestPartition(index)]) for name, index in at]
-        response = self.log.run(self.shard.offsets.delete(OffsetDeleteRequest(group, topics)))
-        if response.error_code != NONE:
-            assert response.topics == []
-            return ErrorCode(response.error_code)
-        return {
-            (topic.name, row.partition_index): ErrorCode(row.error_code)
-            for topic in response.topics
-            for row in topic.partitions
-        }
+        prepared = PreparedDeletion(group, partial(self.shard.offsets.store.knows, group), GROUP_SERDE)
+        for topic, partition in at:
+            prepared.add(topic, (partition,))
+        deleted = self.log.run(self.shard.offsets.delete(prepared))
+        if deleted.error is not NONE:
+            assert not deleted.subscribed
+            return deleted.error
+        return {each: ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if each[0] in deleted.subscribed else NONE for each in at}
 
     def delete_topic(self, name: str) -> None:
         gone = self.topics.delete(name)

@@ -1,0 +1,92 @@
+"""What a CreateTopics request comes to: a topic to create for each name, or why it cannot be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from shareq.broker.dispatch.in_turns import Steps, TurnCount
+from shareq.broker.metadata.store import NewTopic
+from shareq.broker.metadata.topic_names import CLUSTER_METADATA, collision_key
+from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC
+from shareq.broker.topics.creation import TopicSpec, check_name, check_partition_total, partitions_asked, plan_topic
+from shareq.protocol.errors import ApiError, ErrorCode
+from shareq.protocol.generated.create_topics import CreatableTopic
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
+
+Plans = dict[str, NewTopic | ApiError]
+"""By name, in the order in which they are answered."""
+
+_DUPLICATE: Final = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+_REFUSED: Final = ApiError(CREATE_TOPIC.error, "Authorization failed.")
+_FORBIDDEN: Final = ApiError(ErrorCode.INVALID_REQUEST, f"Creation of internal topic {CLUSTER_METADATA} is prohibited.")
+
+
+def plans_in_turns(ctx: RequestContext, topics: Sequence[CreatableTopic], turn: TurnCount) -> Steps[Plans]:
+    """The plans, which may be carried out in the turn that returns them. Creates nothing."""
+    plans: Plans = {}
+    changes = ctx.services.metadata.topic_changes
+    wanted = yield from _allowed(ctx, topics, plans, turn)
+    default = ctx.services.configs.broker.num_partitions
+    too_many = check_partition_total(
+        sum(partitions_asked(topic.num_partitions, len(topic.assignments), default) for topic in wanted)
+    )
+    if too_many:
+        plans.update((topic.name, too_many) for topic in wanted)
+        return plans
+    yield from _planned(ctx, wanted, plans, turn)
+    if ctx.services.metadata.topic_changes != changes:  # another request has perhaps made it impossible meanwhile
+        for name, plan in plans.items():
+            if isinstance(plan, NewTopic):
+                plans[name] = check_name(ctx.services.metadata, name) or plan
+    return plans
+
+
+def _allowed(
+    ctx: RequestContext, topics: Sequence[CreatableTopic], plans: Plans, turn: TurnCount
+) -> Steps[list[CreatableTopic]]:
+    """The topics that the client may create; the errors of the others are added to the plans."""
+    wanted: list[CreatableTopic] = []
+    counts = Counter(topic.name for topic in topics)
+    may_all = ctx.sees(CREATE_CLUSTER)
+    for topic in topics:
+        if counts[topic.name] > 1:
+            plans[topic.name] = _DUPLICATE
+        elif topic.name == CLUSTER_METADATA:
+            plans[topic.name] = _FORBIDDEN
+        elif not may_all and not ctx.may(CREATE_TOPIC, topic.name):
+            plans[topic.name] = _REFUSED
+        else:
+            wanted.append(topic)
+        if turn.full():
+            yield
+    return wanted
+
+
+def _planned(ctx: RequestContext, wanted: Sequence[CreatableTopic], plans: Plans, turn: TurnCount) -> Steps[None]:
+    """Add the plans of topics that the client may create."""
+    taken: dict[str, str] = {}
+    for topic in wanted:
+        name = topic.name
+        plan = plan_topic(ctx.services.metadata, ctx.services.configs, _spec(topic))
+        if not isinstance(plan, ApiError):
+            other = taken.setdefault(collision_key(name), name)
+            if other != name:
+                message = f"Topic '{name}' collides with existing topic: {other}"
+                plan = ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
+        plans[name] = plan
+        if turn.full(1 + len(topic.configs) + len(topic.assignments)):
+            yield
+
+
+def _spec(topic: CreatableTopic) -> TopicSpec:
+    return TopicSpec(
+        topic.name,
+        topic.num_partitions,
+        topic.replication_factor,
+        [(assignment.partition_index, assignment.broker_ids) for assignment in topic.assignments],
+        [(config.name, config.value) for config in topic.configs],
+    )
