@@ -36,3 +36,15 @@ def in_parts(response: M, field: str, parts: Iterator[Rows]) -> M | Parts:
         setattr(response, field, first or [])
         return response
     return Parts(response, field, chain((first or [], second), parts))
+
+
+def in_order(first: Rows, then: Rows, most: int) -> Iterator[Rows]:
+    """The rows of both, in parts of about `most`; `then` is given away with them."""
+    if first or then:
+        yield first + then[:most]
+    del then[:most]
+    then.reverse()
+    while then:
+        part = then[: -most - 1 : -1]
+        del then[-most:]
+        yield part

@@ -5,8 +5,10 @@ The two steps at the group coordinator, and why there are two, are in `shareq.co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.foundation.pending import Pending, completed, gather
@@ -30,6 +32,13 @@ from shareq.protocol.generated.list_groups import ListedGroup
 
 _UNKNOWN = ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text_of(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
 _NO_OFFSET = ApiError(ErrorCode.INVALID_REQUEST, "The start offset is neither an offset nor -1.")
+
+
+class OffsetsToAlter(NamedTuple):
+    """New start offsets by topic name and partition, all of which exist; and what cannot be altered, and why."""
+
+    sound: dict[str, dict[int, int]]
+    refused: dict[tuple[str, int], ApiError]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,54 +193,69 @@ class GroupAdministration:
 
         return self._states.read_summary(SharePartitionKey(group_id, topic.topic_id, partition)).then(describe)
 
-    def alter_offsets(
-        self, group_id: str, offsets: Mapping[str, Mapping[int, int]], each: InitializeEach = _at_once
-    ) -> Pending[AlteredOffsets]:
-        """Give share partitions a new start offset, by topic name and partition; what was in flight is forgotten.
+    def offsets_to_alter(
+        self, offsets: Mapping[str, Mapping[int, int]], full: Callable[[int], bool]
+    ) -> Generator[None, None, OffsetsToAlter]:
+        """What `alter_offsets` is asked for, by topic name and partition. Pauses when it has counted so many that
+        `full` returns true.
 
-        Creates the group if need be. An offset of -1 leaves it to `share.auto.offset.reset`, a lower one is refused
-        (INVALID_REQUEST). Errors for all: see `ShareGroups.begin_alter_offsets`. `each` has the new
-        states written, all at once or some at a time.
+        An offset of -1 leaves it to `share.auto.offset.reset`, a lower one is refused (INVALID_REQUEST), and so is what
+        does not exist (UNKNOWN_TOPIC_OR_PARTITION).
+        """
+        asked = OffsetsToAlter({}, {})
+        for name, by_partition in offsets.items():
+            topic = self._metadata.topic(name)
+            count = 0 if topic is None else topic.partitions
+            for partition, offset in by_partition.items():
+                if offset < UNSET:
+                    asked.refused[name, partition] = _NO_OFFSET
+                elif not 0 <= partition < count:
+                    asked.refused[name, partition] = _UNKNOWN
+                else:
+                    asked.sound.setdefault(name, {})[partition] = offset
+                if full(1):
+                    yield
+            if full(1):
+                yield
+        return asked
+
+    def alter_offsets(
+        self, group_id: str, asked: OffsetsToAlter, each: InitializeEach = _at_once
+    ) -> Pending[AlteredOffsets]:
+        """Give share partitions a new start offset; what was in flight is forgotten.
+
+        Creates the group if need be. Errors for all: see `ShareGroups.begin_alter_offsets`. `each` has the new states
+        written, all at once or some at a time.
         """
         for topic in (CONSUMER_OFFSETS, SHARE_GROUP_STATE):
             error = self._internal_topics.ensure(topic)
             if error:
                 return completed(AlteredOffsets(ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message)))
-        # Refused before anything is noted: what is noted as being initialised has to wait when it fails.
-        sound = {
-            name: {partition: offset for partition, offset in by_partition.items() if offset >= UNSET}
-            for name, by_partition in offsets.items()
-        }
-        refused = {
-            (name, partition): _NO_OFFSET
-            for name, by_partition in offsets.items()
-            for partition in by_partition.keys() - sound[name].keys()
-        }
         now = self._now()
         plan = self._groups.schedule(
             group_id,
-            lambda shard: shard.share.begin_alter_offsets(group_id, sound, now),
+            lambda shard: shard.share.begin_alter_offsets(group_id, asked.sound, now),
             lambda error: AlterOffsetsPlan(_log_failed(error)),
         )
-        return plan.chain(lambda plan: self._alter_offsets(group_id, plan, refused, each))
+        return plan.chain(lambda plan: self._alter_offsets(group_id, plan, asked.refused, each))
 
     def _alter_offsets(
         self,
         group_id: str,
         plan: AlterOffsetsPlan,
-        refused: Mapping[tuple[str, int], ApiError],
+        refused: dict[tuple[str, int], ApiError],
         each: InitializeEach,
     ) -> Pending[AlteredOffsets]:
-        unknown = {**refused, **dict.fromkeys(plan.unknown, _UNKNOWN)}
+        unknown = dict.fromkeys(plan.unknown, _UNKNOWN)  # deleted meanwhile
         if plan.error or not plan.initialize:
-            return completed(AlteredOffsets(plan.error, unknown))
+            return completed(AlteredOffsets(plan.error, ChainMap(unknown, refused)))
 
         def finish(results: list[ApiError]) -> Pending[AlteredOffsets]:
             by_key = {each.key: result for each, result in zip(plan.initialize, results, strict=True)}
             failed = {key for key, result in by_key.items() if result}
             altered = {(plan.topics[key.topic_id].topic_name, key.partition): by_key[key] for key in by_key}
             finished = self._finish(group_id, lambda shard: shard.share.finish_alter_offsets(group_id, plan, failed))
-            return finished.then(lambda outcome: AlteredOffsets(outcome, {**unknown, **altered}))
+            return finished.then(lambda outcome: AlteredOffsets(outcome, ChainMap(altered, unknown, refused)))
 
         return each(plan.initialize, self._initialize).chain(finish)
 

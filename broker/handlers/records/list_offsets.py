@@ -10,11 +10,11 @@ find nothing.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Generator, Iterator
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.parts import Parts, in_parts
+from shareq.broker.dispatch.in_turns import TurnCount, emptied, pieces
+from shareq.broker.dispatch.parts import Parts, in_order, in_parts
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.security.rights import DESCRIBE_TOPIC
 from shareq.protocol.errors import ErrorCode
@@ -59,16 +59,15 @@ def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsRespo
 
 def _parts(ctx: RequestContext, request: ListOffsetsRequest) -> Iterator[list[ListOffsetsTopicResponse]]:
     """The topics, those that the client may see first. Some parts are empty: others may have their turn."""
-    times: Counter[tuple[str, int]] = Counter()
-    counted = 0
+    seen: dict[tuple[str, int], int] = {}
+    counted = TurnCount(COUNTED_PARTITIONS)
     for topic in request.topics:
-        for at in range(0, len(topic.partitions), COUNTED_PARTITIONS):
-            some = topic.partitions[at : at + COUNTED_PARTITIONS]
-            times.update((topic.name, part.partition_index) for part in some)
-            counted += 5 + len(some)
-            if counted >= COUNTED_PARTITIONS:
+        for some in pieces(topic.partitions, COUNTED_PARTITIONS):
+            for part in some:
+                at = topic.name, part.partition_index
+                seen[at] = seen.get(at, 0) + 1
+            if counted.full(5 + len(some)):
                 yield []
-                counted = 0
     committed = request.isolation_level == _READ_COMMITTED
     rows: list[ListOffsetsTopicResponse] = []
     hidden: list[ListOffsetsTopicResponse] = []
@@ -82,7 +81,7 @@ def _parts(ctx: RequestContext, request: ListOffsetsRequest) -> Iterator[list[Li
                 rows, looked_at = [], 0
             if not may:
                 parts.append(_error(part.partition_index, DESCRIBE_TOPIC.error))
-            elif times[topic.name, part.partition_index] > 1:
+            elif seen[topic.name, part.partition_index] > 1:
                 parts.append(_error(part.partition_index, ErrorCode.INVALID_REQUEST))
             else:
                 parts.append((yield from _offset(ctx, topic.name, part, committed)))
@@ -90,8 +89,10 @@ def _parts(ctx: RequestContext, request: ListOffsetsRequest) -> Iterator[list[Li
             looked_at += PART_PARTITIONS if reads else 1
         looked_at += 1
         (rows if may else hidden).append(ListOffsetsTopicResponse(topic.name, parts))
-    if rows or hidden:
-        yield rows + hidden
+    yield from in_order(rows, hidden, PART_PARTITIONS)
+    if len(seen) > COUNTED_PARTITIONS:
+        for _ in emptied(seen):
+            yield []
 
 
 def failed(request: ListOffsetsRequest, error: ErrorCode) -> ListOffsetsResponse:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.parts import Parts, in_parts
+from shareq.broker.dispatch.parts import Parts, in_order, in_parts
 from shareq.broker.security.rights import CLUSTER_ACTION, DESCRIBE_TOPIC
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_for_leader_epoch import (
@@ -54,8 +54,7 @@ def _parts(ctx: RequestContext, request: OffsetForLeaderEpochRequest) -> Iterato
             looked_at += 1
         (rows if may else hidden).append(OffsetForLeaderTopicResult(name, results))
         looked_at += 1
-    if rows or hidden:
-        yield rows + hidden
+    yield from in_order(rows, hidden, TURN_PARTITIONS)
 
 
 def failed(request: OffsetForLeaderEpochRequest, error: ErrorCode) -> OffsetForLeaderEpochResponse:

@@ -12,7 +12,15 @@ from collections.abc import Callable, Sequence, Set
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import Steps, TurnCount, each_in_turns, pending_in_turns
+from shareq.broker.dispatch.in_turns import (
+    Steps,
+    TurnCount,
+    each_in_turns,
+    emptied,
+    lacking_in_turns,
+    pending_in_turns,
+    pieces,
+)
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.groups.administration import AlteredOffsets
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
@@ -43,14 +51,28 @@ def handle(
     if not ctx.may(READ_GROUP, request.group_id):
         error = READ_GROUP.error
         return AlterShareGroupOffsetsResponse(error_code=error, error_message=text_of(error))
-    refused = ctx.lacking(READ_TOPIC, (topic.topic_name for topic in request.topics))
+    return pending_in_turns(ctx, _steps(ctx, request))
+
+
+def _steps(
+    ctx: RequestContext, request: AlterShareGroupOffsetsRequest
+) -> Steps[Pending[AlterShareGroupOffsetsResponse]]:
+    refused = yield from lacking_in_turns(ctx, READ_TOPIC, (topic.topic_name for topic in request.topics))
     offsets: dict[str, dict[int, int]] = {}
+    turn = TurnCount(_TURN_ROWS)
     for topic in request.topics:
-        if topic.topic_name in refused:
-            continue
-        by_partition = offsets.setdefault(topic.topic_name, {})
-        by_partition.update({part.partition_index: part.start_offset for part in topic.partitions})
+        if topic.topic_name not in refused:
+            by_partition = offsets.setdefault(topic.topic_name, {})
+            for some in pieces(topic.partitions, _TURN_ROWS):
+                by_partition.update((part.partition_index, part.start_offset) for part in some)
+                if turn.full(len(some)):
+                    yield
+        if turn.full():
+            yield
     groups = ctx.services.groups
+    asked = yield from groups.administration.offsets_to_alter(offsets, turn.full)
+    if len(offsets) > _TURN_ROWS:
+        yield from emptied(offsets)
 
     def initialize_some(
         states: Sequence[StateInitialization], initialize: Callable[[StateInitialization], Pending[ApiError]]
@@ -60,14 +82,18 @@ def handle(
     pending = groups.names.make(
         request.group_id,
         ctx.owner,
-        lambda: groups.administration.alter_offsets(request.group_id, offsets, initialize_some),
+        lambda: groups.administration.alter_offsets(request.group_id, asked, initialize_some),
         lambda message: AlteredOffsets(ApiError(ErrorCode.GROUP_MAX_SIZE_REACHED, message)),
     )
-    return pending.chain(lambda altered: pending_in_turns(ctx, _response(ctx, request, altered, refused)))
+    done = pending.chain(lambda altered: pending_in_turns(ctx, _response(ctx, request, altered, refused)))
+    return done.chain(lambda response: pending_in_turns(ctx, _after(response, asked.refused)))
 
 
 def _response(
-    ctx: RequestContext, request: AlterShareGroupOffsetsRequest, altered: AlteredOffsets, refused: Set[str]
+    ctx: RequestContext,
+    request: AlterShareGroupOffsetsRequest,
+    altered: AlteredOffsets,
+    refused: Set[str],
 ) -> Steps[Pending[AlterShareGroupOffsetsResponse]]:
     """The answer, so many rows in a turn."""
     if altered.error:
@@ -89,6 +115,14 @@ def _response(
         if turn.full():
             yield
     return completed(AlterShareGroupOffsetsResponse(responses=list(topics.values())))
+
+
+def _after(
+    response: AlterShareGroupOffsetsResponse, refused: dict[tuple[str, int], ApiError]
+) -> Steps[Pending[AlterShareGroupOffsetsResponse]]:
+    if len(refused) > _TURN_ROWS:
+        yield from emptied(refused)
+    return completed(response)
 
 
 def _partition(partition: int, result: ApiError) -> AlterShareGroupOffsetsResponsePartition:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import run_in_turns
+from shareq.broker.dispatch.in_turns import Steps, lacking_in_turns, pending_in_turns, run_in_turns
 from shareq.broker.foundation.pending import Pending, gather
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
 from shareq.broker.security.rights import CLUSTER_ACTION, WRITE_TOPIC, WRITE_TRANSACTION
@@ -44,8 +44,21 @@ def handle(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Answer:
         topics, error = request.v3_and_below_topics, WRITE_TRANSACTION.error
         hidden = _named(ctx).refused_rows(topics, error, partial(run_in_turns, ctx))
         return hidden.then(lambda rows: AddPartitionsToTxnResponse(results_by_topic_v3_and_below=rows))
+    return pending_in_turns(ctx, _of_client(ctx, request))
+
+
+def failed(request: AddPartitionsToTxnRequest, error: ErrorCode) -> AddPartitionsToTxnResponse:
+    """The same for every partition; above them all where brokers asked."""
+    if request.transactions:
+        return AddPartitionsToTxnResponse(error_code=error)
     topics = request.v3_and_below_topics
-    refused = ctx.lacking(WRITE_TOPIC, {topic.name for topic in topics})
+    everywhere = {TopicPartition(topic.name, each): error for topic in topics for each in topic.partitions}
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=rows(topics, everywhere))
+
+
+def _of_client(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Steps[Pending[AddPartitionsToTxnResponse]]:
+    topics = request.v3_and_below_topics
+    refused = yield from lacking_in_turns(ctx, WRITE_TOPIC, dict.fromkeys(topic.name for topic in topics))
     identity = (
         request.v3_and_below_transactional_id,
         request.v3_and_below_producer_id,
@@ -59,15 +72,6 @@ def handle(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Answer:
     refused |= INTERNAL_TOPICS  # no client may write to those, as in Apache Kafka
     answered = _named(ctx).rows_of(topics, refused, add, partial(run_in_turns, ctx))
     return answered.then(lambda rows: AddPartitionsToTxnResponse(results_by_topic_v3_and_below=rows))
-
-
-def failed(request: AddPartitionsToTxnRequest, error: ErrorCode) -> AddPartitionsToTxnResponse:
-    """The same for every partition; above them all where brokers asked."""
-    if request.transactions:
-        return AddPartitionsToTxnResponse(error_code=error)
-    topics = request.v3_and_below_topics
-    everywhere = {TopicPartition(topic.name, each): error for topic in topics for each in topic.partitions}
-    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=rows(topics, everywhere))
 
 
 def _of_brokers(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Answer:

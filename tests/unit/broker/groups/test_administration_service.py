@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.groups.administration import AlteredOffsets, DeletedOffsets, ShareOffset
 from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.share.results import SummaryResult
@@ -41,6 +44,15 @@ class Rig(GroupRig):
     def called(self) -> list[object]:
         """The operations on states, without their keys."""
         return [call[0] for call in self.states.calls]
+
+    def alter(self, group_id: str, offsets: Mapping[str, Mapping[int, int]]) -> Pending[AlteredOffsets]:
+        """Alter what is sorted out with a pause after each partition."""
+        steps = self.admin.offsets_to_alter(offsets, lambda _count: True)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                return self.admin.alter_offsets(group_id, end.value)
 
 
 # -- list
@@ -179,7 +191,7 @@ def test_the_topics_that_a_group_has_states_of() -> None:
 
 def test_offsets_are_altered_and_what_cannot_be_is_reported_row_by_row() -> None:
     rig = Rig()
-    pending = rig.admin.alter_offsets("g", {"t": {0: 5, 1: -2, 2: 5}, "nowhere": {0: 5}, "u": {0: -1}})
+    pending = rig.alter("g", {"t": {0: 5, 1: -2, 2: 5}, "nowhere": {0: 5}, "u": {0: -1}})
     rig.ports.logs.flush()
     refused = ApiError(ErrorCode.INVALID_REQUEST, "The start offset is neither an offset nor -1.")
     assert pending.value == AlteredOffsets(
@@ -198,7 +210,7 @@ def test_offsets_are_altered_and_what_cannot_be_is_reported_row_by_row() -> None
 
 def test_altering_makes_topics_and_group() -> None:
     rig = Rig(group=False)
-    pending = rig.admin.alter_offsets("new", {"t": {0: 5}})
+    pending = rig.alter("new", {"t": {0: 5}})
     rig.ports.logs.flush()
     assert (pending.value.error, rig.initialized("new")) == (NO_ERROR, {"t": [0]})
     assert rig.ports.topics.created[-2:] == [OFFSETS, STATES]
@@ -207,7 +219,7 @@ def test_altering_makes_topics_and_group() -> None:
 def test_the_leaders_forget_before_the_states_change_and_after_the_first_step_is_durable() -> None:
     rig = Rig()
     rig.states.holds = True
-    pending = rig.admin.alter_offsets("g", {"t": {0: 5}})
+    pending = rig.alter("g", {"t": {0: 5}})
     assert (rig.leaders.replaced, rig.states.calls) == ([], [])
     rig.ports.logs.flush()
     assert (rig.leaders.replaced, len(rig.states.calls), pending.done) == ([rig.key(0)], 1, False)
@@ -219,7 +231,7 @@ def test_the_leaders_forget_before_the_states_change_and_after_the_first_step_is
 
 def test_with_nothing_that_can_be_altered_nothing_is_asked() -> None:
     rig = Rig()
-    pending = rig.admin.alter_offsets("g", {"nowhere": {0: 5}})
+    pending = rig.alter("g", {"nowhere": {0: 5}})
     rig.ports.logs.flush()
     assert pending.value == AlteredOffsets(NO_ERROR, {("nowhere", 0): UNKNOWN})
     assert (rig.states.calls, rig.leaders.replaced) == ([], [])
@@ -229,7 +241,7 @@ def test_a_group_with_members_is_not_altered() -> None:
     rig = Rig()
     rig.join()
     rig.states.calls.clear()
-    answer = rig.admin.alter_offsets("g", {"t": {0: 5, 1: -5}}).value
+    answer = rig.alter("g", {"t": {0: 5, 1: -5}}).value
     assert answer.error.code is ErrorCode.NON_EMPTY_GROUP
     assert rig.states.calls == []
 
@@ -238,7 +250,7 @@ def test_a_group_with_members_is_not_altered() -> None:
 def test_a_state_that_cannot_be_initialized_is_reported_and_asked_for_again_if_missing(has_state: bool) -> None:
     rig = Rig(group=has_state)
     rig.states.errors["initialize"] = ErrorCode.COORDINATOR_NOT_AVAILABLE
-    pending = rig.admin.alter_offsets("g", {"t": {0: 5}})
+    pending = rig.alter("g", {"t": {0: 5}})
     rig.ports.logs.flush()
     failed = ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     assert pending.value == AlteredOffsets(NO_ERROR, {("t", 0): failed})
@@ -253,7 +265,7 @@ def test_a_state_that_cannot_be_initialized_is_reported_and_asked_for_again_if_m
 def test_an_alteration_whose_steps_cannot_be_written(step: int) -> None:
     rig = Rig()
     rig.states.holds = True
-    pending = rig.admin.alter_offsets("g", {"t": {0: 5}})
+    pending = rig.alter("g", {"t": {0: 5}})
     if step == 2:
         rig.ports.logs.flush()
         rig.states.answer()
@@ -264,7 +276,7 @@ def test_an_alteration_whose_steps_cannot_be_written(step: int) -> None:
 def test_altering_without_topics_that_can_be_made() -> None:
     rig = Rig(group=False)
     rig.ports.impossible_topics()
-    answer = rig.admin.alter_offsets("g", {"t": {0: 5}}).value
+    answer = rig.alter("g", {"t": {0: 5}}).value
     assert (answer.error.code, bool(answer.error.message)) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, True)
     assert answer.partitions == {}
 
@@ -350,7 +362,7 @@ def test_groups_of_other_kinds_are_deleted_too() -> None:
 def test_what_an_alteration_could_not_initialize_is_asked_for_by_heartbeats_after_the_retry_time() -> None:
     rig = Rig(group=False)
     rig.states.errors["initialize"] = ErrorCode.COORDINATOR_NOT_AVAILABLE
-    rig.admin.alter_offsets("g", {"u": {0: 5}})
+    rig.alter("g", {"u": {0: 5}})
     rig.ports.logs.flush()
     rig.states.calls.clear()
     rig.ports.clock.advance(20_000)
