@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from shareq.protocol.primitives import Message
+from shareq.protocol.records.batch import RecordData
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -59,7 +60,7 @@ class CoordinatorResult(Generic[T_co]):
     records: tuple[CoordinatorRecord, ...] = field(default=())
     answers: tuple[LateAnswer, ...] = field(default=())
     atomic: bool = True
-    encoded: tuple[tuple[bytes, bytes | None], ...] = field(default=())
+    encoded: tuple[RecordData, ...] = field(default=())
 
 
 class LogRoom(Protocol):

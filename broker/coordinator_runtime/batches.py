@@ -61,9 +61,9 @@ class BatchLimit(NamedTuple):
         compressed = self.compression is not Compression.NONE
         return max(MOST_BYTES_TO_COMPRESS, self.max_bytes) if compressed else self.max_bytes
 
-    def takes(self, records: Sequence[RecordData]) -> bool:
-        """Whether the records fit into one batch."""
-        most = encoded_bytes(records)
+    def takes(self, records: Sequence[RecordData], size: int | None = None) -> bool:
+        """Whether the records fit into one batch. `size`: by `encoded_bytes`, where that is known."""
+        most = encoded_bytes(records) if size is None else size
         if most + HEADER_SIZE <= self.max_bytes:
             return True
         least = most - RECORD_OVERHEAD * len(records)
@@ -93,7 +93,13 @@ class LogBatchRoom:
 
 def encoded_bytes(records: Sequence[RecordData]) -> int:
     """The size of the records in a batch without compression, rounded up."""
-    return sum(len(data.key or b"") + len(data.value or b"") + RECORD_OVERHEAD for data in records)
+    size = RECORD_OVERHEAD * len(records)
+    for key, value, _, _ in records:
+        if key is not None:
+            size += len(key)
+        if value is not None:
+            size += len(value)
+    return size
 
 
 def parts_of(records: Sequence[RecordData], max_bytes: int) -> Iterator[Sequence[RecordData]]:

@@ -245,23 +245,23 @@ class CoordinatorPartition(Generic[ShardT]):
 
     def _collect(self, result: CoordinatorResult[T], waiting: _Waiting, producer: ProducerEpoch | None) -> None:
         records = result.records
-        pairs = result.encoded or map(self._serde.encode, records)
-        encoded = [RecordData(key, value) for key, value in pairs]
+        encoded = result.encoded or tuple(RecordData(*self._serde.encode(record)) for record in records)
         limit = self._limit()
         parts = [encoded] if result.atomic else list(parts_of(encoded, limit.shared_bytes))
-        if not all(map(limit.takes, parts)):
+        sizes = list(map(encoded_bytes, parts))
+        if not all(map(limit.takes, parts, sizes)):
             self._refuse_too_large(waiting)
             return
         done = 0
-        for part in parts:
-            if not self._make_room(encoded_bytes(part), limit, producer):
+        for part, size in zip(parts, sizes, strict=True):
+            if not self._make_room(size, limit, producer):
                 waiting.fail(ErrorCode.NOT_COORDINATOR)  # it was decided on a state that is gone
                 return
             if not self._replay(records[done : done + len(part)], producer):
                 waiting.fail(ErrorCode.UNKNOWN_SERVER_ERROR)
                 return
             self._records.extend(part)
-            self._records_bytes += encoded_bytes(part)
+            self._records_bytes += size
             done += len(part)
         self._collected.append(waiting)
         if not self._hooked:

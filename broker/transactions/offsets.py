@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from shareq.broker.coordinator_runtime.partition import ProducerEpoch
 from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
@@ -14,6 +14,7 @@ from shareq.broker.topics.ports import PartitionLogs
 from shareq.broker.transactions.admission import Refusals, TransactionAdmission, Writer
 from shareq.broker.transactions.ports import TransactionLog
 from shareq.coordinator.group.offsets import commit
+from shareq.coordinator.group.offsets.commit import PreparedCommit
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.ports import MetadataImage
 from shareq.coordinator.routing import group_partition_for
@@ -26,7 +27,7 @@ from shareq.protocol.generated.offset_commit import (
     OffsetCommitResponse,
     OffsetCommitResponseTopic,
 )
-from shareq.protocol.generated.txn_offset_commit import TxnOffsetCommitRequest
+from shareq.protocol.generated.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitRequestPartition
 
 _ABORTABLE_FROM: Final = 4
 _ADDS_FROM: Final = 5
@@ -44,19 +45,25 @@ def as_offset_commit(request: TxnOffsetCommitRequest) -> OffsetCommitRequest:
             OffsetCommitRequestTopic(
                 topic.name,
                 topic.topic_id,
-                [
-                    OffsetCommitRequestPartition(
-                        each.partition_index,
-                        each.committed_offset,
-                        each.committed_leader_epoch,
-                        each.committed_metadata,
-                    )
-                    for each in topic.partitions
-                ],
+                [partition_of(each) for each in topic.partitions],
             )
             for topic in request.topics
         ],
     )
+
+
+def partition_of(each: TxnOffsetCommitRequestPartition) -> OffsetCommitRequestPartition:
+    """The partition in the form of an OffsetCommit."""
+    return OffsetCommitRequestPartition(
+        each.partition_index, each.committed_offset, each.committed_leader_epoch, each.committed_metadata
+    )
+
+
+class CommitOutcome(NamedTuple):
+    """The error of all partitions, but for those of topics that are `gone` (their ids)."""
+
+    error: ErrorCode = ErrorCode.NONE
+    gone: frozenset[bytes] = frozenset()
 
 
 class TransactionalOffsets:
@@ -93,9 +100,7 @@ class TransactionalOffsets:
         at = TopicPartition(CONSUMER_OFFSETS, group_partition_for(offsets.group_id, partitions.count))
 
         def admitted(refusals: Refusals) -> Pending[OffsetCommitResponse]:
-            error = refusals.get(at, ErrorCode.NONE)
-            if error is ErrorCode.TRANSACTION_ABORTABLE and version < _ABORTABLE_FROM:
-                error = ErrorCode.INVALID_TXN_STATE
+            error = _refusal(refusals, at, version)
             if error:
                 return completed(commit.refused(offsets, error))
             gone = self._take_out_gone(offsets, version)
@@ -110,6 +115,37 @@ class TransactionalOffsets:
         admitting = Writer(transactional_id, writer, version >= _ADDS_FROM)
         return self._admission.admit(admitting, {at: self._logs.get(*at)}).chain(admitted)
 
+    def commit_prepared(
+        self,
+        writer: ProducerEpoch,
+        transactional_id: str,
+        header: OffsetCommitRequest,
+        version: int,
+        prepared: PreparedCommit,
+    ) -> Pending[CommitOutcome]:
+        """As `commit`, of topics that were `prepared`; the header has none. The group's topic exists."""
+        partitions = self._group_partitions()
+        at = TopicPartition(CONSUMER_OFFSETS, group_partition_for(header.group_id, partitions.count))
+
+        def admitted(refusals: Refusals) -> Pending[CommitOutcome]:
+            error = _refusal(refusals, at, version)
+            if error:
+                return completed(CommitOutcome(error))
+            topics = dict.fromkeys(topic.topic_id for topic in prepared.topics)
+            gone = frozenset(each for each in topics if self._metadata.topic_by_id(each) is None)
+            if gone:
+                prepared.leave_out(gone)
+            partition = partitions.get(at.partition)
+            answer = partition.schedule(
+                lambda: partition.shard.offsets.commit_prepared_transactional(header, version, prepared),
+                lambda failure: failure,
+                producer=writer,
+            )
+            return answer.then(lambda error: CommitOutcome(error, gone))
+
+        admitting = Writer(transactional_id, writer, version >= _ADDS_FROM)
+        return self._admission.admit(admitting, {at: self._logs.get(*at)}).chain(admitted)
+
     def _take_out_gone(self, offsets: OffsetCommitRequest, version: int) -> list[OffsetCommitResponseTopic]:
         """Leave in the request the topics that still exist; the answer to the others."""
         topic_by_id = self._metadata.topic_by_id
@@ -119,6 +155,13 @@ class TransactionalOffsets:
         offsets.topics = [topic for topic in offsets.topics if topic_by_id(topic.topic_id) is not None]
         error = ErrorCode.UNKNOWN_TOPIC_ID if version >= _IDS_FROM else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return commit.refused(OffsetCommitRequest(topics=gone), error).topics
+
+
+def _refusal(refusals: Refusals, at: TopicPartition, version: int) -> ErrorCode:
+    error = refusals.get(at, ErrorCode.NONE)
+    if error is ErrorCode.TRANSACTION_ABORTABLE and version < _ABORTABLE_FROM:
+        return ErrorCode.INVALID_TXN_STATE
+    return error
 
 
 def _with(gone: list[OffsetCommitResponseTopic], response: OffsetCommitResponse) -> OffsetCommitResponse:

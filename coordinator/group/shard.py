@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from shareq.coordinator.group.classic.group import ClassicGroup
 from shareq.coordinator.group.classic.turn import ClassicGroupSettings
@@ -35,6 +36,8 @@ from shareq.protocol.generated.group_metadata import GroupMetadataKey, GroupMeta
 from shareq.protocol.generated.legacy_offset_commit import LegacyOffsetCommitKey
 from shareq.protocol.generated.list_groups import ListedGroup
 from shareq.protocol.generated.offset_commit import OffsetCommitKey
+
+_OFFSET_KEYS: Final = (OffsetCommitKey, LegacyOffsetCommitKey)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +148,7 @@ class GroupCoordinatorShard:
 
     def replay(self, record: CoordinatorRecord, offset: int) -> None:
         """Apply one record. Raises InconsistentRecords for one that no coordinator writes."""
-        if isinstance(record.key, OffsetCommitKey | LegacyOffsetCommitKey):
+        if isinstance(record.key, _OFFSET_KEYS):
             self.offsets.replay(record.key, record.value, offset, NO_PRODUCER)
         elif isinstance(record.key, GroupMetadataKey):
             self.classic.replay(record.key, typed_value(record.value, GroupMetadataValue))

@@ -13,7 +13,9 @@ from typing import Final
 
 from shareq.broker.coordinator_runtime.partition import ProducerEpoch
 from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.in_turns import pending_in_turns
 from shareq.broker.foundation.pending import Pending
+from shareq.broker.handlers.shared.long.transactional_offsets import commit_in_turns, is_long, refused_in_turns
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC, WRITE_TRANSACTION
 from shareq.broker.transactions.offsets import as_offset_commit
 from shareq.coordinator.group.offsets.commit import refused
@@ -42,10 +44,15 @@ _Errors = dict[tuple[str | bytes, int], int]
 def handle(
     ctx: RequestContext, request: TxnOffsetCommitRequest
 ) -> TxnOffsetCommitResponse | Pending[TxnOffsetCommitResponse]:
+    error = ErrorCode.NONE
     if not ctx.may(WRITE_TRANSACTION, request.transactional_id):
-        return failed(request, WRITE_TRANSACTION.error)
-    if not ctx.may(READ_GROUP, request.group_id):
-        return failed(request, READ_GROUP.error)
+        error = WRITE_TRANSACTION.error
+    elif not ctx.may(READ_GROUP, request.group_id):
+        error = READ_GROUP.error
+    if is_long(request):
+        return pending_in_turns(ctx, refused_in_turns(request, error) if error else commit_in_turns(ctx, request))
+    if error:
+        return failed(request, error)
     offsets = as_offset_commit(request)
     errors = _take_out_unknown(ctx, offsets)
     if not offsets.topics:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from shareq.coordinator.group.offsets.offset import NO_EXPIRY, CommittedOffset
 from shareq.coordinator.group.offsets.records import offset_record
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, RecordSerde
@@ -11,7 +13,9 @@ from shareq.protocol.generated.offset_commit import (
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
+    OffsetCommitValue,
 )
+from shareq.protocol.records.batch import RecordData
 
 _BROKERS_RETENTION = -1
 _LATEST_MS = 2**63 - 1
@@ -59,7 +63,7 @@ class PreparedCommit:
         self._most_bytes = most_bytes
         self._bytes = 0
         self.records: list[CoordinatorRecord] = []
-        self.encoded: list[tuple[bytes, bytes | None]] = []
+        self.encoded: list[RecordData] = []
         self.topics: list[OffsetCommitResponseTopic] = []
 
     @property
@@ -75,10 +79,20 @@ class PreparedCommit:
         for record in result.records:
             key, value = self._encode(record)
             self._bytes += len(key) + len(value or b"")
-            self.encoded.append((key, value))
+            self.encoded.append(RecordData(key, value))
         self.records += result.records
         if self.is_too_large:
             self.records, self.encoded = [], []
+
+    def leave_out(self, topic_ids: Set[bytes]) -> None:
+        """Have no records of these topics: they were deleted meanwhile. `topics` stay as they are."""
+        left = [
+            (record, encoded)
+            for record, encoded in zip(self.records, self.encoded, strict=True)
+            if not (isinstance(record.value, OffsetCommitValue) and record.value.topic_id in topic_ids)
+        ]
+        self.records = [record for record, _ in left]
+        self.encoded = [encoded for _, encoded in left]
 
 
 def refused(request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitResponse:

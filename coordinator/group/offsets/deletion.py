@@ -8,6 +8,7 @@ from typing import NamedTuple
 from shareq.coordinator.group.offsets.records import offset_tombstone
 from shareq.coordinator.shard import CoordinatorRecord, RecordSerde
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import RecordData
 
 Knows = Callable[[str, int], bool]
 """Whether the group has an offset, or a pending one, of a topic's partition."""
@@ -28,7 +29,7 @@ class PreparedDeletion:
         self.topics: dict[str, None] = {}
         self._knows = knows
         self._encode = serde.encode
-        self._found: dict[tuple[str, int], tuple[CoordinatorRecord, tuple[bytes, bytes | None]]] = {}
+        self._found: dict[tuple[str, int], tuple[CoordinatorRecord, RecordData]] = {}
 
     def add(self, topic: str, partitions: Iterable[int]) -> None:
         """Add partitions of a topic that exists."""
@@ -37,11 +38,11 @@ class PreparedDeletion:
             at = topic, partition
             if at not in self._found and self._knows(topic, partition):
                 record = offset_tombstone(self.group_id, topic, partition)
-                self._found[at] = record, self._encode(record)
+                self._found[at] = record, RecordData(*self._encode(record))
 
     def left(
         self, knows: Knows, subscribed: frozenset[str]
-    ) -> tuple[tuple[CoordinatorRecord, ...], tuple[tuple[bytes, bytes | None], ...]]:
+    ) -> tuple[tuple[CoordinatorRecord, ...], tuple[RecordData, ...]]:
         """The tombstones of what is there still, but for topics that members read; and as they are encoded."""
         found = [each for at, each in self._found.items() if at[0] not in subscribed and knows(*at)]
         return tuple(record for record, _ in found), tuple(encoded for _, encoded in found)

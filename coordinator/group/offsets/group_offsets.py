@@ -85,10 +85,20 @@ class GroupOffsets:
         if error is not ErrorCode.NONE:
             return CoordinatorResult(error)
         self._classic.committed(request.group_id, request.member_id, now_ms)
+        return self._prepared(prepared)
+
+    def commit_prepared_transactional(
+        self, request: OffsetCommitRequest, version: int, prepared: PreparedCommit
+    ) -> CoordinatorResult[ErrorCode]:
+        """As `commit_transactional`, of topics that were `prepared`; see `commit_prepared`. Raises RecordsTooLarge."""
+        error = rules.transactional_commit_error(self._groups.get(request.group_id), request, version)
+        return self._prepared(prepared) if error is ErrorCode.NONE else CoordinatorResult(error)
+
+    def _prepared(self, prepared: PreparedCommit) -> CoordinatorResult[ErrorCode]:
         if prepared.is_too_large:
             raise RecordsTooLarge
         self._counters.offset_commits += len(prepared.records)
-        return CoordinatorResult(error, tuple(prepared.records), encoded=tuple(prepared.encoded))
+        return CoordinatorResult(ErrorCode.NONE, tuple(prepared.records), encoded=tuple(prepared.encoded))
 
     def commit_transactional(
         self, request: OffsetCommitRequest, version: int
