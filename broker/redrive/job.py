@@ -9,7 +9,7 @@ the round is in them is not sent again.
 from __future__ import annotations
 
 import logging
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
@@ -108,7 +108,7 @@ class Redrive:
 
     def _step(self) -> None:
         if self._cancelled:
-            self._end(State.CANCELLED)
+            self._wind_up(State.CANCELLED)
             return
         progress = next((each for each in self.progress if not each.is_done), None)
         if progress is None:
@@ -116,7 +116,7 @@ class Redrive:
             return
         refused = self._refused()
         if refused is not None:
-            self._end(State.FAILED, refused)
+            self._wind_up(State.FAILED, refused)
             return
         if progress.under_way is not None and self._searched is not progress:
             self._look_for(progress)
@@ -268,31 +268,61 @@ class Redrive:
 
     def _look_for(self, progress: PartitionProgress) -> None:
         """Find out what of the round that was under way is in the logs, in turns."""
-        self._turn(self._search(progress), progress)
 
-    def _turn(self, search: Iterator[None], progress: PartitionProgress) -> None:
+        def unknown(error: Exception) -> None:
+            self._again(f"cannot find out what was sent back: {error}", lambda: self._look_for(progress))
+
+        self._turn(self._search(progress), self._step, unknown)
+
+    def _turn(self, search: Iterator[None], then: Callable[[], None], unknown: Callable[[Exception], None]) -> None:
         try:
             next(search)
         except StopIteration:
-            self._soon(self._step)
+            self._soon(then)
         except (OSError, MalformedMessage) as error:
-            self._again(f"cannot find out what was sent back: {error}", lambda: self._look_for(progress))
+            unknown(error)
         else:
-            self._soon(lambda: self._turn(search, progress))
+            self._soon(lambda: self._turn(search, then, unknown))
 
     def _search(self, progress: PartitionProgress) -> Iterator[None]:
         under_way = progress.under_way
         found: set[int] = set()
         for place, end in {} if under_way is None else under_way.logs.items():
-            log = self._world.log(*place)
-            if log is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-                continue  # deleted, and what was sent to it with it
-            if isinstance(log, ErrorCode):
-                raise OSError(f"{place[0]}-{place[1]}: {log.name}")
-            yield from sent_back(log, self.spec.producer_id, end, progress.partition, found)
+            yield from self._search_log(place, end, progress.partition, found)
         self._sent, self._searched = found, progress
 
+    def _search_log(self, place: Place, end: int, partition: int, found: set[int]) -> Iterator[None]:
+        log = self._world.log(*place)
+        if log is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return  # deleted, and what was sent to it with it
+        if isinstance(log, ErrorCode):
+            raise OSError(f"{place[0]}-{place[1]}: {log.name}")
+        yield from sent_back(log, self.spec.producer_id, end, partition, found)
+
     # -- the end, and time
+
+    def _wind_up(self, state: State, trouble: str | None = None) -> None:
+        """End it, although letters are left. Of a round under way, what is in the logs that can be read is counted."""
+        progress = next((each for each in self.progress if each.under_way is not None), None)
+        if progress is None or progress.under_way is None:
+            self._end(state, trouble)
+            return
+        found: set[int] = set()
+        logs = deque(progress.under_way.logs.items())
+
+        def next_log() -> None:
+            if logs:
+                place, end = logs.popleft()
+                self._turn(self._search_log(place, end, progress.partition, found), next_log, unknown)
+                return
+            self.counts[What.REDRIVEN] += progress.give_up(found)
+            self._end(state, trouble)
+
+        def unknown(error: Exception) -> None:
+            logger.warning("redrive %s: cannot count what was sent back: %s", self.spec.name, error)
+            next_log()
+
+        next_log()
 
     def _end(self, state: State, trouble: str | None = None) -> None:
         def committed(error: ErrorCode) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -93,6 +93,17 @@ class PartitionProgress:
             self.counts[what] = self.counts.get(what, 0) + count
         if self.under_way is not None and upto >= self.under_way.upto:
             self.under_way = None
+
+    def give_up(self, sent: Collection[int]) -> int:
+        """What is under way does not go on: those of it that are in `sent` count, by their offsets. How many they are.
+
+        They lie behind `next_offset`, among others that stay.
+        """
+        count = sum(offset >= self.next_offset for offset in sent)
+        if count:
+            self.counts[What.REDRIVEN] = self.counts.get(What.REDRIVEN, 0) + count
+        self.under_way = None
+        return count
 
 
 class Saved(NamedTuple):

@@ -87,6 +87,13 @@ def test_a_move_ends_what_was_under_way_only_when_it_gets_there() -> None:
     assert totals([progress, progress]) == {What.REDRIVEN: 20, What.FILTERED: 20}
 
 
+def test_what_is_given_up_counts_what_was_sent_from_the_next_offset_on() -> None:
+    progress = PartitionProgress(0, 5, 20, {What.REDRIVEN: 3}, UnderWay(10, {("t", 0): 7}))
+    assert progress.give_up({3, 4, 5, 8}) == 2
+    assert (progress.next_offset, progress.counts, progress.under_way) == (5, {What.REDRIVEN: 5}, None)
+    assert PartitionProgress(0, 5, 20).give_up({4}) == 0
+
+
 def test_specs_are_read_as_they_were_written() -> None:
     assert spec_of(spec_text(SPEC)) == SPEC
     for text in ("", "{}", "[]", "null", '["a"]', "3"):

@@ -91,6 +91,18 @@ def test_a_right_that_is_taken_away_ends_it(world: GuardedWorld) -> None:
     assert world.all_redrives() == {"again": "FAILED"}
 
 
+def test_a_right_that_is_taken_away_within_a_round_leaves_what_went_back_counted(world: GuardedWorld) -> None:
+    world.world.create_topic("u")
+    world.bury(letter(b"a", 0), letter(b"b", 0, topic="u"))
+    world.grant(READS_QUEUE, WRITES_TOPIC, (r.WRITE_TOPIC, "u"))
+    world.world.fs.fail = lambda kind, path: OSError(28, "no space") if "/u-0/" in path else None
+    world.start(client=world.alice)
+    world.grant(WRITES_TOPIC)
+    done = world.finish()
+    assert (done.state, done.trouble) == ("FAILED", "User:alice may not read dlq.t")
+    assert (world.values(), counts_of(done)) == ([b"a"], {"REDRIVEN": 1})
+
+
 def test_the_groups_topic_needs_the_group_alone(world: GuardedWorld) -> None:
     from_the_start(world.world)
     world.bury(letter(b"a", 0))
