@@ -1,4 +1,5 @@
-"""The walk over the records of a batch, number by number: what produce checks, and what finds a time. Pure.
+"""The walk over the records of a batch, number by number: what produce checks, and what finds a time; and the chains
+of records that have the same key. Pure.
 
 This one file runs in two forms: as it stands, and compiled by mypyc as `_record_walk` where a C compiler was found when
 shareq was installed (`hatch_build.py`); `walk.py` picks one. So: machine integers (`i64`), which wrap around in C and
@@ -12,7 +13,7 @@ there: one look at the end of a record finds all of that.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from mypy_extensions import i64
@@ -214,7 +215,8 @@ def pick(data: bytes, pos: i64, end: i64, count: i64, wanted: list[int]) -> tupl
 
     `wanted` has the first and the last (inclusive) offset delta of ranges, in turn; disjoint and ascending, as the
     records are. None when a record up to the last wanted one cannot be read as far as its offset delta, or is not below
-    `end`, or comes before its turn.
+    `end`, or comes before its turn; of those before the first wanted one, none of which is missing, only sizes are
+    looked at.
     """
     found: list[bytes] = []
     taken: i64 = 0
@@ -223,6 +225,13 @@ def pick(data: bytes, pos: i64, end: i64, count: i64, wanted: list[int]) -> tupl
     at: i64 = 0
     before: i64 = -1
     index: i64 = 0
+    if ranges > 0:
+        index = wanted[0]
+        if index >= count or (ahead := _ahead(data, pos, end, index)) < 0:
+            index = 0
+        else:
+            pos = ahead
+            before = index - 1
     while at < ranges:
         first: i64 = wanted[at]
         last: i64 = wanted[at + 1]
@@ -253,6 +262,25 @@ def pick(data: bytes, pos: i64, end: i64, count: i64, wanted: list[int]) -> tupl
     if begun >= 0:
         found.append(data[begun:pos])
     return taken, found
+
+
+def _ahead(data: bytes, pos: i64, end: i64, count: i64) -> i64:
+    """Where the record begins that comes after `count` others from `pos` on, if its offset delta is `count`; else -1."""
+    left: i64 = count
+    while left > 0:
+        size, pos = _varint(data, pos, end)
+        pos += size
+        if size < MIN_BODY_BYTES or pos >= end:
+            return -1
+        left -= 1
+    _, body = _varint(data, pos, end)
+    if body >= end:
+        return -1
+    _, body = _varlong(data, body + 1, end)
+    delta, body = _varint(data, body, end)
+    if body > end or delta != count:
+        return -1
+    return pos
 
 
 def _varint(data: bytes, pos: i64, end: i64) -> tuple[i64, i64]:
@@ -326,3 +354,97 @@ def _after_headers(data: bytes, pos: i64, stop: i64) -> i64:
     if count != 0:
         return _FAR
     return pos
+
+
+class Link:
+    """An offset in the chain of its key. `following`: the next one, None behind the last; `done`: it is finished, but
+    an earlier one is not.
+    """
+
+    __slots__ = ("done", "following", "is_head", "key")
+
+    def __init__(self, key: Any, is_head: bool) -> None:
+        self.key = key
+        self.is_head = is_head
+        self.done = False
+        self.following: Any = None
+
+
+class KeyChains:
+    """Offsets with a key, of each key in a chain: the lowest unfinished one is its head.
+
+    Offsets and keys are integers, and handled as objects: as numbers they would be made again at each step.
+    """
+
+    __slots__ = ("_behind", "_links", "_tails")
+
+    def __init__(self) -> None:
+        self._links: dict[Any, Link] = {}  # by offset; of finished ones those that are not heads, until their turn
+        self._tails: dict[Any, Link] = {}  # by key
+        self._behind: i64 = 0  # how many of the links are of finished ones
+
+    def __len__(self) -> int:
+        """How many offsets are unfinished."""
+        return len(self._links) - self._behind
+
+    def link(self, keys: dict[Any, Any]) -> list[int]:
+        """Put unfinished offsets, ascending and behind all others, into the chains of their keys: the new heads."""
+        links, tails = self._links, self._tails
+        heads: list[Any] = []
+        for offset, key in keys.items():
+            tail = tails.get(key)
+            if tail is None:
+                mine = Link(key, True)
+                heads.append(offset)
+            else:
+                mine = Link(key, False)
+                tail.following = offset
+            links[offset] = mine
+            tails[key] = mine
+        return heads
+
+    def finish(self, offsets: list[Any]) -> list[int]:
+        """These are finished; those that are heads of their keys instead. Offsets that are in no chain change nothing."""
+        links, tails = self._links, self._tails
+        heads: list[Any] = []
+        highest: i64 = -1
+        lowest_head: i64 = _FAR
+        for offset in offsets:
+            mine = links.get(offset)
+            if mine is None or mine.done:
+                continue
+            if not mine.is_head:
+                mine.done = True  # who comes before it passes it
+                self._behind += 1
+                continue
+            number: i64 = offset
+            if number > highest:
+                highest = number
+            del links[offset]
+            while True:
+                following = mine.following
+                if following is None:
+                    del tails[mine.key]
+                    break
+                mine = links[following]
+                if not mine.done:
+                    mine.is_head = True
+                    heads.append(following)
+                    number = following
+                    if number < lowest_head:
+                        lowest_head = number
+                    break
+                del links[following]
+                self._behind -= 1
+        if lowest_head > highest:
+            return heads
+        return [offset for offset in heads if offset in links]  # the others were finished after they became heads
+
+    def waits(self, offset: int) -> bool:
+        """Whether an earlier offset of its key is unfinished, as it is itself."""
+        link = self._links.get(offset)
+        return link is not None and not link.is_head and not link.done
+
+    def between(self, first: int, last: int) -> list[int]:
+        """The offsets among `first..last` (inclusive), ascending; finished ones may be among them."""
+        return sorted([offset for offset in self._links if first <= offset <= last])

@@ -14,6 +14,7 @@ __all__ = [
     "OUT_OF_ORDER",
     "OUT_OF_TIME",
     "UNREADABLE",
+    "KeyChains",
     "faults",
     "find_time",
     "key_hashes",
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         OUT_OF_ORDER,
         OUT_OF_TIME,
         UNREADABLE,
+        KeyChains,
         faults,
         find_time,
         key_hashes,
@@ -51,6 +53,7 @@ else:
     OUT_OF_ORDER = _form.OUT_OF_ORDER
     OUT_OF_TIME = _form.OUT_OF_TIME
     UNREADABLE = _form.UNREADABLE
+    KeyChains = _form.KeyChains
     faults = _form.faults
     find_time = _form.find_time
     largest = _form.largest

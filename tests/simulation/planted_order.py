@@ -13,6 +13,7 @@ from shareq.broker.share.core.window.key_order import KeyOrder
 from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.window import InFlightWindow, Run
 from shareq.protocol.records import keys
+from shareq.protocol.records.walk import KeyChains
 from tests.simulation.planted import LOST, Fault, replaced
 
 
@@ -48,7 +49,7 @@ def keys_are_forgotten_between_reads() -> AbstractContextManager[object]:
     original = KeyOrder.enter
 
     def enter(self: KeyOrder, *arguments: Any) -> None:
-        self._tails.clear()
+        self._chains = KeyChains()
         original(self, *arguments)
 
     return replaced((KeyOrder, "enter", enter))

@@ -8,15 +8,14 @@ which does not count as available. Keys are hashes; a record without one waits f
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import repeat
 
 from shareq.broker.share.core.window.batch import InFlightBatch
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
 from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.window import InFlightWindow, Run
+from shareq.protocol.records.walk import KeyChains
 
 _NEVER_DELIVERED = settled(RecordState.AVAILABLE, 0)
 
@@ -49,20 +48,17 @@ class KeyOrder:
     event is processed and take effect together at its end (`settle`), unless they are held back (`hold`).
     """
 
-    __slots__ = ("_changed", "_heads", "_held", "_key_of", "_next", "_tails", "known_until")
+    __slots__ = ("_chains", "_changed", "_held", "known_until")
 
     def __init__(self, known_until: int) -> None:
         self.known_until = known_until
-        self._key_of: dict[int, int] = {}  # of unfinished records, by offset
-        self._heads: dict[int, int] = {}  # by key
-        self._tails: dict[int, int] = {}
-        self._next: dict[int, int] = {}  # the next offset of the same key, finished ones that waited included
+        self._chains = KeyChains()
         self._changed: list[Run] = []
         self._held: dict[int, list[Run]] = {}  # by the state write that makes them durable
 
     def __len__(self) -> int:
         """How many unfinished records have a key that is known."""
-        return len(self._key_of)
+        return len(self._chains)
 
     @staticmethod
     def makes_wait(status: DeliveryStatus) -> bool:
@@ -151,18 +147,8 @@ class KeyOrder:
 
     def _register(self, first: int, last: int, keys: Mapping[int, int]) -> list[tuple[int, int]]:
         """Note the keys of `first..last`; the ranges (inclusive) of those with an earlier unfinished record."""
-        tails, following, heads = self._tails, self._next, self._heads
         known = _among(keys, first, last)
-        self._key_of.update(known)
-        fresh: list[int] = []
-        for offset, key in known.items():
-            tail = tails.get(key)
-            if tail is None:
-                heads[key] = offset
-                fresh.append(offset)
-            else:
-                following[tail] = offset
-            tails[key] = offset
+        fresh = self._chains.link(known)
         if len(known) <= last - first:
             return _neighbours(sorted(known.keys() - set(fresh)))
         starts, ends = [first, *(each + 1 for each in fresh)], [*fresh, last + 1]
@@ -200,8 +186,8 @@ class KeyOrder:
                     finished += self._known(first, last)
             elif status.available:
                 available.append(run)
-        found = self._free(window, self._finish(finished)) if finished else False
-        for first, last, status in available if self._key_of else ():
+        found = self._free(window, sorted(self._chains.finish(finished))) if finished else False
+        for first, last, status in available if len(self._chains) else ():
             self._hold_back(window, first, last, status)
         return found
 
@@ -219,45 +205,10 @@ class KeyOrder:
                 found = True
         return found
 
-    def _finish(self, offsets: Sequence[int]) -> list[int]:
-        """These are finished; the new heads of their keys, ascending."""
-        free = self._finish_heads(offsets) if len(offsets) > 8 else None
-        if free is not None:
-            return free
-        key_of, heads, following, free = self._key_of, self._heads, self._next, []
-        for offset in offsets:
-            key = key_of.pop(offset, None)
-            if key is None or heads[key] != offset:
-                continue  # not known, or it was waiting: who follows it will pass it
-            next_offset = following.pop(offset, None)
-            while next_offset is not None and next_offset not in key_of:
-                next_offset = following.pop(next_offset, None)
-            if next_offset is None:
-                del heads[key], self._tails[key]
-            else:
-                heads[key] = next_offset
-                free.append(next_offset)
-        return sorted([offset for offset in free if offset in key_of])
-
-    def _finish_heads(self, offsets: Sequence[int]) -> list[int] | None:
-        """`_finish`, quicker, of heads whose next records are unfinished. None, and nothing is done: some are not."""
-        key_of, heads, following = self._key_of, self._heads, self._next
-        keys = list(map(key_of.get, offsets, repeat(0)))  # of one that is not known, some other offset is the head
-        followers = list(map(following.get, offsets, repeat(-1)))
-        found = set(followers)
-        if len(found) < len(offsets) or not key_of.keys() >= found or list(map(heads.get, keys)) != offsets:
-            return None
-        deque(map(key_of.pop, offsets), 0)
-        deque(map(following.pop, offsets), 0)
-        heads.update(zip(keys, followers, strict=True))
-        followers.sort()
-        return followers
-
     def _hold_back(self, window: InFlightWindow, first: int, last: int, status: DeliveryStatus) -> None:
         """Only what was delivered before its keys were known can become available again without being a head."""
         for offset in self._known(first, last):
-            key = self._key_of.get(offset)
-            if key is None or self._heads[key] == offset:
+            if not self._chains.waits(offset):
                 continue
             batch = window.batches.floor(offset)
             if batch is not None and batch.statuses[batch.index_of(offset)] is status:
@@ -266,7 +217,8 @@ class KeyOrder:
     def _known(self, first: int, last: int) -> Sequence[int]:
         """Offsets among `first..last`, ascending, which include those with a known key."""
         last = min(last, self.known_until - 1)
-        return range(first, last + 1) if last - first < len(self._key_of) else _between(self._key_of, first, last)
+        few = last - first < len(self._chains)
+        return range(first, last + 1) if few else self._chains.between(first, last)
 
 
 def all_free(window: InFlightWindow) -> None:
@@ -297,7 +249,7 @@ def _freed(batch: InFlightBatch, offsets: Sequence[int]) -> list[Run]:
     return freed
 
 
-def _among(keys: Mapping[int, int], first: int, last: int) -> Mapping[int, int]:
+def _among(keys: Mapping[int, int], first: int, last: int) -> dict[int, int]:
     """Those of the keys, by offset and ascending, whose offset is among `first..last` (inclusive)."""
     if isinstance(keys, dict) and keys and next(iter(keys)) >= first and next(reversed(keys)) <= last:
         return keys
