@@ -16,6 +16,7 @@ from shareq import __version__
 from shareq.broker.process.serve_options import (
     apply_advertise,
     apply_options,
+    apply_records_api,
     configure_log,
     levels_of,
     scram_users_of,
@@ -68,6 +69,8 @@ Examples:
       The log on standard error as JSON, one object a line, with locks that ran out.
   shareq serve --metrics 127.0.0.1:9464
       Prometheus finds the metrics at http://127.0.0.1:9464/metrics, probes /-/healthy and /-/ready beside them.
+  shareq serve --records-api 127.0.0.1:9465 --records-api-token-file /run/secrets/operator
+      Which record each member of a share group has, since when: shareq share records --api http://127.0.0.1:9465.
 
 \b
 Then point any Kafka client at the address, for example:
@@ -248,6 +251,10 @@ def main() -> None:
     help="A SCRAM user, added if there is none of the name: SCRAM-SHA-256=[name=NAME,password-file=FILE]. Repeatable.",
 )
 @click.option(
+    "--records-api", metavar="HOST:PORT", help="Serve the state of each record at this address [default: nowhere]."
+)
+@click.option("--records-api-token-file", metavar="FILE", help="The token that requests to it need.")
+@click.option(
     "--log-level",
     metavar="LEVEL",
     envvar="SHAREQ_LOG_LEVEL",
@@ -275,6 +282,8 @@ def serve(
     features: tuple[str, ...],
     metrics: str | None,
     scram_users: tuple[str, ...],
+    records_api: str | None,
+    records_api_token_file: str | None,
     log_level: str,
     log_format: str,
 ) -> None:
@@ -296,6 +305,7 @@ def serve(
         apply_options(properties, environment, overrides, listen, data_dir)
         if advertise is not None:
             apply_advertise({**properties, **set_by(environment), **overrides}, overrides, advertise)
+        apply_records_api(overrides, records_api, records_api_token_file)
         config = BrokerConfig.load(properties, overrides, environment)
     except ConfigError as error:
         exit_with(USAGE_ERROR, str(error))
@@ -488,7 +498,8 @@ def _say_ready(server: Server) -> None:
     addresses, advertised = server.addresses, server.advertised
     clients = f", clients connect to {', '.join(advertised)}" if advertised != addresses else ""
     metrics = f", metrics at {server.metrics_url}" if server.metrics_url is not None else ""
-    where = f"listening on {', '.join(addresses)}{clients}, data in {server.data_dir}{metrics}"
+    records = f", records API at {server.records_api_url}" if server.records_api_url is not None else ""
+    where = f"listening on {', '.join(addresses)}{clients}, data in {server.data_dir}{metrics}{records}"
     try:
         click.echo(f"shareq {__version__} {where}")
     except OSError as error:  # it serves all the same, as it would with a line that no one reads

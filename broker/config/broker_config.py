@@ -250,6 +250,9 @@ class BrokerConfig:
     shareq_disk_refuse_bytes: int
     shareq_disk_reserve_bytes: int
     shareq_metrics_names: bool | None
+    shareq_records_api_listen: str | None
+    shareq_records_api_token: str | None
+    shareq_records_api_tls_listener: str | None
     shareq_audit_max_lines_per_minute: int | None
     shareq_max_groups_per_principal: int
     shareq_max_members_per_principal: int

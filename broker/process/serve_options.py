@@ -121,6 +121,20 @@ def apply_options(
         overrides["log.dir"] = data_dir
 
 
+def apply_records_api(overrides: dict[str, str], address: str | None, token_file: str | None) -> None:
+    """Put --records-api and --records-api-token-file over what is said of the records API elsewhere."""
+    if address is not None:
+        host_and_port("--records-api", address, 9465)
+        overrides["shareq.records.api.listen"] = address
+    if token_file is not None:
+        try:
+            with open(token_file, encoding="utf-8") as file:
+                overrides["shareq.records.api.token"] = file.read().strip()
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "is no UTF-8"
+            exit_with(USAGE_ERROR, f"--records-api-token-file {token_file}: {reason}")
+
+
 def apply_advertise(given: Mapping[str, str], overrides: dict[str, str], advertise: str) -> None:
     """Put --advertise over what is said of the one listener that there is."""
     host, _ = host_and_port("--advertise", advertise, 9092)

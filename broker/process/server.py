@@ -52,6 +52,7 @@ from shareq.protocol.primitives import uuid_to_text
 
 if TYPE_CHECKING:
     from shareq.broker.metrics.endpoint import MetricsEndpoint
+    from shareq.broker.process.http.records_api import RecordsApiPort
     from shareq.broker.process.oauth.listeners import OauthListeners
     from shareq.broker.process.scram_option import NewScramUser
     from shareq.broker.process.tls.listeners import TlsListeners
@@ -92,6 +93,7 @@ class Server:
         self._metrics_wanted = metrics
         self._metrics_socket: socket.socket | None = None
         self._metrics: MetricsEndpoint | None = None
+        self._records_api: RecordsApiPort | None = None
         self._stall_meter: StallMeter | None = None
         self._freed: FreedMemory | None = None
         self._stopping = False
@@ -122,6 +124,11 @@ class Server:
         """Where the metrics are served, as bound. None without, and after a stop."""
         bound = self._metrics_socket
         return None if bound is None else f"http://{address_text(bound.getsockname())}/metrics"
+
+    @property
+    def records_api_url(self) -> str | None:
+        """Where the records API is served, as bound. None without, and after a stop."""
+        return None if self._records_api is None else self._records_api.url
 
     @property
     def data_dir(self) -> str:
@@ -160,11 +167,19 @@ class Server:
             check_exposure(self._sockets, self._config.security, insecure=self._insecure)
             if self._metrics_wanted is not None:
                 self._metrics_socket = self._bind_metrics(self._metrics_wanted)
+            if self._config.shareq_records_api_listen is not None:
+                from shareq.broker.process.http.records_api import (
+                    RecordsApiPort,
+                )  # and what it imports: off unless wanted
+
+                self._records_api = RecordsApiPort(self._config, self.addresses, insecure=self._insecure)
             self._oauth = await _oauth_listeners(self._config)
             self._broker = self._start_broker()
             await self._listen(self._broker, self._files.connections)
             if self._metrics_socket is not None:
                 await self._serve_metrics(self._broker, self._metrics_socket)
+            if self._records_api is not None:
+                await self._serve_records(self._broker, self._records_api)
         except BaseException:
             await self.stop(clean=False)
             raise
@@ -207,6 +222,9 @@ class Server:
 
     async def _stop_metrics(self) -> None:
         """After the last answer to clients: until then it says that the broker is up, and not ready."""
+        if self._records_api is not None:
+            await self._records_api.stop()
+            self._records_api = None
         if self._metrics is not None:
             await self._metrics.close()
             self._metrics = None
@@ -311,7 +329,8 @@ class Server:
             self._sweep(listener)
 
     async def _serve_metrics(self, broker: Broker, bound: socket.socket) -> None:
-        from shareq.broker.metrics.endpoint import BACKLOG, MetricsEndpoint
+        from shareq.broker.http.server import BACKLOG
+        from shareq.broker.metrics.endpoint import MetricsEndpoint
         from shareq.broker.metrics.exposition import CONTENT_TYPE, scrape
 
         services, requests = broker.services, broker.dispatcher.requests
@@ -323,6 +342,10 @@ class Server:
         await self._metrics.start(bound)
         self._stall_meter = StallMeter(services.env.clock, services.stalls)  # nobody else asks for what it measures
         self._stall_meter.start()
+
+    async def _serve_records(self, broker: Broker, port: RecordsApiPort) -> None:
+        name = port.tls_listener
+        await port.start(broker.services, None if name is None or self._tls is None else self._tls.port(name))
 
     def _sweep(self, listener: Listener) -> None:
         interval_ms = listener.sweep_interval_ms()

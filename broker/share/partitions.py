@@ -83,6 +83,10 @@ class SharePartitionManager:
         """The share partition if it is in memory."""
         return self._leaders.get(key)
 
+    def leaders(self) -> list[SharePartitionLeader]:
+        """Those that are in memory and loaded."""
+        return [each for each in self._leaders.values() if each.is_active]
+
     def get_or_load(self, key: SharePartitionKey, topic: str) -> SharePartitionLeader:
         """The share partition; loading begins when it is not in memory."""
         leader = self._leaders.get(key)

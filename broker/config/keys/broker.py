@@ -21,6 +21,7 @@ from shareq.broker.config.keys.definition import (
 )
 from shareq.broker.config.keys.definition import ConfigType as Type
 from shareq.broker.config.keys.oauth import OAUTH_KEYS
+from shareq.broker.config.keys.records_api import RECORDS_API_KEYS
 from shareq.broker.config.keys.share import SHARE_KEYS
 from shareq.broker.config.keys.tls import TLS_KEYS
 
@@ -587,6 +588,7 @@ BROKER_KEYS: Final = ConfigDef(
         *_TRANSACTION_KEYS,
         *_DISK_KEYS,
         *_METRICS_KEYS,
+        *RECORDS_API_KEYS,
         *_OWNER_KEYS,
     )
 )

@@ -132,7 +132,7 @@ class RecordAcquisition:
         self._first = spans[0].base_offset
         self._last = spans[-1].last_offset
         self._memo: dict[DeliveryStatus, DeliveryStatus] = {}
-        self._first_delivery = _NEVER_DELIVERED.acquired(member_id, self._deadline_ms)
+        self._first_delivery = _NEVER_DELIVERED.acquired(member_id, self._deadline_ms, now_ms)
         self.member_id = member_id
         self.batch_size = max(batch_size, 1)  # zero or less: cut at every record batch
         self.left = 0
@@ -307,7 +307,7 @@ class RecordAcquisition:
     def _acquired(self, batch: InFlightBatch, status: DeliveryStatus) -> DeliveryStatus:
         acquired = self._memo.get(status)
         if acquired is None:
-            acquired = self._memo[status] = status.acquired(self.member_id, self._deadline_ms)
+            acquired = self._memo[status] = status.acquired(self.member_id, self._deadline_ms, self._now_ms)
         batch.peak_count = max(batch.peak_count, acquired.delivery_count)
         return acquired
 

@@ -43,6 +43,7 @@ from shareq.broker.share.core.window.offsets import (
     next_fetch_offset,
     on_log_start_moved,
 )
+from shareq.broker.share.core.window.ranges import Part, list_ranges
 from shareq.broker.share.core.window.record_state import AcquireMode, RecordState
 from shareq.broker.share.core.window.window import InFlightWindow, Run
 from shareq.broker.share.core.writes import StateChange, finish_dead, release
@@ -139,6 +140,13 @@ class SharePartition:
         """When the oldest record was put in flight that is not finished with; None with nothing in flight."""
         batches = self._window.batches
         return next((each.since_ms for each in batches.from_offset(self._window.start_offset)), None)
+
+    def list_ranges(self, first: int, most: int, *, heads: bool = False) -> Part:
+        """What is in flight from the offset `first` on, at most `most` steps of it: see `ranges`. With `heads` also
+        which record each waits for.
+        """
+        behind = self._order.head if heads and self._order is not None else None
+        return list_ranges(self._window, first, most, behind)
 
     def snapshot(self, first: int | None = None, last: int | None = None) -> list[RangeView]:
         """Runs of equal records between `first` (default: the start offset) and `last`, ascending, for tests."""

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 START_TIMEOUT_S: Final = 30.0
 STOP_TIMEOUT_S: Final = 15.0
 _READY: Final = re.compile(r"listening on ([^,]+):(\d+)")
-_METRICS: Final = re.compile(r", metrics at (http://\S+)$", re.MULTILINE)
+_METRICS: Final = re.compile(r", metrics at (http://[^\s,]+)")
+_RECORDS: Final = re.compile(r", records API at (https?://[^\s,]+)")
 
 Mode = Literal["process", "thread"]
 
@@ -77,6 +78,11 @@ class Broker:
     def metrics_url(self) -> str | None:
         """Where the metrics are; None if they were not asked for."""
         return self._alive().metrics_url
+
+    @property
+    def records_api_url(self) -> str | None:
+        """Where the records API is; None if shareq.records.api.listen is not configured."""
+        return self._alive().records_api_url
 
     @property
     def data_dir(self) -> Path:
@@ -165,6 +171,7 @@ class _Running(Protocol):
     port: int
     pid: int
     metrics_url: str | None
+    records_api_url: str | None
 
     def signal_stop(self) -> None: ...
 
@@ -230,6 +237,8 @@ class _Process:
             raise BrokerFailed(f"did not start:\n{self._broker.log_tail()}")
         metrics = _METRICS.search(line)
         self.metrics_url = None if metrics is None else metrics[1]
+        records = _RECORDS.search(line)
+        self.records_api_url = None if records is None else records[1]
         return int(match[2])
 
     def _close_output(self) -> None:
@@ -282,6 +291,7 @@ class _Thread:
         else:
             self._port = int(self._server.addresses[0].rpartition(":")[2])
             self.metrics_url = self._server.metrics_url
+            self.records_api_url = self._server.records_api_url
             self._started.set()
             self._loop.run_forever()
         finally:

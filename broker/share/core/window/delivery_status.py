@@ -18,9 +18,9 @@ NO_DELAY: Final = 0
 class DeliveryStatus:
     """State, delivery count and lock of a record. Never changed after creation; equal only to itself.
 
-    `owner` is the member that acquired it, "" when none did. `deadline_ms` is when the acquisition lock runs out,
-    `NO_DEADLINE` without a lock. `not_before_ms` is when a record that failed may be delivered again, `NO_DELAY` when
-    it need not wait. `write_id` is the state write that is awaited, 0 when the status is settled.
+    `owner` is the member that acquired it, "" when none did, and `since_ms` when. `deadline_ms` is when the acquisition
+    lock runs out, `NO_DEADLINE` without a lock. `not_before_ms` is when a record that failed may be delivered again,
+    `NO_DELAY` when it need not wait. `write_id` is the state write that is awaited, 0 when the status is settled.
     """
 
     __slots__ = (
@@ -32,6 +32,7 @@ class DeliveryStatus:
         "done",
         "not_before_ms",
         "owner",
+        "since_ms",
         "state",
         "terminal",
         "write_id",
@@ -47,6 +48,7 @@ class DeliveryStatus:
         before: DeliveryStatus | None = None,
         after: DeliveryStatus | None = None,
         not_before_ms: int = NO_DELAY,
+        since_ms: int = 0,
     ) -> None:
         self.state = state
         self.delivery_count = delivery_count
@@ -56,6 +58,7 @@ class DeliveryStatus:
         self.before = before
         self.after = after
         self.not_before_ms = not_before_ms
+        self.since_ms = since_ms
         self.terminal = state in TERMINAL
         self.done = self.terminal and not write_id  # terminal, and nothing can take that back
         self.available = state is RecordState.AVAILABLE and not write_id and not not_before_ms  # may be acquired
@@ -69,14 +72,14 @@ class DeliveryStatus:
         """When the lock runs out that this status has, or returns to when its state write fails."""
         return self.deadline_ms if self.before is None else self.before.deadline_ms
 
-    def acquired(self, owner: str, deadline_ms: int) -> DeliveryStatus:
-        """Delivered once more, to `owner`, locked until `deadline_ms`."""
+    def acquired(self, owner: str, deadline_ms: int, now_ms: int) -> DeliveryStatus:
+        """Delivered once more, to `owner`, now, locked until `deadline_ms`."""
         state = transition(self.state, RecordState.ACQUIRED)
-        return DeliveryStatus(state, self.delivery_count + 1, owner, deadline_ms)
+        return DeliveryStatus(state, self.delivery_count + 1, owner, deadline_ms, since_ms=now_ms)
 
     def renewed(self, deadline_ms: int) -> DeliveryStatus:
         """Still acquired by its owner, with a new lock deadline (KIP-1222)."""
-        return DeliveryStatus(self.state, self.delivery_count, self.owner, deadline_ms)
+        return DeliveryStatus(self.state, self.delivery_count, self.owner, deadline_ms, since_ms=self.since_ms)
 
     def pending(self, state: RecordState, write_id: int, not_before_ms: int = NO_DELAY) -> DeliveryStatus:
         """On its way to `state`, which counts once the state write is durable; available then from `not_before_ms`."""

@@ -10,6 +10,7 @@ from unittest.mock import ANY
 
 import pytest
 
+from shareq.broker.http import server
 from shareq.broker.metrics import endpoint
 from shareq.broker.metrics.endpoint import MetricsEndpoint
 
@@ -99,7 +100,7 @@ async def test_what_is_no_http_is_refused(site: Site, request_: bytes) -> None:
     assert status == "400 Bad Request"
 
 
-@pytest.mark.parametrize("size", [endpoint.MAX_HEAD_BYTES, 1_000_000])
+@pytest.mark.parametrize("size", [server.MAX_HEAD_BYTES, 1_000_000])
 async def test_a_large_head_is_refused(site: Site, size: int) -> None:
     reader, writer = await site.connect()
     writer.write(b"GET /metrics HTTP/1.1\r\nX: " + b"x" * size)
@@ -109,7 +110,7 @@ async def test_a_large_head_is_refused(site: Site, size: int) -> None:
 
 
 async def test_who_says_nothing_is_cut_off(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "HEAD_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(server, "HEAD_TIMEOUT_S", 0.05)
     reader, writer = await site.connect()
     writer.write(b"GET /metrics HTTP/1.1\r\n")
     assert await asyncio.wait_for(reader.read(), 5) == b""
@@ -131,13 +132,13 @@ async def test_who_goes_away_does_no_harm(site: Site, caplog: pytest.LogCaptureF
 async def test_slow_sockets_keep_no_probe_waiting(site: Site, sent: bytes, path: str) -> None:
     """An operator who restarts a broker by its probe would restart a healthy one."""
     slow = []
-    for _ in range(2 * endpoint.MAX_CONNECTIONS):
+    for _ in range(2 * server.MAX_CONNECTIONS):
         reader, writer = await site.connect()
         writer.write(sent)
         slow.append((reader, writer))
     for _ in range(40):
         assert (await site.get(path))[0] == "200 OK"
-        assert len(site.endpoint._clients) <= endpoint.MAX_CONNECTIONS
+        assert len(site.endpoint.http._clients) <= server.MAX_CONNECTIONS
     for _, writer in slow:
         writer.close()
 
@@ -146,13 +147,13 @@ async def test_those_that_do_not_take_their_answers_give_way_to_a_probe(site: Si
     large = b"x" * 5_000_000
     site.scrape = lambda: iter((large,))
     slow = []
-    for number in range(endpoint.MAX_CONNECTIONS):
+    for number in range(server.MAX_CONNECTIONS):
         slow.append(await asyncio.open_connection(*site.address, limit=1024))
         slow[-1][1].write(b"GET /metrics HTTP/1.1\r\n\r\n")
-        while list(site.endpoint._clients.values()).count(endpoint._Phase.TAKES) <= number:
+        while list(site.endpoint.http._clients.values()).count(server._Phase.TAKES) <= number:
             await asyncio.sleep(0)
     assert (await site.get("/-/healthy"))[0] == "200 OK"
-    assert len(site.endpoint._clients) < endpoint.MAX_CONNECTIONS
+    assert len(site.endpoint.http._clients) < server.MAX_CONNECTIONS
     for _, writer in slow:
         writer.close()
 
@@ -264,7 +265,7 @@ async def test_one_scrape_at_a_time(site: Site) -> None:
 async def test_who_does_not_take_its_answer_is_cut_off_and_keeps_nobody(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(endpoint, "ANSWER_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(server, "ANSWER_TIMEOUT_S", 1.0)
     large = b"x" * 20_000_000
     answers = [BODY, large]
     site.scrape = lambda: iter((answers.pop(),))
@@ -273,7 +274,7 @@ async def test_who_does_not_take_its_answer_is_cut_off_and_keeps_nobody(
     while len(answers) > 1:
         await asyncio.sleep(0)
     assert (await site.get("/metrics"))[2] == BODY
-    while site.endpoint._clients:
+    while site.endpoint.http._clients:
         await asyncio.sleep(0.01)
     received = await asyncio.wait_for(reader.read(), 5)
     assert len(received) < len(large), "shorter than its Content-Length: nobody takes it for complete"
@@ -298,7 +299,7 @@ async def test_closing_cuts_off_who_is_being_served() -> None:
     site = Site()
     await site.endpoint.start(site.bound)
     reader, writer = await site.connect()
-    while not site.endpoint._clients:
+    while not site.endpoint.http._clients:
         await asyncio.sleep(0)
     await site.endpoint.close()
     assert await asyncio.wait_for(reader.read(), 5) == b""

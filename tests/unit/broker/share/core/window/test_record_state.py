@@ -65,16 +65,16 @@ def test_acknowledge_types_lead_to_their_states() -> None:
 
 
 def test_acquiring_counts_a_delivery_and_sets_the_lock() -> None:
-    status = settled(AVAILABLE, 2).acquired("m1", 500)
+    status = settled(AVAILABLE, 2).acquired("m1", 500, 100)
     assert (status.state, status.delivery_count, status.owner, status.deadline_ms) == (ACQUIRED, 3, "m1", 500)
     with pytest.raises(IllegalTransition):
-        status.acquired("m2", 900)
+        status.acquired("m2", 900, 100)
 
 
 @pytest.mark.parametrize("state", [AVAILABLE, ACKNOWLEDGED, ARCHIVING, ARCHIVED])
 def test_a_pending_transition_shows_the_new_state_without_owner_and_remembers_the_old(state: RecordState) -> None:
     """A second acknowledgement of it must fail, and nobody may acquire it."""
-    before = settled(AVAILABLE, 0).acquired("m1", 500)
+    before = settled(AVAILABLE, 0).acquired("m1", 500, 100)
     pending = before.pending(state, write_id=9)
     assert (pending.state, pending.owner, pending.deadline_ms) == (state, "", NO_DEADLINE)
     assert not pending.available
@@ -90,7 +90,7 @@ def test_records_that_left_the_log_are_archived_from_every_state(state: RecordSt
 
 
 def test_a_pending_record_that_left_the_log_stays_archived_even_if_the_write_fails() -> None:
-    pending = settled(AVAILABLE, 0).acquired("m1", 500).pending(AVAILABLE, write_id=9).archived()
+    pending = settled(AVAILABLE, 0).acquired("m1", 500, 100).pending(AVAILABLE, write_id=9).archived()
     assert (pending.state, pending.write_id) == (ARCHIVED, 9)
     assert pending.before is settled(ARCHIVED, 1)
     assert pending.after is settled(ARCHIVED, 1)

@@ -1,0 +1,136 @@
+"""GET /api/v1/...: what share groups do with each record. For whoever has the operator's token; it changes nothing.
+
+    /api/v1                                                       which broker this is
+    /api/v1/share-groups                                          ?after= &limit=
+    /api/v1/share-groups/GROUP                                    members
+    /api/v1/share-groups/GROUP/partitions                         ?after= &limit=
+    /api/v1/share-groups/GROUP/topics/TOPIC/partitions/N/records  ?from= &limit= &state= &member=
+
+Answers are made one at a time, a piece in each tick of the loop; what they have is described in docs/records-api.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from hashlib import sha256
+from hmac import compare_digest
+from typing import TYPE_CHECKING, Any, Final
+
+from shareq import __version__
+from shareq.broker.http.server import Answer, Request
+from shareq.broker.records_api import views
+from shareq.broker.records_api.query import (
+    MOST_ROWS,
+    ROOT,
+    Refused,
+    bad,
+    not_found,
+    number,
+    parameters_of,
+    records_query,
+    segments_of,
+)
+
+if TYPE_CHECKING:
+    from shareq.broker.services import Services
+
+JSON: Final = "application/json"
+MAX_WAITING: Final = 16
+"""Answers that wait to be made, or are being made; others are asked to come back."""
+SHORTEST_TOKEN: Final = 16
+_HEADERS: Final = ("Cache-Control: no-store", "X-Content-Type-Options: nosniff")
+_HIGHEST_PARTITION: Final = 2**31 - 1
+_SCHEME: Final = "bearer "
+
+
+def refuse(status: str, text: str, code: str | None = None) -> Answer:
+    """A refusal as an object: `error` has a word for programs, and a sentence."""
+    code = code or status.partition(" ")[2].lower().replace(" ", "_")
+    body = json.dumps({"error": {"code": code, "message": text}}, ensure_ascii=False) + "\n"
+    return Answer(status, body.encode("utf-8", "backslashreplace"), JSON, _HEADERS)
+
+
+class RecordsApi:
+    """Answers requests that carry `token`. Owned by the server, on the loop's thread."""
+
+    def __init__(self, services: Services, token: str) -> None:
+        self._services = services
+        self._token = _digest(token.encode())
+        self._one_at_a_time = asyncio.Lock()
+        self._waiting = 0
+
+    async def handle(self, request: Request) -> Answer:
+        """The answer to a request; errors are answers, too."""
+        if not self._is_allowed(request):
+            refusal = refuse(
+                "401 Unauthorized",
+                "the request needs the header Authorization: Bearer TOKEN, with the operator's token",
+            )
+            return refusal._replace(headers=(*refusal.headers, 'WWW-Authenticate: Bearer realm="shareq"'))
+        if self._waiting >= MAX_WAITING:
+            refusal = refuse("503 Service Unavailable", f"{MAX_WAITING} other requests wait; ask again")
+            return refusal._replace(headers=(*refusal.headers, "Retry-After: 1"))
+        self._waiting += 1
+        try:
+            return Answer("200 OK", await self._make(self._pieces(request)), JSON, _HEADERS)
+        except Refused as refused:
+            return refuse(refused.status, str(refused), refused.code)
+        finally:
+            self._waiting -= 1
+
+    def _is_allowed(self, request: Request) -> bool:
+        """In a time that does not depend on what the token is."""
+        given = request.headers.get("authorization", "")
+        is_bearer = given[: len(_SCHEME)].lower() == _SCHEME
+        return compare_digest(_digest(given[len(_SCHEME) :].strip().encode("latin-1")), self._token) and is_bearer
+
+    async def _make(self, pieces: views.Pieces) -> bytes:
+        async with self._one_at_a_time:
+            made: list[bytes] = []
+            for piece in pieces:
+                made.append(piece)
+                await asyncio.sleep(0)  # whatever else is ready has its turn
+            return b"".join(made)
+
+    def _pieces(self, request: Request) -> views.Pieces:
+        services, query = self._services, request.query
+        match segments_of(request.path):
+            case []:
+                parameters_of(query, ())
+                return _about(services)
+            case ["share-groups"]:
+                given = parameters_of(query, ("after", "limit"))
+                return views.share_groups(services, given.get("after", ""), number(given, "limit", 1_000, 1, MOST_ROWS))
+            case ["share-groups", group]:
+                parameters_of(query, ())
+                return views.share_group(services, group)
+            case ["share-groups", group, "partitions"]:
+                given = parameters_of(query, ("after", "limit"))
+                limit = number(given, "limit", 500, 1, MOST_ROWS)
+                return views.partitions(services, group, _behind(given.get("after", "")), limit)
+            case ["share-groups", group, "topics", topic, "partitions", text, "records"]:
+                partition = number({"partition": text}, "partition", 0, 0, _HIGHEST_PARTITION)
+                return views.records(services, group, topic, partition, records_query(query))
+        raise not_found(f"there is nothing at this path: see {ROOT}/share-groups and docs/records-api.md")
+
+
+def _behind(text: str) -> str:
+    topic, colon, partition = text.rpartition(":")
+    if text and not (topic and colon and partition.isascii() and partition.isdecimal() and len(partition) < 11):
+        raise bad(f"after={text[:40]}: must be TOPIC:PARTITION")
+    return text
+
+
+def _about(services: Services) -> views.Pieces:
+    about: dict[str, Any] = {
+        "at_ms": services.env.clock.wall_ms(),
+        "shareq": __version__,
+        "cluster_id": services.metadata.cluster_id,
+        "node_id": services.started_with.node_id,
+    }
+    yield json.dumps(about).encode() + b"\n"
+
+
+def _digest(text: bytes) -> bytes:
+    return sha256(text).digest()

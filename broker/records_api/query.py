@@ -1,0 +1,97 @@
+"""What a request asks for: paths and queries as values, and refusals of what cannot be meant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+from urllib.parse import parse_qsl, unquote
+
+from shareq.broker.share.core.window.ranges import STATES
+
+ROOT: Final = "/api/v1"
+MOST_ROWS: Final = 10_000
+"""Ranges, partitions or groups in one answer at most."""
+_HIGHEST_OFFSET: Final = 2**63 - 1
+_MOST_PARAMETERS: Final = 20
+
+
+class Refused(Exception):
+    """A request that gets no rows: its HTTP status, a word for programs, and a sentence."""
+
+    def __init__(self, status: str, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+
+
+def bad(message: str) -> Refused:
+    """A query that is not understood."""
+    return Refused("400 Bad Request", "bad_request", message)
+
+
+def not_found(message: str) -> Refused:
+    """Something that is missing."""
+    return Refused("404 Not Found", "not_found", message)
+
+
+class RecordsQuery(NamedTuple):
+    """Which ranges of a share partition: from the offset `first` on, at most `limit`, only in `states` (empty: all),
+    only those that `member` has (None: all).
+    """
+
+    first: int
+    limit: int
+    states: frozenset[str]
+    member: str | None
+
+
+def segments_of(path: str) -> list[str]:
+    """The parts of a path below `ROOT`, decoded. Refused if it is not below it."""
+    if path != ROOT and not path.startswith(f"{ROOT}/"):
+        raise not_found(f"the API is at {ROOT}/share-groups")
+    try:
+        parts = [unquote(part, errors="strict") for part in path.removeprefix(ROOT).split("/")[1:]]
+    except UnicodeDecodeError:
+        raise bad("the path is no UTF-8") from None
+    return parts[:-1] if parts and not parts[-1] else parts
+
+
+def parameters_of(query: str, known: tuple[str, ...]) -> dict[str, str]:
+    """The parameters of a query, each given once, and of those that are `known`."""
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=_MOST_PARAMETERS, errors="strict")
+    except ValueError:
+        raise bad("the query is not understood") from None
+    found: dict[str, str] = {}
+    for name, value in pairs:
+        if name not in known:
+            raise bad(f"there is no parameter {name}: there are {', '.join(known) or 'none'}")
+        if name in found:
+            raise bad(f"{name} is given twice")
+        found[name] = value
+    return found
+
+
+def number(given: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:
+    """A whole number from `low` to `high`, both inclusive."""
+    text = given.get(name)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdecimal() and len(text) < 20 and low <= int(text) <= high):
+        raise bad(f"{name}={text[:40]}: must be a whole number from {low} to {high}")
+    return int(text)
+
+
+def records_query(query: str) -> RecordsQuery:
+    """The query of the ranges of a share partition."""
+    given = parameters_of(query, ("from", "limit", "state", "member"))
+    states = frozenset(text for text in given.get("state", "").split(",") if text)
+    unknown = states.difference(STATES)
+    if unknown:
+        raise bad(f"state={min(unknown)[:40]}: must be of {', '.join(STATES)}, with commas in between")
+    return RecordsQuery(
+        number(given, "from", 0, 0, _HIGHEST_OFFSET),
+        number(given, "limit", 1_000, 1, MOST_ROWS),
+        states,
+        given.get("member") or None,
+    )

@@ -1,0 +1,455 @@
+"""The answers of the records API, made of what this broker has in memory, in counted pieces.
+
+Each answer is a generator of bytes of JSON: what it yields, empty pieces too, is a moment for others to have their
+turn. A piece is of one moment; different pieces need not be of the same. Nothing is changed by being looked at.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Generator, Iterator, Sequence
+from heapq import nsmallest
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from shareq.broker.records_api.query import RecordsQuery, not_found
+from shareq.broker.share.core.counters import SharePartitionCounters
+from shareq.broker.share.core.window.ranges import Part, RecordRange, list_persisted
+from shareq.broker.share.core.window.record_state import AcknowledgeType
+from shareq.coordinator.share.keys import SharePartitionKey, partition_for
+from shareq.protocol.primitives import uuid_to_text
+
+if TYPE_CHECKING:
+    from shareq.broker.services import Services
+    from shareq.broker.share.leader import SharePartitionLeader
+    from shareq.coordinator.group.share.group import ShareGroup
+    from shareq.coordinator.ports import TopicImage
+    from shareq.coordinator.share.share_state import ShareState
+
+Pieces = Generator[bytes, None, None]
+
+STEPS: Final = 200  # ranges, rows or waiting offsets between two pauses: about a millisecond
+NAMES_AT_ONCE: Final = 5_000  # names that are only compared
+MOST_STEPS: Final = 200_000  # of one answer; what is left is for the next one
+_NOTHING: Final = SharePartitionCounters()
+_SHOWN: Final = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.RENEW)
+
+
+class Place(NamedTuple):
+    """A share partition of this broker: its leader if it is in memory, else its state if it has one."""
+
+    key: SharePartitionKey
+    topic: TopicImage
+    leader: SharePartitionLeader | None
+    state: ShareState | None
+
+    @property
+    def start_offset(self) -> int | None:
+        """The lowest offset that is not finished with; None when nothing was written of it yet."""
+        if self.leader is not None:
+            return self.leader.core.start_offset
+        return None if self.state is None or self.state.start_offset < 0 else self.state.start_offset
+
+
+# -- groups
+
+
+def share_groups(services: Services, after: str, limit: int) -> Pieces:
+    """Share groups by name, those behind `after`, with totals of their partitions."""
+    found: list[ShareGroup] = []
+    groups = services.made.groups
+    for partition in () if groups is None else groups.coordinator.partitions:
+        every = partition.shard.share.all()
+        yield b""
+        for at in range(0, len(every), NAMES_AT_ONCE):
+            later = (group for group in every[at : at + NAMES_AT_ONCE] if group.group_id > after)
+            found = nsmallest(limit + 1, [*found, *later], key=lambda group: group.group_id)
+            yield b""
+    page = found[:limit]
+    totals = {group.group_id: _Totals() for group in page}
+    yield from _add_up(services, totals)
+    yield _begin(services, {}, "groups")
+    for at in range(0, len(page), STEPS):
+        rows = (_group_row(services, group, totals[group.group_id]) for group in page[at : at + STEPS])
+        yield _rows(rows, first=not at)
+    yield _end(page[-1].group_id if len(found) > limit else None)
+
+
+class _Totals:
+    """Sums over the share partitions of a group."""
+
+    __slots__ = ("accepted", "deliveries", "in_flight", "lag", "loaded", "oldest_ms", "redeliveries")
+
+    def __init__(self) -> None:
+        self.loaded = self.in_flight = self.lag = self.deliveries = self.redeliveries = self.accepted = 0
+        self.oldest_ms: int | None = None
+
+
+def _add_up(services: Services, totals: dict[str, _Totals]) -> Iterator[bytes]:
+    share = services.made.share
+    if share is None:
+        return
+    for keys in _slices([key for key in share.partitions.counters.partitions if key.group_id in totals]):
+        for key in keys:
+            _add_counters(totals[key.group_id], share.partitions.counters.partitions.get(key, _NOTHING))
+        yield b""
+    for leaders in _slices([each for each in share.partitions.leaders() if each.key.group_id in totals]):
+        for leader in leaders:
+            total, core = totals[leader.key.group_id], leader.core
+            since_ms = core.oldest_since_ms()
+            total.loaded += 1
+            total.in_flight += core.in_flight_records
+            total.lag += _lag(leader)
+            if since_ms is not None:
+                total.oldest_ms = since_ms if total.oldest_ms is None else min(total.oldest_ms, since_ms)
+        yield b""
+
+
+def _add_counters(total: _Totals, counters: SharePartitionCounters) -> None:
+    total.deliveries += counters.deliveries
+    total.redeliveries += counters.redeliveries
+    total.accepted += counters.acknowledged[AcknowledgeType.ACCEPT]
+
+
+def _group_row(services: Services, group: ShareGroup, total: _Totals) -> dict[str, Any]:
+    return {
+        "group": group.group_id,
+        "state": group.state_name,
+        "epoch": group.group_epoch,
+        "members": len(group.members),
+        "partitions": sum(len(each.partitions) for each in group.initialized.values()),
+        "loaded": total.loaded,
+        "in_flight": total.in_flight,
+        "lag": total.lag,
+        "deliveries": total.deliveries,
+        "redeliveries": total.redeliveries,
+        "accepted": total.accepted,
+        "oldest_in_flight_ms": _epoch_ms(services, total.oldest_ms),
+    }
+
+
+def share_group(services: Services, group_id: str) -> Pieces:
+    """One group with its members."""
+    group = _group(services, group_id)
+    if group is None:
+        raise not_found(f"share group {group_id} does not exist")
+    return _share_group(services, group)
+
+
+def _share_group(services: Services, group: ShareGroup) -> Pieces:
+    head = {
+        "group": group.group_id,
+        "state": group.state_name,
+        "epoch": group.group_epoch,
+        "assignment_epoch": group.assignment_epoch,
+    }
+    yield _begin(services, head, "members")
+    first = True
+    for ids in _slices(sorted(group.members)):
+        rows = [_member_row(services, group, each) for each in ids if each in group.members]
+        yield _rows(rows, first=first)
+        first = first and not rows
+    yield _end(None)
+
+
+def _member_row(services: Services, group: ShareGroup, member_id: str) -> dict[str, Any]:
+    member, current = group.members[member_id], group.current_of(member_id)
+    topics = ((services.metadata.topic_by_id(topic_id), numbers) for topic_id, numbers in current.assigned.items())
+    return {
+        "member": member_id,
+        **_client(group, member_id),
+        "rack": member.rack_id,
+        "epoch": current.member_epoch,
+        "subscriptions": list(member.subscribed_topic_names),
+        "assignment": {topic.name: sorted(numbers) for topic, numbers in topics if topic is not None},
+    }
+
+
+def _client(group: ShareGroup | None, member_id: str) -> dict[str, Any]:
+    """The client of a member; null where the member has left meanwhile."""
+    member = None if group is None else group.members.get(member_id)
+    if member is None:
+        return {"client_id": None, "host": None}
+    return {"client_id": member.client_id, "host": member.client_host.removeprefix("/")}
+
+
+# -- partitions
+
+
+def partitions(services: Services, group_id: str, after: str, limit: int) -> Pieces:
+    """The share partitions of a group, by topic and number, those behind `after` (TOPIC:PARTITION)."""
+    group = _group(services, group_id)
+    keys = _keys_of(services, group_id, group)
+    if group is None and not keys:
+        raise not_found(f"share group {group_id} does not exist")
+    return _partitions(services, group_id, keys, after, limit)
+
+
+def _partitions(services: Services, group_id: str, keys: set[SharePartitionKey], after: str, limit: int) -> Pieces:
+    named: list[tuple[str, int, SharePartitionKey]] = []
+    for some in _slices(list(keys)):
+        topics = ((services.metadata.topic_by_id(key.topic_id), key) for key in some)
+        named += [(topic.name, key.partition, key) for topic, key in topics if topic is not None]
+        yield b""
+    topic_after, _, number_after = after.rpartition(":")
+    if after:
+        named = [each for each in named if each[:2] > (topic_after, int(number_after))]
+    page = nsmallest(limit, named)
+    yield _begin(services, {"group": group_id}, "partitions")
+    members: set[str] = set()
+    spent = done = 0
+    for topic, number, key in page:
+        place = place_of(services, group_id, topic, number)
+        counted = _Counted()
+        if place is not None and place.key == key:  # else it was deleted meanwhile
+            for taken in _count(services, place, counted):
+                spent += taken
+                yield b""
+            members.update(counted.held)
+            yield _rows([_partition_row(services, place, counted)], first=not done)
+            done += 1
+        if spent >= MOST_STEPS:
+            break
+    following = page[done - 1][:2] if page and done and done < len(named) else None
+    yield _end(None if following is None else ":".join(map(str, following)), _members(services, group_id, members))
+
+
+class _Counted:
+    """What the offsets in flight of a share partition are, summed up."""
+
+    __slots__ = ("held", "ranges", "states")
+
+    def __init__(self) -> None:
+        self.states: Counter[str] = Counter()
+        self.held: Counter[str] = Counter()
+        self.ranges = 0
+
+
+def _count(services: Services, place: Place, into: _Counted) -> Iterator[int]:
+    """Add up all ranges; yields how much was done at each pause."""
+    position: int | None = 0
+    while position is not None:
+        part = _part(services, place, position, heads=False)
+        for each in part.ranges:
+            into.states[each.state] += each.size
+            if each.owner:
+                into.held[each.owner] += each.size
+        into.ranges += len(part.ranges)
+        position = part.following
+        yield len(part.ranges)
+
+
+def _partition_row(services: Services, place: Place, counted: _Counted) -> dict[str, Any]:
+    leader, share = place.leader, services.made.share
+    settings = services.configs.share_group(place.key.group_id)
+    counters = _NOTHING if share is None else share.partitions.counters.partitions.get(place.key, _NOTHING)
+    oldest_ms = None if leader is None else leader.core.oldest_since_ms()
+    return {
+        "topic": place.topic.name,
+        "topic_id": uuid_to_text(place.topic.topic_id),
+        "partition": place.key.partition,
+        "loaded": leader is not None,
+        **_offsets(services, place),
+        "in_flight": sum(counted.states.values()) if leader is None else leader.core.in_flight_records,
+        "in_flight_limit": settings.partition_max_record_locks,
+        "lock_ms": settings.record_lock_duration_ms,
+        "delivery_limit": settings.delivery_count_limit,
+        "order_by_key": settings.order_by_key,
+        "ranges": counted.ranges,
+        "states": dict(counted.states),
+        "held": dict(counted.held),
+        "oldest_in_flight_ms": _epoch_ms(services, oldest_ms),
+        "oldest_age_ms": None if oldest_ms is None else services.env.clock.now_ms() - oldest_ms,
+        "deliveries": counters.deliveries,
+        "redeliveries": counters.redeliveries,
+        "acknowledged": {kind.name.lower(): counters.acknowledged[kind] for kind in _SHOWN},
+        "lock_timeouts": counters.lock_timeouts,
+        "given_up": counters.dead_letters,
+        "waiting_fetches": 0 if leader is None else len(leader.waiters),
+    }
+
+
+def _offsets(services: Services, place: Place) -> dict[str, Any]:
+    start, leader = place.start_offset, place.leader
+    end_offset = start
+    if leader is not None and leader.core.in_flight_records:
+        end_offset = leader.core.end_offset + 1
+    elif leader is None and place.state is not None and place.state.batches:
+        end_offset = place.state.batches[-1].last_offset + 1
+    finished = 0
+    if leader is not None:
+        finished = leader.core.delivery_complete_count
+    elif place.state is not None:
+        finished = max(place.state.delivery_complete_count, 0)
+    log = services.lookup.log(place.topic.name, place.key.partition)
+    high_watermark = None if isinstance(log, int) else log.high_watermark
+    known = start is not None and high_watermark is not None
+    return {
+        "start_offset": start,
+        "end_offset": end_offset,
+        "high_watermark": high_watermark,
+        "lag": max(0, high_watermark - start - finished) if known else None,  # type: ignore[operator]  # known
+    }
+
+
+# -- records
+
+
+def records(services: Services, group_id: str, topic: str, partition: int, wanted: RecordsQuery) -> Pieces:
+    """The offsets in flight of one share partition, as ranges of like ones."""
+    image = services.metadata.topic(topic)
+    if image is None or not 0 <= partition < image.partitions:
+        raise not_found(f"partition {topic}:{partition} does not exist")
+    place = place_of(services, group_id, topic, partition)
+    if place is None:
+        raise not_found(f"share group {group_id} has not begun with {topic}:{partition}")
+    return _records(services, place, wanted)
+
+
+def _records(services: Services, place: Place, wanted: RecordsQuery) -> Pieces:
+    settings = services.configs.share_group(place.key.group_id)
+    head = {
+        "group": place.key.group_id,
+        "topic": place.topic.name,
+        "topic_id": uuid_to_text(place.topic.topic_id),
+        "partition": place.key.partition,
+        "loaded": place.leader is not None,
+        **_offsets(services, place),
+        "in_flight_limit": settings.partition_max_record_locks,
+        "lock_ms": settings.record_lock_duration_ms,
+        "delivery_limit": settings.delivery_count_limit,
+        "order_by_key": settings.order_by_key,
+    }
+    yield _begin(services, head, "ranges")
+    position: int | None = wanted.first
+    left, spent, first = wanted.limit, 0, True
+    members: set[str] = set()
+    while position is not None and left > 0 and spent < MOST_STEPS:
+        part = _part(services, place, position, heads=True)
+        rows = [each for each in part.ranges if _is_wanted(each, wanted)]
+        position = part.following
+        if len(rows) > left:
+            rows = rows[: left + 1]
+            position = rows.pop().first_offset
+        left -= len(rows)
+        spent += STEPS
+        members.update(each.owner for each in rows if each.owner)
+        ahead_ms = services.env.clock.wall_ms() - services.env.clock.now_ms()
+        if place.leader is None:
+            ahead_ms = 0  # what is persisted has the time of day
+        yield _rows([_range_row(each, ahead_ms) for each in rows], first=first)
+        first = first and not rows
+    yield _end(position, _members(services, place.key.group_id, members))
+
+
+def _is_wanted(each: RecordRange, wanted: RecordsQuery) -> bool:
+    if wanted.states and each.state not in wanted.states:
+        return False
+    return wanted.member is None or each.owner == wanted.member
+
+
+def _range_row(each: RecordRange, ahead_ms: int) -> dict[str, Any]:
+    return {
+        "first": each.first_offset,
+        "last": each.last_offset,
+        "state": each.state,
+        "pending": each.pending,
+        "deliveries": each.delivery_count,
+        "member": each.owner or None,
+        "since_ms": None if each.since_ms is None else each.since_ms + ahead_ms,
+        "until_ms": None if each.until_ms is None else each.until_ms + ahead_ms,
+        "in_flight_ms": None if each.in_flight_ms is None else each.in_flight_ms + ahead_ms,
+        "behind": each.behind,
+    }
+
+
+# -- where things are
+
+
+def place_of(services: Services, group_id: str, topic: str, partition: int) -> Place | None:
+    """A share partition of the group; None if it has neither a leader in memory nor a state here."""
+    image = services.metadata.topic(topic)
+    if image is None:
+        return None
+    key = SharePartitionKey(group_id, image.topic_id, partition)
+    share = services.made.share
+    leader = None if share is None else share.partitions.get(key)
+    if leader is not None and leader.is_active:
+        return Place(key, image, leader, None)
+    state = _state_of(services, key)
+    return None if state is None else Place(key, image, None, state)
+
+
+def _state_of(services: Services, key: SharePartitionKey) -> ShareState | None:
+    states = services.made.share_states
+    if states is None or not states.partitions.count:
+        return None
+    return states.partitions.get(partition_for(key, states.partitions.count)).shard.state_of(key)
+
+
+def _group(services: Services, group_id: str) -> ShareGroup | None:
+    groups = services.made.groups
+    if groups is None or not groups.coordinator.partitions.count:
+        return None
+    return groups.coordinator.partition(group_id).shard.share_group(group_id)
+
+
+def _keys_of(services: Services, group_id: str, group: ShareGroup | None) -> set[SharePartitionKey]:
+    keys = {
+        SharePartitionKey(group_id, topic_id, number)
+        for topic_id, topic in ({} if group is None else group.initialized).items()
+        for number in topic.partitions
+    }
+    share = services.made.share
+    if share is not None:
+        keys.update(each.key for each in share.partitions.leaders() if each.key.group_id == group_id)
+    return keys
+
+
+def _part(services: Services, place: Place, position: int, *, heads: bool) -> Part:
+    if place.leader is not None:
+        return place.leader.core.list_ranges(position, STEPS, heads=heads)
+    state = place.state
+    if state is None or state.start_offset < 0:
+        return Part([], None)
+    now_ms = services.env.clock.wall_ms()
+    return list_persisted(state.start_offset, state.batches, state.delays, now_ms, position, STEPS)
+
+
+def _lag(leader: SharePartitionLeader) -> int:
+    core = leader.core  # KIP-1226: what is finished with beyond the start offset is no lag
+    return max(0, leader.log.high_watermark - core.start_offset - core.delivery_complete_count)
+
+
+def _members(services: Services, group_id: str, ids: set[str]) -> dict[str, Any]:
+    """The clients of members that were named."""
+    group = _group(services, group_id)
+    return {each: _client(group, each) for each in sorted(ids)}
+
+
+def _epoch_ms(services: Services, monotonic_ms: int | None) -> int | None:
+    clock = services.env.clock
+    return None if monotonic_ms is None else monotonic_ms + clock.wall_ms() - clock.now_ms()
+
+
+# -- JSON
+
+
+def _slices(rows: Sequence[Any]) -> Iterator[Any]:
+    return (rows[at : at + STEPS] for at in range(0, len(rows), STEPS))
+
+
+def _begin(services: Services, head: dict[str, Any], rows: str) -> bytes:
+    """An object up to the beginning of its rows."""
+    fields = {"at_ms": services.env.clock.wall_ms(), **head}
+    return f"{json.dumps(fields, ensure_ascii=False)[:-1]}, {json.dumps(rows)}: [".encode()
+
+
+def _rows(rows: Iterator[dict[str, Any]] | Sequence[dict[str, Any]], *, first: bool) -> bytes:
+    text = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    return ("\n" if first else ",\n").encode() + text.encode() if text else b""
+
+
+def _end(following: object, members: dict[str, Any] | None = None) -> bytes:
+    fields = {} if members is None else {"members": members}
+    return f"\n], {json.dumps({**fields, 'next': following}, ensure_ascii=False)[1:]}\n".encode()
