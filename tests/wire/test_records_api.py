@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import signal
 import socket
 import ssl
 import urllib.error
@@ -12,19 +15,25 @@ from pathlib import Path
 import pytest
 
 from devtools.kafka.apache_kafka import free_port
+from devtools.kafka.certificates import why_unavailable
 from shareq.testing import Broker
 from shareq.testing.broker import Mode
 from tests.wire.test_metrics import run
+from tests.wire.test_tls import Pki, broker_of, until
 
 TOKEN = "wire-operator-0123456789"
 
 
-def get(url: str | None, token: str | None = TOKEN, context: ssl.SSLContext | None = None) -> tuple[int, dict[str, str]]:
+def get(
+    url: str | None, token: str | None = TOKEN, context: ssl.SSLContext | None = None
+) -> tuple[int, dict[str, str]]:
     """Status and body."""
     assert url is not None
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=10, context=context) as answer:
+        with urllib.request.urlopen(
+            urllib.request.Request(url, headers=headers), timeout=10, context=context
+        ) as answer:
             return answer.status, json.loads(answer.read())
     except urllib.error.HTTPError as error:
         with error:
@@ -78,7 +87,10 @@ def test_no_client_is_shown_the_token() -> None:
         (["--records-api", "127.0.0.1:0"], "the records API needs a token"),
         (["--records-api", "127.0.0.1:0", "--set", "shareq.records.api.token=short"], "at least 16 visible characters"),
         (["--records-api", "127.0.0.1:0", "--records-api-token-file", "/nonexistent"], "/nonexistent: No such file"),
-        (["--set", "shareq.records.api.listen=here", "--set", f"shareq.records.api.token={TOKEN}"], "must be HOST:PORT"),
+        (
+            ["--set", "shareq.records.api.listen=here", "--set", f"shareq.records.api.token={TOKEN}"],
+            "must be HOST:PORT",
+        ),
         (["--records-api", "0.0.0.0:0", "--set", f"shareq.records.api.token={TOKEN}"], "open to other machines"),
         (
             [
@@ -111,8 +123,8 @@ def test_it_cannot_be_where_clients_connect(tmp_path: Path) -> None:
     address = f"127.0.0.1:{free_port()}"
     options = ("--records-api", address, "--set", f"shareq.records.api.token={TOKEN}")
     result = run("--listen", address, "--data-dir", str(tmp_path / "data"), *options)
-    assert result.returncode != 0
-    assert "records API" in result.stderr
+    assert result.returncode == 2
+    assert result.stderr == f"shareq: cannot serve the records API on {address}: clients of the broker connect there\n"
 
 
 def test_other_machines_are_served_without_tls_only_where_that_is_said(tmp_path: Path) -> None:
@@ -122,3 +134,25 @@ def test_other_machines_are_served_without_tls_only_where_that_is_said(tmp_path:
         port = broker.records_api_url.split(":")[2].partition("/")[0]
         assert get(f"http://127.0.0.1:{port}/api/v1")[0] == 200
         assert "other machines may read its token" in broker.log
+
+
+@pytest.mark.skipif(why_unavailable() is not None, reason=str(why_unavailable()))
+def test_behind_tls_with_the_certificate_of_a_listener_also_when_it_is_renewed(tmp_path: Path) -> None:
+    (tmp_path / "pki").mkdir()
+    pki = Pki(tmp_path / "pki")
+    api = {"listen": "0.0.0.0:0", "token": TOKEN, "tls_listener": "ssl"}
+    with broker_of(pki, **{f"shareq_records_api_{name}": text for name, text in api.items()}) as broker:
+        assert broker.records_api_url is not None
+        assert broker.records_api_url.startswith("https://0.0.0.0:")
+        url = broker.records_api_url.replace("0.0.0.0", "localhost")
+        assert get(url, context=pki.trusting())[0] == 200
+        with pytest.raises(OSError):  # noqa: PT011 as the operating system has it
+            get(url.replace("https", "http"))
+        shutil.copy(pki.again.both, pki.path)
+        os.kill(broker.pid, signal.SIGHUP)
+        until("renewed", lambda: "listener SSL: certificate renewed: CN=server" in broker.log)
+        assert get(url, context=pki.trusting(pki.again_authority))[0] == 200
+        with pytest.raises(urllib.error.URLError, match="CERTIFICATE_VERIFY_FAILED"):
+            get(url, context=pki.trusting())
+        assert "ERROR" not in broker.log
+        assert "Traceback" not in broker.log
