@@ -16,6 +16,9 @@ from typing import Final
 PREFIX: Final = "SHAREQ_"
 NOT_PROPERTIES: Final = frozenset(
     (
+        "SHAREQ_API_TOKEN",
+        "SHAREQ_API_TOKEN_FILE",
+        "SHAREQ_API_URL",
         "SHAREQ_BOOTSTRAP_SERVERS",
         "SHAREQ_INSECURE",
         "SHAREQ_LOG_FORMAT",

@@ -1,0 +1,23 @@
+"""Names as Java hashes them: Apache Kafka finds the partitions of its own topics so."""
+
+from __future__ import annotations
+
+from operator import mul
+from struct import unpack
+
+_POWERS: list[int] = [1]
+
+
+def java_string_hash(text: str) -> int:
+    """`String.hashCode` of Java: the 31-polynomial over UTF-16 code units in signed 32-bit arithmetic."""
+    encoded = text.encode("utf-16-be", "surrogatepass")
+    units = unpack(f">{len(encoded) // 2}H", encoded)
+    while len(_POWERS) < len(units):
+        _POWERS.append(_POWERS[-1] * 31 & 0xFFFFFFFF)
+    unsigned: int = sum(map(mul, reversed(units), _POWERS)) & 0xFFFFFFFF
+    return unsigned - 0x100000000 if unsigned & 0x80000000 else unsigned
+
+
+def java_abs(value: int) -> int:
+    """Kafka's `Utils.abs`: of the smallest int32, which has no positive twin, 0."""
+    return 0 if value == -0x80000000 else abs(value)
