@@ -35,7 +35,7 @@ class RangeRow(NamedTuple):
     last: int
     state: str
     pending: bool
-    deliveries: int
+    deliveries: int | None
     member: str | None
     client_id: str | None
     host: str | None

@@ -37,7 +37,12 @@ class Session:
 
     config: ClientConfig
     as_json: bool
+    profile: str | None = None
     code: int = field(default=0, init=False)
+    columns: Sequence[str] | None = field(default=None, init=False)
+    """Those of the table, where the command's options choose them."""
+    afterwards: Callable[[], None] | None = field(default=None, init=False)
+    """Prints what comes behind the table."""
 
     @cached_property
     def network(self) -> Network:
@@ -180,7 +185,7 @@ def cluster_command(
             as_json: bool,
             **options: Any,
         ) -> None:
-            session = Session(client_config(bootstrap, config_file, profile, properties, timeout_s), as_json)
+            session = Session(client_config(bootstrap, config_file, profile, properties, timeout_s), as_json, profile)
             try:
                 result = function(session, **options)
                 if row is not None:
@@ -221,7 +226,7 @@ def _print(
     empty: str | None,
     line: Callable[[Any], str] | None,
 ) -> None:
-    names = list(columns or row._fields)  # type: ignore[attr-defined]  # a NamedTuple
+    names = list(session.columns or columns or row._fields)  # type: ignore[attr-defined]  # a NamedTuple
     if shape == "object":
         if session.as_json:
             output.print_json(result)
@@ -233,6 +238,8 @@ def _print(
         output.print_json_rows(result)
     elif not output.print_table(result, names) and empty is not None and not session.code:
         say(empty)
+    if session.afterwards is not None and not session.as_json:
+        session.afterwards()
     sys.stdout.flush()
 
 

@@ -15,6 +15,8 @@ from shareq.client.errors import ConfigError
 DEFAULT_SERVER: Final = "127.0.0.1:9092"
 PREFIX: Final = "SHAREQ_CLIENT_"
 FIRST_CONTACT_MS: Final = 5_000
+OTHERS: Final = ("api.", "schema.registry.")
+"""How settings of a profile begin that are not for a Kafka client."""
 _LONGEST_S: Final = 86_400.0
 
 
@@ -36,7 +38,9 @@ def client_config(
     if not 0 < timeout_s <= _LONGEST_S:
         wrong("--timeout", f"{timeout_s:g}", f"must be above 0 and at most {_LONGEST_S:g} seconds")
     given: dict[str, str] = {"bootstrap.servers": DEFAULT_SERVER}
-    given |= _of_profile(profile or environment.get("SHAREQ_PROFILE"), config_path(environment))
+    given |= {
+        name: text for name, text in profile_settings(profile, environment).items() if not name.startswith(OTHERS)
+    }
     if path := config_file or environment.get("SHAREQ_CLIENT_CONFIG"):
         given |= read_properties(path)
     given |= _of_environment(environment)
@@ -59,6 +63,11 @@ def _of_environment(environment: Mapping[str, str]) -> dict[str, str]:
         for name, value in environment.items()
         if name.startswith(PREFIX) and name != "SHAREQ_CLIENT_CONFIG"
     }
+
+
+def profile_settings(name: str | None, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """What a profile says, by default that of the environment, or the file's. Ends the command if it is missing."""
+    return _of_profile(name or environment.get("SHAREQ_PROFILE"), config_path(environment))
 
 
 def _of_profile(name: str | None, path: Path) -> dict[str, str]:

@@ -19,6 +19,7 @@ from shareq.client.cli.group_commands import (
     assignment,
     existing,
 )
+from shareq.client.cli.record_states import add_records
 from shareq.client.cli.record_text import RecordRow, line_of, read_to_end, record_row
 from shareq.client.errors import BrokerError, ClientError
 from shareq.client.fetch import OffsetsGone, RangeFetcher
@@ -26,7 +27,9 @@ from shareq.client.reader import Reader
 from shareq.client.share.consumer import AcknowledgeType, AckRange, AcquiredRange, ShareRangeConsumer
 from shareq.protocol.records.batch import batch_headers, decode_records
 
-command = cluster_group("share", "Share groups: list, describe, members, offsets, lag, reset, delete, consume, peek.")
+command = cluster_group(
+    "share", "Share groups: list, describe, members, offsets, lag, records, reset, delete, consume, peek."
+)
 
 
 class ShareKind:
@@ -70,6 +73,7 @@ class ShareKind:
 
 _KIND: Kind = ShareKind()
 add_commands(command, _KIND, "share")
+add_records(command)
 
 
 class SharedRecordRow(NamedTuple):

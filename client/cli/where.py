@@ -81,6 +81,21 @@ def offsets_of(admin: Admin, at: Place, partitions: Sequence[Partition]) -> dict
     return found
 
 
+def topics_and_partitions(texts: Iterable[str]) -> tuple[set[str], set[Partition]]:
+    """Whole topics, and partitions, named as TOPIC and TOPIC:PARTITION. Ends the command for what is neither."""
+    topics: set[str] = set()
+    partitions: set[Partition] = set()
+    for text in texts:
+        name, separator, number = text.rpartition(":")
+        if not separator:
+            topics.add(text)
+        elif not number.isdecimal() or not name:
+            wrong("topic", text, "must be TOPIC or TOPIC:PARTITION")
+        else:
+            partitions.add((name, int(number)))
+    return topics, partitions
+
+
 def partitions_of(session: Session, topics: Iterable[str]) -> list[Partition]:
     """Partitions of topics that are named as TOPIC or TOPIC:PARTITION; of missing ones the session notes it."""
     named: dict[str, list[int] | None] = {}

@@ -1,0 +1,114 @@
+"""What is in flight of a share group, partition by partition: from the records API, or from the log of states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Final, NamedTuple
+
+from shareq.client.admin.calls import NotFound, Partition
+from shareq.client.admin.topics import LATEST
+from shareq.client.cli.command import Session, now_ms
+from shareq.client.errors import ClientError
+from shareq.client.records_api import RangeRow, RecordsApi
+from shareq.client.share_states import AVAILABLE, StoredState, stored_states
+from shareq.protocol.errors import ErrorCode
+
+NOTE: Final = (
+    "as the cluster has written it down: a record that is unfinished is available, or locked by a member; "
+    "which, by whom and since when, no broker says without the records API (--api)"
+)
+_STATES: Final = {2: "acknowledged", 3: "archiving", 4: "archived"}
+
+
+class Window(NamedTuple):
+    """A share partition: its start offset (None: not resolved), the high watermark (None: not known), and what lies
+    between, as ranges. `ranges` takes the first offset, states (none: all) and a member.
+    """
+
+    topic: str
+    partition: int
+    start: int | None
+    end: int | None
+    ranges: Callable[[int, Collection[str], str | None], Iterator[RangeRow]]
+
+
+def windows(
+    session: Session, api: RecordsApi | None, group: str, topics: Collection[str], partitions: Collection[Partition]
+) -> Iterator[Window]:
+    """Those of a group, by topic and number: of these whole topics and partitions, or with neither all. Raises NotFound
+    for a group that has begun with none of them.
+    """
+
+    def is_wanted(topic: str, number: int) -> bool:
+        return not (topics or partitions) or topic in topics or (topic, number) in partitions
+
+    found = _of_api(api, group, is_wanted) if api is not None else _of_states(session, group, is_wanted)
+    count = 0
+    for each in found:
+        count += 1
+        yield each
+    if not count:
+        raise NotFound(
+            ErrorCode.RESOURCE_NOT_FOUND, f"share group {group}", "It has not begun with any partition there."
+        )
+
+
+def _of_api(api: RecordsApi, group: str, is_wanted: Callable[[str, int], bool]) -> Iterator[Window]:
+    for row in api.partitions(group):
+        topic, number = row["topic"], row["partition"]
+        if is_wanted(topic, number):
+
+            def ranges(
+                first: int, states: Collection[str], member: str | None, topic: str = topic, number: int = number
+            ) -> Iterator[RangeRow]:
+                return api.ranges(group, topic, number, first=first, states=states, member=member)
+
+            yield Window(topic, number, row["start_offset"], row["high_watermark"], ranges)
+
+
+def _of_states(session: Session, group: str, is_wanted: Callable[[str, int], bool]) -> Iterator[Window]:
+    for _, described in session.admin.share_groups.describe([group]):
+        if isinstance(described, ClientError):
+            raise described
+    positions = dict(session.admin.share_groups.offsets([group]))[group]
+    if isinstance(positions, ClientError):
+        raise positions
+    wanted = sorted(each for each in positions if is_wanted(*each))
+    states = stored_states(session.network, group, wanted) if wanted else {}
+    ends = session.admin.topics.offsets(dict.fromkeys(wanted, LATEST))
+    for partition in wanted:
+        state, last = states[partition], ends[partition]
+        end = None if isinstance(last, ClientError) else last.offset
+        if isinstance(state, ClientError):
+            session.failed(state)
+            continue
+        rows = _rows(state, end)
+
+        def ranges(
+            first: int, states: Collection[str], member: str | None, rows: Collection[RangeRow] = tuple(rows)
+        ) -> Iterator[RangeRow]:
+            del member
+            for row in rows:
+                if row.last >= first and (not states or row.state in states):
+                    yield row._replace(first=max(row.first, first))
+
+        yield Window(*partition, state.start, end, ranges)
+
+
+def _rows(state: StoredState, end: int | None) -> Iterator[RangeRow]:
+    """From the start offset to the high watermark (`end`, exclusive)."""
+    if state.start is None:
+        return
+    at_ms, position = now_ms(), state.start
+
+    def row(first: int, last: int, name: str, deliveries: int | None) -> RangeRow:
+        return RangeRow(first, last, name, False, deliveries, None, None, None, None, None, None, None, at_ms)
+
+    for first, last, number, deliveries in state.batches:
+        if position < first:
+            yield row(position, first - 1, "unfinished", None)
+        name = "unfinished" if number == AVAILABLE else _STATES.get(number, "unfinished")
+        yield row(first, last, name, deliveries)
+        position = last + 1
+    if end is not None and position < end:
+        yield row(position, end - 1, "unfinished", None)

@@ -1,0 +1,193 @@
+"""What brokers have written down of share partitions: the log `__share_group_state`, read as any topic.
+
+It says which records are finished and how often the others were delivered; never which are acquired, nor by whom. The
+states are replayed as a share coordinator does (KIP-932): a snapshot is the whole state, an update changes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from heapq import heappop, heappush
+from itertools import pairwise
+from struct import Struct
+from typing import Final, NamedTuple
+
+from shareq.client.admin import Admin, Partition
+from shareq.client.admin.calls import NotFound, Outcome
+from shareq.client.admin.topics import EARLIEST, LATEST
+from shareq.client.errors import ClientError
+from shareq.client.network import Network
+from shareq.client.reader import Reader
+from shareq.protocol.errors import ErrorCode, MalformedMessage
+from shareq.protocol.generated.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
+from shareq.protocol.generated.share_update import ShareUpdateKey, ShareUpdateValue
+from shareq.protocol.java_hash import java_abs, java_string_hash
+from shareq.protocol.primitives import uuid_to_text
+
+TOPIC: Final = "__share_group_state"
+ROUND_MS: Final = 500
+AVAILABLE: Final = 0
+_INT16: Final = Struct(">h")
+_SNAPSHOT, _UPDATE = ShareSnapshotKey.API_KEY, ShareUpdateKey.API_KEY
+_TIDY_ABOVE: Final = 10_000
+
+
+class StateBatch(NamedTuple):
+    """Offsets `first..last` (inclusive) in a delivery state (0 available, 2 acknowledged, 3 archiving, 4 archived)
+    after so many deliveries.
+    """
+
+    first: int
+    last: int
+    state: int
+    deliveries: int
+
+
+class StoredState(NamedTuple):
+    """A share partition's state: `start` is the first offset that is not finished, None before it was resolved.
+    `batches` ascend, and are disjoint; of offsets that are in none of them nothing was written.
+    """
+
+    start: int | None
+    batches: tuple[StateBatch, ...]
+
+
+class _State:
+    """A state that is being replayed."""
+
+    def __init__(self, start: int, batches: Iterable[StateBatch]) -> None:
+        self.start = start
+        self.batches = list(batches)
+
+    def change(self, start: int, batches: Iterable[StateBatch]) -> None:
+        if start >= 0:
+            self.start = start
+        self.batches += batches
+        if len(self.batches) > _TIDY_ABOVE:
+            self.batches = combined(self.batches, self.start)
+
+
+def stored_states(
+    network: Network, group: str, partitions: Sequence[Partition]
+) -> dict[Partition, Outcome[StoredState]]:
+    """The states of a group in partitions. NotFound where it has none."""
+    admin = Admin(network)
+    count = _count(admin)
+    ids = network.topic_ids({topic for topic, _ in partitions})
+    wanted = {(group, ids[topic], number): (topic, number) for topic, number in partitions if topic in ids}
+    found = {wanted[key]: state for key, state in _replayed(network, admin, count, wanted).items()}
+    return {each: _stored(found[each]) if each in found else _missing(group, each) for each in partitions}
+
+
+def _missing(group: str, partition: Partition) -> NotFound:
+    topic, number = partition
+    return NotFound(ErrorCode.RESOURCE_NOT_FOUND, f"state of {group} in {topic}:{number}")
+
+
+Key = tuple[str, bytes, int]
+"""Group, topic id, partition."""
+
+
+def place(group: str, topic_id: bytes, partition: int, count: int) -> int:
+    """The partition of the log, of `count` in all, that has a share partition's state."""
+    return java_abs(java_string_hash(f"{group}:{uuid_to_text(topic_id)}:{partition}")) % count
+
+
+def _count(admin: Admin) -> int:
+    for _, outcome in admin.topics.describe([TOPIC]):
+        if isinstance(outcome, ClientError):
+            raise outcome
+        return len(outcome.partitions)
+    raise NotFound(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {TOPIC}")
+
+
+def _replayed(network: Network, admin: Admin, count: int, wanted: Collection[Key]) -> dict[Key, _State]:
+    logs = [(TOPIC, number) for number in sorted({place(*key, count) for key in wanted})]
+    starts, ends = (admin.topics.offsets(dict.fromkeys(logs, at)) for at in (EARLIEST, LATEST))
+    states: dict[Key, _State] = {}
+    for data, value in _records(network, _known(starts), _known(ends)):
+        number, key = _key(data)
+        if key is not None and key in wanted:
+            _replay(states, key, number, value)
+    return states
+
+
+def _known(offsets: Mapping[Partition, Outcome[NamedTuple]]) -> dict[Partition, int]:
+    found: dict[Partition, int] = {}
+    for partition, outcome in offsets.items():
+        if isinstance(outcome, ClientError):
+            raise outcome
+        found[partition] = getattr(outcome, "offset", None) or 0
+    return found
+
+
+def _records(
+    network: Network, starts: Mapping[Partition, int], ends: Mapping[Partition, int]
+) -> Iterator[tuple[bytes, bytes | None]]:
+    """Keys and values of whole logs, each in its order."""
+    reader = Reader(network, starts)
+    while left := [each for each, end in ends.items() if reader.positions[each] < end]:
+        for found in reader.read(ROUND_MS, left):
+            if found.record.key is not None:
+                yield found.record.key, found.record.value
+
+
+def _key(data: bytes) -> tuple[int, Key | None]:
+    """The record's type, and whose it is; None for types that are not known."""
+    number = _INT16.unpack_from(data)[0] if len(data) > _INT16.size else -1
+    if number not in (_SNAPSHOT, _UPDATE):
+        return number, None
+    key, _ = ShareSnapshotKey.decode(data, 0, _INT16.size)  # that of an update has the same fields
+    assert isinstance(key, ShareSnapshotKey)
+    return number, (key.group_id, key.topic_id, key.partition)
+
+
+def _replay(states: dict[Key, _State], key: Key, number: int, value: bytes | None) -> None:
+    if value is None:
+        states.pop(key, None)
+        return
+    kind = ShareSnapshotValue if number == _SNAPSHOT else ShareUpdateValue
+    version = _INT16.unpack_from(value)[0] if len(value) > _INT16.size else -1
+    if not kind.MIN_VERSION <= version <= kind.MAX_VERSION:
+        raise MalformedMessage(f"{kind.__name__} has no version {version}")
+    typed, _ = kind.decode(value, version, _INT16.size)
+    assert isinstance(typed, ShareSnapshotValue | ShareUpdateValue)
+    batches = [
+        StateBatch(each.first_offset, each.last_offset, each.delivery_state, each.delivery_count)
+        for each in typed.state_batches
+    ]
+    if number == _SNAPSHOT or key not in states:
+        states[key] = _State(typed.start_offset, batches)
+    else:
+        states[key].change(typed.start_offset, batches)
+
+
+def _stored(state: _State) -> StoredState:
+    return StoredState(None if state.start < 0 else state.start, tuple(combined(state.batches, state.start)))
+
+
+def combined(batches: Iterable[StateBatch], start: int) -> list[StateBatch]:
+    """One ascending, disjoint account, with nothing below `start`: where accounts differ, the greater count holds, then
+    the greater state (Apache Kafka 4.4.0).
+    """
+    ordered = sorted(each for each in batches if each.last >= start)
+    points = sorted({max(each.first, start) for each in ordered} | {each.last + 1 for each in ordered})
+    best: list[tuple[int, int, int]] = []  # -count, -state, last: of those that have begun
+    at = 0
+    found: list[StateBatch] = []
+    for first, after in pairwise(points):
+        while at < len(ordered) and ordered[at].first <= first:
+            each = ordered[at]
+            heappush(best, (-each.deliveries, -each.state, each.last))
+            at += 1
+        while best and best[0][2] < first:
+            heappop(best)
+        if best:
+            _put(found, StateBatch(first, after - 1, -best[0][1], -best[0][0]))
+    return found
+
+
+def _put(found: list[StateBatch], each: StateBatch) -> None:
+    if found and found[-1].last + 1 == each.first and found[-1][2:] == each[2:]:
+        each = each._replace(first=found.pop().first)
+    found.append(each)
