@@ -48,6 +48,8 @@ CLUSTER_COMMANDS = (
     "completion",
 )
 """Commands that ask a cluster over the wire, or are about those: of `shareq.client.cli`, as that names them."""
+WORKER = "worker"
+"""The command of `shareq.worker`."""
 MAX_CHECK_TIMEOUT_S = 3600.0
 MAX_PATIENCE_S = 3600.0
 
@@ -207,9 +209,13 @@ class _Commands(_Command, click.Group):
     command_class = _Command
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), *CLUSTER_COMMANDS]
+        return [*super().list_commands(ctx), *CLUSTER_COMMANDS, WORKER]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == WORKER:
+            from shareq.worker.command import worker
+
+            return worker
         if cmd_name not in CLUSTER_COMMANDS:
             return super().get_command(ctx, cmd_name)
         from shareq.client.cli import command_of

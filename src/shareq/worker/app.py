@@ -1,0 +1,267 @@
+"""`Worker`: which functions work on which topics, and the run of all of them until a signal."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeVar
+
+from shareq.aio import ShareConsumer
+from shareq.client.config import ClientConfig
+from shareq.client.errors import ConfigError
+from shareq.worker.counts import Counts
+from shareq.worker.executors import Executor, InProcesses, InThreads, OnLoop
+from shareq.worker.group import GroupFacts, prepare
+from shareq.worker.health import HealthServer
+from shareq.worker.job import Call, Decode, Retry, call_of
+from shareq.worker.lane import Lane
+from shareq.worker.sender import Sender
+from shareq.worker.tracing import spans
+
+logger = logging.getLogger(__name__)
+
+ExecutorName = Literal["asyncio", "thread", "process"]
+AcquireMode = Literal["batch_optimized", "record_limit"]
+F = TypeVar("F", bound=Callable[..., Any])
+
+EXECUTORS: Final = ("asyncio", "thread", "process")
+LONGEST_S: Final = 3600.0
+"""How long a handler without a timeout keeps its record's lock."""
+SLACK_S: Final = 60.0
+STOP_S: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """A function and how it works on a topic."""
+
+    topics: tuple[str, ...]
+    call: Call
+    executor: ExecutorName
+    concurrency: int
+    prefetch: int
+    retry: Retry
+    timeout_s: float | None
+
+    @property
+    def name(self) -> str:
+        return ",".join(self.topics)
+
+    @property
+    def renew_s(self) -> float:
+        """How long a record's lock is renewed: for the handler and the wait for the next try."""
+        return (self.timeout_s or LONGEST_S) + self.retry.longest + SLACK_S
+
+    def new_executor(self) -> Executor:
+        if self.executor == "asyncio":
+            return OnLoop(self.call, self.timeout_s)
+        kind = InThreads if self.executor == "thread" else InProcesses
+        return kind(self.call, self.timeout_s, self.concurrency)
+
+
+class Worker:
+    """Functions that work on the records of topics, as members of one share group:
+
+        app = Worker("localhost:9092", group="packers")
+
+        @app.handler("parcels", concurrency=4, retry=Retry(max=3, delay=1), decode="json")
+        async def pack(parcel):
+            ...
+
+    `shareq worker run module:app` runs it, or `app.run()`. `group_config` are configs of the share group by Kafka's
+    names, set at the start. `properties` are the client's, for TLS, SASL and timeouts. `health` is where to answer HTTP
+    (HOST:PORT): /healthz, /metrics. `stop_s`: how long handlers may go on after SIGTERM. Raises ConfigError.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str | Sequence[str] = "127.0.0.1:9092",
+        *,
+        group: str,
+        group_config: Mapping[str, str] | None = None,
+        properties: Mapping[str, str] | None = None,
+        health: str | None = None,
+        stop_s: float = STOP_S,
+        acquire_mode: AcquireMode = "record_limit",
+    ) -> None:
+        servers = bootstrap_servers if isinstance(bootstrap_servers, str) else ",".join(bootstrap_servers)
+        self.bootstrap_servers = servers
+        self.group = group
+        self.health = health
+        self.stop_s = stop_s
+        self.handlers: list[Handler] = []
+        self._properties = dict(properties or {})
+        self._group_config = dict(group_config or {})
+        self._acquire_mode: AcquireMode = acquire_mode
+        if not group:
+            raise ConfigError("group: must not be empty")
+        self.client_config()
+
+    def handler(
+        self,
+        *topics: str,
+        concurrency: int = 1,
+        prefetch: int | None = None,
+        retry: Retry | None = None,
+        executor: ExecutorName | None = None,
+        timeout: float | None = None,
+        decode: Decode = "bytes",
+    ) -> Callable[[F], F]:
+        """Have a function called with each record of these topics: with its value, or with value and `Message`.
+
+        `concurrency` is how many records it works on at once, `prefetch` how many are acquired ahead (as many again by
+        default). `executor` is "asyncio" for coroutines, "thread" for other functions, if it is not given; "process"
+        takes functions of modules. A call that takes longer than `timeout` seconds has failed. Raises ConfigError.
+        """
+        if not topics:
+            raise ConfigError("handler: must have a topic")
+        if concurrency < 1 or (prefetch is not None and prefetch < 0) or (timeout is not None and timeout <= 0):
+            raise ConfigError("handler: concurrency must be 1 or more, prefetch 0 or more, timeout above 0")
+
+        def add(function: F) -> F:
+            is_coroutine = asyncio.iscoroutinefunction(function)
+            where = executor or ("asyncio" if is_coroutine else "thread")
+            if where not in EXECUTORS:
+                raise ConfigError(f"executor is {where!r}: must be one of {', '.join(EXECUTORS)}")
+            if where == "asyncio" and not is_coroutine:
+                raise ConfigError(f"{function.__name__}: is no coroutine: its executor must be thread or process")
+            try:
+                call = call_of(function, decode)
+            except ValueError as error:
+                raise ConfigError(str(error)) from None
+            ahead = concurrency if prefetch is None else prefetch
+            self.handlers.append(Handler(topics, call, where, concurrency, ahead, retry or Retry(), timeout))
+            return function
+
+        return add
+
+    def sender(self) -> Sender:
+        """What sends to topics of the same cluster, from any thread."""
+        return Sender(self.client_config())
+
+    def client_config(self) -> ClientConfig:
+        """How to reach the cluster. Raises ConfigError."""
+        return ClientConfig.from_properties({**self._properties, "bootstrap.servers": self.bootstrap_servers})
+
+    def run(self) -> None:
+        """Work until SIGTERM or SIGINT; then finish what is under way within `stop_s`, and release the rest.
+
+        A second signal does not wait. Raises what the group or a topic is refused with.
+        """
+        asyncio.run(self.serve(signals=True))
+
+    async def serve(
+        self, *, signals: bool = False, stop: asyncio.Event | None = None, look: Callable[[Run], None] | None = None
+    ) -> None:
+        """As `run`, on the running loop, until `stop` is set. `look` is called once, when all have begun."""
+        if not self.handlers:
+            raise ConfigError("the worker has no handlers")
+        await Run(self, stop or asyncio.Event()).go(signals, look)
+
+    def open_lane(self, handler: Handler, facts: GroupFacts) -> Lane:
+        """A member of the group for a handler, on the running loop; it joins when it is run."""
+        consumer = ShareConsumer(
+            self.bootstrap_servers,
+            self.group,
+            handler.topics,
+            acknowledgement="explicit",
+            acquire_mode=self._acquire_mode,
+            prefetch=handler.prefetch,
+            renew_s=handler.renew_s,
+            properties=self._properties,
+        )
+        executor = handler.new_executor()
+        counts = Counts(handler.name, handler.concurrency)
+        return Lane(consumer, executor, counts, handler.retry, spans(self.group), group_delays=facts.delays)
+
+    def prepare_group(self) -> GroupFacts:
+        """Set the group's configs, and ask for what counts now. Blocks. Raises BrokerError, Unreachable."""
+        topics = {topic for handler in self.handlers for topic in handler.topics}
+        facts = prepare(self.client_config(), self.group, self._group_config, topics)
+        for handler in self.handlers:
+            most = handler.retry.max
+            if most is not None and facts.limit is not None and most + 1 > facts.limit:
+                logger.warning(
+                    "%s: %d retries are more than share.delivery.count.limit (%d) of group %s allows",
+                    handler.name,
+                    most,
+                    facts.limit,
+                    self.group,
+                )
+        return facts
+
+
+class Run:
+    """One run of a worker."""
+
+    def __init__(self, worker: Worker, stop: asyncio.Event) -> None:
+        self.lanes: list[Lane] = []
+        self.began = False
+        self.group = worker.group
+        self._worker = worker
+        self._stop = stop
+        self._hurry = asyncio.Event()
+
+    @property
+    def healthy(self) -> bool:
+        """Whether all handlers are at work, or wait for records."""
+        return self.began and not self._stop.is_set() and all(lane.failure is None for lane in self.lanes)
+
+    async def go(self, signals: bool, look: Callable[[Run], None] | None) -> None:
+        """The whole run."""
+        if signals:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                asyncio.get_running_loop().add_signal_handler(number, self._signalled)
+        server = HealthServer(self._worker.health, self) if self._worker.health is not None else None
+        if server is not None:
+            await server.start()
+        try:
+            facts = await asyncio.to_thread(self._worker.prepare_group)
+            if not self._stop.is_set():
+                await self._work(facts, look)
+        finally:
+            if server is not None:
+                await server.stop()
+
+    async def _work(self, facts: GroupFacts, look: Callable[[Run], None] | None) -> None:
+        self.lanes = [self._worker.open_lane(handler, facts) for handler in self._worker.handlers]
+        tasks = [asyncio.create_task(lane.run(), name=lane.counts.name) for lane in self.lanes]
+        self.began = True
+        if look is not None:
+            look(self)
+        stopping = asyncio.create_task(self._stop.wait())
+        try:
+            await asyncio.wait((*tasks, stopping), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._stop.set()
+            await self._finish(tasks)
+            await stopping
+        for task in tasks:
+            task.result()
+
+    async def _finish(self, tasks: Sequence[asyncio.Task[None]]) -> None:
+        for lane in self.lanes:
+            lane.stop()
+        draining = asyncio.gather(*(lane.drain() for lane in self.lanes))
+        hurry = asyncio.create_task(self._hurry.wait())
+        await asyncio.wait((draining, hurry), timeout=self._worker.stop_s, return_when=asyncio.FIRST_COMPLETED)
+        if not draining.done():
+            left = sum(lane.counts.working for lane in self.lanes)
+            logger.warning(
+                "%d handlers have not finished within %g s: their records are released", left, self._worker.stop_s
+            )
+        hurry.cancel()
+        draining.cancel()
+        for task in tasks:
+            if not task.done():
+                task.cancel()
+        await asyncio.gather(*tasks, draining, hurry, return_exceptions=True)
+        await asyncio.gather(*(lane.close() for lane in self.lanes))
+
+    def _signalled(self) -> None:
+        if self._stop.is_set():
+            self._hurry.set()
+        self._stop.set()

@@ -1,0 +1,53 @@
+"""What a worker needs to know of its share group, and sets of it: asked once, at the start, in a thread."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Collection, Mapping
+from typing import Final, NamedTuple
+
+from shareq.client.admin import Admin
+from shareq.client.admin.configs import Change
+from shareq.client.config import ClientConfig
+from shareq.client.errors import ClientError, Unreachable
+from shareq.client.network import Network
+
+logger = logging.getLogger(__name__)
+
+BACKOFF: Final = "shareq.redelivery.backoff.ms"
+LIMIT: Final = "share.delivery.count.limit"
+
+
+class GroupFacts(NamedTuple):
+    """`delays`: the broker keeps records for a while that were released. `limit`: how often a record is delivered at
+    most; None where the group has no such config of its own, and cannot be asked for the broker's."""
+
+    delays: bool = False
+    limit: int | None = None
+
+
+def prepare(config: ClientConfig, group: str, changes: Mapping[str, str], topics: Collection[str]) -> GroupFacts:
+    """Set these configs of the group, and ask what counts now. Raises BrokerError for what is refused of them,
+    Unreachable. A group whose configs may not be read has no facts."""
+    with contextlib.closing(Network(config)) as network:
+        admin = Admin(network)
+        if changes:
+            outcome = admin.configs.alter({("group", group): Change(set=changes)})["group", group]
+            if isinstance(outcome, ClientError):
+                raise outcome
+        for topic, known in admin.topics.describe(topics):
+            if isinstance(known, ClientError):
+                logger.warning("topic %s: %s; its handler waits for it", topic, known)
+        try:
+            found = dict(admin.configs.describe([("group", group)], [BACKOFF, LIMIT]))["group", group]
+        except Unreachable:
+            raise
+        except ClientError as error:
+            found = error
+        if isinstance(found, ClientError):
+            logger.warning("share group %s: its configs cannot be read: %s", group, found)
+            return GroupFacts()
+    values = {each.name: each.value for each in found if each.value is not None}
+    limit = values.get(LIMIT)
+    return GroupFacts(int(values.get(BACKOFF) or 0) > 0, int(limit) if limit else None)

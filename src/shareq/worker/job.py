@@ -1,0 +1,158 @@
+"""What a handler is called with, what it may raise, and what becomes of a record that it failed at. Pure."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, Final, Literal, NamedTuple
+
+Decode = Literal["bytes", "text", "json"]
+DECODES: Final = ("bytes", "text", "json")
+
+
+class Reject(Exception):
+    """Raised by a handler: nobody can work on this record. It is a dead letter, if the group has a queue for them."""
+
+
+class Later(Exception):
+    """Raised by a handler: not now, but in `delay` seconds. The delivery counts, as any other."""
+
+    def __init__(self, delay: float) -> None:
+        super().__init__(delay)
+        self.delay = delay
+
+
+class Message(NamedTuple):
+    """The record that a handler works on, as plain values. `timestamp` is in ms since the epoch, -1 for none;
+    `attempt` is 1 at the first delivery of all."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+    timestamp: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """What happens to a record whose handler raised an exception.
+
+    It is tried again up to `max` times, then rejected; None: as often as the group's share.delivery.count.limit allows.
+    Exceptions other than `on` are not tried again. The group's own delay (shareq.redelivery.backoff.ms) counts where
+    it has one. Elsewhere the worker keeps the record for `delay` seconds first, `factor` times as long with each
+    further failure, `longest` seconds at most.
+    """
+
+    max: int | None = None
+    delay: float = 0.0
+    factor: float = 2.0
+    longest: float = 300.0
+    on: tuple[type[BaseException], ...] = (Exception,)
+
+    def __post_init__(self) -> None:
+        if self.max is not None and self.max < 0:
+            raise ValueError(f"Retry: max is {self.max}: must be 0 or more, or None")
+        if self.delay < 0 or self.longest < 0 or self.factor < 1:
+            raise ValueError("Retry: delay and longest must be 0 or more, factor 1 or more")
+
+    def delay_after(self, attempt: int) -> float:
+        """Seconds to wait after the failure of this attempt, 1 for the first."""
+        if not self.delay:
+            return 0.0
+        try:
+            return min(self.longest, self.delay * self.factor ** (attempt - 1))
+        except OverflowError:
+            return self.longest
+
+
+class Verdict(Enum):
+    """What becomes of a record."""
+
+    ACCEPT = auto()
+    RELEASE = auto()
+    REJECT = auto()
+
+
+class Ruling(NamedTuple):
+    """`delay_s` is how long the worker keeps the record before it is released."""
+
+    verdict: Verdict
+    delay_s: float = 0.0
+
+
+def ruling(retry: Retry, error: BaseException | None, attempt: int, *, group_delays: bool) -> Ruling:
+    """What becomes of a record after this attempt. `group_delays`: the broker keeps what is released for a while."""
+    if error is None:
+        return Ruling(Verdict.ACCEPT)
+    if isinstance(error, Reject):
+        return Ruling(Verdict.REJECT)
+    if isinstance(error, Later):
+        return Ruling(Verdict.RELEASE, max(0.0, error.delay))
+    if not isinstance(error, (*retry.on, HandlerTimeout, WorkerDied)) or (
+        retry.max is not None and attempt > retry.max
+    ):
+        return Ruling(Verdict.REJECT)
+    return Ruling(Verdict.RELEASE, 0.0 if group_delays else retry.delay_after(attempt))
+
+
+class HandlerTimeout(Exception):
+    """The handler took longer than it may."""
+
+
+class WorkerDied(Exception):
+    """The process that a handler was running in ended."""
+
+
+class Undecodable(Reject):
+    """The value is not what the handler takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """How a handler is called. Can be pickled if the function can: it is a function of a module."""
+
+    function: Callable[..., Any]
+    decode: Decode
+    with_message: bool
+
+    def __call__(self, message: Message) -> Any:
+        """What the function returns: nothing, or what is to be awaited. Raises what it does, and Undecodable."""
+        value = decoded(message, self.decode)
+        return self.function(value, message) if self.with_message else self.function(value)
+
+
+def call_of(function: Callable[..., Any], decode: Decode) -> Call:
+    """How to call a function of one argument, the value, or of two: value and `Message`. ValueError for others."""
+    if decode not in DECODES:
+        raise ValueError(f"decode is {decode!r}: must be one of {', '.join(DECODES)}")
+    places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    taken = [each for each in inspect.signature(function).parameters.values() if each.kind in places]
+    needed = [each for each in taken if each.default is inspect.Parameter.empty]
+    if not taken or len(needed) > 2:
+        raise ValueError(f"{function.__name__}: a handler takes the value, or the value and the message")
+    return Call(function, decode, len(needed) == 2)
+
+
+def decoded(message: Message, decode: Decode) -> Any:
+    """The value as a handler takes it. Raises Undecodable. None is None for bytes and text, and no JSON."""
+    if decode == "bytes" or (message.value is None and decode == "text"):
+        return message.value
+    try:
+        if decode == "json":
+            return json.loads(message.value or b"")
+        return (message.value or b"").decode()
+    except ValueError as error:
+        raise Undecodable(f"{message.topic}-{message.partition}@{message.offset}: not {decode}: {error}") from None
+
+
+def encoded(value: Any) -> bytes | None:
+    """A value as it is sent: bytes as they are, text in UTF-8, everything else in JSON. TypeError for what has none."""
+    if value is None or isinstance(value, bytes):
+        return value
+    return value.encode() if isinstance(value, str) else json.dumps(value, separators=(",", ":")).encode()

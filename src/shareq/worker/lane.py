@@ -1,0 +1,207 @@
+"""One handler at work: records are acquired while there is room, worked on side by side, and given back at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from shareq.aio import AcknowledgeType, BrokerError, ClientError, LockLost, ShareRecord
+from shareq.worker.counts import Counts
+from shareq.worker.executors import Executor
+from shareq.worker.job import Message, Retry, Ruling, Verdict, ruling
+from shareq.worker.tracing import Span
+
+logger = logging.getLogger(__name__)
+
+POLL_S: Final = 60.0
+MOST_WAITING: Final = 1000
+"""Records that wait for their next try in the worker: with so many, nothing more is acquired."""
+_KINDS: Final = {
+    Verdict.ACCEPT: AcknowledgeType.ACCEPT,
+    Verdict.RELEASE: AcknowledgeType.RELEASE,
+    Verdict.REJECT: AcknowledgeType.REJECT,
+}
+
+
+class Buffered(Protocol):
+    """Of a consumer's metrics, what is acquired and not handed out."""
+
+    @property
+    def buffered(self) -> int: ...
+
+
+class Consumer(Protocol):
+    """What a lane needs of `shareq.aio.ShareConsumer`."""
+
+    async def poll(self, *, timeout_s: float = ..., max_records: int = ...) -> Sequence[ShareRecord]: ...
+
+    async def settle(self, record: ShareRecord, kind: AcknowledgeType) -> None: ...
+
+    async def close(self, *, drain_s: float = ...) -> None: ...
+
+    @property
+    def metrics(self) -> Buffered: ...
+
+    @property
+    def assignment(self) -> frozenset[tuple[str, int]]: ...
+
+
+class Lane:
+    """`run` until `stop`; then `drain`, which waits for the handlers, and `close`.
+
+    A record that waits for its next try keeps its lock, and no place of `concurrency`.
+    """
+
+    def __init__(
+        self, consumer: Consumer, executor: Executor, counts: Counts, retry: Retry, span: Span, *, group_delays: bool
+    ) -> None:
+        self.counts = counts
+        self._consumer = consumer
+        self._executor = executor
+        self._retry = retry
+        self._span = span
+        self._group_delays = group_delays
+        self._room = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.failure: Exception | None = None
+
+    @property
+    def assigned(self) -> bool:
+        """Whether the group has given it partitions."""
+        return bool(self._consumer.assignment)
+
+    async def run(self) -> None:
+        """Acquire and begin records until `stop`. Raises what the consumer is refused with."""
+        await self._executor.start()
+        try:
+            while not self._stopping.is_set():
+                self._room.clear()
+                free = self.counts.concurrency - self.counts.working
+                if free > 0 and self.counts.waiting < MOST_WAITING:
+                    await self._acquire(free)
+                else:
+                    await self._room.wait()
+        except ClientError as error:
+            self.failure = error
+            raise
+
+    def stop(self) -> None:
+        """Begin nothing more; records that wait for their next try are released at once."""
+        self._stopping.set()
+        self._room.set()
+
+    async def drain(self) -> None:
+        """Wait for what was begun."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def close(self) -> None:
+        """Cancel what still runs, release all records, leave the group."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        self._executor.stop()
+        await self._consumer.close()
+
+    def look(self) -> Counts:
+        """The counts as of now."""
+        self.counts.ahead = self._consumer.metrics.buffered
+        return self.counts
+
+    async def _acquire(self, free: int) -> None:
+        polling = asyncio.ensure_future(self._consumer.poll(timeout_s=POLL_S, max_records=free))
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        try:
+            await asyncio.wait((polling, stopping), return_when=asyncio.FIRST_COMPLETED)
+            if not polling.done():  # else its records are begun: they were handed out
+                polling.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await polling
+                return
+            for record in polling.result():
+                self._begin(record)
+        finally:
+            polling.cancel()
+            stopping.cancel()
+
+    def _begin(self, record: ShareRecord) -> None:
+        self.counts.working += 1
+        task = asyncio.create_task(self._work(record), name=f"handler of {record!r}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _work(self, record: ShareRecord) -> None:
+        message = message_of(record)
+        began = time.monotonic()
+        error: Exception | None = None
+        try:
+            with self._span(message):
+                await self._executor.run(message)
+        except Exception as raised:
+            error = raised
+        finally:
+            self.counts.took(time.monotonic() - began)
+            self.counts.working -= 1
+            self._room.set()
+        what = ruling(self._retry, error, message.attempt, group_delays=self._group_delays)
+        if error is not None:
+            _log(message, error, what)
+        if what.delay_s:
+            await self._wait(what.delay_s)
+        await self._settle(record, what.verdict)
+
+    async def _wait(self, seconds: float) -> None:
+        self.counts.waiting += 1
+        try:
+            async with asyncio.timeout(seconds):
+                await self._stopping.wait()
+        except TimeoutError:
+            pass
+        finally:
+            self.counts.waiting -= 1
+            self._room.set()
+
+    async def _settle(self, record: ShareRecord, verdict: Verdict) -> None:
+        try:
+            await self._consumer.settle(record, _KINDS[verdict])
+        except LockLost as error:
+            self.counts.lost += 1
+            logger.warning("%s; it comes again", error)
+        except BrokerError as error:
+            self.counts.lost += 1
+            logger.error("%r: not taken: %s", record, error)
+            with contextlib.suppress(ClientError):
+                await self._consumer.settle(record, AcknowledgeType.RELEASE)
+        else:
+            name = {Verdict.ACCEPT: "done", Verdict.RELEASE: "retried", Verdict.REJECT: "rejected"}[verdict]
+            setattr(self.counts, name, getattr(self.counts, name) + 1)
+
+
+def message_of(record: ShareRecord) -> Message:
+    """The record as its handler sees it."""
+    headers = tuple(record.headers)
+    return Message(
+        record.topic,
+        record.partition,
+        record.offset,
+        record.key,
+        record.value,
+        headers,
+        record.timestamp,
+        record.delivery_count,
+    )
+
+
+def _log(message: Message, error: Exception, what: Ruling) -> None:
+    place = f"{message.topic}-{message.partition}@{message.offset}"
+    fate = "rejected" if what.verdict is Verdict.REJECT else "released"
+    after = f" after {what.delay_s:g} s" if what.delay_s else ""
+    trace = error if fate == "rejected" else None
+    logger.warning("%s, attempt %d: %r: %s%s", place, message.attempt, error, fate, after, exc_info=trace)

@@ -1,0 +1,61 @@
+"""Sends from programs without an event loop: a web application, a script."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from shareq.client.config import ClientConfig
+from shareq.client.network import Network
+from shareq.client.producer import Producer
+from shareq.protocol.records.record_codec import RecordData
+from shareq.worker.job import encoded
+
+
+class Sender:
+    """Writes values to topics, each once, and returns when they are written down. Any thread may call it.
+
+    Bytes are sent as they are, text in UTF-8, everything else in JSON.
+    """
+
+    def __init__(self, config: ClientConfig) -> None:
+        self._network = Network(config)
+        self._producers: dict[str, Producer] = {}
+        self._lock = threading.Lock()
+
+    def send(
+        self,
+        topic: str,
+        value: Any,
+        *,
+        key: str | bytes | None = None,
+        headers: Mapping[str, str | bytes] | None = None,
+    ) -> tuple[int, int | None]:
+        """Write one value, and return its partition and offset; None where the broker only knows that it has it.
+
+        Values of one key go to one partition. Raises BrokerError for a topic that does not exist, Unreachable,
+        TypeError for a value that has no JSON.
+        """
+        named = tuple((name, encoded(text)) for name, text in (headers or {}).items())
+        record = RecordData(encoded(key), encoded(value), named)
+        with self._lock:
+            producer = self._producers.get(topic)
+            if producer is None:
+                producer = self._producers[topic] = Producer(self._network, topic)
+            written = producer.write([record], time.time_ns() // 1_000_000)[0]
+        return written.partition, written.offset
+
+    def close(self) -> None:
+        """End the connections."""
+        self._network.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,40 @@
+"""Handlers that other processes import."""
+
+from __future__ import annotations
+
+import os
+import time
+
+
+def write_pid(value: bytes) -> None:
+    """Append this process's id to a file."""
+    with open(value.decode(), "a") as file:
+        file.write(f"{os.getpid()}\n")
+
+
+async def write_pid_async(value: bytes) -> None:
+    """The same as a coroutine."""
+    write_pid(value)
+
+
+def fail(value: bytes) -> None:
+    raise LookupError(value.decode())
+
+
+class Odd(Exception):
+    """Cannot be made again of its arguments."""
+
+    def __init__(self, first: str, second: str) -> None:
+        super().__init__(first + second)
+
+
+def fail_oddly(value: bytes) -> None:
+    raise Odd("a", "b")
+
+
+def die(value: bytes) -> None:
+    os._exit(7)
+
+
+def sleep(value: bytes) -> None:
+    time.sleep(float(value))

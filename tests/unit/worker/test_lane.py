@@ -1,0 +1,256 @@
+"""One handler at work over a consumer that is made up: what is acquired, what becomes of it, how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from shareq.aio import AcknowledgeType, BrokerError, ClientError, LockLost, ShareRecord
+from shareq.worker import Later, Reject, Retry
+from shareq.worker.counts import Counts
+from shareq.worker.executors import OnLoop
+from shareq.worker.job import Call
+from shareq.worker.lane import Lane
+from shareq.worker.tracing import spans
+
+PATIENCE_S = 20
+ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
+
+
+@dataclass
+class Metrics:
+    buffered: int = 0
+
+
+class MadeUpConsumer:
+    """Hands out records of `ready`; remembers what was acknowledged, and how many records were asked for."""
+
+    def __init__(self, *values: bytes) -> None:
+        self.ready = [self._record(offset, value) for offset, value in enumerate(values)]
+        self.asked: list[int] = []
+        self.settled: list[tuple[int, AcknowledgeType]] = []
+        self.refuse: dict[int, ClientError] = {}
+        self.failure: ClientError | None = None
+        self.closed = False
+        self.more = asyncio.Event()
+
+    def _record(self, offset: int, value: bytes) -> ShareRecord:
+        attempt = int(value.partition(b"#")[2] or 1)
+        return ShareRecord(self, "t", b"", 0, offset, -1, None, value, (), attempt, 0.0)
+
+    async def poll(self, *, timeout_s: float = 1, max_records: int = 1) -> Sequence[ShareRecord]:
+        self.asked.append(max_records)
+        if self.failure is not None:
+            raise self.failure
+        while not self.ready:
+            self.more.clear()
+            await self.more.wait()
+        found, self.ready = self.ready[:max_records], self.ready[max_records:]
+        return found
+
+    async def settle(self, record: ShareRecord, kind: AcknowledgeType) -> None:
+        await asyncio.sleep(0)
+        if (error := self.refuse.pop(record.offset, None)) is not None:
+            raise error
+        self.settled.append((record.offset, kind))
+
+    async def close(self, *, drain_s: float = 0) -> None:
+        self.closed = True
+
+    metrics = Metrics()
+    assignment = frozenset({("t", 0)})
+
+
+Handle = Callable[[bytes], Awaitable[None]]
+
+
+def lane_of(consumer: MadeUpConsumer, handle: Handle, concurrency: int = 1, **more: Any) -> Lane:
+    executor = OnLoop(Call(handle, "bytes", False), None)
+    counts = Counts("t", concurrency)
+    group_delays = more.pop("group_delays", False)
+    return Lane(consumer, executor, counts, Retry(**more), spans("g"), group_delays=group_delays)
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():
+            await asyncio.sleep(0.001)
+
+
+async def finish(lane: Lane, running: asyncio.Task[None]) -> None:
+    lane.stop()
+    async with asyncio.timeout(PATIENCE_S):
+        await lane.drain()
+        await running
+        await lane.close()
+
+
+async def test_records_are_accepted_released_and_rejected() -> None:
+    async def handle(value: bytes) -> None:
+        kind = value.partition(b"#")[0]
+        if kind == b"fails":
+            raise ValueError
+        if kind == b"broken":
+            raise Reject
+
+    consumer = MadeUpConsumer(b"good", b"fails", b"fails#3", b"broken")
+    lane = lane_of(consumer, handle, 4, max=2)
+    running = asyncio.create_task(lane.run())
+    await until(lambda: len(consumer.settled) == 4)
+    await finish(lane, running)
+    assert dict(consumer.settled) == {0: ACCEPT, 1: RELEASE, 2: REJECT, 3: REJECT}
+    counts = lane.look()
+    assert (counts.done, counts.retried, counts.rejected, counts.lost) == (1, 1, 2, 0)
+    assert consumer.closed
+
+
+async def test_no_more_are_at_work_than_may_be_and_a_slow_one_holds_up_nobody() -> None:
+    go_on = asyncio.Event()
+    at_work: set[bytes] = set()
+    most = 0
+
+    async def handle(value: bytes) -> None:
+        nonlocal most
+        at_work.add(value)
+        most = max(most, len(at_work))
+        await (go_on.wait() if value == b"slow" else asyncio.sleep(0))
+        at_work.discard(value)
+
+    consumer = MadeUpConsumer(b"slow", *(b"%d" % number for number in range(20)))
+    lane = lane_of(consumer, handle, 3)
+    running = asyncio.create_task(lane.run())
+    await until(lambda: len(consumer.settled) == 20)
+    assert at_work == {b"slow"}
+    assert most == 3
+    assert max(consumer.asked) == 3
+    go_on.set()
+    await finish(lane, running)
+    assert consumer.settled[-1] == (0, ACCEPT)
+
+
+async def test_a_record_that_waits_for_its_next_try_takes_no_place_and_is_released_at_the_end() -> None:
+    async def handle(value: bytes) -> None:
+        if value == b"later":
+            raise Later(3600)
+        if value == b"fails":
+            raise ValueError
+
+    consumer = MadeUpConsumer(b"later", b"fails", b"good")
+    lane = lane_of(consumer, handle, 1, delay=3600, longest=3600)
+    running = asyncio.create_task(lane.run())
+    await until(lambda: consumer.settled)
+    assert consumer.settled == [(2, ACCEPT)]
+    assert (lane.counts.waiting, lane.counts.working) == (2, 0)
+    await finish(lane, running)
+    assert sorted(consumer.settled) == [(0, RELEASE), (1, RELEASE), (2, ACCEPT)]
+
+
+async def test_after_its_delay_a_record_is_released() -> None:
+    async def handle(value: bytes) -> None:
+        raise ValueError
+
+    consumer = MadeUpConsumer(b"fails")
+    lane = lane_of(consumer, handle, delay=0.05)
+    began = asyncio.get_running_loop().time()
+    running = asyncio.create_task(lane.run())
+    await until(lambda: consumer.settled)
+    assert asyncio.get_running_loop().time() - began >= 0.05
+    await finish(lane, running)
+    assert consumer.settled == [(0, RELEASE)]
+
+
+async def test_where_the_group_delays_records_the_worker_does_not() -> None:
+    async def handle(value: bytes) -> None:
+        raise ValueError
+
+    consumer = MadeUpConsumer(b"fails")
+    lane = lane_of(consumer, handle, delay=3600, longest=3600, group_delays=True)
+    running = asyncio.create_task(lane.run())
+    await until(lambda: consumer.settled)
+    await finish(lane, running)
+    assert consumer.settled == [(0, RELEASE)]
+
+
+async def test_too_many_that_wait_stop_the_acquiring(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shareq.worker.lane.MOST_WAITING", 2)
+
+    async def handle(value: bytes) -> None:
+        raise Later(3600)
+
+    consumer = MadeUpConsumer(*[b"later"] * 5)
+    lane = lane_of(consumer, handle)
+    running = asyncio.create_task(lane.run())
+    await until(lambda: lane.counts.waiting == 2)
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert len(consumer.ready) == 3
+    await finish(lane, running)
+
+
+async def test_what_is_finished_too_late_is_lost_and_what_is_refused_is_released() -> None:
+    async def handle(value: bytes) -> None:
+        pass
+
+    consumer = MadeUpConsumer(b"late", b"refused", b"good")
+    consumer.refuse = {0: LockLost("too late"), 1: BrokerError(42, "no")}
+    lane = lane_of(consumer, handle)
+    running = asyncio.create_task(lane.run())
+    await until(lambda: len(consumer.settled) == 2)
+    await finish(lane, running)
+    assert consumer.settled == [(1, RELEASE), (2, ACCEPT)]
+    assert (lane.counts.lost, lane.counts.done) == (2, 1)
+
+
+async def test_a_stop_waits_for_what_was_begun_and_begins_nothing() -> None:
+    go_on, begun = asyncio.Event(), asyncio.Event()
+
+    async def handle(value: bytes) -> None:
+        begun.set()
+        await go_on.wait()
+
+    consumer = MadeUpConsumer(b"one", b"two")
+    lane = lane_of(consumer, handle)
+    running = asyncio.create_task(lane.run())
+    await begun.wait()
+    lane.stop()
+    draining = asyncio.create_task(lane.drain())
+    await running
+    assert not draining.done()
+    go_on.set()
+    await draining
+    await lane.close()
+    assert consumer.settled == [(0, ACCEPT)]
+    assert len(consumer.ready) == 1
+
+
+async def test_a_close_cancels_what_goes_on_and_settles_nothing_of_it() -> None:
+    begun = asyncio.Event()
+
+    async def handle(value: bytes) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    consumer = MadeUpConsumer(b"endless")
+    lane = lane_of(consumer, handle)
+    running = asyncio.create_task(lane.run())
+    await begun.wait()
+    lane.stop()
+    await running
+    await asyncio.wait_for(lane.close(), PATIENCE_S)
+    assert (consumer.settled, consumer.closed) == ([], True)
+
+
+async def test_a_refusal_ends_the_run() -> None:
+    async def handle(value: bytes) -> None:
+        pass
+
+    consumer = MadeUpConsumer()
+    consumer.failure = BrokerError(30, "group g")
+    lane = lane_of(consumer, handle)
+    with pytest.raises(BrokerError):
+        await lane.run()
+    assert lane.failure is consumer.failure

@@ -1,0 +1,101 @@
+"""docs/worker.md: its ten minutes, done as written; its other snippets are workers; its defaults are so."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from shareq.testing import Broker
+from shareq.worker import Retry, Worker
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "worker.md").read_text()
+PYTHON = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+SHELL = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+PATIENCE_S = 40.0
+
+
+def test_the_ten_minutes(broker: Broker, tmp_path: Path) -> None:
+    packing, sending = PYTHON[:2]
+    path = tmp_path / "packing.py"
+    path.write_text(packing.replace("127.0.0.1:9092", broker.bootstrap))
+    source = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": source, "SHAREQ_BOOTSTRAP_SERVERS": broker.bootstrap}
+
+    def shareq(line: str) -> list[str]:
+        words = shlex.split(line)
+        assert words[0] == "shareq"
+        return [sys.executable, "-m", *words]
+
+    def run(command: list[str]) -> str:
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert SHELL[0] == "pip install shareq\nshareq serve\n"
+    *topics, start = SHELL[1].splitlines()
+    for line in topics:
+        run(shareq(line))
+    output = tmp_path / "output"
+    with output.open("w") as file:
+        worker = subprocess.Popen(shareq(start), cwd=tmp_path, env=environment, stdout=file, stderr=file)
+
+    def until(text: str) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while text not in output.read_text():
+            assert time.monotonic() < deadline, output.read_text()
+            time.sleep(0.01)
+
+    try:
+        run([sys.executable, "-c", sending])
+        first, again = re.findall(r"```\n(.*: packed, attempt \d)\n```", PAGE)
+        until(first)
+        until("attempt 3: RuntimeError('no glue'): rejected")
+        for _ in range(100):
+            if "Offset rejected by client." in (letters := run(shareq(SHELL[2]))):
+                break
+        assert "Offset rejected by client." in letters
+        assert again not in output.read_text()
+        path.write_text(path.read_text().replace("glue = False", "glue = True"))
+        until("1 rejected, 0 lost\n")
+        run(shareq(SHELL[3]))
+        until(again)
+    finally:
+        worker.terminate()
+        assert worker.wait(PATIENCE_S) == 0
+
+
+def test_the_handlers_of_the_page_are_some() -> None:
+    names: dict[str, object] = {}
+    exec(compile(PYTHON[2], "worker.md", "exec"), names)
+    app = names["app"]
+    assert isinstance(app, Worker)
+    assert [(each.name, each.executor, each.concurrency, each.prefetch) for each in app.handlers] == [
+        ("letters", "asyncio", 50, 50),
+        ("reports,summaries", "thread", 8, 8),
+        ("videos", "process", 4, 0),
+    ]
+    assert len(PYTHON) == 3, "each is run"
+
+
+@pytest.mark.parametrize("name", ["topics", "executor", "prefetch", "timeout", "retry", "decode", "concurrency"])
+def test_the_options_of_the_page_are_those_of_the_code(name: str) -> None:
+    option = inspect.signature(Worker.handler).parameters[name]
+    assert name == "topics" or re.search(rf"^\| `{name}` \|", PAGE, re.MULTILINE)
+    said = {"concurrency": 1, "prefetch": None, "executor": None, "timeout": None, "retry": None, "decode": "bytes"}
+    assert name == "topics" or option.default == said[name]
+
+
+def test_the_retry_of_the_page_is_that_of_the_code() -> None:
+    assert "`Retry(max=3, delay=1, factor=2,\nlongest=300, on=(Exception,))`" in PAGE
+    assert Retry() == Retry(max=None, delay=0, factor=2, longest=300, on=(Exception,))
