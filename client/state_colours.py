@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple, get_args
 
 State = Literal["available", "delayed", "waiting", "acquired", "acknowledged", "archiving", "archived", "unfinished"]
-"""As the records API has them; and `unfinished`, where nobody says more: available, or acquired by somebody."""
+"""As the records API has them; and `unfinished`, where no more is known: available, or acquired by a member."""
 
 LIGHT_BACKGROUND: Final = "#ffffff"
 DARK_BACKGROUND: Final = "#16181d"

@@ -1,4 +1,4 @@
-"""GET /api/v1/...: what share groups do with each record. For whoever has the operator's token; it changes nothing.
+"""GET /api/v1/...: what share groups do with each record. For operators, who have its token; it changes nothing.
 
     /api/v1                                                       which broker this is
     /api/v1/share-groups                                          ?after= &limit=

@@ -223,15 +223,10 @@ def pick(data: bytes, pos: i64, end: i64, count: i64, wanted: list[int]) -> tupl
     begun: i64 = -1  # where the neighbours that are taken together begin
     ranges: i64 = len(wanted)
     at: i64 = 0
-    before: i64 = -1
     index: i64 = 0
     if ranges > 0:
-        index = wanted[0]
-        if index >= count or (ahead := _ahead(data, pos, end, index)) < 0:
-            index = 0
-        else:
-            pos = ahead
-            before = index - 1
+        index, pos = _ahead(data, pos, end, count, wanted[0])
+    before: i64 = index - 1
     while at < ranges:
         first: i64 = wanted[at]
         last: i64 = wanted[at + 1]
@@ -264,23 +259,28 @@ def pick(data: bytes, pos: i64, end: i64, count: i64, wanted: list[int]) -> tupl
     return taken, found
 
 
-def _ahead(data: bytes, pos: i64, end: i64, count: i64) -> i64:
-    """Where the record begins that comes after `count` others from `pos` on, if its offset delta is `count`; else -1."""
-    left: i64 = count
+def _ahead(data: bytes, pos: i64, end: i64, count: i64, wanted: i64) -> tuple[i64, i64]:
+    """How many of `count` records from `pos` on come before the one with the offset delta `wanted`, and where that one
+    begins, if none is missing; else 0 and `pos`.
+    """
+    at: i64 = pos
+    left: i64 = wanted
+    if wanted >= count:
+        return 0, pos
     while left > 0:
-        size, pos = _varint(data, pos, end)
-        pos += size
-        if size < MIN_BODY_BYTES or pos >= end:
-            return -1
+        size, at = _varint(data, at, end)
+        at += size
+        if size < MIN_BODY_BYTES or at >= end:
+            return 0, pos
         left -= 1
-    _, body = _varint(data, pos, end)
+    _, body = _varint(data, at, end)
     if body >= end:
-        return -1
+        return 0, pos
     _, body = _varlong(data, body + 1, end)
     delta, body = _varint(data, body, end)
-    if body > end or delta != count:
-        return -1
-    return pos
+    if body > end or delta != wanted:
+        return 0, pos
+    return wanted, at
 
 
 def _varint(data: bytes, pos: i64, end: i64) -> tuple[i64, i64]:
@@ -404,7 +404,7 @@ class KeyChains:
         return heads
 
     def finish(self, offsets: list[Any]) -> list[int]:
-        """These are finished; those that are heads of their keys instead. Offsets that are in no chain change nothing."""
+        """These are finished; those that are heads of their keys instead. Offsets in no chain change nothing."""
         links, tails = self._links, self._tails
         heads: list[Any] = []
         highest: i64 = -1
@@ -448,3 +448,9 @@ class KeyChains:
     def between(self, first: int, last: int) -> list[int]:
         """The offsets among `first..last` (inclusive), ascending; finished ones may be among them."""
         return sorted([offset for offset in self._links if first <= offset <= last])
+
+    def heads(self) -> dict[int, int]:
+        """The head of each unfinished offset's key, by offset."""
+        links = self._links
+        by_key = {link.key: offset for offset, link in links.items() if link.is_head}
+        return {offset: by_key[link.key] for offset, link in links.items() if not link.done}

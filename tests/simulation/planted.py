@@ -106,8 +106,8 @@ def delivery_limit_ignored() -> AbstractContextManager[object]:
 def delivery_not_counted() -> AbstractContextManager[object]:
     original = DeliveryStatus.acquired
 
-    def acquired(self: DeliveryStatus, owner: str, deadline_ms: int) -> DeliveryStatus:
-        new = original(self, owner, deadline_ms)
+    def acquired(self: DeliveryStatus, owner: str, deadline_ms: int, now_ms: int) -> DeliveryStatus:
+        new = original(self, owner, deadline_ms, now_ms)
         new.delivery_count = max(1, self.delivery_count)
         return new
 

@@ -11,6 +11,7 @@ import ssl
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ TOKEN = "wire-operator-0123456789"
 
 def get(
     url: str | None, token: str | None = TOKEN, context: ssl.SSLContext | None = None
-) -> tuple[int, dict[str, str]]:
+) -> tuple[int, dict[str, Any]]:
     """Status and body."""
     assert url is not None
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}

@@ -145,7 +145,7 @@ class SharePartition:
         """What is in flight from the offset `first` on, at most `most` steps of it: see `ranges`. With `heads` also
         which record each waits for.
         """
-        behind = self._order.head if heads and self._order is not None else None
+        behind = self._order.heads() if heads and self._order is not None else None
         return list_ranges(self._window, first, most, behind)
 
     def snapshot(self, first: int | None = None, last: int | None = None) -> list[RangeView]:

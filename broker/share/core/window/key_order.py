@@ -65,10 +65,11 @@ class KeyOrder:
         """Whether a record of this status waits for an earlier one of its key."""
         return is_waiting(status)
 
-    def head(self, offset: int) -> int | None:
-        """The lowest unfinished offset of the key of `offset`, itself perhaps; None when its key is not known."""
-        key = self._key_of.get(offset)
-        return None if key is None else self._heads[key]
+    def heads(self) -> Callable[[int], int | None]:
+        """Of an offset: the lowest unfinished offset of its key, itself perhaps; None when its key is not known, or it
+        is finished. As of now; looked up once, for all.
+        """
+        return self._chains.heads().get
 
     # -- what is not known yet
 

@@ -69,7 +69,7 @@ def list_ranges(window: InFlightWindow, first: int, most: int, behind: Behind | 
 
     Offsets below the start offset are left out, and those that the log does not have. After a reload, what was acquired
     or never fetched before is in no batch: it is available, with no delivery known of. Without `behind` waiting records
-    are not told apart.
+    are not distinguished.
     """
     position = max(first, window.start_offset)
     found: list[RecordRange] = []

@@ -57,7 +57,12 @@ def test_a_round_that_a_crash_cut_off_counts_when_it_is_cancelled_then() -> None
 def test_cancelled_again_while_that_cannot_be_committed_it_counts_once() -> None:
     world = two_partitions()
     half_sent(world)
-    world.world.fs.fail = lambda kind, path: OSError(28, "no space") if kind == "write" and ("t-1/" in path or "_offsets-" in path) else None
+    full = ("t-1/", "_offsets-")
+
+    def fail(kind: str, path: str) -> OSError | None:
+        return OSError(28, "no space") if kind == "write" and any(name in path for name in full) else None
+
+    world.world.fs.fail = fail
     clients = [world.world.connect(), world.world.connect()]
     for client in clients:
         client.send(CancelRedriveRequest("again"), 0)
