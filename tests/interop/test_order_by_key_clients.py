@@ -15,6 +15,7 @@ from devtools.clients.admin import QUIET, configure_group
 from devtools.kafka.apache_kafka import java_tool
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.java_driver import why_no_java
+from tests.interop.support.protocol import tool_arguments
 
 pytestmark = pytest.mark.interop
 Unique = Callable[[str], str]
@@ -67,7 +68,7 @@ def test_librdkafka_gets_each_record_as_it_was_and_those_of_a_key_in_order(
 def test_javas_console_consumer_gets_each_record_once(broker: BrokerUnderTest, ordered: tuple[str, Sent]) -> None:
     """It checks the CRC of every batch."""
     name, sent = ordered
-    options = ("--bootstrap-server", broker.bootstrap, "--topic", name, "--group", name)
+    options = tool_arguments(("--bootstrap-server", broker.bootstrap, "--topic", name, "--group", name))
     limits = ("--max-messages", str(RECORDS), "--timeout-ms", "30000")
     done = java_tool("org.apache.kafka.tools.consumer.ConsoleShareConsumer", *options, *limits, timeout_s=90)
     assert sorted(done.stdout.encode().splitlines()) == sorted(value for _, value, _ in sent), done.stderr
