@@ -77,6 +77,10 @@ class LogStarts:
                 starts[log] = start
         self._move(starts, "by retention")
 
+    def is_due(self, log: PartitionLog, now_wall_ms: int) -> bool:
+        """Whether `apply_retention` would delete something of the log. Seals its active segment if that has expired."""
+        return self._retained_from(log, now_wall_ms) != log.log_start_offset
+
     def _start_at(self, log: PartitionLog, wanted: int) -> int | ErrorCode:
         """Where the log begins without what is below `wanted`; KAFKA_STORAGE_ERROR, too, if what is left would not say
         which batches producers have sent.

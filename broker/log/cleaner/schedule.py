@@ -164,17 +164,21 @@ class LogCleaner:
         if self._settings().enable:
             from shareq.broker.log.cleaner.candidates import dirtiest  # nothing here is what a start needs
 
-            self._roll_active_segments()
-            chosen = dirtiest(list(self._candidates()))
+            left_alone = self._retry_at
+            logs = [  # a few of thousands
+                log for log in self._host.logs() if log.settings.compact or (left_alone and _key(log) in left_alone)
+            ]
+            self._roll_active_segments(logs)
+            chosen = dirtiest(list(self._candidates(logs)))
             if chosen is not None:
                 self._begin(chosen)
                 return
         self._wait()
 
-    def _roll_active_segments(self) -> None:
+    def _roll_active_segments(self, logs: Iterable[PartitionLog]) -> None:
         """Seal what will not be sealed by an append: only then can it be cleaned."""
         now = self._env.clock.wall_ms()
-        for log in self._host.logs():
+        for log in logs:
             active = log.active_segment
             if not log.settings.compact or active is None:
                 continue
@@ -182,11 +186,11 @@ class LogCleaner:
             mostly_active = active.size >= max(ROLL_BYTES, 2 * rest)
             log.roll(now, if_old=not (mostly_active and log.topic in self._coordinator_topics))
 
-    def _candidates(self) -> Iterator[Candidate]:
+    def _candidates(self, logs: Iterable[PartitionLog]) -> Iterator[Candidate]:
         from shareq.broker.log.cleaner.candidates import candidate
 
         clock = self._env.clock
-        for log in self._host.logs():
+        for log in logs:
             key = _key(log)
             try:
                 if key in self._retry_at and not self._try_again(log):
