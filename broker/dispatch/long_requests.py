@@ -163,7 +163,7 @@ def _frame(
 def write_long(
     connection: Connection, route: Route, response: Message, slot: AnswerSlot, correlation_id: int
 ) -> Iterator[None]:
-    """Write an answer that may be long some elements at a time, and fill the slot with it."""
+    """Write an answer that may be long some elements at a time, fill the slot with it, and give the answer back."""
     try:
         yield from _count_errors(route, response)
         writer = SteppedWriter(type(response), route.version)
@@ -174,6 +174,7 @@ def write_long(
         close_behind(connection, slot, f"internal error in {route}")
     else:
         slot.fill(frame)
+        yield from let_go([response])
 
 
 def _count_errors(route: Route, response: Message) -> Iterator[None]:

@@ -97,17 +97,21 @@ class FetchSession:
         self.created_ms = now_ms
         self.used_ms = now_ms
 
-    def update(self, requested: Iterable[SessionPartition], forgotten: Iterable[PartitionKey]) -> None:
-        """Add and change partitions, then drop the forgotten ones."""
+    def update(self, requested: Iterable[SessionPartition]) -> None:
+        """Add and change partitions."""
         for partition in requested:
-            cached = self.partitions.get(partition.key)
+            key = partition.key
+            cached = self.partitions.get(key)
             if cached is None:
-                self.partitions[partition.key] = partition
+                self.partitions[key] = partition
             else:
                 cached.fetch_offset = partition.fetch_offset
                 cached.max_bytes = partition.max_bytes
                 cached.current_leader_epoch = partition.current_leader_epoch
                 cached.last_fetched_epoch = partition.last_fetched_epoch
+
+    def forget(self, forgotten: Iterable[PartitionKey]) -> None:
+        """Drop partitions."""
         for key in forgotten:
             self.partitions.pop(key, None)
 
@@ -129,23 +133,19 @@ class FetchSessions:
         epoch: int,
         *,
         uses_topic_ids: bool,
-        requested: Sequence[SessionPartition],
+        requested: dict[PartitionKey, SessionPartition],
         forgotten: Sequence[PartitionKey],
         now_ms: int,
     ) -> FetchContext | ErrorCode:
-        """What to read for a request, or the error of the whole response (KIP-227)."""
+        """What to read for a request, or the error of the whole response (KIP-227). A new session keeps `requested`."""
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             self._sessions.pop(session_id, None)
-            partitions = {partition.key: partition for partition in requested}
-            return FetchContext(self, partitions, epoch, None, uses_topic_ids)
-        session = self._sessions.get(session_id)
-        if session is None:
-            return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
-        if session.epoch != epoch:
-            return ErrorCode.INVALID_FETCH_SESSION_EPOCH
-        if session.uses_topic_ids != uses_topic_ids:
-            return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
-        session.update(requested, forgotten)
+            return FetchContext(self, requested, epoch, None, uses_topic_ids)
+        session = self.find(session_id, epoch, uses_topic_ids=uses_topic_ids)
+        if isinstance(session, ErrorCode):
+            return session
+        session.update(requested.values())
+        session.forget(forgotten)
         if not session.partitions:
             del self._sessions[session_id]
             return FetchContext(self, {}, FINAL_EPOCH, None, uses_topic_ids)
@@ -153,6 +153,19 @@ class FetchSessions:
         session.used_ms = now_ms
         self._sessions[session_id] = self._sessions.pop(session_id)
         return FetchContext(self, session.partitions, epoch, session, uses_topic_ids)
+
+    def find(self, session_id: int, epoch: int, *, uses_topic_ids: bool) -> FetchSession | ErrorCode:
+        """The session of an incremental request, or the error of the whole response. A request with many partitions
+        may change it some at a time before it is opened.
+        """
+        session = self._sessions.get(session_id)
+        if session is None:
+            return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+        if session.epoch != epoch:
+            return ErrorCode.INVALID_FETCH_SESSION_EPOCH
+        if session.uses_topic_ids != uses_topic_ids:
+            return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
+        return session
 
     def create(self, partitions: dict[PartitionKey, SessionPartition], uses_topic_ids: bool, now_ms: int) -> int:
         """Keep the partitions as a new session; its id, or 0 when the cache is full of better ones."""
@@ -204,6 +217,10 @@ class FetchContext:
         """What to read, in this order."""
         return list(self._partitions.values())
 
+    def given_up(self) -> dict[PartitionKey, SessionPartition]:
+        """The partitions of a request that no session keeps, to be given back."""
+        return self._partitions
+
     def throttled(self) -> tuple[ErrorCode, int]:
         """Error and session id of an answer without partitions, because of a quota. The session stays as it is, and a
         new one is not made.
@@ -221,21 +238,37 @@ class FetchContext:
         so that no partition starves under `max_bytes`.
         """
         session = self._session
+        if session is not None and self.is_stale:
+            return SessionAnswer(ErrorCode.INVALID_FETCH_SESSION_EPOCH, session.id, ())
+        noted = self.noted(results)
+        return SessionAnswer(ErrorCode.NONE, self.session_id(now_ms), noted)
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the session has been used for another request meanwhile: INVALID_FETCH_SESSION_EPOCH."""
+        return self._session is not None and self._session.epoch != next_epoch(self._epoch)
+
+    def noted(self, results: Sequence[tuple[SessionPartition, T]]) -> Sequence[tuple[SessionPartition, T]]:
+        """Those of the results, or of some of them, that are answered; that they are is noted."""
+        session = self._session
         if session is None:
             for partition, fetched in results:
                 _remember(partition, fetched)
-            session_id = NO_SESSION
-            if self._epoch == INITIAL_EPOCH:
-                session_id = self._cache.create(self._partitions, self._uses_topic_ids, now_ms)
-            return SessionAnswer(ErrorCode.NONE, session_id, results)
-        if session.epoch != next_epoch(self._epoch):
-            return SessionAnswer(ErrorCode.INVALID_FETCH_SESSION_EPOCH, session.id, ())
+            return results
         changed = [(partition, fetched) for partition, fetched in results if _is_news(partition, fetched)]
         for partition, fetched in changed:
             _remember(partition, fetched)
             if fetched.records and partition.key in session.partitions:
                 session.partitions[partition.key] = session.partitions.pop(partition.key)
-        return SessionAnswer(ErrorCode.NONE, session.id, changed)
+        return changed
+
+    def session_id(self, now_ms: int) -> int:
+        """The session that the answer names: a new one if the request asks for that and there is room."""
+        if self._session is not None:
+            return self._session.id
+        if self._epoch != INITIAL_EPOCH:
+            return NO_SESSION
+        return self._cache.create(self._partitions, self._uses_topic_ids, now_ms)
 
 
 def next_epoch(epoch: int) -> int:

@@ -10,33 +10,60 @@ v13: topic ids. v15: replica state instead of replica id; both ignored, there ar
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import in_turns
+from shareq.broker.dispatch.in_turns import Steps, in_turns, pending_in_turns, run_in_turns
 from shareq.broker.fetch.read import FetchRead
 from shareq.broker.fetch.sessions import FetchContext, PartitionKey, SessionPartition
 from shareq.broker.fetch.wait import FetchLimits, WaitingFetch
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.handlers.shared.fetch_bound import most_bytes
-from shareq.broker.handlers.shared.long.fetch_rows import TURN_PARTITIONS, Refusal, by_topic, read_in_turns, refusal
+from shareq.broker.handlers.shared.long.fetch_rows import (
+    IDS_FROM,
+    TURN_PARTITIONS,
+    Refusal,
+    add_by_topic,
+    answer_in_turns,
+    forgotten_of,
+    given_back,
+    is_long,
+    open_in_turns,
+    read_in_turns,
+    refusal,
+    requested_of,
+)
 from shareq.broker.network.answer_budget import ROOM_WAIT_MS
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 
-_IDS_FROM = 13
 _READ_COMMITTED = 1
 
 
 def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Pending[FetchResponse]:
     """Read, or wait for something to read."""
-    services = ctx.services
-    by_id = ctx.api_version >= _IDS_FROM
-    context = services.fetch_sessions.open(
+    if is_long(request):
+        return pending_in_turns(ctx, _opened_in_turns(ctx, request))
+    sessions, by_id = ctx.services.fetch_sessions, ctx.api_version >= IDS_FROM
+    requested: dict[PartitionKey, SessionPartition] = {}
+    for topic in request.topics:
+        requested_of(topic, topic.partitions, by_id, requested)
+    context = sessions.open(
         request.session_id,
         request.session_epoch,
         uses_topic_ids=by_id,
-        requested=_requested(request, by_id),
-        forgotten=_forgotten(request, by_id),
-        now_ms=services.env.clock.now_ms(),
+        requested=requested,
+        forgotten=[each for topic in request.forgotten_topics_data for each in forgotten_of(topic, by_id)],
+        now_ms=ctx.services.env.clock.now_ms(),
     )
+    return _opened(ctx, request, context)
+
+
+def _opened_in_turns(ctx: RequestContext, request: FetchRequest) -> Steps[Pending[FetchResponse]]:
+    context = yield from open_in_turns(ctx, request)
+    return _as_pending(_opened(ctx, request, context))
+
+
+def _opened(
+    ctx: RequestContext, request: FetchRequest, context: FetchContext | ErrorCode
+) -> FetchResponse | Pending[FetchResponse]:
     if isinstance(context, ErrorCode):
         return FetchResponse(error_code=context)
     max_bytes = most_bytes(ctx, request.max_bytes)
@@ -49,7 +76,7 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Pendin
         first = in_turns(ctx, read_in_turns(ctx, partitions, limits, refuse))
         assert isinstance(first, Pending)
         return first.chain(lambda read: _as_pending(_read(ctx, context, partitions, limits, refuse, read)))
-    read = FetchRead(services.lookup, services.answer_budget, partitions, limits, refuse)
+    read = FetchRead(ctx.services.lookup, ctx.services.answer_budget, partitions, limits, refuse)
     return _read(ctx, context, partitions, limits, refuse, read)
 
 
@@ -64,13 +91,13 @@ def _read(
     """The answer with what was read, or with what can be read later."""
     services = ctx.services
     if limits.max_wait_ms <= 0 or read.is_enough(limits):
-        return _response(ctx, context, read)
+        return _answer(ctx, context, partitions, read)
     if not read.has_room:
         limits = limits._replace(max_wait_ms=min(limits.max_wait_ms, ROOM_WAIT_MS))
     pending: Pending[FetchResponse] = Pending()
 
     def answer(read: FetchRead) -> None:
-        pending.complete(_response(ctx, context, read))
+        _as_pending(_answer(ctx, context, partitions, read)).on_complete(pending.complete)
 
     def done() -> None:
         if len(partitions) <= TURN_PARTITIONS:
@@ -80,6 +107,8 @@ def _read(
         assert isinstance(last, Pending)
         last.on_complete(answer)
 
+    if len(read.results) > TURN_PARTITIONS:
+        run_in_turns(ctx, given_back(read.results))  # they are read again
     WaitingFetch(services.fetch_waits, read.logs, limits, ctx.connection.on_close, done)
     return pending
 
@@ -104,30 +133,9 @@ def failed(request: FetchRequest, error: ErrorCode) -> FetchResponse:
     return FetchResponse(error_code=error, responses=topics)
 
 
-def _requested(request: FetchRequest, by_id: bool) -> list[SessionPartition]:
-    return [
-        SessionPartition(
-            topic.topic_id if by_id else topic.topic,
-            part.partition,
-            part.fetch_offset,
-            part.partition_max_bytes,
-            part.current_leader_epoch,
-            part.last_fetched_epoch,
-        )
-        for topic in request.topics
-        for part in topic.partitions
-    ]
-
-
-def _forgotten(request: FetchRequest, by_id: bool) -> list[PartitionKey]:
-    return [
-        (topic.topic_id if by_id else topic.topic, partition)
-        for topic in request.forgotten_topics_data
-        for partition in topic.partitions
-    ]
-
-
-def _response(ctx: RequestContext, context: FetchContext, read: FetchRead) -> FetchResponse:
+def _answer(
+    ctx: RequestContext, context: FetchContext, partitions: list[SessionPartition], read: FetchRead
+) -> FetchResponse | Pending[FetchResponse]:
     throttle_ms = 0
     if ctx.services.quotas.active:
         now_ms = ctx.services.env.clock.now_ms()
@@ -136,5 +144,9 @@ def _response(ctx: RequestContext, context: FetchContext, read: FetchRead) -> Fe
             error, session_id = context.throttled()
             return FetchResponse(throttle_time_ms=throttle_ms, error_code=error, session_id=session_id)
     read.answered()
+    if len(read.results) > TURN_PARTITIONS:
+        return pending_in_turns(ctx, answer_in_turns(ctx, context, partitions, read, throttle_ms))
     answer = context.answer(read.results, ctx.services.env.clock.now_ms())
-    return FetchResponse(throttle_ms, answer.error, answer.session_id, by_topic(answer.partitions))
+    topics: list[FetchableTopicResponse] = []
+    add_by_topic(topics, answer.partitions)
+    return FetchResponse(throttle_ms, answer.error, answer.session_id, topics)

@@ -49,7 +49,12 @@ def opened(
     uses_topic_ids: bool = False,
 ) -> FetchContext:
     context = sessions.open(
-        session_id, epoch, uses_topic_ids=uses_topic_ids, requested=requested, forgotten=forgotten, now_ms=now_ms
+        session_id,
+        epoch,
+        uses_topic_ids=uses_topic_ids,
+        requested={each.key: each for each in requested},
+        forgotten=forgotten,
+        now_ms=now_ms,
     )
     assert isinstance(context, FetchContext)
     return context
@@ -128,7 +133,7 @@ def test_wrong_sessions_are_errors_of_the_whole_response(
     sessions = FetchSessions(10, ids())
     session_of(sessions, part())
     assert (
-        sessions.open(session_id, epoch, uses_topic_ids=uses_topic_ids, requested=[], forgotten=[], now_ms=0) is error
+        sessions.open(session_id, epoch, uses_topic_ids=uses_topic_ids, requested={}, forgotten=[], now_ms=0) is error
     )
 
 
