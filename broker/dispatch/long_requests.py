@@ -33,8 +33,8 @@ logger = logging.getLogger(__name__)
 MOST_ANSWER_BYTES: Final = 100_000_000
 """Of an answer in parts: what librdkafka takes (`receive.message.max.bytes`) before it closes the connection."""
 
-TURN_ERRORS: Final = 10_000
-"""So many errors of an answer are counted in one turn, a tenth of a microsecond each."""
+TURN_ERRORS: Final = 4_000
+"""So many errors of an answer are counted in one turn, a quarter of a microsecond each."""
 FREED: Final = 2_000
 """Elements that are given back in one turn: a third of a millisecond."""
 

@@ -214,7 +214,14 @@ class LargestRequests:
         return value
 
 
-_ALWAYS: Final = {"ResourceType": 2, "ConfigOperation": 0, "TimeoutMs": 1_000, "timeoutMs": 1_000, "MaxWaitMs": 0}
+_ALWAYS: Final = {
+    "Principal": "User:x",
+    "ResourceType": 2,
+    "ConfigOperation": 0,
+    "TimeoutMs": 1_000,
+    "timeoutMs": 1_000,
+    "MaxWaitMs": 0,
+}
 _GIVEN: Final[dict[ApiKey, dict[str, Any]]] = {  # what makes a request get to the end
     ApiKey.OFFSET_COMMIT: {"GroupId": "g", "GenerationIdOrMemberEpoch": -1, "MemberId": "", "GroupInstanceId": None},
     ApiKey.TXN_OFFSET_COMMIT: {
@@ -240,6 +247,7 @@ _GIVEN: Final[dict[ApiKey, dict[str, Any]]] = {  # what makes a request get to t
     ApiKey.LIST_OFFSETS: {"Timestamp": -1, "CurrentLeaderEpoch": -1},
     ApiKey.OFFSET_FOR_LEADER_EPOCH: {"CurrentLeaderEpoch": -1, "LeaderEpoch": 0},
     ApiKey.DELETE_RECORDS: {"Offset": -1},
+    ApiKey.CREATE_ACLS: {"ResourcePatternType": 3, "Host": "*", "Operation": 3, "PermissionType": 3},
     ApiKey.FETCH: {"SessionId": 0, "SessionEpoch": -1, "MaxWaitMs": 0, "MinBytes": 0, "CurrentLeaderEpoch": -1},
     ApiKey.SHARE_FETCH: {"GroupId": "share", "MemberId": "m" * 22, "ShareSessionEpoch": 0, "MaxWaitMs": 0},
     ApiKey.SHARE_ACKNOWLEDGE: {"GroupId": "share", "MemberId": "m" * 22, "ShareSessionEpoch": -1},
@@ -311,7 +319,7 @@ def held(world: BrokerWorld, mode: str, api: ApiKey, version: int, path: Path, p
     client = world.connect()
     if mode != OFF:
         client.side.principal = USER
-    client.call(InitProducerIdRequest("tx"), 4, InitProducerIdResponse)
+    client.call(InitProducerIdRequest("tx", _WAIT_MS), 4, InitProducerIdResponse)
     request = LargestRequests(world).make(client, api, version, path, part)
     gc.collect()
     gc_was_enabled = gc.isenabled()

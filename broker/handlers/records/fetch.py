@@ -14,7 +14,7 @@ from shareq.broker.dispatch.in_turns import Steps, in_turns, pending_in_turns, r
 from shareq.broker.fetch.read import FetchRead
 from shareq.broker.fetch.sessions import FetchContext, PartitionKey, SessionPartition
 from shareq.broker.fetch.wait import FetchLimits, WaitingFetch
-from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.shared.fetch_bound import most_bytes
 from shareq.broker.handlers.shared.long.fetch_rows import (
     IDS_FROM,
@@ -22,6 +22,7 @@ from shareq.broker.handlers.shared.long.fetch_rows import (
     Refusal,
     add_by_topic,
     answer_in_turns,
+    as_pending,
     forgotten_of,
     given_back,
     is_long,
@@ -58,7 +59,7 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Pendin
 
 def _opened_in_turns(ctx: RequestContext, request: FetchRequest) -> Steps[Pending[FetchResponse]]:
     context = yield from open_in_turns(ctx, request)
-    return _as_pending(_opened(ctx, request, context))
+    return as_pending(_opened(ctx, request, context))
 
 
 def _opened(
@@ -75,7 +76,7 @@ def _opened(
     if len(partitions) > TURN_PARTITIONS:
         first = in_turns(ctx, read_in_turns(ctx, partitions, limits, refuse))
         assert isinstance(first, Pending)
-        return first.chain(lambda read: _as_pending(_read(ctx, context, partitions, limits, refuse, read)))
+        return first.chain(lambda read: as_pending(_read(ctx, context, partitions, limits, refuse, read)))
     read = FetchRead(ctx.services.lookup, ctx.services.answer_budget, partitions, limits, refuse)
     return _read(ctx, context, partitions, limits, refuse, read)
 
@@ -97,7 +98,7 @@ def _read(
     pending: Pending[FetchResponse] = Pending()
 
     def answer(read: FetchRead) -> None:
-        _as_pending(_answer(ctx, context, partitions, read)).on_complete(pending.complete)
+        as_pending(_answer(ctx, context, partitions, read)).on_complete(pending.complete)
 
     def done() -> None:
         if len(partitions) <= TURN_PARTITIONS:
@@ -111,10 +112,6 @@ def _read(
         run_in_turns(ctx, given_back(read.results))  # they are read again
     WaitingFetch(services.fetch_waits, read.logs, limits, ctx.connection.on_close, done)
     return pending
-
-
-def _as_pending(answer: FetchResponse | Pending[FetchResponse]) -> Pending[FetchResponse]:
-    return answer if isinstance(answer, Pending) else completed(answer)
 
 
 def failed(request: FetchRequest, error: ErrorCode) -> FetchResponse:

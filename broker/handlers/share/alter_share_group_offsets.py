@@ -28,6 +28,7 @@ from shareq.coordinator.group.share.initialization import StateInitialization
 from shareq.protocol.errors import ApiError, ErrorCode, text_of
 from shareq.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsRequestTopic,
     AlterShareGroupOffsetsResponse,
     AlterShareGroupOffsetsResponsePartition,
     AlterShareGroupOffsetsResponseTopic,
@@ -57,6 +58,7 @@ def handle(
 def _steps(
     ctx: RequestContext, request: AlterShareGroupOffsetsRequest
 ) -> Steps[Pending[AlterShareGroupOffsetsResponse]]:
+    topics = request.topics  # the request is given back before the answer comes, but for what is referred to
     refused = yield from lacking_in_turns(ctx, READ_TOPIC, (topic.topic_name for topic in request.topics))
     offsets: dict[str, dict[int, int]] = {}
     turn = TurnCount(_TURN_ROWS)
@@ -85,13 +87,13 @@ def _steps(
         lambda: groups.administration.alter_offsets(request.group_id, asked, initialize_some),
         lambda message: AlteredOffsets(ApiError(ErrorCode.GROUP_MAX_SIZE_REACHED, message)),
     )
-    done = pending.chain(lambda altered: pending_in_turns(ctx, _response(ctx, request, altered, refused)))
+    done = pending.chain(lambda altered: pending_in_turns(ctx, _response(ctx, topics, altered, refused)))
     return done.chain(lambda response: pending_in_turns(ctx, _after(response, asked.refused)))
 
 
 def _response(
     ctx: RequestContext,
-    request: AlterShareGroupOffsetsRequest,
+    asked: Sequence[AlterShareGroupOffsetsRequestTopic],
     altered: AlteredOffsets,
     refused: Set[str],
 ) -> Steps[Pending[AlterShareGroupOffsetsResponse]]:
@@ -102,12 +104,12 @@ def _response(
         )
     turn = TurnCount(_TURN_ROWS)
     topics: dict[str, AlterShareGroupOffsetsResponseTopic] = {}
-    for asked in request.topics:
-        name = asked.topic_name
+    for each in asked:
+        name = each.topic_name
         if name not in topics:
             image = ctx.services.metadata.topic(name)
             topics[name] = AlterShareGroupOffsetsResponseTopic(name, ZERO_UUID if image is None else image.topic_id)
-        for index in (part.partition_index for part in asked.partitions):
+        for index in (part.partition_index for part in each.partitions):
             result = _REFUSED if name in refused else altered.partitions[name, index]
             topics[name].partitions.append(_partition(index, result))
             if turn.full():

@@ -162,6 +162,11 @@ def answer_in_turns(
     return completed(FetchResponse(throttle_ms, error, session_id, topics))
 
 
+def as_pending(answer: FetchResponse | Pending[FetchResponse]) -> Pending[FetchResponse]:
+    """The answer as one that may come later."""
+    return answer if isinstance(answer, Pending) else completed(answer)
+
+
 def given_back(held: list[T]) -> Iterator[None]:
     """Empty a list, some in a turn."""
     while held:

@@ -7,6 +7,7 @@ or none. The rows of the answer are put together in turns again. The rules are t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from shareq.broker.coordinator_runtime.partition import ProducerEpoch
@@ -32,6 +33,7 @@ TURN_PARTITIONS: Final = 500
 _TURN_ROWS: Final = 3_000  # of the answer; a topic counts as one more
 _IDS_FROM: Final = 6
 
+_Topics = Sequence[TxnOffsetCommitRequestTopic]
 _Errors = dict[tuple[str | bytes, int], ErrorCode]
 """By the topic's name or id, whichever the request has, and partition."""
 
@@ -44,20 +46,21 @@ def is_long(request: TxnOffsetCommitRequest) -> bool:
 
 def refused_in_turns(request: TxnOffsetCommitRequest, error: ErrorCode) -> Steps[Pending[TxnOffsetCommitResponse]]:
     """The same error for every partition."""
-    return (yield from _response(request, {}, error))
+    return (yield from _response(request.topics, {}, error))
 
 
 def commit_in_turns(ctx: RequestContext, request: TxnOffsetCommitRequest) -> Steps[Pending[TxnOffsetCommitResponse]]:
     """What comes of a request whose client may write in the transaction and read in the group."""
     errors: _Errors = {}
+    topics = request.topics  # the request is given back before the answer comes, but for what is referred to
     existing = yield from _existing(ctx, request, errors)
     if not existing:
-        return (yield from _response(request, errors, ErrorCode.NONE))
+        return (yield from _response(topics, errors, ErrorCode.NONE))
     offsets, clock = ctx.services.transactions.offsets, ctx.services.env.clock
     prepared = ctx.services.groups.offsets.prepare(request.group_id) if request.group_id else None
     if prepared is None:
         error = ErrorCode.COORDINATOR_NOT_AVAILABLE if request.group_id else ErrorCode.INVALID_GROUP_ID
-        return (yield from _response(request, errors, error))
+        return (yield from _response(topics, errors, error))
     header = OffsetCommitRequest(
         request.group_id, request.generation_id_or_member_epoch, request.member_id, request.group_instance_id
     )
@@ -75,7 +78,7 @@ def commit_in_turns(ctx: RequestContext, request: TxnOffsetCommitRequest) -> Ste
         full = CommitOutcome(ErrorCode.GROUP_MAX_SIZE_REACHED)
         done = ctx.services.groups.names.make(request.group_id, ctx.owner, commit, lambda _: full)
     return done.chain(
-        lambda outcome: pending_in_turns(ctx, _committed(request, errors, prepared, outcome, ctx.api_version))
+        lambda outcome: pending_in_turns(ctx, _committed(topics, errors, prepared, outcome, ctx.api_version))
     )
 
 
@@ -121,7 +124,7 @@ def _existing(
 
 
 def _committed(
-    request: TxnOffsetCommitRequest, errors: _Errors, prepared: PreparedCommit, outcome: CommitOutcome, version: int
+    topics: _Topics, errors: _Errors, prepared: PreparedCommit, outcome: CommitOutcome, version: int
 ) -> Steps[Pending[TxnOffsetCommitResponse]]:
     """The answer, with the errors of single partitions beside what came of all."""
     turn = TurnCount(_TURN_ROWS)
@@ -138,15 +141,13 @@ def _committed(
                 errors.pop((key, row.partition_index), None)  # of a partition that is named twice the last one counts
         if turn.full(1 + len(topic.partitions)):
             yield
-    return (yield from _response(request, errors, outcome.error))
+    return (yield from _response(topics, errors, outcome.error))
 
 
-def _response(
-    request: TxnOffsetCommitRequest, errors: _Errors, others: ErrorCode
-) -> Steps[Pending[TxnOffsetCommitResponse]]:
+def _response(topics: _Topics, errors: _Errors, others: ErrorCode) -> Steps[Pending[TxnOffsetCommitResponse]]:
     turn = TurnCount(_TURN_ROWS)
     response = TxnOffsetCommitResponse()
-    for topic in request.topics:
+    for topic in topics:
         key = _key(topic)
         answered = TxnOffsetCommitResponseTopic(topic.name, topic.topic_id, [])
         response.topics.append(answered)

@@ -61,6 +61,7 @@ from shareq.protocol.generated.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequestGroup,
     DescribeShareGroupOffsetsRequestTopic,
 )
+from shareq.protocol.generated.fetch import AbortedTransaction, FetchableTopicResponse, FetchResponse, PartitionData
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from shareq.protocol.generated.initialize_share_group_state import (
     InitializeShareGroupStateRequest,
@@ -368,6 +369,17 @@ def test_the_arrays_of_every_request_are_known() -> None:
         arrays = {name for name in request.FIELDS if type(getattr(request, name)) is list}
         numbers = {name for name, of in type(request).__init__.__annotations__.items() if of.startswith("list[int]")}
         assert arrays <= {*arrays_of(type(request)), *numbers}, key
+
+
+@pytest.mark.parametrize("last", [None, []])
+def test_arrays_that_are_null_in_some_elements_are_no_hindrance(last: list[AbortedTransaction] | None) -> None:
+    """The aborted transactions of a Fetch: null beside an error, else a list."""
+    rows = [PartitionData(at, aborted_transactions=None if at % 2 else [], records=b"") for at in range(3 * FREED)]
+    rows[-1].aborted_transactions = last
+    held: list[Message] = [FetchResponse(responses=[FetchableTopicResponse("t", partitions=rows)])]
+    del rows
+    assert len(list(let_go(held))) >= 2
+    assert not held
 
 
 def test_topics_of_many_partitions_are_answered_in_turns() -> None:
