@@ -24,7 +24,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.metadata.changes import (
@@ -61,6 +61,8 @@ from shareq.protocol.primitives import uuid_to_text
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 _FORMAT: Final = "format.version"
 _CLUSTER_ID: Final = "cluster.id"
 _NEXT_PRODUCER_ID: Final = "producer.id.next"
@@ -68,6 +70,9 @@ _FEATURES_EPOCH: Final = "features.epoch"
 _OWN_SECRET: Final = "own.secret"
 _SECRET_BYTES: Final = 32
 _NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
+
+MOST_LINES: Final = 200
+"""Of one change in the log."""
 
 PRODUCER_ID_BLOCK: Final = 1_000
 _HIGHEST_PRODUCER_ID: Final = 2**63 - 1
@@ -221,10 +226,11 @@ class MetadataStore:
             changes.extend(PutConfig(resource, key, value) for key, value in topic.configs.items())
         self._commit(changes)
         images = [self._index(row) for row in rows]
-        for image in images:
+        for image in _few(images, "topics created"):
             logger.info(
                 "topic %s: created, id %s, partitions %d", image.name, uuid_to_text(image.topic_id), image.partitions
             )
+        for image in images:
             _tell(f"topic {image.name}", self._created, image)
         return images
 
@@ -243,8 +249,9 @@ class MetadataStore:
         self._commit(changes)
         for image in images:
             self._unindex(image)
-        for image in images:
+        for image in _few(images, "topics deleted"):
             logger.info("topic %s: deleted, id %s", image.name, uuid_to_text(image.topic_id))
+        for image in images:
             _tell(f"topic {image.name}", self._deleted, image)
 
     def create_partitions(self, counts: Mapping[str, int]) -> None:
@@ -280,7 +287,7 @@ class MetadataStore:
         """Add and remove access control list entries in one commit; the caller has checked them. OSError as above."""
         if changes:
             self._commit(changes)
-            for change in changes:
+            for change in _few(changes, "acls"):
                 logger.info("acl %s: %s", "added" if isinstance(change, PutAcl) else "removed", _acl_text(change.acl))
             _tell("acls", self._acls_changed, changes)
 
@@ -417,6 +424,15 @@ class MetadataStore:
         self._collisions[key].discard(image.name)
         if not self._collisions[key]:
             del self._collisions[key]
+
+
+def _few(changed: Sequence[T], what: str) -> Sequence[T]:
+    """Those that the log names one by one: a line takes 20 µs, and there may be thousands. None where no line is."""
+    if not logger.isEnabledFor(logging.INFO):
+        return ()
+    if len(changed) > MOST_LINES:
+        logger.info("%s: %d, the first %d follow", what, len(changed), MOST_LINES)
+    return changed[:MOST_LINES]
 
 
 def _acl_text(acl: Acl) -> str:
