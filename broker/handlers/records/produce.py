@@ -60,7 +60,13 @@ def _admit(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pe
         return _append(ctx, request, admitted.value)
     if request.acks == 0:
         raise CloseConnection("a transactional Produce request with acks=0 has no response that could carry an error")
-    return admitted.chain(lambda refusals: _as_pending(_append(ctx, request, refusals)))
+    topics = request.topic_data  # a long request is given back meanwhile, but for what is referred to
+
+    def append(refusals: Mapping[tuple[str, int], ErrorCode]) -> Pending[ProduceResponse]:
+        request.topic_data = topics
+        return _as_pending(_append(ctx, request, refusals))
+
+    return admitted.chain(append)
 
 
 def _append(

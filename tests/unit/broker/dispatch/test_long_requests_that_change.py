@@ -4,10 +4,14 @@ partition is answered all the same.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.groups.offsets import GroupOffsetsService
+from shareq.broker.transactions.admission import Refusals, TransactionAdmission
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
@@ -16,12 +20,14 @@ from shareq.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsResponse,
 )
 from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from shareq.protocol.generated.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from shareq.protocol.generated.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
 )
+from shareq.protocol.records.batch import RecordData, build_batch
 
 COUNT = 3_000
 NONE, UNKNOWN = ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -145,3 +151,33 @@ def test_a_topic_that_goes_meanwhile_is_unknown(monkeypatch: pytest.MonkeyPatch)
     assert answer[-3:] == [("t", COUNT - 1, NONE), *(("u", each, ErrorCode.UNKNOWN_TOPIC_ID) for each in range(2))]
     pending = committing.world.services.groups.coordinator.partition("g").shard.offsets.store.pending("g")
     assert {topic for topic, _ in pending} == {"t"}
+
+
+def test_batches_of_a_transaction_that_the_coordinator_takes_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Transaction version 2: the broker adds the partitions, again after 20 ms while the last transaction ends."""
+    committing = Committing()
+    admit, clock = TransactionAdmission.admit, committing.world.clock
+
+    def admit_later(*arguments: Any) -> Pending[Refusals]:
+        later: Pending[Refusals] = Pending()
+        clock.call_at(clock.now_ms() + 20, lambda: admit(*arguments).on_complete(later.complete))
+        return later
+
+    monkeypatch.setattr(TransactionAdmission, "admit", admit_later)
+    producer_id, epoch = committing.producer
+    records = bytes(
+        build_batch(
+            [RecordData(b"k", b"v")],
+            timestamp_ms=0,
+            producer_id=producer_id,
+            producer_epoch=epoch,
+            base_sequence=0,
+            transactional=True,
+        )
+    )
+    rows = [PartitionProduceData(each, records) for each in range(1_200)]
+    request = ProduceRequest("tx", -1, 1_000, [TopicProduceData("t", partition_data=rows)])
+    committing.client.send(request, 12)
+    clock.advance(100)
+    (topic,) = committing.client.receive(ProduceResponse).responses
+    assert [(row.index, row.error_code) for row in topic.partition_responses] == [(at, NONE) for at in range(1_200)]
