@@ -7,7 +7,7 @@ neither memory nor time. Here the generated readers run with other readers of ar
     in steps   an array that is longer is read piece by piece, with a pause when enough was read; then what it is part
                of is read again from its start, and takes the array that is there now
 
-Numbers count an eighth of what strings, ids and structs do: they are read by one call.
+Numbers count a quarter of what strings, ids and structs do: they are read by one call.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ STEP_ELEMENTS: Final = 500
 
 _LONG: Final = 250  # elements that are read together, if they have no arrays
 _PIECE: Final = 50  # of an array whose elements have no arrays
-_NUMBERS: Final = 8  # that count as one element
+_NUMBERS: Final = 4  # that count as one element
 
 M = TypeVar("M", bound=Message)
 _Read = Callable[..., tuple[Any, int]]  # Any: what a generated reader returns, and the lists of its arrays

@@ -37,9 +37,9 @@ MOST_ELEMENTS: Final[dict[int, int]] = {
     ApiKey.OFFSET_DELETE: PARTITIONS,
     ApiKey.OFFSET_FOR_LEADER_EPOCH: PARTITIONS,
     ApiKey.DELETE_RECORDS: PARTITIONS,
-    ApiKey.ADD_PARTITIONS_TO_TXN: PARTITIONS,
+    ApiKey.ADD_PARTITIONS_TO_TXN: RESOURCES,  # all of them are noted before any is added: 200,000 numbers
     ApiKey.TXN_OFFSET_COMMIT: PARTITIONS,
-    ApiKey.CONSUMER_GROUP_HEARTBEAT: PARTITIONS,  # what the member has
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: RESOURCES,  # what the member has: 200,000 numbers
     ApiKey.ELECT_LEADERS: PARTITIONS,
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: PARTITIONS,
     ApiKey.LIST_PARTITION_REASSIGNMENTS: PARTITIONS,
@@ -65,7 +65,7 @@ MOST_ELEMENTS: Final[dict[int, int]] = {
     ApiKey.DELETE_SHARE_GROUP_STATE: 10_000,
     ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: 10_000,
     # of which there are a few
-    ApiKey.WRITE_TXN_MARKERS: NAMES,  # each is written to a log, and partitions count an eighth; clients send one
+    ApiKey.WRITE_TXN_MARKERS: NAMES,  # each is written to a log, and partitions count a quarter; clients send one
     ApiKey.LIST_GROUPS: NAMES,
     ApiKey.LIST_CONFIG_RESOURCES: NAMES,
     ApiKey.API_VERSIONS: NAMES,
@@ -99,5 +99,5 @@ def largest_frame(api_key: int) -> int:
 
 
 def most_elements(api_key: ApiKey) -> int:
-    """How many elements a request of this RPC may have; numbers in arrays count an eighth."""
+    """How many elements a request of this RPC may have; numbers in arrays count a quarter."""
     return MOST_ELEMENTS.get(api_key, RESOURCES)

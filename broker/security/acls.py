@@ -9,6 +9,7 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from shareq.broker.security.names import CLUSTER_NAME, WILDCARD
+from shareq.protocol.errors import ApiError, ErrorCode
 
 
 class ResourceKind(IntEnum):
@@ -146,6 +147,10 @@ class AclFilter(NamedTuple):
             return False
         return acl.name == WILDCARD if acl.pattern == PatternType.LITERAL else self.name.startswith(acl.name)
 
+
+MOST_CHANGED: Final = 10_000
+"""ACLs that one request adds or removes: `MAX_RECORDS_PER_USER_OP` of Apache Kafka."""
+TOO_MANY: Final = ApiError(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
 
 _KINDS: Final = frozenset(ResourceKind)
 _PATTERNS: Final = frozenset(PatternType)

@@ -44,7 +44,7 @@ MODES: Final = (OFF, ALLOWS, DENIES)
 HUGE: Final = "huge"
 """A topic of `HUGE_PARTITIONS`; partitions beyond it do not exist."""
 HUGE_PARTITIONS: Final = 10_000
-NUMBERS: Final = 8  # in arrays, that count as one element
+NUMBERS: Final = 4  # in arrays, that count as one element
 USER: Final = "User:alice"
 
 _NO_LONGEST: Final = frozenset({ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE})
@@ -312,14 +312,20 @@ def world_of(mode: str) -> BrokerWorld:
     return world
 
 
-def held(world: BrokerWorld, mode: str, api: ApiKey, version: int, path: Path, part: int = 1) -> Held:
-    """Send one request, and let the broker work until it is answered, or the connection closed."""
-    clock = world.clock
-    assert isinstance(clock, MeteredClock)
+def client_of(world: BrokerWorld, mode: str) -> MockConnection:
+    """A client with a transactional id."""
     client = world.connect()
     if mode != OFF:
         client.side.principal = USER
     client.call(InitProducerIdRequest("tx", _WAIT_MS), 4, InitProducerIdResponse)
+    return client
+
+
+def held(world: BrokerWorld, mode: str, api: ApiKey, version: int, path: Path, part: int = 1) -> Held:
+    """Send one request, and let the broker work until it is answered, or the connection closed."""
+    clock = world.clock
+    assert isinstance(clock, MeteredClock)
+    client = client_of(world, mode)
     request = LargestRequests(world).make(client, api, version, path, part)
     gc.collect()
     gc_was_enabled = gc.isenabled()

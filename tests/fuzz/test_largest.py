@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import FrameType
 from typing import Final
 
@@ -86,14 +87,54 @@ def deepest() -> dict[ApiKey, tuple[int, largest.Path]]:
     return found
 
 
-@pytest.mark.parametrize("api", sorted(deepest()), ids=lambda api: api.name)
-def test_no_turn_does_all(api: ApiKey) -> None:
-    version, path = deepest()[api]
-    elements = HEAVY.get(api, ELEMENTS)
-    world = largest.world_of(largest.OFF)
+@dataclass(frozen=True)
+class Long:
+    """A request with so many elements in one array, and the calls that one turn of it may make: a third more than it
+    does. Done in one turn, what is done for each element would be over that.
+    """
+
+    api: ApiKey
+    version: int
+    array: str
+    mode: str
+    elements: int
+    most_calls: int
+
+    def __str__(self) -> str:
+        return f"{self.api.name}-{self.array}-{self.mode}"
+
+
+LONG: Final = (
+    # their rights in turns, then a record and a target in one
+    Long(ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, "SubscribedTopicNames", largest.ALLOWS, 9_000, 60_000),
+    Long(ApiKey.TXN_OFFSET_COMMIT, 6, "Topics", largest.ALLOWS, 5_000, 17_000),
+    Long(ApiKey.TXN_OFFSET_COMMIT, 6, "Topics.Partitions", largest.DENIES, 5_000, 12_000),
+    # appended in one turn
+    Long(ApiKey.TXN_OFFSET_COMMIT, 6, "Topics.Partitions", largest.OFF, 5_000, 60_000),
+    Long(ApiKey.OFFSET_COMMIT, 10, "Topics.Partitions", largest.OFF, 5_000, 60_000),
+    Long(ApiKey.OFFSET_FETCH, 1, "Topics.PartitionIndexes", largest.DENIES, 9_000, 13_500),
+    Long(ApiKey.ALTER_SHARE_GROUP_OFFSETS, 0, "Topics", largest.ALLOWS, 9_000, 13_000),
+    Long(ApiKey.CREATE_TOPICS, 7, "Topics", largest.ALLOWS, 3_000, 25_000),
+    Long(ApiKey.DELETE_TOPICS, 1, "TopicNames", largest.ALLOWS, 9_000, 12_000),
+    Long(ApiKey.DELETE_ACLS, 3, "Filters", largest.ALLOWS, 5_000, 17_000),
+    # added in one commit
+    Long(ApiKey.CREATE_ACLS, 3, "Creations", largest.ALLOWS, 5_000, 40_000),
+    Long(ApiKey.OFFSET_DELETE, 0, "Topics", largest.ALLOWS, 5_000, 12_000),
+    Long(ApiKey.ADD_PARTITIONS_TO_TXN, 0, "V3AndBelowTopics", largest.ALLOWS, 9_000, 23_000),
+    # forty calls for a partition that is read
+    Long(ApiKey.FETCH, 18, "Topics.Partitions", largest.OFF, 5_000, 24_000),
+    Long(ApiKey.FETCH, 18, "Topics", largest.OFF, 5_000, 14_000),
+    Long(ApiKey.LIST_OFFSETS, 11, "Topics", largest.DENIES, 5_000, 13_000),
+    Long(ApiKey.OFFSET_FOR_LEADER_EPOCH, 4, "Topics", largest.DENIES, 5_000, 13_000),
+)
+
+
+def longest_turn(mode: str, api: ApiKey, version: int, path: largest.Path, elements: int) -> CountingClock:
+    """Have a request answered, or its connection closed."""
+    world = largest.world_of(mode)
     clock = world.clock
     assert isinstance(clock, CountingClock)
-    client = world.connect()
+    client = largest.client_of(world, mode)
     frame = largest.LargestRequests(world).sized(client, api, version, path, elements).frame
     clock.longest = clock.ticks = 0
     clock.measured(lambda: client.send_raw(frame))
@@ -101,6 +142,20 @@ def test_no_turn_does_all(api: ApiKey) -> None:
         pass
     clock.advance(60_000)
     assert client.closed or client.frames
+    return clock
+
+
+@pytest.mark.parametrize("long", LONG, ids=str)
+def test_what_is_done_for_each_element_goes_on_in_turns(long: Long) -> None:
+    clock = longest_turn(long.mode, long.api, long.version, tuple(long.array.split(".")), long.elements)
+    assert clock.longest <= long.most_calls
+
+
+@pytest.mark.parametrize("api", sorted(deepest()), ids=lambda api: api.name)
+def test_no_turn_does_all(api: ApiKey) -> None:
+    version, path = deepest()[api]
+    elements = HEAVY.get(api, ELEMENTS)
+    clock = longest_turn(largest.OFF, api, version, path, elements)
     assert clock.longest <= MOST_CALLS
     if api in IN_TURNS:
         assert clock.ticks >= elements / IN_TURNS[api]

@@ -2,6 +2,7 @@
 
 Behaviour: every entry stands alone; those that can be added are, in one commit. One that exists already succeeds.
 ALTER on the cluster is needed. Without an authorizer: SECURITY_DISABLED. They are in force when the answer leaves.
+More than 10,000 get POLICY_VIOLATION, as in Apache Kafka.
 v3: resources of the kind USER.
 """
 
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from shareq.broker.dispatch.in_turns import Steps, TurnCount, in_turns, made_in_turns
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.metadata.changes import PutAcl
-from shareq.broker.security.acls import Acl, acl_problem
+from shareq.broker.security.acls import MOST_CHANGED, TOO_MANY, Acl, acl_problem
 from shareq.broker.security.rights import ALTER_CLUSTER
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure, text_of
 from shareq.protocol.generated.create_acls import AclCreation, AclCreationResult, CreateAclsRequest, CreateAclsResponse
@@ -36,6 +37,8 @@ def handle(ctx: RequestContext, request: CreateAclsRequest) -> CreateAclsRespons
     authorizer = ctx.services.authorizer
     if authorizer is None:
         return _same_for_all(request, ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured."))
+    if len(request.creations) > MOST_CHANGED:
+        return _same_for_all(request, TOO_MANY)
     return in_turns(ctx, _created(ctx, authorizer, request))
 
 

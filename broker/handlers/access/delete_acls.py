@@ -1,7 +1,8 @@
 """DeleteAcls: v1-3 (KIP-140, KIP-290).
 
 Behaviour: removes every entry that one of the filters means, in one commit, and answers by filter what it meant; two
-filters may mean the same entry. ALTER on the cluster is needed. Without an authorizer: SECURITY_DISABLED.
+filters may mean the same entry. ALTER on the cluster is needed. Without an authorizer: SECURITY_DISABLED. More than
+10,000 entries get POLICY_VIOLATION, as in Apache Kafka.
 v3: resources of the kind USER.
 """
 
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from shareq.broker.dispatch.in_turns import TurnCount
 from shareq.broker.dispatch.parts import Parts, in_parts
 from shareq.broker.metadata.changes import DropAcl
-from shareq.broker.security.acls import Acl, AclFilter, filter_is_known
+from shareq.broker.security.acls import MOST_CHANGED, TOO_MANY, Acl, AclFilter, filter_is_known
 from shareq.broker.security.rights import ALTER_CLUSTER
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure, text_of
 from shareq.protocol.generated.delete_acls import (
@@ -62,9 +63,10 @@ def _parts(
             doomed.update(dict.fromkeys(found))
         if turn.full(1 + len(found)):
             yield []
-    failure = NO_ERROR
+    failure = NO_ERROR if len(doomed) <= MOST_CHANGED else TOO_MANY
     try:
-        ctx.services.metadata.alter_acls([DropAcl(acl) for acl in doomed])
+        if not failure:
+            ctx.services.metadata.alter_acls([DropAcl(acl) for acl in doomed])
     except OSError as error:
         logger.error("acls: not removed: %s", error)
         failure = storage_failure(error)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.in_turns import emptied
 from shareq.broker.dispatch.parts import Parts, in_parts
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
@@ -77,13 +78,18 @@ def _parts(ctx: RequestContext, request: DeleteRecordsRequest) -> Iterator[list[
         if not errors[log]:
             row.low_watermark = log.log_start_offset
     yield from _of_so_many(topics)
+    if len(offsets) > TURN_PARTITIONS:
+        for _ in emptied(offsets):
+            yield []
 
 
 def _of_so_many(topics: list[DeleteRecordsTopicResult]) -> Iterator[list[DeleteRecordsTopicResult]]:
-    """In parts of about `TURN_PARTITIONS` partitions; a topic is never in two."""
+    """In parts of about `TURN_PARTITIONS` partitions, with which they are given away; a topic is never in two."""
     part: list[DeleteRecordsTopicResult] = []
     rows = 0
-    for topic in topics:
+    topics.reverse()
+    while topics:
+        topic = topics.pop()
         part.append(topic)
         rows += 1 + len(topic.partitions)
         if rows >= TURN_PARTITIONS:

@@ -7,6 +7,8 @@ from random import Random
 import pytest
 
 from devtools.in_memory.mem_fs import CrashModel
+from shareq.broker.log import manager
+from shareq.broker.log.log_starts import LogStarts
 from shareq.broker.log.manager import DataFolderInUseError, LogManager
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
 from shareq.broker.log.settings import LogSettings
@@ -211,6 +213,34 @@ def test_retention_by_size_keeps_at_least_that_much() -> None:
     assert world.log.size_bytes == 6 * SIZE
     world.logs.apply_retention()
     assert world.log.log_start_offset == 4
+
+
+def test_logs_are_looked_at_some_in_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There may be tens of thousands, of which few have something to delete."""
+    monkeypatch.setattr(manager, "LOGS_AT_ONCE", 2)
+    world = LogWorld(LogSettings(segment_bytes=2 * SIZE, retention_bytes=0))
+    logs = [world.logs.get(TOPIC, partition) for partition in range(3)]
+    for _ in range(5):
+        for log in logs:
+            log.append(bytearray(batch_of(b"0", timestamp_ms=0)), origin=Origin.CLIENT, now_wall_ms=0)
+        world.tick()
+    looked_at: list[str] = []
+    is_due, run_tick = LogStarts.is_due, world.clock.run_tick
+
+    def look(starts: LogStarts, log: PartitionLog, now_ms: int) -> bool:
+        looked_at.append("log")
+        return is_due(starts, log, now_ms)
+
+    def tick() -> int:
+        looked_at.append("tick")
+        return run_tick()
+
+    monkeypatch.setattr(LogStarts, "is_due", look)
+    monkeypatch.setattr(world.clock, "run_tick", tick)
+    world.clock.advance(5 * MINUTE)
+    ticks = "".join("l" if what == "log" else " " for what in looked_at).split()
+    assert (max(map(len, ticks)), sum(map(len, ticks))) == (2, 3)
+    assert [log.log_start_offset for log in logs] == [5, 5, 5]
 
 
 def test_topics_without_the_delete_policy_keep_everything() -> None:
