@@ -11,6 +11,8 @@ import pytest
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.groups.offsets import GroupOffsetsService
+from shareq.broker.handlers.groups.consumer_group_heartbeat import MOST_NAMES
+from shareq.broker.security.acls import MOST_CHANGED
 from shareq.broker.transactions.admission import Refusals, TransactionAdmission
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.alter_share_group_offsets import (
@@ -19,6 +21,14 @@ from shareq.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequestTopic,
     AlterShareGroupOffsetsResponse,
 )
+from shareq.protocol.generated.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from shareq.protocol.generated.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
+from shareq.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+from shareq.protocol.generated.delete_acls import DeleteAclsFilter, DeleteAclsRequest, DeleteAclsResponse
+from shareq.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from shareq.protocol.generated.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from shareq.protocol.generated.txn_offset_commit import (
@@ -28,6 +38,7 @@ from shareq.protocol.generated.txn_offset_commit import (
     TxnOffsetCommitResponse,
 )
 from shareq.protocol.records.batch import RecordData, build_batch
+from tests.support.clients.access import STANDARD
 
 COUNT = 3_000
 NONE, UNKNOWN = ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -181,3 +192,89 @@ def test_batches_of_a_transaction_that_the_coordinator_takes_time_for(monkeypatc
     clock.advance(100)
     (topic,) = committing.client.receive(ProduceResponse).responses
     assert [(row.index, row.error_code) for row in topic.partition_responses] == [(at, NONE) for at in range(1_200)]
+
+
+# -- what another request does between two turns
+
+
+def create(names: list[str]) -> CreateTopicsRequest:
+    return CreateTopicsRequest([CreatableTopic(name, 1, 1) for name in names], 1_000)
+
+
+def test_a_topic_that_another_request_has_made_meanwhile_exists() -> None:
+    world = BrokerWorld()
+    slow, quick = world.connect(), world.connect()
+    slow.send(create([f"t{at}" for at in range(1_500)]), 7)
+    for _ in range(6):
+        world.clock.run_tick()
+    assert not slow.frames
+    assert world.services.metadata.topic("t700") is None
+    quick.send(create(["t700", "t7.x"]), 7)
+    world.clock.run_until_idle()
+    answer = slow.receive(CreateTopicsResponse)
+    errors = {topic.name: topic.error_code for topic in answer.topics if topic.error_code}
+    assert errors == {"t700": ErrorCode.TOPIC_ALREADY_EXISTS}
+    assert {topic.error_code for topic in quick.receive(CreateTopicsResponse).topics} == {NONE}
+    assert len(world.services.metadata.topics()) == 1_501
+
+
+def test_a_topic_that_another_request_has_deleted_meanwhile_is_unknown() -> None:
+    world = BrokerWorld()
+    for at in range(1_200):
+        world.create_topic(f"t{at}", 1)
+    slow, quick = world.connect(), world.connect()
+    names = [f"t{at}" for at in range(1_200)]
+    slow.send(DeleteTopicsRequest(topic_names=names), 5)
+    world.clock.run_tick()
+    assert not slow.frames
+    assert world.services.metadata.topic("t3") is not None
+    quick.send(DeleteTopicsRequest(topic_names=["t3"]), 5)
+    world.clock.run_until_idle()
+    rows = {row.name: row.error_code for row in slow.receive(DeleteTopicsResponse).responses}
+    assert rows == {**dict.fromkeys(names, NONE), "t3": UNKNOWN}
+    assert [row.error_code for row in quick.receive(DeleteTopicsResponse).responses] == [NONE]
+    assert world.services.metadata.topics() == []
+
+
+# -- more than one turn has room for
+
+
+def test_a_subscription_of_too_many_names_is_too_large() -> None:
+    world = world_of()
+    client = world.connect()
+    for count, error in ((MOST_NAMES, NONE), (MOST_NAMES + 1, ErrorCode.UNKNOWN_SERVER_ERROR)):
+        request = ConsumerGroupHeartbeatRequest(
+            group_id=f"g{count}",
+            member_id="m",
+            rebalance_timeout_ms=1_000,
+            subscribed_topic_names=[f"t{at}" for at in range(count)],
+            topic_partitions=[],
+        )
+        answer = client.call(request, 1, ConsumerGroupHeartbeatResponse)
+        assert answer.error_code == error
+    assert answer.error_message == "The subscription is too large."
+
+
+def test_too_many_acls_are_neither_added_nor_removed() -> None:
+    """Apache Kafka: `MAX_RECORDS_PER_USER_OP`, POLICY_VIOLATION."""
+    world = BrokerWorld({"authorizer.class.name": STANDARD, "super.users": "User:super"})
+    client = world.connect()
+    client.side.principal = "User:super"
+
+    def created(first: int, count: int) -> set[int]:
+        entries = [AclCreation(2, f"t{at}", 3, "User:x", "*", 3, 3) for at in range(first, first + count)]
+        return {row.error_code for row in client.call(CreateAclsRequest(entries), 3, CreateAclsResponse).results}
+
+    def deleted(*names: str | None) -> list[tuple[int, int]]:
+        filters = [DeleteAclsFilter(2, name, 3, None, None, 1, 1) for name in names]
+        answer = client.call(DeleteAclsRequest(filters), 3, DeleteAclsResponse)
+        return [(row.error_code, len(row.matching_acls)) for row in answer.filter_results]
+
+    assert created(0, MOST_CHANGED + 1) == {ErrorCode.POLICY_VIOLATION}
+    assert not world.services.metadata.acls
+    assert created(0, MOST_CHANGED) == {NONE}
+    assert created(MOST_CHANGED, 1) == {NONE}
+    assert deleted(None) == [(ErrorCode.POLICY_VIOLATION, 0)]
+    assert deleted("t1", "t1", "none") == [(NONE, 1), (NONE, 1), (NONE, 0)]
+    assert deleted(None) == [(NONE, MOST_CHANGED)]
+    assert not world.services.metadata.acls
