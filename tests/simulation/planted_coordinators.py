@@ -16,7 +16,7 @@ WRONG_ANSWER: Final = "heartbeat answered"
 
 
 def large_operations_are_taken() -> AbstractContextManager[object]:
-    return replaced((BatchLimit, "takes", lambda _self, _records: True))
+    return replaced((BatchLimit, "takes", lambda *_: True))
 
 
 def a_refused_operation_is_replayed() -> AbstractContextManager[object]:

@@ -233,23 +233,18 @@ def only_the_first_partition_is_altered() -> AbstractContextManager[object]:
 def alteration_is_answered_before_it_is_durable() -> AbstractContextManager[object]:
     original = GroupAdministration.alter_offsets
 
-    def alter_offsets(self: GroupAdministration, group_id: str, offsets: Any, *each: Any) -> Any:
+    def alter_offsets(self: GroupAdministration, group_id: str, asked: Any, *each: Any) -> Any:
         if not self._groups.partitions.count:
-            return original(self, group_id, offsets, *each)
+            return original(self, group_id, asked, *each)
         live = self._groups.schedule(
             group_id, lambda shard: CoordinatorResult(shard.share_group(group_id)), lambda _error: None
         )
-        pending = original(self, group_id, offsets, *each)
+        pending = original(self, group_id, asked, *each)
         if pending.done or (live.done and live.value is not None and live.value.members):
             return pending
+        offsets = asked.sound
         done = {(name, partition): NO_ERROR for name in offsets for partition in offsets[name] if partition < 9}
-        unknown = {
-            (name, partition): ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            for name in offsets
-            for partition in offsets[name]
-            if partition == 9
-        }
-        return completed(AlteredOffsets(NO_ERROR, {**done, **unknown}))
+        return completed(AlteredOffsets(NO_ERROR, {**done, **asked.refused}))
 
     return replaced((GroupAdministration, "alter_offsets", alter_offsets))
 

@@ -10,19 +10,20 @@ epochs. v7: `require_stable`. v8: many groups at once. v9: member id and epoch. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import Steps, each_in_turns, pending_in_turns, run_in_turns
+from shareq.broker.dispatch.in_turns import Steps, each_in_turns, made_in_turns, pending_in_turns, run_in_turns
 from shareq.broker.foundation.pending import Pending, completed, gather
-from shareq.broker.handlers.shared.long.offset_rows import one_response, response_of
+from shareq.broker.handlers.shared.long.offset_rows import joined_in_turns, one_response, response_of
 from shareq.broker.security.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC
-from shareq.coordinator.group.offsets.fetch import Joined, parts_of, refused, refused_by_partition, refused_topic
+from shareq.coordinator.group.offsets.fetch import parts_of, refused, refused_by_partition, refused_topic
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
@@ -31,6 +32,7 @@ from shareq.protocol.generated.offset_fetch import (
 TURN_PARTITIONS: Final = 1_000
 """So many are looked up in one turn of the loop; a topic counts as one more."""
 
+_TURN_TOPICS: Final = 2_000  # of versions before 8, put in the form of later ones
 _GROUP: Final = 4  # what a group counts beside its topics and partitions
 
 _GROUP_ERROR_FROM = 2
@@ -47,7 +49,15 @@ def handle(ctx: RequestContext, request: OffsetFetchRequest) -> Pending[OffsetFe
 
         groups = each_in_turns(ctx, request.groups, fetch, TURN_PARTITIONS, _weight)
         return groups.then(lambda groups: OffsetFetchResponse(groups=groups))
-    fetched = _fetch_in_turns(ctx, _group_of(request), require_stable=stable)
+    return pending_in_turns(ctx, _of_one_group(ctx, request))
+
+
+def _of_one_group(ctx: RequestContext, request: OffsetFetchRequest) -> Steps[Pending[OffsetFetchResponse]]:
+    topics = None
+    if request.topics is not None:
+        topics = yield from made_in_turns(request.topics, _topic_of, _TURN_TOPICS)
+    group = OffsetFetchRequestGroup(request.group_id, topics=topics)
+    fetched = _fetch_in_turns(ctx, group, require_stable=request.require_stable)
     return fetched.chain(lambda group: pending_in_turns(ctx, one_response(group)))
 
 
@@ -70,7 +80,7 @@ def _fetch_in_turns(
             return _fetch(ctx, group, require_stable=require_stable)
         ctx.audit(DESCRIBE_GROUP, group.group_id, allowed=False)
         refused_parts = (refused_by_partition(part, DESCRIBE_GROUP.error) for part in parts_of(group, TURN_PARTITIONS))
-        return pending_in_turns(ctx, _joined(refused_parts))
+        return pending_in_turns(ctx, joined_in_turns(refused_parts))
     fetched: Pending[OffsetFetchResponseGroup] = Pending()
 
     def steps() -> Iterator[None]:
@@ -78,25 +88,18 @@ def _fetch_in_turns(
         for part in parts_of(group, TURN_PARTITIONS):
             parts.append(_fetch(ctx, part, require_stable=require_stable))
             yield
-        joined = gather(parts).chain(lambda parts: pending_in_turns(ctx, _joined(parts)))
+        joined = gather(parts).chain(lambda parts: pending_in_turns(ctx, joined_in_turns(parts)))
         joined.on_complete(fetched.complete)
 
     run_in_turns(ctx, steps())
     return fetched
 
 
-def _joined(parts: Iterable[OffsetFetchResponseGroup]) -> Steps[Pending[OffsetFetchResponseGroup]]:
-    """One answer of those of `parts_of`, each in a turn."""
-    whole = Joined()
-    for part in parts:
-        whole.add(part)
-        yield
-    return completed(whole.group)
-
-
 def _weight(group: OffsetFetchRequestGroup) -> int:
     """What a group counts in a turn."""
     topics = group.topics or ()
+    if len(topics) > TURN_PARTITIONS:  # enough to know
+        return _GROUP + len(topics)
     return _GROUP + len(topics) + sum(len(topic.partition_indexes) for topic in topics)
 
 
@@ -139,8 +142,9 @@ def _group_of(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
     """The one group of earlier versions."""
     topics = None
     if request.topics is not None:
-        topics = [
-            OffsetFetchRequestTopics(name=topic.name, partition_indexes=topic.partition_indexes)
-            for topic in request.topics
-        ]
+        topics = list(map(_topic_of, request.topics))
     return OffsetFetchRequestGroup(request.group_id, topics=topics)
+
+
+def _topic_of(topic: OffsetFetchRequestTopic) -> OffsetFetchRequestTopics:
+    return OffsetFetchRequestTopics(name=topic.name, partition_indexes=topic.partition_indexes)

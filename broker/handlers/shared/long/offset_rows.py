@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from shareq.broker.dispatch.in_turns import Steps, TurnCount, pieces
 from shareq.broker.foundation.pending import Pending, completed
+from shareq.coordinator.group.offsets.fetch import Joined
 from shareq.protocol.generated.offset_fetch import (
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
@@ -31,6 +33,15 @@ def one_response(group: OffsetFetchResponseGroup) -> Steps[Pending[OffsetFetchRe
         if turn.full():
             yield
     return completed(response)
+
+
+def joined_in_turns(parts: Iterable[OffsetFetchResponseGroup]) -> Steps[Pending[OffsetFetchResponseGroup]]:
+    """One answer of those of `parts_of`, each in a turn."""
+    whole = Joined()
+    for part in parts:
+        whole.add(part)
+        yield
+    return completed(whole.group)
 
 
 def _row_of(row: OffsetFetchResponsePartitions) -> OffsetFetchResponsePartition:
