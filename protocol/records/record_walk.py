@@ -223,10 +223,11 @@ def pick(data: bytes, pos: i64, end: i64, count: i64, wanted: list[int]) -> tupl
     begun: i64 = -1  # where the neighbours that are taken together begin
     ranges: i64 = len(wanted)
     at: i64 = 0
+    before: i64 = -1
     index: i64 = 0
     if ranges > 0:
         index, pos = _ahead(data, pos, end, count, wanted[0])
-    before: i64 = index - 1
+        before = index - 1
     while at < ranges:
         first: i64 = wanted[at]
         last: i64 = wanted[at + 1]
@@ -260,13 +261,13 @@ def pick(data: bytes, pos: i64, end: i64, count: i64, wanted: list[int]) -> tupl
 
 
 def _ahead(data: bytes, pos: i64, end: i64, count: i64, wanted: i64) -> tuple[i64, i64]:
-    """How many of `count` records from `pos` on come before the one with the offset delta `wanted`, and where that one
-    begins, if none is missing; else 0 and `pos`.
+    """How many of `count` records from `pos` on come before the one with a wanted offset delta, and where it begins, if
+    that is found by their sizes: then none is missing before it. Else 0 and `pos`.
     """
-    at: i64 = pos
-    left: i64 = wanted
     if wanted >= count:
         return 0, pos
+    at: i64 = pos
+    left: i64 = wanted
     while left > 0:
         size, at = _varint(data, at, end)
         at += size
@@ -356,101 +357,90 @@ def _after_headers(data: bytes, pos: i64, stop: i64) -> i64:
     return pos
 
 
-class Link:
-    """An offset in the chain of its key. `following`: the next one, None behind the last; `done`: it is finished, but
-    an earlier one is not.
-    """
-
-    __slots__ = ("done", "following", "is_head", "key")
-
-    def __init__(self, key: Any, is_head: bool) -> None:
-        self.key = key
-        self.is_head = is_head
-        self.done = False
-        self.following: Any = None
-
-
 class KeyChains:
     """Offsets with a key, of each key in a chain: the lowest unfinished one is its head.
 
-    Offsets and keys are integers, and handled as objects: as numbers they would be made again at each step.
+    Offsets and keys are integers, and handled as objects: as numbers they would be made again at each step. Dicts of
+    integers are nothing that the garbage collector looks at; an object for each offset would be.
     """
 
-    __slots__ = ("_behind", "_links", "_tails")
+    __slots__ = ("_following", "_heads", "_passed", "_tails")
 
     def __init__(self) -> None:
-        self._links: dict[Any, Link] = {}  # by offset; of finished ones those that are not heads, until their turn
-        self._tails: dict[Any, Link] = {}  # by key
-        self._behind: i64 = 0  # how many of the links are of finished ones
+        self._following: dict[Any, Any] = {}  # of each offset the next one of its key; None: there is none yet
+        self._heads: dict[Any, Any] = {}  # offset to key
+        self._tails: dict[Any, Any] = {}  # key to the last offset
+        self._passed: set[Any] = set()  # finished, although they were no heads: until their turn
 
     def __len__(self) -> int:
         """How many offsets are unfinished."""
-        return len(self._links) - self._behind
+        return len(self._following) - len(self._passed)
 
-    def link(self, keys: dict[Any, Any]) -> list[int]:
+    def link(self, keys: dict[Any, Any]) -> list[Any]:
         """Put unfinished offsets, ascending and behind all others, into the chains of their keys: the new heads."""
-        links, tails = self._links, self._tails
-        heads: list[Any] = []
+        following, tails, heads = self._following, self._tails, self._heads
+        fresh: list[Any] = []
         for offset, key in keys.items():
             tail = tails.get(key)
             if tail is None:
-                mine = Link(key, True)
-                heads.append(offset)
+                heads[offset] = key
+                fresh.append(offset)
             else:
-                mine = Link(key, False)
-                tail.following = offset
-            links[offset] = mine
-            tails[key] = mine
-        return heads
+                following[tail] = offset
+            following[offset] = None
+            tails[key] = offset
+        return fresh
 
-    def finish(self, offsets: list[Any]) -> list[int]:
-        """These are finished; those that are heads of their keys instead. Offsets in no chain change nothing."""
-        links, tails = self._links, self._tails
-        heads: list[Any] = []
+    def finish(self, offsets: list[Any]) -> list[Any]:
+        """These are finished: those that are heads of their keys instead. Offsets in no chain change nothing."""
+        following, heads, passed = self._following, self._heads, self._passed
+        found: list[Any] = []
         highest: i64 = -1
-        lowest_head: i64 = _FAR
+        lowest_found: i64 = _FAR
         for offset in offsets:
-            mine = links.get(offset)
-            if mine is None or mine.done:
-                continue
-            if not mine.is_head:
-                mine.done = True  # who comes before it passes it
-                self._behind += 1
+            key = heads.get(offset)
+            if key is None:
+                if offset in following:
+                    passed.add(offset)
                 continue
             number: i64 = offset
             if number > highest:
                 highest = number
-            del links[offset]
-            while True:
-                following = mine.following
-                if following is None:
-                    del tails[mine.key]
-                    break
-                mine = links[following]
-                if not mine.done:
-                    mine.is_head = True
-                    heads.append(following)
-                    number = following
-                    if number < lowest_head:
-                        lowest_head = number
-                    break
-                del links[following]
-                self._behind -= 1
-        if lowest_head > highest:
-            return heads
-        return [offset for offset in heads if offset in links]  # the others were finished after they became heads
+            del heads[offset]
+            after = following[offset]
+            del following[offset]
+            while after is not None and len(passed) > 0 and after in passed:
+                passed.remove(after)
+                offset = after
+                after = following[offset]
+                del following[offset]
+            if after is None:
+                del self._tails[key]
+                continue
+            heads[after] = key
+            found.append(after)
+            number = after
+            if number < lowest_found:
+                lowest_found = number
+        if lowest_found > highest:
+            return found
+        return [offset for offset in found if offset in heads]  # the others were finished after they became heads
 
     def waits(self, offset: int) -> bool:
         """Whether an earlier offset of its key is unfinished, as it is itself."""
-        link = self._links.get(offset)
-        return link is not None and not link.is_head and not link.done
+        return offset in self._following and offset not in self._heads and offset not in self._passed
 
     def between(self, first: int, last: int) -> list[int]:
         """The offsets among `first..last` (inclusive), ascending; finished ones may be among them."""
-        return sorted([offset for offset in self._links if first <= offset <= last])
+        return sorted([offset for offset in self._following if first <= offset <= last])
 
     def heads(self) -> dict[int, int]:
         """The head of each unfinished offset's key, by offset."""
-        links = self._links
-        by_key = {link.key: offset for offset, link in links.items() if link.is_head}
-        return {offset: by_key[link.key] for offset, link in links.items() if not link.done}
+        found: dict[Any, Any] = {}
+        for head in self._heads:
+            offset: Any = head
+            while offset is not None:
+                if offset not in self._passed:
+                    found[offset] = head
+                offset = self._following[offset]
+        return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import pytest
 
@@ -28,6 +28,8 @@ class RecordWalk(Protocol):
     def read_keys(
         self, data: bytes, pos: int, count: int, base_offset: int, base_time: int, append_time: int | None, /
     ) -> list[tuple[int, int, bytes | None, bool, int, int, int]] | None: ...
+
+    KeyChains: type[Any]
 
     def pick(
         self, data: bytes, pos: int, end: int, count: int, wanted: list[int], /

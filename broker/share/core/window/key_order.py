@@ -76,6 +76,9 @@ class KeyOrder:
     def frontier(self, window: InFlightWindow) -> int | None:
         """The lowest offset of the window from `known_until` on that is unfinished, or missing; None: all is known."""
         position = max(self.known_until, window.start_offset)
+        if position > window.end_offset:
+            self.known_until = position
+            return None
         missing = window.active_gap is not None
         for batch in window.batches.from_offset(position):
             if missing and position < batch.first_offset:
@@ -85,7 +88,7 @@ class KeyOrder:
                 self.known_until = unfinished
                 return unfinished
             position = batch.last_offset + 1
-        self.known_until = max(self.known_until, position)
+        self.known_until = position
         return position if position <= window.end_offset and missing else None
 
     def enter(
