@@ -44,6 +44,7 @@ CLUSTER_COMMANDS = (
     "cluster",
     "features",
     "transactions",
+    "top",
     "json-schema",
     "completion",
 )

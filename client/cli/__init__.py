@@ -23,6 +23,7 @@ MODULES: Final[dict[str, str]] = {
     "cluster": "cluster",
     "features": "features",
     "transactions": "transactions",
+    "top": "top.command",
     "json-schema": "meta",
     "completion": "meta",
 }

@@ -157,17 +157,22 @@ def _add_list_groups(group: ClusterGroup, kind: Kind, word: str) -> None:
     list_groups.help = f"List the {kind.word}s of the cluster."
 
 
+def described_rows(session: Session, kind: Kind, groups: Iterable[str]) -> Iterator[GroupInfo]:
+    """State, members and lag of groups."""
+    for name, each in existing(session, kind, groups):
+        positions = dict(kind.positions(session, [name], False))[name]
+        if isinstance(positions, ClientError):
+            session.failed(positions)
+            continue
+        count, lag, _ = sums(positions.values())
+        yield GroupInfo(name, each.kind, each.state, each.epoch, each.assignor, len(each.members), count, lag)
+
+
 def _add_describe(group: ClusterGroup, kind: Kind, word: str) -> None:
     @cluster_command(group, "describe", f"  shareq {word} describe packers", row=GroupInfo)
     @click.argument("groups", metavar="GROUP...", nargs=-1, required=True)
     def describe(session: Session, groups: tuple[str, ...]) -> Iterator[GroupInfo]:
-        for name, each in existing(session, kind, groups):
-            positions = dict(kind.positions(session, [name], False))[name]
-            if isinstance(positions, ClientError):
-                session.failed(positions)
-                continue
-            count, lag, _ = sums(positions.values())
-            yield GroupInfo(name, each.kind, each.state, each.epoch, each.assignor, len(each.members), count, lag)
+        return described_rows(session, kind, groups)
 
     describe.help = f"Show state, members and lag of {kind.word}s."
 

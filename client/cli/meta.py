@@ -40,7 +40,7 @@ def schema(words: str, found: ClusterCommand) -> dict[str, Any]:
 def json_schema(words: tuple[str, ...]) -> None:
     """Print the JSON Schema of a command's --json; of all, by command, without one.
 
-    Commands that stream print one such object a line: produce, consume, tail, share consume, share peek, dlq show.
+    Commands that stream print one such object a line: produce, consume, tail, share consume, share peek, dlq show, top.
     """
     known = dict(leaves())
     if not words:

@@ -20,7 +20,7 @@ from shareq.client.cli.where import iso, topics_and_partitions
 from shareq.client.cli.windows import NOTE, Window, windows
 from shareq.client.fetch import OffsetsGone, RangeFetcher
 from shareq.client.records_api import RangeRow
-from shareq.client.state_colours import STATES, State
+from shareq.client.state_colours import STATES
 from shareq.protocol.records.batch import batch_headers, decode_records
 from shareq.protocol.records.record_codec import Record
 
@@ -52,7 +52,7 @@ class RecordStateRow(NamedTuple):
     partition: Annotated[int, "The partition's number."]
     first: Annotated[int, "The first offset of a range of like ones."]
     last: Annotated[int, "The last one, inclusive."]
-    state: Annotated[State, "What they are; unfinished, where the broker does not say: available, or acquired."]
+    state: Annotated[str, "What they are; unfinished, where the broker does not say: available, or acquired."]
     pending: Annotated[bool, "Whether the state waits until it is written down."]
     deliveries: Annotated[int | None, "How often they were delivered; null where that is not known."]
     member: Annotated[str | None, "The member that has them; null: nobody, or not known."]
@@ -175,7 +175,7 @@ def _row(group: str, window: Window, each: RangeRow, source: str) -> RecordState
         window.partition,
         each.first,
         each.last,
-        each.state,  # type: ignore[arg-type]  # one of a newer broker is shown as it is
+        each.state,
         each.pending,
         each.deliveries,
         each.member,

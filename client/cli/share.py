@@ -9,18 +9,23 @@ import click
 
 from shareq.client.admin.calls import Outcome, Partition
 from shareq.client.admin.topics import LATEST
+from shareq.client.cli.api import api_options, records_api
 from shareq.client.cli.command import Session, cluster_command, cluster_group
+from shareq.client.cli.exits import USAGE, exit_with
 from shareq.client.cli.group_commands import (
     Described,
+    GroupInfo,
     Kind,
     MemberRow,
     Position,
     add_commands,
     assignment,
+    described_rows,
     existing,
 )
 from shareq.client.cli.record_states import add_records
 from shareq.client.cli.record_text import RecordRow, line_of, read_to_end, record_row
+from shareq.client.cli.windows import draw_windows
 from shareq.client.errors import BrokerError, ClientError
 from shareq.client.fetch import OffsetsGone, RangeFetcher
 from shareq.client.reader import Reader
@@ -74,6 +79,34 @@ class ShareKind:
 _KIND: Kind = ShareKind()
 add_commands(command, _KIND, "share")
 add_records(command)
+
+
+@cluster_command(
+    command,
+    "describe",
+    "  shareq share describe packers\n"
+    "  shareq share describe packers --plot --api http://127.0.0.1:9465 --api-token-file operator.token",
+    row=GroupInfo,
+)
+@click.argument("groups", metavar="GROUP...", nargs=-1, required=True)
+@click.option("--plot", "plots", is_flag=True, help="Draw what is in flight, partition by partition, too.")
+@api_options
+def describe(
+    session: Session, groups: tuple[str, ...], plots: bool, api: str | None, api_token_file: str | None
+) -> Iterator[GroupInfo]:
+    """Show state, members and lag of share groups; with --plot what is in flight, too.
+
+    A plot is a strip for each share partition, in which each letter stands for equally many offsets. With the records
+    API of shareq it shows what the leader knows; without, what is written down in __share_group_state.
+    """
+    if plots and session.as_json:
+        exit_with(USAGE, "share describe: --plot is for people; shareq share records --json has the same for programs")
+    found = records_api(session, api, api_token_file)
+    if not plots:
+        return described_rows(session, _KIND, groups)
+    rows = list(described_rows(session, _KIND, groups))
+    session.afterwards = lambda: draw_windows(session, found, [row.group for row in rows if row.partitions])
+    return iter(rows)
 
 
 class SharedRecordRow(NamedTuple):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from shareq.client.admin.calls import NotFound, Partition
 from shareq.client.admin.topics import LATEST
 from shareq.client.cli.command import Session, now_ms
+from shareq.client.cli.exits import say
+from shareq.client.cli.output import printable
+from shareq.client.cli.plot import has_colour, plot, width_of_terminal
 from shareq.client.errors import ClientError
 from shareq.client.records_api import RangeRow, RecordsApi
 from shareq.client.share_states import AVAILABLE, StoredState, stored_states
@@ -112,3 +116,21 @@ def _rows(state: StoredState, end: int | None) -> Iterator[RangeRow]:
         position = last + 1
     if end is not None and position < end:
         yield row(position, end - 1, "unfinished", None)
+
+
+def draw_windows(session: Session, api: RecordsApi | None, groups: Iterable[str]) -> None:
+    """Print the strips of groups, partition by partition."""
+    colour, width = has_colour(), width_of_terminal()
+    for group in groups:
+        for window in windows(session, api, group, (), ()):
+            rows = list(window.ranges(0, (), None))
+            rest = 0
+            if api is None and rows and rows[-1].deliveries is None:
+                last = rows.pop()  # nothing is written down of these: most of them may never have been read
+                rest = last.last - last.first + 1
+            name = f"{group} {window.topic}:{window.partition}"
+            sys.stdout.writelines(f"{line}\n" for line in ("", *plot(printable(name), rows, width, colour=colour)))
+            if rest:
+                sys.stdout.write(f"  and {rest:,} offsets behind them, of which nothing is written down\n")
+    if api is None:
+        say(NOTE)

@@ -107,6 +107,48 @@ def committed(shell: Shell) -> None:
     shell.ok("topics", "delete", "r.tx", "--yes")
 
 
+def share_records(shell: Shell) -> None:
+    """What becomes of each record, as any cluster has it written down; and the records themselves."""
+    shell.ok("topics", "create", "sr.a", "--partitions", "2")
+    shell.ok("produce", "sr.a", "-p", "0", "--key", "k", "--header", "from=shell", stdin='{"n": 1}\ntwo\nthree\nfour\n')
+    shell.ok("configs", "alter", "group", "sr.g", "--set", "share.auto.offset.reset=earliest")
+    for verdict in ("release", "accept", "reject"):
+        shell.ok("share", "consume", "sr.g", "--topic", "sr.a", "-n", "1", "--then", verdict)
+    shell.ok("share", "consume", "sr.g", "--topic", "sr.a", "-n", "1", "--then", "release")
+    found = ("share", "records", "sr.g", "--topic", "sr.a:0")
+    rows = until(lambda: [rows for rows in [shell.json(*found)] if rows[0]["first"] == 2])[0]
+    assert [(row["first"], row["last"], row["state"], row["deliveries"], row["source"]) for row in rows] == [
+        (2, 2, "unfinished", 1, "log"),
+        (3, 3, "unfinished", None, "log"),
+    ]
+    assert {row["member"] for row in rows} == {None}
+    assert [row["partition"] for row in shell.json("share", "records", "sr.g") if row["topic"] == "sr.a"] == [0, 0]
+    shown = shell.json(*found, "--show", "key,value,headers", "--decode", "hex", "-n", "1")
+    assert [(row["first"], row["last"], row["value"]) for row in shown] == [
+        (2, 2, {"text": b"three".hex(), "encoding": "hex"})
+    ]
+    assert shown[0]["key"] == {"text": b"k".hex(), "encoding": "hex"}
+    assert shown[0]["headers"] == [{"name": "from", "text": "shell", "encoding": "utf-8"}]
+    said = shell.run(*found, "--state", "unfinished", "--show", "value")
+    assert [line.split()[-1] for line in said.out.splitlines()] == ["VALUE", "three", "four"]
+    assert "unfinished is available, or locked by a member" in said.err
+    assert shell.ok(*found, "--state", "archived") == []
+    assert shell.json(*found, "--from", "3")[0]["first"] == 3
+    assert shell.run(*found, "--member", "somebody").code == 2
+    assert shell.run("share", "records", "sr.nobody").code == 4
+    assert shell.run("share", "records", "sr.g", "--topic", "sr.a:9").code == 4
+    drawn = shell.ok("share", "describe", "sr.g", "--plot")
+    assert "sr.g sr.a:0: offsets 2 to 2" in drawn
+    assert "  ? unfinished 1" in drawn
+    assert "  and 1 offsets behind them, of which nothing is written down" in drawn
+    assert shell.run("share", "describe", "sr.g", "--plot", "--json").code == 2
+    groups = {row["group"]: row for row in shell.json("top", "--once", "--every", "0.1")[0]["groups"]}
+    assert (groups["sr.g"]["lag"], groups["sr.g"]["in_flight"]) == (2, None)
+    shell.ok("configs", "alter", "group", "sr.g", "--unset", "share.auto.offset.reset")
+    shell.ok("share", "delete", "sr.g", "--yes")
+    shell.ok("topics", "delete", "sr.a", "--yes")
+
+
 def share_groups(shell: Shell) -> None:
     """A share group is made, works, is looked at, set back and deleted."""
     shell.ok("topics", "create", "s.a")

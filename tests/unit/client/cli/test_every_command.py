@@ -36,6 +36,10 @@ def test_share_groups(shell: Shell) -> None:
     scenes.share_groups(shell)
 
 
+def test_share_records(shell: Shell) -> None:
+    scenes.share_records(shell)
+
+
 def test_consumer_groups(shell: Shell) -> None:
     scenes.consumer_groups(shell)
 

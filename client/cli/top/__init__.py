@@ -1,0 +1,1 @@
+"""`shareq top`: share groups and topics at work, live."""
