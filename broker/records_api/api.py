@@ -21,7 +21,7 @@ from shareq import __version__
 from shareq.broker.http.server import Answer, Request
 from shareq.broker.records_api import views
 from shareq.broker.records_api.query import (
-    MOST_ROWS,
+    MOST_NAMES,
     ROOT,
     Refused,
     bad,
@@ -101,13 +101,15 @@ class RecordsApi:
                 return _about(services)
             case ["share-groups"]:
                 given = parameters_of(query, ("after", "limit"))
-                return views.share_groups(services, given.get("after", ""), number(given, "limit", 1_000, 1, MOST_ROWS))
+                return views.share_groups(
+                    services, given.get("after", ""), number(given, "limit", 1_000, 1, MOST_NAMES)
+                )
             case ["share-groups", group]:
                 parameters_of(query, ())
                 return views.share_group(services, group)
             case ["share-groups", group, "partitions"]:
                 given = parameters_of(query, ("after", "limit"))
-                limit = number(given, "limit", 500, 1, MOST_ROWS)
+                limit = number(given, "limit", 500, 1, MOST_NAMES)
                 return views.partitions(services, group, _behind(given.get("after", "")), limit)
             case ["share-groups", group, "topics", topic, "partitions", text, "records"]:
                 partition = number({"partition": text}, "partition", 0, 0, _HIGHEST_PARTITION)

@@ -9,8 +9,10 @@ from urllib.parse import parse_qsl, unquote
 from shareq.broker.share.core.window.ranges import STATES
 
 ROOT: Final = "/api/v1"
-MOST_ROWS: Final = 10_000
-"""Ranges, partitions or groups in one answer at most."""
+MOST_RANGES: Final = 10_000
+"""In one answer at most."""
+MOST_NAMES: Final = 1_000
+"""Groups or partitions in one answer at most: they are sorted."""
 _HIGHEST_OFFSET: Final = 2**63 - 1
 _MOST_PARAMETERS: Final = 20
 
@@ -91,7 +93,7 @@ def records_query(query: str) -> RecordsQuery:
         raise bad(f"state={min(unknown)[:40]}: must be of {', '.join(STATES)}, with commas in between")
     return RecordsQuery(
         number(given, "from", 0, 0, _HIGHEST_OFFSET),
-        number(given, "limit", 1_000, 1, MOST_ROWS),
+        number(given, "limit", 1_000, 1, MOST_RANGES),
         states,
         given.get("member") or None,
     )

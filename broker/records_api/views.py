@@ -186,31 +186,34 @@ def partitions(services: Services, group_id: str, after: str, limit: int) -> Pie
 
 
 def _partitions(services: Services, group_id: str, keys: set[SharePartitionKey], after: str, limit: int) -> Pieces:
-    named: list[tuple[str, int, SharePartitionKey]] = []
-    for some in _slices(list(keys)):
-        topics = ((services.metadata.topic_by_id(key.topic_id), key) for key in some)
-        named += [(topic.name, key.partition, key) for topic, key in topics if topic is not None]
-        yield b""
-    topic_after, _, number_after = after.rpartition(":")
+    behind: tuple[str, int] | None = None
     if after:
-        named = [each for each in named if each[:2] > (topic_after, int(number_after))]
-    page = nsmallest(limit, named)
+        topic, _, number = after.rpartition(":")
+        behind = topic, int(number)
+    found: list[tuple[str, int, SharePartitionKey]] = []
+    for some in _slices(list(keys), NAMES_AT_ONCE):
+        topics = ((services.metadata.topic_by_id(key.topic_id), key) for key in some)
+        named = ((topic.name, key.partition, key) for topic, key in topics if topic is not None)
+        found = nsmallest(limit + 1, [*found, *(each for each in named if behind is None or each[:2] > behind)])
+        yield b""
     yield _begin(services, {"group": group_id}, "partitions")
     members: set[str] = set()
-    spent = done = 0
-    for topic, number, key in page:
-        place = place_of(services, group_id, topic, number)
-        counted = _Counted()
-        if place is not None and place.key == key:  # else it was deleted meanwhile
-            for taken in _count(services, place, counted):
-                spent += taken
-                yield b""
-            members.update(counted.held)
-            yield _rows([_partition_row(services, place, counted)], first=not done)
-            done += 1
-        if spent >= MOST_STEPS:
+    following: tuple[str, int] | None = None
+    spent, first = 0, True
+    for at, (topic_name, partition, key) in enumerate(found):
+        if at == limit or spent >= MOST_STEPS:
+            following = found[at - 1][:2]
             break
-    following = page[done - 1][:2] if page and done and done < len(named) else None
+        place = place_of(services, group_id, topic_name, partition)
+        if place is None or place.key != key:  # it was deleted meanwhile
+            continue
+        counted = _Counted()
+        for taken in _count(services, place, counted):
+            spent += taken
+            yield b""
+        members.update(counted.held)
+        yield _rows([_partition_row(services, place, counted)], first=first)
+        first = False
     yield _end(None if following is None else ":".join(map(str, following)), _members(services, group_id, members))
 
 
@@ -435,8 +438,8 @@ def _epoch_ms(services: Services, monotonic_ms: int | None) -> int | None:
 # -- JSON
 
 
-def _slices(rows: Sequence[Any]) -> Iterator[Any]:
-    return (rows[at : at + STEPS] for at in range(0, len(rows), STEPS))
+def _slices(rows: Sequence[Any], size: int = STEPS) -> Iterator[Any]:
+    return (rows[at : at + size] for at in range(0, len(rows), size))
 
 
 def _begin(services: Services, head: dict[str, Any], rows: str) -> bytes:

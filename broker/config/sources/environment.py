@@ -25,6 +25,7 @@ NOT_PROPERTIES: Final = frozenset(
         "SHAREQ_LOG_LEVEL",
         "SHAREQ_PROFILE",
         "SHAREQ_PURE",
+        "SHAREQ_SCHEMA_REGISTRY_URL",
     )
 )
 """What has a meaning of its own."""

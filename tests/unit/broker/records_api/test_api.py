@@ -71,7 +71,7 @@ class Site:
 
 @pytest.fixture
 def site() -> Site:
-    return Site()
+    return Site(group_share_max_partition_max_record_locks="10000")
 
 
 # -- who is let in
@@ -276,8 +276,8 @@ def test_a_member_that_left_has_no_client(site: Site) -> None:
         ("/share-groups/g/topics/t/partitions/0/records", "404 Not Found", "share group g has not begun with t:0"),
         ("/share-groups/g/topics/t/partitions/x/records", "400 Bad Request", "partition=x: must be a whole number"),
         ("/share-groups/g/topics/t/partitions/-1/records", "400 Bad Request", "partition=-1: must be"),
-        ("/share-groups?limit=0", "400 Bad Request", "limit=0: must be a whole number from 1 to 10000"),
-        ("/share-groups?limit=10001", "400 Bad Request", "limit=10001: must be"),
+        ("/share-groups?limit=0", "400 Bad Request", "limit=0: must be a whole number from 1 to 1000"),
+        ("/share-groups?limit=1001", "400 Bad Request", "limit=1001: must be"),
         ("/share-groups?limit=1&limit=2", "400 Bad Request", "limit is given twice"),
         ("/share-groups?form=json", "400 Bad Request", "there is no parameter form: there are after, limit"),
         ("/share-groups/g/partitions?after=t", "400 Bad Request", "after=t: must be TOPIC:PARTITION"),
@@ -306,7 +306,7 @@ async def test_too_many_requests_are_asked_to_come_back(site: Site) -> None:
 
 def _checkered(site: Site, records: int) -> None:
     """Every other record of partition 0 is accepted, so that no two neighbours are alike."""
-    configure(site.world, share_partition_max_record_locks="10000")
+    configure(site.world, share_partition_max_record_locks=str(records))
     append(site.world, "t", records - 10)
     member = site.member()
     held = 0
@@ -316,19 +316,19 @@ def _checkered(site: Site, records: int) -> None:
 
 
 def test_a_window_of_10000_records_is_shown_in_turns_of_counted_work(site: Site) -> None:
-    """No turn of 20 ms: counted, at most 200 ranges; timed, with room for a slow machine."""
+    """No turn of 20 ms: counted, at most 200 ranges; and in time of this thread alone, with room for a slow machine."""
     _checkered(site, 10_000)
     turns: list[tuple[int, float]] = []
     pieces = views.records(site.world.services, "g", "t", 0, RecordsQuery(0, 10_000, frozenset(), None))
     while True:
-        began = time.perf_counter()
+        began = time.thread_time()
         piece = next(pieces, None)
         if piece is None:
             break
-        turns.append((piece.count(b'"first"'), time.perf_counter() - began))
+        turns.append((piece.count(b'"first"'), time.thread_time() - began))
     assert max(count for count, _ in turns) <= views.STEPS + 1
     assert sum(count for count, _ in turns) == 10_000
-    assert sorted(spent for _, spent in turns)[-3] < 0.02
+    assert max(spent for _, spent in turns) < 0.02
 
 
 def test_the_sums_of_a_large_window_are_made_in_turns(site: Site) -> None:
@@ -338,6 +338,26 @@ def test_the_sums_of_a_large_window_are_made_in_turns(site: Site) -> None:
     (row, _) = validated("partitions", b"".join(pieces))["partitions"]
     assert row["states"] == {"acquired": 5_000, "acknowledged": 5_000}
     assert row["ranges"] == 10_000
+
+
+def test_groups_and_partitions_in_great_numbers_are_sorted_in_turns(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those of 5,000 names are, by 50."""
+    monkeypatch.setattr(views, "NAMES_AT_ONCE", 50)
+    site.world.create_topic("wide", 500)
+    ShareClient(site.world, "m", group="g").join("wide")
+    pieces = list(views.partitions(site.world.services, "g", "", 100))
+    assert pieces[:10] == [b""] * 10
+    page = validated("partitions", b"".join(pieces))
+    assert [row["partition"] for row in page["partitions"]] == list(range(100))
+    assert page["next"] == "wide:99"
+    for number in range(300):
+        ShareClient(site.world, "m", group=f"n{number:03}").join("t")
+    pieces = list(views.share_groups(site.world.services, "g", 20))
+    page = validated("share_groups", b"".join(pieces))
+    assert [row["group"] for row in page["groups"]] == [f"n{number:03}" for number in range(20)]
+    assert page["next"] == "n019"
 
 
 def test_an_answer_that_looked_at_much_ends_with_where_to_go_on(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
