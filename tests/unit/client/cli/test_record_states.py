@@ -1,0 +1,137 @@
+"""`shareq share records` and `share describe --plot` with the records API: who has what, since when, and what it is."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import datetime
+
+import pytest
+
+from shareq.client.cli.profile import client_config
+from shareq.client.share.consumer import AcknowledgeType, AckRange, ShareRangeConsumer
+from shareq.client.state_colours import LOOKS
+from shareq.testing import Broker
+from tests.support.clients.shareq_cli import Shell
+
+TOKEN = "states-operator-0123456789"
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    config = {"shareq.records.api.listen": "127.0.0.1:0", "shareq.records.api.token": TOKEN}
+    with Broker(config=config) as broker:
+        yield broker
+
+
+@pytest.fixture(scope="module")
+def shell(broker: Broker) -> Iterator[Shell]:
+    """Group packers: a member has offsets 0 and 2 of ten, and 1 is given back; group sorters has an order by key."""
+    shell = Shell(broker.bootstrap, SHAREQ_API_URL=str(broker.records_api_url), SHAREQ_API_TOKEN=TOKEN)
+    shell.ok("topics", "create", "orders", "ordered")
+    lines = "".join(f'{{"n": {number}}}\n' for number in range(10))
+    shell.ok("produce", "orders", "--key", "k", stdin=lines)
+    shell.ok("produce", "ordered", "--key-separator", ":", stdin="a:1\nb:2\na:3\n")
+    for group in ("packers", "sorters"):
+        shell.ok("configs", "alter", "group", group, "--set", "share.auto.offset.reset=earliest")
+    shell.ok("configs", "alter", "group", "sorters", "--set", "shareq.order=key")
+    config = client_config(broker.bootstrap, None, None, ("client.id=packer-7",), 10, {})
+    with (
+        ShareRangeConsumer(config, "packers", ["orders"]) as packer,
+        ShareRangeConsumer(config, "sorters", ["ordered"]) as sorter,
+    ):
+        (held,) = packer.poll(max_records=3, max_wait_ms=20_000, strict=True)
+        assert (held.first, held.last) == (0, 2)
+        packer.acknowledge([AckRange(held.topic_id, 0, 1, 1)], AcknowledgeType.RELEASE)
+        assert sorter.poll(max_records=3, max_wait_ms=20_000, strict=True)
+        yield shell
+
+
+def test_who_has_what_since_when(shell: Shell) -> None:
+    rows = shell.json("share", "records", "packers")
+    assert [(row["first"], row["last"], row["state"], row["deliveries"]) for row in rows] == [
+        (0, 0, "acquired", 1),
+        (1, 1, "available", 1),
+        (2, 2, "acquired", 1),
+        (3, 9, "available", 0),
+    ]
+    held = rows[0]
+    assert (held["client"], held["host"], held["source"]) == ("packer-7", "127.0.0.1", "api")
+    since, until = (datetime.fromisoformat(held[name]) for name in ("since", "until"))
+    assert (until - since).total_seconds() == 30
+    assert held["held_ms"] + held["left_ms"] == 30_000
+    assert rows[1]["member"] is None
+
+
+def test_only_what_a_member_has_and_only_so_many(shell: Shell) -> None:
+    member = shell.json("share", "records", "packers", "--state", "acquired", "-n", "1")[0]["member"]
+    assert [row["first"] for row in shell.json("share", "records", "packers", "--member", member)] == [0, 2]
+    assert [row["first"] for row in shell.json("share", "records", "packers", "--from", "2", "-n", "1")] == [2]
+    assert shell.ok("share", "records", "packers", "--member", "nobody") == []
+
+
+def test_the_records_themselves(shell: Shell) -> None:
+    words = ("share", "records", "packers", "--show", "value,key", "--decode", "json")
+    rows = shell.json(*words, "-n", "4")
+    assert [(row["first"], row["state"], row["value"]["text"]) for row in rows] == [
+        (0, "acquired", '{"n": 0}'),
+        (1, "available", '{"n": 1}'),
+        (2, "acquired", '{"n": 2}'),
+        (3, "available", '{"n": 3}'),
+    ]
+    assert {row["value"]["encoding"] for row in rows} == {"json"}
+    assert all(row["headers"] is None and row["timestamp"] > 0 for row in rows)
+    ran = shell.run(*words, "-n", "1")
+    assert ran.err == ""
+    assert ran.lines[0].split()[-2:] == ["KEY", "VALUE"]
+    assert ran.lines[1].endswith('k    {"n": 0}')
+
+
+def test_what_waits_for_an_earlier_record_of_its_key(shell: Shell) -> None:
+    rows = shell.json("share", "records", "sorters", "--state", "waiting")
+    assert [(row["first"], row["behind"]) for row in rows] == [(2, 0)]
+
+
+def test_a_group_that_does_not_exist(shell: Shell) -> None:
+    ran = shell.run("share", "records", "nobody")
+    assert (ran.code, ran.err.count("\n")) == (4, 1)
+    assert shell.run("share", "records", "packers", "--topic", "other").code == 4
+    assert shell.run("share", "records", "packers", "--topic", "orders:x").code == 2
+    wrong = shell.run("share", "records", "packers", "--show", "everything")
+    assert (wrong.code, wrong.err.count("\n")) == (2, 1)
+    assert "key, value, headers" in wrong.err
+
+
+def test_a_token_that_is_not_accepted(shell: Shell, broker: Broker) -> None:
+    away = Shell(broker.bootstrap, SHAREQ_API_URL=str(broker.records_api_url), SHAREQ_API_TOKEN="wrong")
+    ran = away.run("share", "records", "packers")
+    assert (ran.code, ran.err.count("\n")) == (3, 1)
+    assert "does not accept the token" in ran.err
+    assert "wrong" not in ran.err
+
+
+def test_a_plot_in_letters(shell: Shell) -> None:
+    lines = shell.ok("share", "describe", "packers", "--plot")
+    assert lines[-3:] == [
+        "packers orders:0: offsets 0 to 9",
+        "  QaQaaaaaaa",
+        "  a available 8  Q acquired 2",
+    ]
+
+
+def test_a_plot_in_colours_on_a_terminal(shell: Shell) -> None:
+    ours, theirs = pty.openpty()
+    environment = {key: value for key, value in {**os.environ, **shell.environment}.items() if value is not None}
+    environment["TERM"] = "xterm-256color"
+    environment.pop("NO_COLOR", None)
+    command = [sys.executable, "-m", "shareq", "share", "describe", "packers", "--plot"]
+    ran = subprocess.run(command, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, env=environment, check=False)
+    os.close(theirs)
+    seen = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert f"\x1b[48;5;{LOOKS['acquired'].ansi}mQ\x1b[0m" in seen
+    assert f"\x1b[48;5;{LOOKS['available'].ansi}maaaaaaa\x1b[0m" in seen
