@@ -30,7 +30,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := broker client coordinator protocol spark src
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-kafka-tests interop-spark bench-spark spark-kill-matrix exactly-once storage-kills order-kills dlq-kills crash-images docker-test differential differential-few sim exhaustive fuzz soak dashboard storage-matrix mutation bench dist clean
+.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen reference interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-kafka-tests interop-spark bench-spark spark-kill-matrix exactly-once storage-kills order-kills dlq-kills crash-images docker-test differential differential-few sim exhaustive fuzz soak dashboard storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -68,6 +68,7 @@ help:
 	@echo "  make bench       shareq and Apache Kafka side by side; ARGS=--quick for two minutes, ARGS=--help"
 	@echo "  make bench-spark our Spark source beside Spark's own; needs Java and Maven, fetches half a gigabyte"
 	@echo "  make gen         schemas/ -> protocol/generated/, after a schema has changed"
+	@echo "  make reference   docs/reference/ from the code, after a property, request, error or command has changed"
 	@echo "  make dist        sdist and wheel in dist/, installed and started once outside the checkout"
 	@echo "  make clean       remove what was built; .venv, .venv-spark and .cache (downloads) stay"
 	@echo
@@ -140,6 +141,7 @@ imports: $(READY)
 
 gen-check: $(READY)
 	$(RUN) -m shareq.protocol.generator --check
+	$(RUN) scripts/reference.py --check
 
 links: $(READY)
 	$(RUN) scripts/check_links.py
@@ -149,6 +151,9 @@ words: $(READY)
 
 gen: $(READY)
 	$(RUN) -m shareq.protocol.generator
+
+reference: $(READY)
+	$(RUN) scripts/reference.py
 
 interop: $(READY)
 	$(WITHIN) 600 $(BIN)/pytest $(INTEROP) --numprocesses=2 $(ARGS)
