@@ -50,12 +50,12 @@ class Document:
         return str(found)
 
 
-def sh(command: str, folder: Path) -> str:
-    """Run it as it is written; its output."""
+def sh(command: str, folder: Path, **environment: str) -> str:
+    """Run it as it is written, with these variables beside the others; its output."""
     done = subprocess.run(
         ["sh", "-e", "-c", command],
         cwd=folder,
-        env=_ENVIRONMENT,
+        env=_ENVIRONMENT | environment,
         capture_output=True,
         text=True,
         timeout=60,

@@ -1,0 +1,134 @@
+"""Pages for readers who are new: every command and snippet of them is run as it stands, and prints what they show."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from devtools.kafka.apache_kafka import free_port
+from shareq.testing import Broker
+from tests.support.clients.shareq_cli import Shell
+from tests.wire.test_documents import DOCS, serving, sh
+
+ROOT: Final = DOCS.parent
+_BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_SHOWN_FILE: Final = re.compile(
+    r"\[(\w+\.(?:py|java))\]\((\S+)\).*?^```(?:python|java)\n(.*?)^```", re.MULTILINE | re.DOTALL
+)
+_SET_UP: Final = "python3 -m venv"
+_SERVE: Final = "shareq serve "
+_RECORD: Final = re.compile(r"^[\w.-]+-\d+:\d+\t\S+Z\t-\t", re.MULTILINE)
+"""What `share consume` puts in front of a value: place, time, no key."""
+PAGES: Final = (
+    "start/python.md",
+    "start/shell.md",
+    "concepts/record.md",
+    "concepts/lock.md",
+    "concepts/partitions.md",
+    "coming-from.md",
+)
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    """Language and text of each block of a page."""
+    return _BLOCK.findall((DOCS / page).read_text())
+
+
+def commands(page: str, bootstrap: str) -> Iterator[tuple[str, str]]:
+    """Each block of shell, for this broker, with the output that the next block shows, empty if it shows none."""
+    found = [*blocks(page), ("", "")]
+    for (language, text), (shown_as, shown) in pairwise(found):
+        if language == "sh" and not text.startswith((_SET_UP, _SERVE)):
+            yield text.replace("127.0.0.1:9092", bootstrap), "" if shown_as else shown
+
+
+def run(block: str, bootstrap: str = "") -> list[str]:
+    """What a block prints. Commands of `shareq` run in this process: an interpreter for each would take a minute."""
+    if block.startswith("python "):
+        return sh(block, ROOT, SHAREQ_BOOTSTRAP_SERVERS=bootstrap).splitlines()
+    shell, printed = Shell(bootstrap), list[str]()
+    for line in block.splitlines():
+        before, _, call = line.rpartition(" | ")
+        stdin = subprocess.run(["sh", "-c", before], capture_output=True, text=True, check=True).stdout
+        name, *words = shlex.split(call)
+        assert name == "shareq"
+        printed += shell.ok(*words, stdin=stdin)
+    return printed
+
+
+def test_every_page_with_commands_is_run() -> None:
+    folders = (DOCS / "start", DOCS / "concepts")
+    found = {str(page.relative_to(DOCS)) for folder in folders for page in folder.glob("*.md")}
+    with_commands = {page for page in found if any(True for _ in commands(page, ""))}
+    elsewhere = {"start/java.md"}  # tests/interop/test_start_in_java.py
+    assert with_commands - elsewhere == {page for page in PAGES if "/" in page}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_commands_of_a_page_run_and_print_what_it_shows(page: str) -> None:
+    ran = 0
+    with Broker() as broker:
+        for command, shown in commands(page, broker.bootstrap):
+            printed = [_RECORD.sub("", line) for line in run(command, broker.bootstrap)]
+            lines = shown.splitlines()
+            assert not lines or printed[-len(lines) :] == lines, command
+            ran += 1
+    assert ran
+
+
+def test_a_move_from_one_broker_to_another() -> None:
+    with Broker() as old, Broker() as new:
+        run(
+            "shareq topics create orders\necho apples | shareq produce orders\n"
+            "shareq configs alter group packers --set share.auto.offset.reset=earliest\n"
+            "shareq share consume packers --topic orders -n 1 --then release",
+            old.bootstrap,
+        )
+        printed = []
+        for language, text in blocks("moving.md"):
+            assert language == "sh"
+            here = text.replace("old.example.com:9092", old.bootstrap).replace("new.example.com:9092", new.bootstrap)
+            printed += run(here)
+        assert "packers           1    1        0" in printed  # the lag that is to become 0
+        assert run("shareq topics list", new.bootstrap)[-1].split()[:2] == ["orders", "3"]
+
+
+@pytest.mark.parametrize("page", ["start/python.md", "start/shell.md", "concepts/faults.md"])
+def test_the_broker_of_a_page_starts(page: str, tmp_path: Path) -> None:
+    (command,) = {line for _, text in blocks(page) for line in text.splitlines() if line.startswith(_SERVE)}
+    with serving(f"{command} --listen 127.0.0.1:{free_port()}".replace("/tmp/shareq-data", str(tmp_path)), ROOT):
+        pass
+
+
+@pytest.mark.parametrize("page", ["start/python.md", "start/shell.md"])
+def test_what_a_page_installs_is_what_the_tests_use(page: str) -> None:
+    """pip itself is not run: it would fetch the same again."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    ((what,),) = [re.findall(r"^pip install (.*)$", text, re.MULTILINE) for _, text in blocks(page)[:1]]
+    for each in what.split():
+        extra = re.fullmatch(r"'\.\[(\w+)\]'", each)
+        assert (
+            each == "."
+            or (extra and extra[1] in project["project"]["optional-dependencies"])
+            or any(
+                isinstance(one, str) and one.split(" ")[0] == each for one in project["dependency-groups"]["test-base"]
+            )
+        )
+
+
+@pytest.mark.parametrize("page", ["start/python.md", "start/java.md"])
+def test_the_programs_of_a_page_are_the_examples(page: str) -> None:
+    shown = _SHOWN_FILE.findall((DOCS / page).read_text())
+    assert len(shown) == sum(language in ("python", "java") for language, _ in blocks(page))
+    for _, path, text in shown:
+        example = (DOCS / page).parent.joinpath(path).read_text()
+        assert example.endswith(text)
+        assert example.count("\n") - text.count("\n") <= 2  # a docstring at most
