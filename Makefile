@@ -17,6 +17,8 @@ SPARK_READY := .venv-spark/.ready
 SPARK_RUN   := $(SPARK_BIN)/python
 MUTATION_READY := .venv-mutation/.ready
 MUTATION_RUN   := .venv-mutation/bin/python
+DOCS_READY := .venv-docs/.ready
+DOCS_RUN   := .venv-docs/bin/python
 # Not empty where PYTHON is given and is another one than that of the environment, which is made again then.
 another     = $(if $(PYTHON),$(shell test "$$("$(PYTHON)" -V 2>&1)" = "$$($(1) -V 2>&1)" || echo --clear))
 CLEAR       := $(call another,$(RUN))
@@ -30,7 +32,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := broker client coordinator protocol spark src
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen reference interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-kafka-tests interop-spark bench-spark spark-kill-matrix exactly-once storage-kills order-kills dlq-kills crash-images docker-test differential differential-few sim exhaustive fuzz soak dashboard storage-matrix mutation bench dist clean
+.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-kafka-tests interop-spark bench-spark spark-kill-matrix exactly-once storage-kills order-kills dlq-kills crash-images docker-test differential differential-few sim exhaustive fuzz soak dashboard storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -68,9 +70,10 @@ help:
 	@echo "  make bench       shareq and Apache Kafka side by side; ARGS=--quick for two minutes, ARGS=--help"
 	@echo "  make bench-spark our Spark source beside Spark's own; needs Java and Maven, fetches half a gigabyte"
 	@echo "  make gen         schemas/ -> protocol/generated/, after a schema has changed"
+	@echo "  make docs        the documentation as a site in build/site/html; broken links and missing pages fail it"
 	@echo "  make reference   docs/reference/ from the code, after a property, request, error or command has changed"
 	@echo "  make dist        sdist and wheel in dist/, installed and started once outside the checkout"
-	@echo "  make clean       remove what was built; .venv, .venv-spark and .cache (downloads) stay"
+	@echo "  make clean       remove what was built; .venv, its likes and .cache (downloads) stay"
 	@echo
 	@echo "  parts of check:  make lint | types | imports | gen-check | links | words"
 	@echo "  one test:        .venv/bin/pytest tests/unit -k lock_expiry     (after any make target)"
@@ -108,6 +111,19 @@ $(MUTATION_READY): pyproject.toml scripts/find_python.sh $(COMPILED)
 	@$(MUTATION_RUN) -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	@$(MUTATION_RUN) -m pip install --quiet --editable . --group mutation
 	@touch $(MUTATION_READY)
+
+# What builds the site, apart from .venv: no other target needs it.
+$(DOCS_READY): pyproject.toml scripts/find_python.sh
+	@python=$$(sh scripts/find_python.sh "$(PYTHON)") || exit 1; \
+	echo "setting up .venv-docs with $$python"; \
+	"$$python" -m venv .venv-docs
+	@$(DOCS_RUN) -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	@$(DOCS_RUN) -m pip install --quiet --group docs
+	@touch $(DOCS_READY)
+
+docs: $(DOCS_READY)
+	@$(DOCS_RUN) scripts/docs_site.py
+	@$(DOCS_RUN) scripts/check_site.py
 
 mutation: $(MUTATION_READY)
 	@$(MUTATION_RUN) scripts/mutation.py $(ARGS)
@@ -241,4 +257,4 @@ dist: $(READY)
 
 clean:
 	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
-	find . -name .venv -prune -o -name .venv-spark -prune -o -name .venv-mutation -prune -o -name .cache -prune -o -type d -name __pycache__ -print | xargs rm -rf
+	find . -name .venv -prune -o -name .venv-spark -prune -o -name .venv-mutation -prune -o -name .venv-docs -prune -o -name .cache -prune -o -type d -name __pycache__ -print | xargs rm -rf

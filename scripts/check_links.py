@@ -18,6 +18,7 @@ SKIPPED = {
     ".venv",
     ".venv-spark",
     ".venv-mutation",
+    ".venv-docs",
     ".cache",
     "dist",
     "build",
