@@ -36,8 +36,8 @@ _LANGUAGES: Final = {
 # Pages whose place in the site is not their place in docs/.
 _PLACES: Final = {"docs/site/index.md": "index.md", "docs/README.md": "contents.md", "docker/README.md": "container.md"}
 
-Tree = Sequence["str | Mapping[str, Tree]"]
-"""A navigation: pages by their places, and parts of it by their titles."""
+Tree = Sequence["str | Mapping[str, str | Tree]"]
+"""A navigation: pages by their places, some with a title of their own here, and parts of it by their titles."""
 
 
 class Site:
@@ -127,23 +127,24 @@ def navigation(site: Site, wanted: Mapping[str, Any]) -> Tree:
     rest = [path for path in _all_pages(site.root) if path not in named]
     covered = tuple(f"{folder}/" for section in wanted["section"] for folder in _whole_folders(section))
     rest = [path for path in rest if not path.startswith(covered)]
-    tree: list[str | Mapping[str, Tree]] = []
+    tree: list[str | Mapping[str, str | Tree]] = []
     for section in wanted["section"]:
-        entries = _entries(site, section, wanted["awaited"])
+        entries = _entries(site, section, wanted)
         for part in section.get("part", ()):
-            entries.append({part["title"]: _entries(site, part, wanted["awaited"])})
+            entries.append({part["title"]: _entries(site, part, wanted)})
         if section.get("rest") and rest:
             entries.append({"More": [site.take(path) for path in rest]})
         tree.append({section["title"]: entries})
     return tree
 
 
-def _entries(site: Site, section: Mapping[str, Any], awaited: Sequence[str]) -> list[str | Mapping[str, Tree]]:
-    found: list[str | Mapping[str, Tree]] = []
+def _entries(site: Site, section: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str | Mapping[str, str | Tree]]:
+    found: list[str | Mapping[str, str | Tree]] = []
     for page in _named(section, parts=False):
         if (site.root / page).exists():
-            found.append(site.take(page))
-        elif page not in awaited:
+            title, place = wanted["titles"].get(page), site.take(page)
+            found.append({title: place} if title else place)
+        elif page not in wanted["awaited"]:
             site.problems.append(f"{LOOKS}/navigation.toml: {page}: nothing there")
     if "all" in section:
         found += [site.take(path) for path in _all_pages(site.root) if path.startswith(f"{section['all']}/")]
@@ -166,10 +167,12 @@ def _all_pages(root: Path) -> list[str]:
     return sorted(str(path.relative_to(root)) for path in (root / "docs").rglob("*.md"))
 
 
-def toml(tree: Tree) -> str:
-    """A navigation as one value of TOML."""
+def toml(tree: str | Tree) -> str:
+    """A navigation, or a page of it, as one value of TOML."""
+    if isinstance(tree, str):
+        return json.dumps(tree)
     entries = (
-        json.dumps(entry)
+        toml(entry)
         if isinstance(entry, str)
         else ", ".join(f"{{ {json.dumps(title)} = {toml(part)} }}" for title, part in entry.items())
         for entry in tree

@@ -182,11 +182,11 @@ def errors() -> Iterator[str]:
     if notes.keys() != named_in_sources():
         raise ValueError(f"{NOTES}: {notes.keys() ^ named_in_sources()} are there alone, or in the sources alone")
     yield from (*_ERRORS.splitlines(), "")
-    yield from _table("code", "error", "again", "means", "comes when")
+    yield from _table("error", "code", "again", "means", "comes when")
     for code in ErrorCode:
         if code.name in notes:
             again = "yes" if code in RETRIABLE else ""
-            yield _row(str(int(code)), f"`{code.name}`", again, TEXTS[code], notes[code.name])
+            yield _row(f"`{code.name}`", str(int(code)), again, TEXTS[code], notes[code.name])
 
 
 # Commands.

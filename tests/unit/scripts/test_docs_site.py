@@ -13,11 +13,14 @@ from scripts.docs_site import Site, Tree, collect, navigation, toml, write
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def leaves(tree: Tree) -> list[str]:
+def leaves(tree: str | Tree) -> list[str]:
     """The pages of a navigation."""
+    if isinstance(tree, str):
+        return [tree]
     found: list[str] = []
     for entry in tree:
-        found += [entry] if isinstance(entry, str) else [page for part in entry.values() for page in leaves(part)]
+        for part in [entry] if isinstance(entry, str) else entry.values():
+            found += leaves(part)
     return found
 
 
@@ -83,23 +86,25 @@ def test_a_page_that_is_named_must_exist_unless_it_is_awaited(root: Path) -> Non
     site = Site(root)
     wanted = {
         "awaited": ["docs/later.md"],
+        "titles": {"docs/a.md": "First"},
         "section": [{"title": "S", "pages": ["docs/a.md", "docs/later.md", "docs/c.md"]}],
     }
-    assert navigation(site, wanted) == [{"S": ["a.md"]}]
+    assert navigation(site, wanted) == [{"S": [{"First": "a.md"}]}]
     assert site.problems == ["docs/site/navigation.toml: docs/c.md: nothing there"]
     (root / "docs" / "later.md").write_text("# Later\n")
-    assert navigation(Site(root), wanted) == [{"S": ["a.md", "later.md"]}]
+    assert navigation(Site(root), wanted) == [{"S": [{"First": "a.md"}, "later.md"]}]
 
 
 def test_pages_that_nothing_names_are_found_at_the_end_of_a_section(root: Path) -> None:
-    wanted = {"awaited": [], "section": [{"title": "S", "pages": ["docs/a.md"], "rest": True}]}
+    first = {"title": "S", "pages": ["docs/a.md"], "rest": True}
+    wanted = {"awaited": [], "titles": {}, "section": [first]}
     assert navigation(Site(root), wanted) == [{"S": ["a.md", {"More": ["deep/b.md"]}]}]
-    wanted["section"].append({"title": "T", "part": [{"title": "P", "all": "docs/deep"}]})
+    wanted["section"] = [first, {"title": "T", "part": [{"title": "P", "all": "docs/deep"}]}]
     assert navigation(Site(root), wanted) == [{"S": ["a.md"]}, {"T": [{"P": ["deep/b.md"]}]}]
 
 
 def test_a_navigation_is_written_as_it_is() -> None:
-    tree: Tree = ["index.md", {'a "word"': ["b.md", {"c": []}]}]
+    tree: Tree = ["index.md", {'a "word"': ["b.md", {"c": []}, {"D": "d.md"}]}]
     assert tomllib.loads(f"nav = {toml(tree)}") == {"nav": tree}
 
 
