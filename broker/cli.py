@@ -45,6 +45,7 @@ CLUSTER_COMMANDS = (
     "features",
     "transactions",
     "top",
+    "console",
     "json-schema",
     "completion",
 )

@@ -24,6 +24,7 @@ MODULES: Final[dict[str, str]] = {
     "features": "features",
     "transactions": "transactions",
     "top": "top.command",
+    "console": "console",
     "json-schema": "meta",
     "completion": "meta",
 }

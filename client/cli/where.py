@@ -2,52 +2,47 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime, timezone
-from typing import Final, NamedTuple
 
 import click
 
-from shareq.client.admin import Admin, Partition
-from shareq.client.admin.calls import NotFound, Outcome
-from shareq.client.admin.topics import EARLIEST, LATEST, TopicInfo
+from shareq.client.admin import Partition
+from shareq.client.admin.calls import NotFound
+from shareq.client.admin.places import FORMS, Place, offsets_of, parse_moment, parse_place
+from shareq.client.admin.topics import TopicInfo
 from shareq.client.cli.command import Session, now_ms
 from shareq.client.cli.exits import wrong
 from shareq.client.errors import ClientError
 from shareq.protocol.errors import ErrorCode
 
-FORMS: Final = "earliest, latest, an offset, a time as 2026-03-01T12:00 (UTC without a zone), or an age as -90m"
-_UNITS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_AGE: Final = re.compile(r"-(\d+)([smhd])")
-
-
-class Place(NamedTuple):
-    """A place: a number of `kind` offset or time (milliseconds, or EARLIEST and LATEST)."""
-
-    kind: str
-    value: int
+__all__ = [
+    "FORMS",
+    "Place",
+    "from_option",
+    "iso",
+    "moment",
+    "offsets_of",
+    "partitions_of",
+    "place",
+    "topics_and_partitions",
+]
 
 
 def place(option: str, text: str) -> Place:
     """Read a place. Ends the command for what is none."""
-    if text in ("earliest", "latest"):
-        return Place("time", EARLIEST if text == "earliest" else LATEST)
-    if text.isascii() and text.isdecimal():
-        return Place("offset", int(text))
-    if age := _AGE.fullmatch(text):
-        return Place("time", now_ms() - int(age[1]) * _UNITS[age[2]])
-    return Place("time", moment(option, text, FORMS))
+    try:
+        return parse_place(text, now_ms())
+    except ValueError:
+        wrong(option, text, f"must be {FORMS}")
 
 
 def moment(option: str, text: str, forms: str = "a time as 2026-03-01T12:00 (UTC without a zone)") -> int:
     """Read a time, in milliseconds since the epoch. Ends the command for what is none."""
     try:
-        read = datetime.fromisoformat(text)
+        return parse_moment(text)
     except ValueError:
         wrong(option, text, f"must be {forms}")
-    aware = read if read.tzinfo is not None else read.replace(tzinfo=timezone.utc)  # noqa: UP017
-    return int(aware.timestamp() * 1000)
 
 
 def iso(time_ms: int | None) -> str | None:
@@ -55,30 +50,6 @@ def iso(time_ms: int | None) -> str | None:
     if time_ms is None or time_ms < 0:
         return None
     return datetime.fromtimestamp(time_ms / 1000, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"  # noqa: UP017
-
-
-def offsets_of(admin: Admin, at: Place, partitions: Sequence[Partition]) -> dict[Partition, Outcome[int]]:
-    """The offsets of a place in partitions. Beyond the end, and below the start, it is the end, and the start."""
-    if at.kind == "time" and at.value < 0:
-        plain = admin.topics.offsets(dict.fromkeys(partitions, at.value))
-        return {each: one if isinstance(one, ClientError) else one.offset or 0 for each, one in plain.items()}
-    starts = admin.topics.offsets(dict.fromkeys(partitions, EARLIEST))
-    ends = admin.topics.offsets(dict.fromkeys(partitions, LATEST))
-    times = admin.topics.offsets(dict.fromkeys(partitions, at.value)) if at.kind == "time" else {}
-    found: dict[Partition, Outcome[int]] = {}
-    for each in partitions:
-        start, end, by_time = starts[each], ends[each], times.get(each)
-        if isinstance(start, ClientError):
-            found[each] = start
-        elif isinstance(end, ClientError):
-            found[each] = end
-        elif isinstance(by_time, ClientError):
-            found[each] = by_time
-        else:
-            wanted = at.value if by_time is None else by_time.offset
-            last = end.offset or 0
-            found[each] = last if wanted is None else min(max(wanted, start.offset or 0), last)
-    return found
 
 
 def topics_and_partitions(texts: Iterable[str]) -> tuple[set[str], set[Partition]]:

@@ -1,0 +1,69 @@
+"""Places in logs, as a user writes them: `earliest`, `latest`, an offset, a time or an age; and their offsets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from shareq.client.admin.calls import Outcome, Partition
+from shareq.client.admin.topics import EARLIEST, LATEST
+from shareq.client.errors import ClientError
+
+if TYPE_CHECKING:
+    from shareq.client.admin.client import Admin
+
+FORMS: Final = "earliest, latest, an offset, a time as 2026-03-01T12:00 (UTC without a zone), or an age as -90m"
+_UNITS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_AGE: Final = re.compile(r"-(\d{1,12})([smhd])")
+_LONGEST_OFFSET: Final = 19
+
+
+class Place(NamedTuple):
+    """A place: a number of `kind` offset or time (milliseconds, or EARLIEST and LATEST)."""
+
+    kind: str
+    value: int
+
+
+def parse_place(text: str, now_ms: int) -> Place:
+    """Read a place, ages back from `now_ms`. Raises ValueError for what is none."""
+    if text in ("earliest", "latest"):
+        return Place("time", EARLIEST if text == "earliest" else LATEST)
+    if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_OFFSET:
+        return Place("offset", int(text))
+    if age := _AGE.fullmatch(text):
+        return Place("time", max(0, now_ms - int(age[1]) * _UNITS[age[2]]))
+    return Place("time", parse_moment(text))
+
+
+def parse_moment(text: str) -> int:
+    """Read a time, in milliseconds since the epoch. Raises ValueError for what is none."""
+    read = datetime.fromisoformat(text)
+    aware = read if read.tzinfo is not None else read.replace(tzinfo=timezone.utc)  # noqa: UP017
+    return int(aware.timestamp() * 1000)
+
+
+def offsets_of(admin: Admin, at: Place, partitions: Sequence[Partition]) -> dict[Partition, Outcome[int]]:
+    """The offsets of a place in partitions. Beyond the end, and below the start, it is the end, and the start."""
+    if at.kind == "time" and at.value < 0:
+        plain = admin.topics.offsets(dict.fromkeys(partitions, at.value))
+        return {each: one if isinstance(one, ClientError) else one.offset or 0 for each, one in plain.items()}
+    starts = admin.topics.offsets(dict.fromkeys(partitions, EARLIEST))
+    ends = admin.topics.offsets(dict.fromkeys(partitions, LATEST))
+    times = admin.topics.offsets(dict.fromkeys(partitions, at.value)) if at.kind == "time" else {}
+    found: dict[Partition, Outcome[int]] = {}
+    for each in partitions:
+        start, end, by_time = starts[each], ends[each], times.get(each)
+        if isinstance(start, ClientError):
+            found[each] = start
+        elif isinstance(end, ClientError):
+            found[each] = end
+        elif isinstance(by_time, ClientError):
+            found[each] = by_time
+        else:
+            wanted = at.value if by_time is None else by_time.offset
+            last = end.offset or 0
+            found[each] = last if wanted is None else min(max(wanted, start.offset or 0), last)
+    return found

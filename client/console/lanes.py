@@ -1,0 +1,55 @@
+"""Threads that ask the cluster: each with connections of its own, and no more calls waiting than a bound."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from shareq.client.admin import Admin
+from shareq.client.config import ClientConfig
+from shareq.client.network import Network
+
+T = TypeVar("T")
+
+
+class Busy(Exception):
+    """Too many calls wait already."""
+
+
+class Lane:
+    """Calls functions in `threads` threads; at most `waiting` calls wait or run. Owned by the console's loop."""
+
+    def __init__(self, name: str, config: ClientConfig, threads: int, waiting: int) -> None:
+        self._config = config
+        self._waiting = waiting
+        self._calls = 0
+        self._local = threading.local()
+        self._networks: list[Network] = []
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix=f"console-{name}")
+
+    async def call(self, function: Callable[[Admin], T]) -> T:
+        """What a function of an administrator's client returns. Raises what it does, and Busy."""
+        if self._calls >= self._waiting:
+            raise Busy("the console has too many questions to the cluster under way: try again soon")
+        self._calls += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._executor, self._run, function)
+        finally:
+            self._calls -= 1
+
+    def close(self) -> None:
+        """Begin no more calls; those that run end within the timeouts of the client."""
+        self._executor.shutdown(wait=True, cancel_futures=True)
+        for network in self._networks:
+            network.close()
+
+    def _run(self, function: Callable[[Admin], T]) -> T:
+        admin: Admin | None = getattr(self._local, "admin", None)
+        if admin is None:
+            network = Network(self._config)
+            self._networks.append(network)
+            admin = self._local.admin = Admin(network)
+        return function(admin)

@@ -1,0 +1,46 @@
+// Numbers, times and ages as people read them. No value is a dash.
+
+export const DASH = "–";
+
+export function count(value) {
+  return value === null || value === undefined ? DASH : value.toLocaleString("en");
+}
+
+export function rate(value) {
+  if (value === null || value === undefined) return DASH;
+  return `${value >= 100 ? Math.round(value).toLocaleString("en") : value.toFixed(1)}/s`;
+}
+
+export function bytes(value) {
+  if (value === null || value === undefined) return DASH;
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let place = 0;
+  while (value >= 1024 && place < units.length - 1) {
+    value /= 1024;
+    place += 1;
+  }
+  return `${place ? value.toFixed(1) : value} ${units[place]}`;
+}
+
+export function age(ms) {
+  if (ms === null || ms === undefined) return DASH;
+  const sign = ms < 0 ? "-" : "";
+  const seconds = Math.abs(ms) / 1000;
+  if (seconds < 10) return `${sign}${seconds.toFixed(1)} s`;
+  if (seconds < 120) return `${sign}${Math.round(seconds)} s`;
+  if (seconds < 7200) return `${sign}${Math.round(seconds / 60)} min`;
+  if (seconds < 172800) return `${sign}${Math.round(seconds / 3600)} h`;
+  return `${sign}${Math.round(seconds / 86400)} days`;
+}
+
+export function time(ms) {
+  return ms === null || ms === undefined || ms < 0 ? DASH : new Date(ms).toISOString().replace("T", " ").replace("Z", "");
+}
+
+export function partitions(assignment) {
+  return Object.entries(assignment).map(([topic, numbers]) => `${topic}: ${numbers.join(", ")}`).join("; ") || DASH;
+}
+
+export function plural(number, one, many = `${one}s`) {
+  return `${count(number)} ${number === 1 ? one : many}`;
+}

@@ -1,0 +1,39 @@
+// What may be done to a group without members: set it back, delete it. Needs the token.
+
+import { change } from "/dialogs.js";
+import { h, link } from "/dom.js";
+
+export function groupActions(kind, name, session, again) {
+  if (!session.may_change) return null;
+  const reset = h("button", { type: "button" }, "Reset …");
+  const remove = h("button", { type: "button", class: "danger" }, "Delete …");
+  reset.addEventListener("click", async () => {
+    const done = await change({
+      title: `Reset ${name}`,
+      text: "The group must have no members. It goes on at the place in all partitions that it has begun, or in those of one topic.",
+      path: `${kind}/reset`,
+      body: { group: name },
+      inputs: [
+        ["To (earliest, latest, offset, time, age as -1h)", h("input", { type: "text", value: "earliest", required: true }), (input) => ({ to: input.value.trim() })],
+        ["Topic (empty: all)", h("input", { type: "text" }), (input) => (input.value.trim() ? { topic: input.value.trim() } : {})],
+      ],
+      confirm: name,
+      verb: "Reset",
+      danger: true,
+    });
+    if (done) again();
+  });
+  remove.addEventListener("click", async () => {
+    const done = await change({
+      title: `Delete ${name}`,
+      text: "The group must have no members. All its offsets are removed.",
+      path: `${kind}/delete`,
+      body: { group: name },
+      confirm: name,
+      verb: "Delete",
+      danger: true,
+    });
+    if (done) location.hash = link(`${kind}s`).slice(1);
+  });
+  return h("div", { class: "actions" }, reset, remove);
+}

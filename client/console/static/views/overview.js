@@ -1,0 +1,59 @@
+import { h, text, tiles } from "/dom.js";
+import { bytes, count } from "/format.js";
+import { table } from "/table.js";
+
+const groups = (data, ...kinds) => count(kinds.reduce((sum, kind) => sum + (data.groups[kind] ?? 0), 0));
+
+export function overview() {
+  const figures = tiles([
+    ["Brokers", (data) => count(data.brokers.length)],
+    ["Topics", (data) => count(data.topics)],
+    ["Partitions", (data) => count(data.partitions)],
+    ["Without a leader", (data) => count(data.without_leader)],
+    ["Share groups", (data) => groups(data, "share")],
+    ["Consumer groups", (data) => groups(data, "consumer", "classic")],
+  ]);
+  const cluster = h("p", { class: "mono" });
+  const brokers = table(
+    "Brokers",
+    [
+      { title: "Node", cell: (row) => (row.controller ? `${row.node} (controller)` : row.node) },
+      { title: "Address", name: true, cell: (row) => `${row.host}:${row.port}` },
+      { title: "Rack", wide: true, cell: (row) => row.rack },
+      { title: "Logs", number: true, cell: (row) => bytes(row.log_bytes) },
+      { title: "Free", number: true, cell: (row) => bytes(row.free_bytes) },
+    ],
+    (row) => row.node,
+    "No broker answered.",
+  );
+  const features = table(
+    "Features",
+    [
+      { title: "Feature", name: true, cell: (row) => row.name },
+      { title: "Level", number: true, cell: (row) => row.level },
+      { title: "Supported", number: true, cell: (row) => `${row.lowest} to ${row.highest}` },
+    ],
+    (row) => row.name,
+    "This cluster has no features.",
+  );
+  return {
+    title: "Overview",
+    poll: "overview",
+    element: h(
+      "div",
+      {},
+      figures.element,
+      h("h2", {}, "Cluster"),
+      cluster,
+      brokers.element,
+      h("h2", {}, "Features"),
+      features.element,
+    ),
+    update(data) {
+      figures.update(data);
+      text(cluster, data.cluster_id);
+      brokers.update(data.brokers);
+      features.update(data.features);
+    },
+  };
+}

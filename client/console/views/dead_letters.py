@@ -1,0 +1,73 @@
+"""Dead letters: the queues, the letters of one, and redrives, which only shareq has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shareq.client.admin import Admin
+from shareq.client.admin.redrives import Queue, letter_of
+from shareq.client.console.views.records import records as records_of
+from shareq.client.console.views.records import search_of
+from shareq.client.console.views.shared import Json, Look, ends_of, required, total
+from shareq.client.errors import ClientError, UnsupportedApi
+
+
+def dead_letters(admin: Admin) -> Json:
+    """The queues with how many letters they have, and all redrives; `redrives` is None where there can be none."""
+    queues = admin.redrives.queues()
+    existing = [queue.topic for queue in queues if queue.exists]
+    partitions = [
+        (name, each.partition)
+        for name, topic in admin.topics.describe(existing)
+        if not isinstance(topic, ClientError)
+        for each in topic.partitions
+    ]
+    ends = ends_of(admin, partitions)
+    letters = {
+        name: total(
+            None if start is None or end is None else end - start
+            for (topic, _), (start, end) in ends.items()
+            if topic == name
+        )
+        for name in existing
+    }
+    return {"queues": [_queue(each, letters.get(each.topic)) for each in queues], "redrives": _redrives(admin)}
+
+
+def _queue(queue: Queue, letters: int | None) -> Json:
+    return {**queue._asdict(), "letters": letters}
+
+
+def _redrives(admin: Admin) -> list[Json] | None:
+    try:
+        found = list(admin.redrives.find())
+    except UnsupportedApi:
+        return None
+    return [{**one._asdict(), "counts": dict(one.counts)} for _, one in found if not isinstance(one, ClientError)]
+
+
+def letters(given: Mapping[str, str]) -> Look:
+    """Letters of a queue: records, and what their headers say. `group` and `reason` are parts, in any case."""
+    search = search_of({**given, "topic": required(given, "queue")})
+    group, reason = given.get("group", "").lower(), given.get("reason", "").lower()
+    look_for_records = records_of(search)
+
+    def look(admin: Admin) -> Json:
+        found = look_for_records(admin)
+        rows = [{**row, "letter": _letter(row)} for row in found.pop("records")]
+        wanted = [row for row in rows if _is_wanted(row["letter"], group, reason)]
+        return {**found, "letters": wanted}
+
+    return look
+
+
+def _letter(row: Json) -> Json:
+    headers = [
+        (each["name"], None if each["value"] is None else each["value"]["text"].encode()) for each in row["headers"]
+    ]
+    return letter_of(headers)._asdict()
+
+
+def _is_wanted(letter: Json, group: str, reason: str) -> bool:
+    said = f"{letter['reason'] or ''} {letter['disposition'] or ''}".lower()
+    return group in (letter["group"] or "").lower() and reason in said

@@ -1,0 +1,78 @@
+"""What views have in common: parameters of requests, pages of lists, and errors in the places of values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from shareq.client.admin import Admin
+from shareq.client.admin.calls import Outcome, Partition
+from shareq.client.admin.topics import EARLIEST, LATEST, OffsetAt
+from shareq.client.errors import ClientError
+
+Json: TypeAlias = dict[str, Any]
+Look: TypeAlias = Callable[[Admin], Json]
+PAGE: Final = 50
+MAX_ROWS: Final = 500
+"""Of a list that has no pages: partitions of a topic, members of a group."""
+_MOST: Final = 10**9
+
+
+class WrongRequest(Exception):
+    """A parameter that is missing or has a value it cannot have."""
+
+
+class Page(NamedTuple):
+    """A part of a list, and how long the whole list is."""
+
+    rows: Sequence[str]
+    total: int
+
+
+def required(given: Mapping[str, str], name: str) -> str:
+    """A parameter that has to be there. Raises WrongRequest."""
+    value = given.get(name, "")
+    if not value:
+        raise WrongRequest(f"{name} is missing")
+    return value
+
+
+def number(given: Mapping[str, str], name: str, default: int, lowest: int = 0, highest: int = _MOST) -> int:
+    """A whole number, both bounds included. Raises WrongRequest."""
+    text = given.get(name, "")
+    if not text:
+        return default
+    if not (text.isascii() and text.isdecimal() and len(text) < 20 and lowest <= int(text) <= highest):
+        raise WrongRequest(f"{name} {text[:40]}: must be a whole number from {lowest} to {highest}")
+    return int(text)
+
+
+def page_of(names: Iterable[str], search: str, page: int, size: int = PAGE) -> Page:
+    """The names that have `search` in them, in any case, sorted; the page of that number, the first is 0."""
+    wanted = search.lower()
+    found = sorted(name for name in names if wanted in name.lower())
+    return Page(found[page * size : (page + 1) * size], len(found))
+
+
+def error_of(outcome: Outcome[Any]) -> str | None:
+    """Why there is no value."""
+    return str(outcome) if isinstance(outcome, ClientError) else None
+
+
+def ends_of(admin: Admin, partitions: Sequence[Partition]) -> dict[Partition, tuple[int | None, int | None]]:
+    """Start and end (the high watermark) of logs; None where it cannot be had."""
+    starts = admin.topics.offsets(dict.fromkeys(partitions, EARLIEST))
+    ends = admin.topics.offsets(dict.fromkeys(partitions, LATEST))
+    return {each: (offset_in(starts[each]), offset_in(ends[each])) for each in partitions}
+
+
+def offset_in(outcome: Outcome[OffsetAt]) -> int | None:
+    """An offset, None where it cannot be had."""
+    return None if isinstance(outcome, ClientError) else outcome.offset
+
+
+def total(values: Iterable[int | None]) -> int | None:
+    """The sum of what is known; None of things of which nothing is known."""
+    given = list(values)
+    known = [each for each in given if each is not None]
+    return sum(known) if known or not given else None
