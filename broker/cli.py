@@ -15,9 +15,11 @@ import click
 from shareq import __version__
 from shareq.broker.process.serve_options import (
     apply_advertise,
+    apply_console,
     apply_options,
     apply_records_api,
     configure_log,
+    console_options_of,
     levels_of,
     scram_users_of,
     set_by,
@@ -75,6 +77,8 @@ Examples:
       Prometheus finds the metrics at http://127.0.0.1:9464/metrics, probes /-/healthy and /-/ready beside them.
   shareq serve --records-api 127.0.0.1:9465 --records-api-token-file /run/secrets/operator
       Which record each member of a share group has, since when: shareq share records --api http://127.0.0.1:9465.
+  shareq serve --console 127.0.0.1:8080
+      A web console at http://127.0.0.1:8080 (needs pip install 'shareq[console]'); --console-token-file lets it change.
 
 \b
 Then point any Kafka client at the address, for example:
@@ -262,6 +266,9 @@ def main() -> None:
     "--records-api", metavar="HOST:PORT", help="Serve the state of each record at this address [default: nowhere]."
 )
 @click.option("--records-api-token-file", metavar="FILE", help="The token that requests to it need.")
+@click.option("--console", metavar="HOST:PORT", help="Serve a web console at this address [default: nowhere].")
+@click.option("--console-token-file", metavar="FILE", help="The token that changes by the console need.")
+@click.option("--console-config", metavar="FILE", help="Properties of a client, for a broker that wants a login of it.")
 @click.option(
     "--log-level",
     metavar="LEVEL",
@@ -292,6 +299,9 @@ def serve(
     scram_users: tuple[str, ...],
     records_api: str | None,
     records_api_token_file: str | None,
+    console: str | None,
+    console_token_file: str | None,
+    console_config: str | None,
     log_level: str,
     log_format: str,
 ) -> None:
@@ -314,6 +324,9 @@ def serve(
         if advertise is not None:
             apply_advertise({**properties, **set_by(environment), **overrides}, overrides, advertise)
         apply_records_api(overrides, records_api, records_api_token_file)
+        console_options = console_options_of(console, console_token_file, console_config)
+        if console_options is not None:
+            apply_console({**properties, **set_by(environment)}, overrides)
         config = BrokerConfig.load(properties, overrides, environment)
     except ConfigError as error:
         exit_with(USAGE_ERROR, str(error))
@@ -326,7 +339,15 @@ def serve(
 
     metrics_address = None if metrics is None else Address(*host_and_port("--metrics", metrics, 9464))
     try:
-        serve_forever(config, levels, metrics=metrics_address, new_users=new_users, insecure=insecure, ready=_say_ready)
+        serve_forever(
+            config,
+            levels,
+            metrics=metrics_address,
+            new_users=new_users,
+            insecure=insecure,
+            console=console_options,
+            ready=_say_ready,
+        )
     except ServeError as error:
         exit_with(USAGE_ERROR if error.usage else FAILURE, str(error))
 
@@ -502,12 +523,13 @@ def _say_aside(line: str) -> None:
     click.echo(line, err=True)
 
 
-def _say_ready(server: Server) -> None:
+def _say_ready(server: Server, console_url: str | None) -> None:
     addresses, advertised = server.addresses, server.advertised
     clients = f", clients connect to {', '.join(advertised)}" if advertised != addresses else ""
     metrics = f", metrics at {server.metrics_url}" if server.metrics_url is not None else ""
     records = f", records API at {server.records_api_url}" if server.records_api_url is not None else ""
-    where = f"listening on {', '.join(addresses)}{clients}, data in {server.data_dir}{metrics}{records}"
+    console = f", console at {console_url}" if console_url is not None else ""
+    where = f"listening on {', '.join(addresses)}{clients}, data in {server.data_dir}{metrics}{records}{console}"
     try:
         click.echo(f"shareq {__version__} {where}")
     except OSError as error:  # it serves all the same, as it would with a line that no one reads

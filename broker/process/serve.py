@@ -19,6 +19,7 @@ from shareq.broker.process.server import Server
 from shareq.broker.process.sockets import Address
 
 if TYPE_CHECKING:
+    from shareq.broker.process.console import Console, ConsoleOptions
     from shareq.broker.process.scram_option import NewScramUser
 
 logger = logging.getLogger(__name__)
@@ -34,9 +35,11 @@ def serve_forever(
     metrics: Address | None = None,
     new_users: Sequence[NewScramUser] = (),
     insecure: bool = False,
-    ready: Callable[[Server], None],
+    console: ConsoleOptions | None = None,
+    ready: Callable[[Server, str | None], None],
 ) -> None:
-    """Run a broker until a signal stops it; `ready` gets it once it listens. `insecure` is the server's.
+    """Run a broker until a signal stops it; `ready` gets it once it listens, and the URL of its console if there is
+    one. `insecure` is the server's.
 
     Raises ServeError.
     """
@@ -45,14 +48,21 @@ def serve_forever(
     raise_file_limit()
     loop = new_event_loop()
     try:
-        loop.run_until_complete(
-            _serve(Server(config, features, metrics, new_users=new_users, insecure=insecure), ready)
-        )
+        server = Server(config, features, metrics, new_users=new_users, insecure=insecure)
+        loop.run_until_complete(_serve(server, ready, _console(console, config)))
     finally:
         loop.close()
 
 
-async def _serve(server: Server, ready: Callable[[Server], None]) -> None:
+def _console(wanted: ConsoleOptions | None, config: BrokerConfig) -> Console | None:
+    if wanted is None:
+        return None
+    from shareq.broker.process.console import Console  # and what it imports: off unless wanted
+
+    return Console(wanted, config)
+
+
+async def _serve(server: Server, ready: Callable[[Server, str | None], None], console: Console | None) -> None:
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
 
@@ -71,10 +81,16 @@ async def _serve(server: Server, ready: Callable[[Server], None]) -> None:
     await server.start()
     gc.freeze()  # the objects of now stay: the collector need not look at them again
     gc.enable()
-    ready(server)
+    if console is not None:
+        await console.start(server)
+    ready(server, None if console is None else console.url)
     loop.call_later(WARM_UP_AFTER_S, _warm_up, loop, _steps_to_come(server.uses_scram))
     await stopping.wait()
+    if console is not None:
+        console.begin_to_stop()
     await server.stop()
+    if console is not None:
+        await console.stop()
 
 
 def _stop_signals(*, hangup: bool) -> Iterator[int]:

@@ -7,9 +7,10 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from shareq.broker.process.usage import USAGE_ERROR, exit_with, host_and_port, pairs
+from shareq.broker.process.usage import USAGE_ERROR, exit_with, host_and_port, pairs, read_properties
 
 if TYPE_CHECKING:
+    from shareq.broker.process.console import ConsoleOptions
     from shareq.broker.process.scram_option import NewScramUser
 
 logger = logging.getLogger(__name__)
@@ -133,6 +134,32 @@ def apply_records_api(overrides: dict[str, str], address: str | None, token_file
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else "is no UTF-8"
             exit_with(USAGE_ERROR, f"--records-api-token-file {token_file}: {reason}")
+
+
+def console_options_of(address: str | None, token_file: str | None, config_file: str | None) -> ConsoleOptions | None:
+    """What --console, --console-token-file and --console-config mean."""
+    if address is None:
+        if token_file is not None or config_file is not None:
+            exit_with(USAGE_ERROR, "--console-token-file and --console-config need --console")
+        return None
+    from shareq.broker.process.console import ConsoleOptions, check_token_file
+    from shareq.broker.process.sockets import Address
+
+    if token_file is not None:
+        try:
+            check_token_file(token_file)
+        except ValueError as error:
+            exit_with(USAGE_ERROR, f"--console-token-file {token_file}: {error}")
+    client = {} if config_file is None else read_properties(config_file, "--console-config")
+    protocol = client.get("security.protocol", "PLAINTEXT").upper()
+    return ConsoleOptions(Address(*host_and_port("--console", address, 8080)), token_file, config_file, protocol)
+
+
+def apply_console(below: Mapping[str, str], overrides: dict[str, str]) -> None:
+    """Let a broker with a console have the records API, unless `below` or the options have it already."""
+    from shareq.broker.process.console import with_records_api
+
+    overrides |= with_records_api({**below, **overrides})
 
 
 def apply_advertise(given: Mapping[str, str], overrides: dict[str, str], advertise: str) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from shareq.client.console.views.windows import Windows
 
 DEFAULT_LISTEN: Final = "127.0.0.1:8080"
+API_TIMEOUT_S: Final = 5.0
 MISSING: Final = "the console needs aiohttp: pip install 'shareq[console]'"
 EPILOG: Final = """\b
 Examples:
@@ -75,14 +76,15 @@ def command(
     from shareq.client.console.server import Wish, run
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s console: %(message)s")
+    private = False
     if of_broker is not None:
-        config, windows = _from_broker(bootstrap, config_file)
+        config, windows, private = _from_broker(bootstrap, config_file)
         bound = socket.socket(fileno=of_broker)
     else:
         config = client_config(bootstrap, config_file, profile, properties, 30.0)
-        windows = _windows(records_api, records_api_token_file)
+        windows = _windows(records_api, records_api_token_file, config)
         bound = _bind(listen)
-    rules = _rules(bound, token_file, config)
+    rules = _rules(bound, token_file, config, private)
     address = _address(bound)
 
     def ready() -> None:
@@ -95,9 +97,12 @@ def command(
         run(Wish(config, rules, windows), bound, ready=ready, with_stdin=of_broker is not None)
 
 
-def _from_broker(bootstrap: str | None, config_file: str | None) -> tuple[ClientConfig, Windows]:
-    """What the broker hands over: nothing of the user's environment counts. Secrets come in the first line."""
+def _from_broker(bootstrap: str | None, config_file: str | None) -> tuple[ClientConfig, Windows, bool]:
+    """What the broker hands over, secrets by standard input; nothing of the user's environment counts. Last, whether
+    the broker has rights, so that not every user may see all.
+    """
     from shareq.client.console.views.windows import Windows
+    from shareq.client.records_api import RecordsApi
 
     given = read_properties(config_file) if config_file is not None else {}
     if bootstrap is not None:
@@ -105,31 +110,36 @@ def _from_broker(bootstrap: str | None, config_file: str | None) -> tuple[Client
     handed = json.loads(os.read(sys.stdin.fileno(), 65_536) or "{}")
     try:
         config = ClientConfig.from_properties(given)
+        url = handed.get("records_api")
+        api = None if url is None else RecordsApi(url, handed["token"], tls=config.tls, timeout_s=API_TIMEOUT_S)
+        return config, Windows(api), bool(handed.get("token_to_read"))
     except ConfigError as error:
         exit_with(USAGE, f"--console-config: {error}")
-    return config, Windows(handed.get("records_api"), handed.get("records_api_token", ""))
 
 
-def _windows(url: str | None, token_file: str | None) -> Windows:
+def _windows(url: str | None, token_file: str | None, config: ClientConfig) -> Windows:
     from shareq.client.console.views.windows import Windows
+    from shareq.client.records_api import RecordsApi
 
     if url is None and token_file is None:
         return Windows()
     if url is None or token_file is None:
         exit_with(USAGE, "console: --records-api and --records-api-token-file go together")
     try:
-        return Windows(url, read_token("--records-api-token-file", token_file))
-    except ValueError as error:
-        exit_with(USAGE, f"--records-api {url}: {error}")
+        token = read_token("--records-api-token-file", token_file)
+        api = RecordsApi(url, token, tls=config.tls, timeout_s=API_TIMEOUT_S)
+    except ConfigError as error:
+        exit_with(USAGE, f"--records-api {error}")
+    return Windows(api)
 
 
-def _rules(bound: socket.socket, token_file: str | None, config: ClientConfig) -> Rules:
+def _rules(bound: socket.socket, token_file: str | None, config: ClientConfig, private: bool) -> Rules:
     """Ends the command for a console that would show too much to too many."""
     from shareq.client.console.guard import Rules, exposure, is_loopback
 
     token = None if token_file is None else read_token("--token-file", token_file)
     loopback = is_loopback(str(bound.getsockname()[0]))
-    logs_in = config.sasl is not None or (config.tls is not None and config.tls.certificate is not None)
+    logs_in = private or config.sasl is not None or (config.tls is not None and config.tls.certificate is not None)
     if problem := exposure(loopback, token, logs_in):
         exit_with(USAGE, f"the console on {_address(bound)} {problem}")
     return Rules(token, token is not None and (logs_in or not loopback), loopback)

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from shareq.client.admin import Admin
 from shareq.client.config import ClientConfig
+from shareq.client.errors import Unreachable
 from shareq.client.network import Network
 
 T = TypeVar("T")
@@ -28,6 +29,7 @@ class Lane:
         self._calls = 0
         self._local = threading.local()
         self._networks: list[Network] = []
+        self._closing = threading.Event()
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix=f"console-{name}")
 
     async def call(self, function: Callable[[Admin], T]) -> T:
@@ -41,15 +43,21 @@ class Lane:
             self._calls -= 1
 
     def close(self) -> None:
-        """Begin no more calls; those that run end within the timeouts of the client."""
+        """Begin no more calls, and wait for those that run: they do not try again what fails now."""
+        self._closing.set()
         self._executor.shutdown(wait=True, cancel_futures=True)
         for network in self._networks:
             network.close()
 
+    def _pause(self, seconds: float) -> None:
+        """Wait before something is tried again. Raises Unreachable when it is not."""
+        if self._closing.wait(seconds):
+            raise Unreachable("the console ends")
+
     def _run(self, function: Callable[[Admin], T]) -> T:
         admin: Admin | None = getattr(self._local, "admin", None)
         if admin is None:
-            network = Network(self._config)
+            network = Network(self._config, sleep=self._pause)
             self._networks.append(network)
             admin = self._local.admin = Admin(network)
         return function(admin)

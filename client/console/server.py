@@ -21,7 +21,7 @@ from shareq.client.console.guard import API, HEADERS, Refusal, Rules, knows_toke
 from shareq.client.console.lanes import Busy, Lane
 from shareq.client.console.pollers import Pollers, Seen
 from shareq.client.console.routes import CHANGES, QUESTIONS, VIEWS, View
-from shareq.client.console.static_files import INDEX, static_files
+from shareq.client.console.static_files import static_files
 from shareq.client.console.views.shared import Json, Look, WrongRequest
 from shareq.client.console.views.windows import Windows
 from shareq.client.errors import BrokerError, ClientError, Unreachable, UnsupportedApi
@@ -251,6 +251,3 @@ def _read_to_end(stopping: asyncio.Event) -> None:
     if not os.read(sys.stdin.fileno(), 1024):
         stopping.set()
         asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
-
-
-__all__ = ["INDEX", "Console", "Wish", "run"]

@@ -8,7 +8,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Final, NamedTuple
 
-from shareq.client.console.state_style import state_style
+from shareq.client.console.state_style import state_script, state_style
 
 INDEX: Final = "/"
 TYPES: Final[Mapping[str, str]] = {
@@ -28,9 +28,10 @@ class StaticFile(NamedTuple):
 
 
 def static_files() -> dict[str, StaticFile]:
-    """All files by their paths: what is in `static/`, and the colours of the states."""
+    """All files by their paths: what is in `static/`, and what is made of the names of the states."""
     found = {f"/{name}": _file(name, each.read_bytes()) for name, each in _walk(files(__package__) / "static", "")}
     found["/states.css"] = _file("states.css", state_style().encode())
+    found["/state_meanings.js"] = _file("state_meanings.js", state_script().encode())
     found[INDEX] = found.pop("/index.html")
     return found
 

@@ -1,23 +1,18 @@
-// The states of records, in the order of a record's life, with what they mean.
+// The states of records, in the order of a record's life, with the colours of states.css.
 
 import { h } from "/dom.js";
+import { STATES } from "/state_meanings.js";
 
-export const STATES = {
-  available: "available",
-  delayed: "delayed",
-  waiting: "waits for its key",
-  acquired: "acquired",
-  acknowledged: "acknowledged",
-  archiving: "archiving",
-  archived: "archived",
-};
+export { STATES };
 
 export function legend() {
   return h(
     "ul",
     { class: "legend", "aria-label": "States" },
-    Object.entries(STATES).map(([state, name]) =>
-      h("li", {}, h("span", { class: `swatch state-${state}`, "aria-hidden": "true" }), name),
-    ),
+    Object.entries(STATES)
+      .filter(([state]) => state !== "unfinished")
+      .map(([state, meaning]) =>
+        h("li", { title: meaning }, h("span", { class: `swatch state-${state}`, "aria-hidden": "true" }), state),
+      ),
   );
 }

@@ -3,7 +3,6 @@
 
 import { h, svg, text } from "/dom.js";
 import { age, count, plural } from "/format.js";
-import { STATES } from "/states.js";
 
 const WIDTH = 1000;
 const HEIGHT = 10;
@@ -129,7 +128,7 @@ function size(range) {
 export function describe(range, data) {
   const now = data.at_ms + (performance.now() - data.heardAt);
   const where = range.first === range.last ? `offset ${range.first}` : `offsets ${range.first} to ${range.last}`;
-  const parts = [`${where} (${count(size(range))}): ${STATES[range.state] ?? range.state}`];
+  const parts = [`${where} (${count(size(range))}): ${range.state}`];
   if (range.member) {
     const client = data.members?.[range.member];
     parts.push(`by ${client?.client_id || range.member}${client?.host ? ` at ${client.host}` : ""}`);

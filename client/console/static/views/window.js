@@ -25,7 +25,7 @@ export function windowView(parameters) {
     "select",
     { name: "state" },
     h("option", { value: "" }, "all"),
-    Object.entries(STATES).map(([value, label]) => h("option", { value }, label)),
+    Object.keys(STATES).filter((value) => value !== "unfinished").map((value) => h("option", { value }, value)),
   );
   state.value = parameters.state ?? "";
   const member = h("input", { type: "search", name: "member", value: parameters.member ?? "" });
@@ -48,7 +48,7 @@ export function windowView(parameters) {
     [
       { title: "Offsets", name: true, cell: (row) => ({ text: offsets(row), href: recordOf(topic, partition, row.first) }) },
       { title: "Records", number: true, cell: (row) => count(row.last - row.first + 1) },
-      { title: "State", cell: (row) => ({ text: STATES[row.state] ?? row.state, swatch: row.state }) },
+      { title: "State", cell: (row) => ({ text: row.state, swatch: row.state, title: STATES[row.state] }) },
       { title: "Client", name: true, cell: (row) => client(newest, row) },
       { title: "Attempts", number: true, cell: (row) => count(row.deliveries) },
       { title: "Since", number: true, cell: (row) => (row.since_ms ? age(newest.at_ms - row.since_ms) : null) },

@@ -1,0 +1,166 @@
+"""The web console beside the broker: a child process, so that it never holds the broker's loop, and ends with it.
+
+The child has the end of a pipe as its standard input: when the broker ends, however it ends, the system closes the
+other end, and the child stops. Its socket is bound here, before anything is touched; secrets go through the pipe.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from importlib.util import find_spec
+from secrets import token_urlsafe
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from shareq.broker.process.exposure import is_loopback
+from shareq.broker.process.sockets import Address, ServeError, address_text, begin_to_listen, bind
+
+if TYPE_CHECKING:
+    from shareq.broker.config.broker_config import BrokerConfig
+    from shareq.broker.process.server import Server
+
+logger = logging.getLogger(__name__)
+
+SHORTEST_TOKEN: Final = 16
+BACKLOG: Final = 128
+STOP_TIMEOUT_S: Final = 3.0
+_PURPOSE: Final = "serve the console"
+_LISTEN: Final = "shareq.records.api.listen"
+_NEAR: Final = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
+"""This machine, where a listener is open to all."""
+_TOKEN: Final = "shareq.records.api.token"
+
+
+class ConsoleOptions(NamedTuple):
+    """`token_file` is the console's own; `config_file` has properties of a client, for a broker that wants a login,
+    `protocol` among them.
+    """
+
+    address: Address
+    token_file: str | None
+    config_file: str | None
+    protocol: str
+
+
+def with_records_api(given: Mapping[str, str]) -> dict[str, str]:
+    """The properties of a broker with a console: it gets the records API, on a port of its own if none is wanted.
+
+    `given` is what the operator has said.
+    """
+    if given.get(_LISTEN):
+        return {}
+    return {_LISTEN: "127.0.0.1:0", _TOKEN: given.get(_TOKEN) or token_urlsafe(32)}
+
+
+def check_token_file(path: str) -> None:
+    """Raises ValueError for a file without a token that the console takes: known now, not when the child has failed."""
+    try:
+        with open(path, encoding="ascii") as file:
+            token = file.read().strip()
+    except OSError as error:
+        raise ValueError(error.strerror) from None
+    if len(token) < SHORTEST_TOKEN or not token.isprintable() or " " in token:
+        raise ValueError(f"must have a token of at least {SHORTEST_TOKEN} visible characters of ASCII")
+
+
+class Console:
+    """The child process and its socket, which is bound when it is made: raises ServeError. Owned by the loop."""
+
+    def __init__(self, options: ConsoleOptions, config: BrokerConfig) -> None:
+        if find_spec("aiohttp") is None:
+            raise ServeError("--console needs aiohttp: pip install 'shareq[console]'", usage=True)
+        self._options = options
+        self._config = config
+        self._listener = self._listener_to_ask()
+        self._has_rights = config.authorizer_class_name != ""
+        if self._has_rights and options.token_file is None:
+            raise ServeError(
+                "--console would show every user of this machine what ACLs may keep from them: give "
+                "--console-token-file",
+                usage=True,
+            )
+        self._socket = bind(options.address, _PURPOSE)
+        self._process: asyncio.subprocess.Process | None = None
+        self._watch: asyncio.Task[None] | None = None
+        host = str(self._socket.getsockname()[0])
+        if not is_loopback(host) and options.token_file is None:
+            self._socket.close()
+            raise ServeError(
+                f"the console on {address_text((host, options.address.port))} is open to other machines: "
+                "listen on 127.0.0.1, or give --console-token-file",
+                usage=True,
+            )
+        self.url = f"http://{address_text(self._socket.getsockname())}/"
+
+    async def start(self, server: Server) -> None:
+        """Begin the child, for a broker that listens. Raises ServeError."""
+        begin_to_listen(self._socket, BACKLOG, _PURPOSE)  # whoever comes now waits for the child
+        command = [sys.executable, "-m", "shareq", "console", f"--of-broker={self._socket.fileno()}"]
+        if self._options.config_file is not None:
+            command.append(f"--config={self._options.config_file}")
+        if self._options.token_file is not None:
+            command.append(f"--token-file={self._options.token_file}")
+        command += ["--", self._bootstrap(server)]
+        handed = {
+            "records_api": server.records_api_url,
+            "token": (self._config.shareq_records_api_token or "").strip(),
+            "token_to_read": self._has_rights,
+        }
+        self._process = await asyncio.create_subprocess_exec(
+            *command, stdin=asyncio.subprocess.PIPE, pass_fds=(self._socket.fileno(),), env=_environment()
+        )
+        self._socket.close()
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(handed).encode())
+        self._watch = asyncio.create_task(self._notice_its_end(self._process))
+
+    def begin_to_stop(self) -> None:
+        """Let the child end, and do not wait for it."""
+        self._socket.close()
+        if self._watch is not None:
+            self._watch.cancel()
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
+
+    async def stop(self) -> None:
+        """End the child. Harmless the second time."""
+        self.begin_to_stop()
+        process, self._process = self._process, None
+        if process is None:
+            return
+        try:
+            async with asyncio.timeout(STOP_TIMEOUT_S):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+    def _listener_to_ask(self) -> int:
+        """The place of the first listener that speaks the protocol of the console's client. Raises ServeError."""
+        for place, listener in enumerate(self._config.endpoints):
+            security = self._config.security[listener.name]
+            protocol = ("SASL_" if security.sasl else "") + ("SSL" if security.tls is not None else "PLAINTEXT")
+            if protocol == self._options.protocol:
+                return place
+        raise ServeError(
+            f"--console: no listener has the protocol {self._options.protocol}: give --console-config with properties "
+            "of a client",
+            usage=True,
+        )
+
+    def _bootstrap(self, server: Server) -> str:
+        host, _, port = server.addresses[self._listener].rpartition(":")
+        return f"{_NEAR.get(host, host)}:{port}"
+
+    async def _notice_its_end(self, process: asyncio.subprocess.Process) -> None:
+        code = await process.wait()
+        logger.error("the console ended with exit code %d; the broker goes on without it", code)
+
+
+def _environment() -> dict[str, str]:
+    """The child imports what this process has, wherever that is from."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
