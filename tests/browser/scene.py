@@ -1,0 +1,125 @@
+"""A broker with a console, and everything at work in it that a view shows: members, windows, dead letters, redrives."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from devtools.kafka.apache_kafka import free_port
+from shareq.client.config import ClientConfig
+from shareq.client.share.consumer import AcknowledgeType, AckRange, ShareRangeConsumer
+from shareq.testing import Broker
+from tests.support.clients.shareq_cli import Shell
+
+TOKEN: Final = "a-token-for-tests-0123456789"
+ORDERS: Final = 1_200
+FRUIT: Final = ("apples", "pears", "plums", "quinces", "figs")
+WAIT_S: Final = 60.0
+
+
+class Scene:
+    """A context: inside of it the console is at `url`, and changes need TOKEN."""
+
+    def __init__(self, folder: Path) -> None:
+        token = folder / "token"
+        token.write_text(TOKEN)
+        port = free_port()
+        self.url = f"http://127.0.0.1:{port}"
+        self.broker = Broker(options=["--console", f"127.0.0.1:{port}", "--console-token-file", str(token)])
+        self._members: list[ShareRangeConsumer] = []
+        self._stopping = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def __enter__(self) -> Self:
+        self.broker.start()
+        try:
+            self._fill()
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join()
+        for member in self._members:
+            member.close()
+        self.broker.close()
+
+    def _fill(self) -> None:
+        shell = Shell(self.broker.bootstrap)
+        shell.ok("topics", "create", "orders", "-p", "3", "--set", "retention.ms=604800000")
+        shell.ok("topics", "create", "dlq.orders", "--set", "errors.deadletterqueue.group.enable=true")
+        group = {
+            "share.auto.offset.reset": "earliest",
+            "share.record.lock.duration.ms": "60000",
+            "errors.deadletterqueue.topic.name": "dlq.orders",
+            "errors.deadletterqueue.copy.record.enable": "true",
+        }
+        sets = [word for name, value in group.items() for word in ("--set", f"{name}={value}")]
+        shell.ok("configs", "alter", "group", "packers", *sets)
+        self.produce(ORDERS)
+        shell.ok("groups", "reset", "billing", "--topic", "orders", "--to", "earliest", "--yes")
+        shell.ok("groups", "reset", "stale", "--topic", "orders", "--to", "earliest", "--yes")
+        self._take()
+        shell.ok("dlq", "redrive", "monday", "dlq.orders:0", "--offset", "0", "--yes", "--wait")
+
+    def produce(self, count: int) -> None:
+        """More orders, by key."""
+        lines = [
+            f"customer-{number % 40}|{json.dumps({'order': number, 'fruit': FRUIT[number % len(FRUIT)]})}"
+            for number in range(count)
+        ]
+        shell = Shell(self.broker.bootstrap)
+        shell.ok("produce", "orders", "--key-separator", "|", "--header", "shop=north", stdin="\n".join(lines) + "\n")
+
+    def _take(self) -> None:
+        """Two members, of whose records some are accepted, released, rejected, and the rest held."""
+        for name in ("packer-a", "packer-b"):
+            properties = {"bootstrap.servers": self.broker.bootstrap, "client.id": name}
+            member = ShareRangeConsumer(ClientConfig.from_properties(properties), "packers", ["orders"])
+            self._members.append(member)
+        acquired = self._poll(self._members[0], 240)
+        for one in acquired:
+            self._sort(self._members[0], one.topic_id, one.partition, one.first, one.last)
+        self._poll(self._members[1], 120)
+        for member in self._members:
+            thread = threading.Thread(target=self._stay, args=(member,), daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def _poll(self, member: ShareRangeConsumer, count: int) -> list:  # type: ignore[type-arg]
+        deadline = time.monotonic() + WAIT_S
+        while not (acquired := member.poll(max_records=count, max_wait_ms=1000, strict=True)):
+            assert time.monotonic() < deadline, "nothing was acquired"
+        return acquired
+
+    def _sort(self, member: ShareRangeConsumer, topic_id: bytes, partition: int, first: int, last: int) -> None:
+        step = max(1, (last - first + 1) // 8)
+        verdicts = {
+            1: AcknowledgeType.ACCEPT,
+            3: AcknowledgeType.RELEASE,
+            5: AcknowledgeType.REJECT,
+            6: AcknowledgeType.ACCEPT,
+        }
+        for part, verdict in verdicts.items():
+            begin = first + part * step
+            end = min(last, begin + (step if verdict is not AcknowledgeType.REJECT else 2) - 1)
+            if begin <= end:
+                results = member.acknowledge([AckRange(topic_id, partition, begin, end)], verdict)
+                assert all(not code for _, code in results), results
+
+    def _stay(self, member: ShareRangeConsumer) -> None:
+        """Keep the membership, and now and then accept and take a few, so that something moves."""
+        while not self._stopping.wait(1.0):
+            for one in member.poll(max_records=5, max_wait_ms=100, strict=True):
+                if self._stopping.is_set():
+                    return
+                member.acknowledge(
+                    [AckRange(one.topic_id, one.partition, one.first, one.last)], AcknowledgeType.ACCEPT
+                )
