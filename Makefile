@@ -32,7 +32,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := broker client coordinator protocol spark src
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-kafka-tests interop-spark bench-spark spark-kill-matrix exactly-once storage-kills order-kills dlq-kills crash-images docker-test differential differential-few sim exhaustive fuzz soak dashboard storage-matrix mutation bench dist clean
+.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-kafka-tests interop-spark bench-spark spark-kill-matrix exactly-once storage-kills order-kills dlq-kills crash-images docker-test differential differential-few sim exhaustive fuzz soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -63,6 +63,8 @@ help:
 	@echo "  make fuzz FRAMES=n  bent requests of every RPC, n in memory (default 20,000), a tenth to a broker process"
 	@echo "  make soak MINUTES=n  mixed load, clock steps, stops, a slow disk and strangers (default 30 minutes); ARGS=--help"
 	@echo "  make dashboard   what the dashboard asks, asked of Prometheus while a broker is at work; one alert fires (4 minutes)"
+	@echo "  make browser-test  every view of the console in Chromium: widths, colours, keyboard, contrast, requests (3 minutes)"
+	@echo "  make screenshots the pictures of docs/console.md, made again"
 	@echo "  make storage-matrix  every kind of file in a data folder, damaged in every way, and pairs (5 minutes on one core); writes docs/evidence"
 	@echo "  make mutation ARGS=AREA  small changes of the code, each of which a unit test has to notice; without ARGS: the areas"
 	@echo "  make differential  the same 500 sequences here and at Apache Kafka 4.4.0 (10 minutes); needs Java and Maven"
@@ -137,7 +139,7 @@ demo-spark: $(SPARK_READY)
 # Test modules are compiled by the first run, not by each; files start in their order, so that the longest, those of the
 # simulation, are not left to one process at the end.
 test: $(READY)
-	$(WITHIN) 900 env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder -m "not interop and not container and not spark" --ignore=tests/spark $(ARGS)
+	$(WITHIN) 900 env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder -m "not interop and not container and not spark and not browser" --ignore=tests/spark $(ARGS)
 
 test-spark: $(SPARK_READY)
 	$(SPARK_RUN) scripts/within.py 600 $(SPARK_BIN)/pytest -q -rs -m "spark and not interop and not thorough" $(ARGS) tests/spark
@@ -242,6 +244,12 @@ soak: $(READY)
 
 dashboard: $(READY)
 	@$(RUN) -m tests.dashboard $(ARGS)
+
+browser-test: $(READY)
+	$(WITHIN) 900 $(BIN)/pytest -q -rs -m browser $(ARGS) tests/browser
+
+screenshots: $(READY)
+	@$(RUN) -m tests.browser docs/console $(ARGS)
 
 storage-matrix: $(READY)
 	@$(RUN) -m tests.storage_matrix --write docs/evidence/storage-matrix.md $(ARGS)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from shareq.client.console.views.windows import Windows
 
 DEFAULT_LISTEN: Final = "127.0.0.1:8080"
+BACKLOG: Final = 128
 API_TIMEOUT_S: Final = 5.0
 MISSING: Final = "the console needs aiohttp: pip install 'shareq[console]'"
 EPILOG: Final = """\b
@@ -84,16 +85,16 @@ def command(
         config = client_config(bootstrap, config_file, profile, properties, 30.0)
         windows = _windows(records_api, records_api_token_file, config)
         bound = _bind(listen)
-    rules = _rules(bound, token_file, config, private)
-    address = _address(bound)
+    with bound, contextlib.suppress(KeyboardInterrupt):
+        rules = _rules(bound, token_file, config, private)
+        address = _address(bound)
 
-    def ready() -> None:
-        if of_broker is None:
-            access = "read-only" if rules.token is None else "changes need the token"
-            cluster = ", ".join(map(str, config.bootstrap_servers))
-            click.echo(f"shareq console of {cluster} at http://{address}/, {access}")
+        def ready() -> None:
+            if of_broker is None:
+                access = "read-only" if rules.token is None else "changes need the token"
+                cluster = ", ".join(map(str, config.bootstrap_servers))
+                click.echo(f"shareq console of {cluster} at http://{address}/, {access}")
 
-    with contextlib.suppress(KeyboardInterrupt):
         run(Wish(config, rules, windows), bound, ready=ready, with_stdin=of_broker is not None)
 
 
@@ -170,9 +171,13 @@ def _bind(listen: str) -> socket.socket:
         )
         family, kind, protocol, _, address = found[0]
         bound = socket.socket(family, kind, protocol)
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind(address)
-        bound.listen(128)
+        try:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind(address)
+            bound.listen(BACKLOG)
+        except OSError:
+            bound.close()
+            raise
     except OSError as error:
         say(f"cannot listen on {listen}: {error.strerror or error}")
         raise SystemExit(NO_CONNECTION) from None

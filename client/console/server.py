@@ -11,7 +11,7 @@ import socket
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from aiohttp import web
 
@@ -58,15 +58,26 @@ class Wish:
     windows: Windows
 
 
+class Asks(Protocol):
+    """A `Lane`, as it is used."""
+
+    async def call(self, function: Look, /) -> Json: ...
+
+    def close(self) -> None: ...
+
+
 class Console:
     """The application. Owned by the loop that it is made on."""
 
-    def __init__(self, wish: Wish) -> None:
+    def __init__(self, wish: Wish, *, polls: Asks | None = None, questions: Asks | None = None) -> None:
+        """`polls` and `questions`: what asks the cluster for views, and for what users want once."""
         self._wish = wish
         self._files = static_files()
         self._pollers = Pollers()
-        self._polls = Lane("polls", _bounded(wish.config, POLL_TIMEOUT_MS), threads=2, waiting=64)
-        self._questions = Lane("questions", _bounded(wish.config, QUESTION_TIMEOUT_MS), threads=2, waiting=16)
+        self._polls = polls or Lane("polls", _bounded(wish.config, POLL_TIMEOUT_MS), threads=2, waiting=64)
+        self._questions = questions or Lane(
+            "questions", _bounded(wish.config, QUESTION_TIMEOUT_MS), threads=2, waiting=16
+        )
         self._requests = 0
 
     def application(self) -> web.Application:

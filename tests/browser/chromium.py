@@ -136,9 +136,10 @@ class Chromium:
         return got["result"].get("value")
 
     def until(self, expression: str, *, seconds: float = 40.0) -> Any:
-        """The value of JavaScript, once it is true. TimeoutError."""
+        """The value of JavaScript, once it is true; True for an element. TimeoutError."""
         deadline = time.monotonic() + seconds
-        while not (found := self.evaluate(expression)):
+        once = f"((found) => found instanceof Node || found)({expression})"
+        while not (found := self.evaluate(once)):
             if time.monotonic() > deadline:
                 raise TimeoutError(f"in vain: {expression}; the page has: {self.evaluate('document.body.innerText')}")
             time.sleep(0.1)

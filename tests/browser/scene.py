@@ -120,6 +120,4 @@ class Scene:
             for one in member.poll(max_records=5, max_wait_ms=100, strict=True):
                 if self._stopping.is_set():
                     return
-                member.acknowledge(
-                    [AckRange(one.topic_id, one.partition, one.first, one.last)], AcknowledgeType.ACCEPT
-                )
+                member.acknowledge([AckRange(one.topic_id, one.partition, one.first, one.last)], AcknowledgeType.ACCEPT)

@@ -89,6 +89,7 @@ async function show() {
     if (here) each.setAttribute("aria-current", "page");
     else each.removeAttribute("aria-current");
   }
+  main.setAttribute("aria-label", view.title);
   document.title = `${view.title} · shareq console`;
   const waiting = view.poll ? [h("p", { class: "empty waiting" }, "Asking the cluster …")] : [];
   main.replaceChildren(h("h1", {}, view.title), ...waiting, view.element);

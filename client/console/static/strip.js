@@ -7,6 +7,7 @@ import { age, count, plural } from "/format.js";
 const WIDTH = 1000;
 const HEIGHT = 10;
 const MOST_DRAWN = 400;
+const MOST_PARTED = 60;
 const JUMP = 10;
 
 export function strip({ title, href = null, large = false, select = () => {} }) {
@@ -42,7 +43,10 @@ export function strip({ title, href = null, large = false, select = () => {} }) 
     data = { ...found, heardAt: performance.now(), ...extent(found) };
     chosen = Math.max(0, offset === undefined ? 0 : data.ranges.findLastIndex((each) => each.first <= offset));
     const now = JSON.stringify(data.ranges.map((each) => [each.first, each.last, each.state]));
-    if (now !== drawn) marks.replaceChildren(...shapes(data));
+    if (now !== drawn) {
+      marks.replaceChildren(...shapes(data));
+      marks.setAttribute("class", data.ranges.length <= MOST_PARTED ? "parted" : "");
+    }
     drawn = now;
     text(summary, summaryOf(data));
     text(first, count(data.from));

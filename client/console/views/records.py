@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from codecs import getincrementaldecoder
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -81,10 +83,9 @@ def records(search: Search) -> Look:
         starts = _starts(admin, search, partitions, ends, {each: start or 0 for each, (start, _) in logs.items()})
         scan = _Scan(search, starts, {each: ends[each] for each in starts})
         scan.run(admin)
-        newest_first = sorted(scan.found, key=lambda row: (-row["timestamp"], row["partition"], -row["offset"]))
         return {
             "topic": search.topic,
-            "records": newest_first if search.begin == LATEST_PLACE and not search.following else scan.found,
+            "records": scan.rows(),
             "scanned": scan.scanned,
             "following": ",".join(f"{each[1]}:{at}" for each, at in sorted(scan.left().items())),
             "left": sum(scan.ends[each] - at for each, at in scan.left().items()),
@@ -126,14 +127,30 @@ def _starts(
 
 
 class _Scan:
-    """One search at work. `found` are rows; `at` where each partition goes on."""
+    """One search at work. `at` is where each partition goes on.
+
+    From `latest` back, the newest count: all is looked at, and of each partition the last of what is found is kept.
+    """
 
     def __init__(self, search: Search, starts: Mapping[Partition, int], ends: Mapping[Partition, int]) -> None:
         self._search = search
         self.ends = ends
         self.at = dict(starts)
-        self.found: list[Json] = []
         self.scanned = 0
+        self._newest = search.begin == LATEST_PLACE and not search.following
+        self._found: dict[Partition, deque[Json]] = {}
+
+    def rows(self) -> list[Json]:
+        """What was found: the newest first, or in the order of the log."""
+        found = [row for of_partition in self._found.values() for row in of_partition]
+        if self._newest:
+            found.sort(key=lambda row: (-row["timestamp"], row["partition"], -row["offset"]))
+        return found[: self._search.limit]
+
+    def _has_enough(self) -> bool:
+        if self.scanned >= MAX_SCANNED:
+            return True
+        return not self._newest and sum(map(len, self._found.values())) >= self._search.limit
 
     def left(self) -> dict[Partition, int]:
         """Where partitions go on that have more."""
@@ -149,7 +166,7 @@ class _Scan:
                 if found.record.offset >= self.ends[partition]:
                     continue
                 self._look_at(partition, found.record)
-                if len(self.found) >= self._search.limit or self.scanned >= MAX_SCANNED:
+                if self._has_enough():
                     return
             self.at |= {each: max(self.at[each], reader.positions[each]) for each in left}
 
@@ -157,7 +174,8 @@ class _Scan:
         self.scanned += 1
         self.at[partition] = record.offset + 1
         if _has(record.key, self._search.key) and self._has_text(record):
-            self.found.append(row_of(partition, record, MAX_VALUE))
+            row = row_of(partition, record, MAX_VALUE)
+            self._found.setdefault(partition, deque(maxlen=self._search.limit)).append(row)
 
     def _has_text(self, record: Record) -> bool:
         wanted = self._search.text
@@ -207,18 +225,8 @@ def bytes_of(data: bytes | None, most: int) -> Json | None:
         return None
     part = data[:most]
     try:
-        # A character may be cut in two at the end.
-        text = part.decode("utf-8") if len(part) == len(data) else _whole_characters(part)
+        # A character may be cut in two at the end of a part.
+        text = getincrementaldecoder("utf-8")().decode(part, final=len(part) == len(data))
         return {"text": text, "encoding": "utf-8", "size": len(data)}
     except UnicodeDecodeError:
         return {"text": part.hex(" "), "encoding": "hex", "size": len(data)}
-
-
-def _whole_characters(part: bytes) -> str:
-    for cut in range(4):
-        try:
-            return part[: len(part) - cut].decode("utf-8")
-        except UnicodeDecodeError as error:
-            if error.start < len(part) - 4:
-                raise
-    return part.decode("utf-8")

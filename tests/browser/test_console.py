@@ -1,0 +1,213 @@
+"""The console in Chromium, over a broker at work: its looks, the keyboard, changes, and who is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.browser.chromium import Chromium, why_unavailable
+from tests.browser.scene import ORDERS, TOKEN, Scene
+from tests.browser.views import NARROW, VIEWS, WIDE, show
+from tests.support.clients.shareq_cli import Shell
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(why_unavailable() is not None, reason=why_unavailable() or ""),
+]
+
+CHECKS: Final = (Path(__file__).parent / "page_checks.js").read_text()
+TAB, ENTER, RIGHT, END = ("Tab", 9), ("Enter", 13, "\r"), ("ArrowRight", 39), ("End", 35)
+FOCUSED: Final = """(() => {
+  const at = document.activeElement;
+  if (!at || at === document.body) return null;
+  const style = getComputedStyle(at);
+  at.dataset.reached = "yes";
+  return { tag: at.tagName, ring: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2 };
+})()"""
+MISSED: Final = """[...document.querySelectorAll("a[href], button, input, select, [tabindex='0']")]
+  .filter((each) => each.checkVisibility() && !each.disabled && !each.dataset.reached)
+  .map((each) => each.outerHTML.slice(0, 80))"""
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    with Scene(tmp_path_factory.mktemp("console")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Chromium]:
+    with Chromium() as made:
+        yield made
+
+
+@pytest.fixture
+def page(browser: Chromium, scene: Scene) -> Iterator[Chromium]:
+    """A wide, light window without a token. Whatever the test does: no other host is asked, nothing goes wrong."""
+    browser.requests.clear()
+    browser.complaints.clear()
+    browser.look(*WIDE, dark=False)
+    browser.open(scene.url)
+    browser.until("document.querySelector('main h1')")
+    browser.evaluate("sessionStorage.clear(); localStorage.clear()")
+    browser.call("Page.reload")
+    yield browser
+    assert [url for url in browser.requests if not url.startswith(f"{scene.url}/")] == []
+    assert browser.complaints == []
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_can_be_read_at_every_width_and_in_both_colours(page: Chromium, scene: Scene, view: str) -> None:
+    show(page, scene.url, VIEWS[view])
+    for size in (WIDE, NARROW):
+        for dark in (False, True):
+            page.look(*size, dark=dark)
+            assert page.evaluate(CHECKS) == {"faint": [], "wide": [], "inline": []}, (size, dark)
+    assert [role for role, name in page.names() if not name.strip() and role != "RootWebArea"] == []
+    assert page.evaluate("document.title").endswith("shareq console")
+
+
+def test_the_checks_find_what_is_faint_and_what_is_too_wide(page: Chromium, scene: Scene) -> None:
+    """They would prove nothing if they could not fail."""
+    show(page, scene.url, VIEWS["window"])
+    page.evaluate("document.querySelector('main h1').style.color = '#aaaaaa'")
+    page.evaluate("document.documentElement.style.setProperty('--state-acquired', '#eeeeee')")
+    page.evaluate("document.querySelector('main h1').style.width = '3000px'")
+    found = page.evaluate(CHECKS)
+    assert any(each.startswith("H1") for each in found["faint"])
+    assert any("state-acquired" in each for each in found["faint"])
+    assert found["wide"]
+    assert found["inline"]
+
+
+@pytest.mark.parametrize("view", ["topic", "share-group", "window", "letters"])
+def test_the_keyboard_reaches_everything_and_shows_where_it_is(page: Chromium, scene: Scene, view: str) -> None:
+    show(page, scene.url, VIEWS[view])
+    page.evaluate("document.getElementById('skip').focus()")
+    stops: list[dict[str, Any]] = []
+    for _ in range(300):
+        found = page.evaluate(FOCUSED)
+        if found is None:
+            break
+        stops.append(found)
+        page.press(*TAB)
+    assert len(stops) > 8
+    assert [each for each in stops if not each["ring"]] == []
+    assert page.evaluate(MISSED) == []
+
+
+def test_arrows_go_through_the_window_and_say_what_they_find(page: Chromium, scene: Scene) -> None:
+    show(page, scene.url, VIEWS["window"])
+    band = "document.querySelector('.strip [role=slider]')"
+    page.until(f"Number({band}.getAttribute('aria-valuemax')) > 3")
+    page.evaluate(f"{band}.focus()")
+    first = page.evaluate(f"{band}.getAttribute('aria-valuetext')")
+    assert first.startswith("offset")
+    page.press(*RIGHT)
+    second = page.evaluate(f"{band}.getAttribute('aria-valuetext')")
+    assert second != first
+    assert page.evaluate("document.querySelector('.strip .about').textContent").startswith("offset")
+    page.press(*END)
+    assert page.evaluate(f"{band}.getAttribute('aria-valuenow') === {band}.getAttribute('aria-valuemax')")
+    said = page.evaluate("document.querySelector('main table').innerText")
+    assert "packer-a at 127.0.0.1" in said
+    assert {"acquired", "acknowledged", "archived"} <= set(said.split())
+    page.press(*ENTER)
+    page.until("location.hash.startsWith('#/record?')")
+
+
+def test_a_window_is_alive(page: Chromium, scene: Scene) -> None:
+    """What is produced shows without a reload, and the group's charts go on."""
+    show(page, scene.url, VIEWS["topic"])
+    figure = "Number(document.querySelectorAll('.tiles dd')[1].textContent.replaceAll(',', ''))"
+    before = page.until(figure)
+    scene.produce(50)
+    page.until(f"{figure} >= {before} + 50")
+    show(page, scene.url, VIEWS["share-group"])
+    page.until("document.querySelector('.chart .line-1').getAttribute('d').includes('L')")
+    page.until("document.querySelector('.chart .key-1')?.textContent.includes('/s')")
+
+
+def test_records_are_found_by_text_and_by_key(page: Chromium, scene: Scene) -> None:
+    show(page, scene.url, VIEWS["topic"])
+    page.evaluate("document.querySelector('input[name=from]').value = 'earliest'")
+    page.evaluate("document.querySelector('input[name=text]').focus()")
+    page.type('"order": 7,')
+    page.press(*ENTER)
+    rows = "[...document.querySelectorAll('main table')][0].querySelectorAll('tbody tr')"
+    page.until(f"{rows}.length === 1 && document.querySelector('main [role=status]').textContent.includes('looked at')")
+    assert '"order": 7,' in page.evaluate(f"{rows}[0].innerText")
+    page.evaluate("document.querySelector('input[name=text]').value = ''")
+    page.evaluate("document.querySelector('input[name=key]').focus()")
+    page.type("customer-39")
+    page.press(*ENTER)
+    page.until(f"{rows}.length >= {ORDERS // 40}")
+    assert page.evaluate(f"[...{rows}].every((row) => row.innerText.includes('customer-39'))")
+
+
+def test_colours_follow_the_system_or_the_button(page: Chromium, scene: Scene) -> None:
+    show(page, scene.url, VIEWS["overview"])
+    surface = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(surface)
+    page.look(*WIDE, dark=True)
+    dark = page.evaluate(surface)
+    assert dark != light
+    page.evaluate("document.getElementById('theme').click()")
+    assert (page.evaluate("document.getElementById('theme').textContent"), page.evaluate(surface)) == ("Light", light)
+    page.call("Page.reload")
+    page.until("document.querySelector('.tiles dd')?.textContent")
+    assert page.evaluate(surface) == light
+
+
+def give_token(page: Chromium, token: str) -> None:
+    page.evaluate("document.getElementById('token').click()")
+    page.until("document.querySelector('dialog input[type=password]')")
+    page.evaluate("document.querySelector('dialog input').focus()")
+    page.type(token)
+    page.press(*ENTER)
+
+
+def test_changes_need_the_token(page: Chromium, scene: Scene) -> None:
+    show(page, scene.url, VIEWS["letters"])
+    assert page.evaluate("document.body.innerText.includes('Redrive')") is False
+    give_token(page, "a-wrong-token-0123456789")
+    page.until("document.querySelector('dialog [role=alert]').textContent === 'the token is wrong'")
+    page.evaluate("document.querySelector('dialog button[type=button]').click()")
+    give_token(page, TOKEN)
+    page.until("document.body.innerText.includes('Redrive …')")
+
+
+def test_a_letter_is_sent_back_and_a_group_reset_when_it_is_typed_out(page: Chromium, scene: Scene) -> None:
+    show(page, scene.url, VIEWS["letters"])
+    give_token(page, TOKEN)
+    page.until("document.querySelector('button[aria-label=\"Redrive letter 0:1\"]')")
+    page.evaluate("document.querySelector('button[aria-label=\"Redrive letter 0:1\"]').click()")
+    page.until("document.querySelector('dialog input')")
+    page.evaluate("document.querySelector('dialog input').value = 'from-the-console'")
+    page.evaluate("document.querySelector('dialog button[type=submit]').click()")
+    page.until("document.querySelector('main [role=status]').textContent.includes('from-the-console')")
+    shell = Shell(scene.broker.bootstrap)
+    assert [row["redrive"] for row in shell.json("dlq", "redrives", "from-the-console")] == ["from-the-console"]
+
+    show(page, scene.url, "consumer-group?group=stale")
+    page.evaluate("[...document.querySelectorAll('main button')].find((one) => one.textContent === 'Reset …').click()")
+    page.until("document.querySelector('dialog input[name=confirm]')")
+    page.evaluate("document.querySelector('dialog input').value = 'latest'")
+    page.evaluate("document.querySelector('dialog button[type=submit]').click()")
+    page.until("document.querySelector('dialog [role=alert]').textContent.includes('type stale')")
+    page.evaluate("document.querySelector('dialog input[name=confirm]').focus()")
+    page.type("stale")
+    page.press(*ENTER)
+    page.until("!document.querySelector('dialog')")
+    offsets = shell.json("groups", "offsets", "stale")
+    assert all(row["offset"] == row["end"] for row in offsets)
+
+
+def test_a_page_says_that_the_console_is_away(browser: Chromium, scene: Scene) -> None:
+    """The last test: the broker is killed, and the console ends with it."""
+    show(browser, scene.url, VIEWS["overview"])
+    scene.broker.kill()
+    browser.until("document.getElementById('status').textContent === 'the console does not answer'")

@@ -1,0 +1,31 @@
+"""Every view of the console, by its address."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.browser.chromium import Chromium
+
+VIEWS: Final = {
+    "overview": "overview",
+    "topics": "topics",
+    "topic": "topic?topic=orders",
+    "record": "record?topic=orders&partition=0&offset=3",
+    "share-groups": "share-groups",
+    "share-group": "share-group?group=packers",
+    "window": "window?group=packers&topic=orders&partition=0",
+    "consumer-groups": "consumer-groups",
+    "consumer-group": "consumer-group?group=billing",
+    "dead-letters": "dead-letters",
+    "letters": "letters?queue=dlq.orders",
+}
+WAITS: Final = "document.querySelector('main .waiting, main .empty:not([hidden])')"
+WIDE, NARROW = (1440, 900), (360, 780)
+
+
+def show(chromium: Chromium, url: str, view: str) -> None:
+    """Open a view, by its address behind the #, and wait until it shows what the cluster says."""
+    heading = "document.querySelector('main h1')"
+    chromium.evaluate(f"{heading} && ({heading}.dataset.old = 'yes')")
+    chromium.open(f"{url}/#/{view}")
+    chromium.until(f"{heading} && !{heading}.dataset.old && !{WAITS}")

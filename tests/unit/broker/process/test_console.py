@@ -1,0 +1,177 @@
+"""`shareq serve --console`: the child process, its end with the broker however that ends, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shareq.broker.process import console as module
+from shareq.broker.process.console import with_records_api
+
+WAIT_S = 30.0
+STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+
+
+class Serve:
+    """`shareq serve --console` as a process; `url` is the console's, `child` its process id."""
+
+    def __init__(self, folder: Path, *words: str) -> None:
+        command = [
+            sys.executable,
+            "-m",
+            "shareq",
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--data-dir",
+            str(folder / "data"),
+        ]
+        self.log = folder / "log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [*command, "--console", "127.0.0.1:0", *words], stdout=subprocess.PIPE, stderr=log, text=True
+            )
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        self.process.stdout.close()
+        found = re.search(r", console at (http://127\.0\.0\.1:\d+)/$", line.strip())
+        assert found, line + self.log.read_text()
+        self.url = found[1]
+
+    @property
+    def child(self) -> int:
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        assert len(children) == 1
+        return int(children[0])
+
+    def get(self, name: str, token: str = "") -> Any:
+        request = urllib.request.Request(f"{self.url}/api/{name}", headers={"Authorization": f"Bearer {token}"})
+        with urllib.request.urlopen(request, timeout=WAIT_S) as answer:
+            return json.load(answer)
+
+
+def gone(process: int) -> bool:
+    deadline = time.monotonic() + WAIT_S
+    while time.monotonic() < deadline:
+        try:
+            state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return True
+        if state == "Z":  # ended, and nobody has asked for how
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_the_console_is_a_child_that_asks_the_broker_and_its_records_api(tmp_path: Path) -> None:
+    served = Serve(tmp_path)
+    try:
+        session = served.get("session")
+        assert (session["read_only"], session["windows"]) == (True, True)
+        assert served.get("overview")["data"]["brokers"][0]["controller"] is True
+        arguments = Path(f"/proc/{served.child}/cmdline").read_text().split("\0")
+        assert "console" in arguments
+        assert "token" not in " ".join(arguments)
+        child = served.child
+    finally:
+        served.process.terminate()
+        assert served.process.wait(WAIT_S) == 0
+    assert gone(child)
+    assert "the console ended" not in served.log.read_text()
+
+
+@pytest.mark.crash
+def test_the_console_ends_with_a_broker_that_is_killed(tmp_path: Path) -> None:
+    served = Serve(tmp_path)
+    served.get("overview")  # it has connections, and a view that is polled
+    child = served.child
+    served.process.kill()
+    served.process.wait(WAIT_S)
+    assert gone(child)
+
+
+def test_a_broker_goes_on_without_its_console_and_logs_that(tmp_path: Path) -> None:
+    served = Serve(tmp_path)
+    served.get("session")
+    os.kill(served.child, 9)
+    deadline = time.monotonic() + WAIT_S
+    while "the console ended with exit code" not in served.log.read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert served.process.poll() is None
+    served.process.terminate()
+    assert served.process.wait(WAIT_S) == 0
+
+
+def test_a_broker_with_rights_shows_nothing_without_the_token(tmp_path: Path) -> None:
+    token = "0123456789abcdef"
+    (tmp_path / "token").write_text(token)
+    served = Serve(
+        tmp_path,
+        *("--console-token-file", str(tmp_path / "token")),
+        *("--set", f"authorizer.class.name={STANDARD}", "--set", "super.users=User:ANONYMOUS"),
+    )
+    try:
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            served.get("session")
+        assert served.get("session", token)["may_change"] is True
+    finally:
+        served.process.terminate()
+        assert served.process.wait(WAIT_S) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("--console", "8080"), "--console 8080: must be HOST:PORT"),
+        (("--console", "0.0.0.0:0"), "is open to other machines"),
+        (("--console", "127.0.0.1:0", "--console-token-file", "/nonexistent"), "No such file"),
+        (("--console", "127.0.0.1:0", "--console-config", "/nonexistent"), "No such file"),
+        (("--console-token-file", "x"), "need --console"),
+        (("--console", "127.0.0.1:0", "--set", f"authorizer.class.name={STANDARD}"), "give --console-token-file"),
+        (
+            (
+                "--console", "127.0.0.1:0", "--set", "listeners=SASL_PLAINTEXT://127.0.0.1:0",
+                "--set", "sasl.enabled.mechanisms=SCRAM-SHA-256",
+            ),
+            "give --console-config",
+        ),
+    ],
+)  # fmt: skip
+def test_a_console_that_cannot_be_is_refused_in_one_line(tmp_path: Path, words: tuple[str, ...], text: str) -> None:
+    command = [sys.executable, "-m", "shareq", "serve", "--data-dir", str(tmp_path / "data")]
+    listen = () if any("listeners=" in each for each in words) else ("--listen", "127.0.0.1:0")
+    ran = subprocess.run([*command, *listen, *words], capture_output=True, text=True, timeout=WAIT_S, check=False)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.splitlines()[-1].startswith("shareq: ")
+    assert text in ran.stderr.splitlines()[-1]
+    assert not (tmp_path / "data").exists()
+
+
+def test_without_aiohttp_the_start_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from shareq.broker.config.broker_config import BrokerConfig
+    from shareq.broker.process.console import Console, ConsoleOptions
+    from shareq.broker.process.sockets import Address, ServeError
+
+    monkeypatch.setattr(module, "find_spec", lambda _: None)
+    with pytest.raises(ServeError, match=r"pip install 'shareq\[console\]'"):
+        Console(ConsoleOptions(Address("127.0.0.1", 0), None, None, "PLAINTEXT"), BrokerConfig.load({}))
+
+
+def test_a_records_api_that_the_operator_wants_stays() -> None:
+    assert with_records_api({"shareq.records.api.listen": "127.0.0.1:1"}) == {}
+    made = with_records_api({"shareq.records.api.token": "of-the-operator"})
+    assert made == {"shareq.records.api.listen": "127.0.0.1:0", "shareq.records.api.token": "of-the-operator"}
+    first, second = with_records_api({}), with_records_api({})
+    assert first["shareq.records.api.token"] != second["shareq.records.api.token"]
+    assert len(first["shareq.records.api.token"]) >= 32

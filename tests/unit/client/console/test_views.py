@@ -1,0 +1,278 @@
+"""What views show, of a broker of ours: topics, records, groups, dead letters, windows, and what is changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from shareq.client.admin import Admin
+from shareq.client.config import ClientConfig
+from shareq.client.console import changes
+from shareq.client.console.views import consumer_groups, dead_letters, overview, records, share_groups, topics
+from shareq.client.console.views.shared import WrongRequest
+from shareq.client.console.views.windows import Windows, window
+from shareq.client.errors import BrokerError, Unreachable
+from shareq.client.network import Network
+from shareq.client.records_api import RecordsApi
+from shareq.client.share.consumer import AcknowledgeType, AckRange, ShareRangeConsumer
+from shareq.protocol.errors import ErrorCode
+from shareq.testing import Broker
+from tests.support.clients.shareq_cli import Shell
+
+TOKEN = "a-token-for-tests-0123"
+WAIT_S = 30.0
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    config = {"shareq.records.api.listen": "127.0.0.1:0", "shareq.records.api.token": TOKEN}
+    with Broker(config=config) as made:
+        shell = Shell(made.bootstrap)
+        shell.ok("topics", "create", "orders", "-p", "2", "--set", "retention.ms=100000000")
+        lines = "".join(f"customer-{number % 5}|order {number}\n" for number in range(100))
+        shell.ok("produce", "orders", "--key-separator", "|", "--header", "shop=north", stdin=lines)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def shell(broker: Broker) -> Shell:
+    return Shell(broker.bootstrap)
+
+
+@pytest.fixture(scope="module")
+def admin(broker: Broker) -> Iterator[Admin]:
+    network = Network(ClientConfig.from_properties({"bootstrap.servers": broker.bootstrap}))
+    yield Admin(network)
+    network.close()
+
+
+@pytest.fixture
+def windows(broker: Broker) -> Windows:
+    assert broker.records_api_url is not None
+    return Windows(RecordsApi(broker.records_api_url, TOKEN))
+
+
+def until(check: Callable[[], Any]) -> Any:
+    deadline = time.monotonic() + WAIT_S
+    while not (found := check()):
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)
+    return found
+
+
+def search(admin: Admin, **given: str) -> dict[str, Any]:
+    return records.records(records.search_of({"topic": "orders", **given}))(admin)
+
+
+def test_the_overview_counts(admin: Admin) -> None:
+    seen = overview.overview(admin)
+    assert seen["topics"] >= 1
+    assert seen["partitions"] >= 2
+    assert (len(seen["brokers"]), seen["without_leader"]) == (1, 0)
+    assert {"share.version"} <= {each["name"] for each in seen["features"]}
+
+
+def test_a_topic_has_partitions_ends_and_configs(admin: Admin) -> None:
+    seen = topics.topic("orders")(admin)
+    assert [row["partition"] for row in seen["partitions"]] == [0, 1]
+    assert sum(row["end"] - row["start"] for row in seen["partitions"]) >= 100
+    set_here = {each["name"]: each["value"] for each in seen["configs"] if each["set_here"]}
+    assert set_here == {"retention.ms": "100000000"}
+    with pytest.raises(BrokerError):
+        topics.topic("missing")(admin)
+
+
+def test_the_newest_records_come_first_whatever_their_partition(admin: Admin, shell: Shell) -> None:
+    shell.ok("topics", "create", "fresh", "-p", "2")
+    shell.ok("produce", "fresh", "-p", "0", stdin="one\ntwo\nthree\n")
+    shell.ok("produce", "fresh", "-p", "1", "--value", "four")
+    seen = records.records(records.search_of({"topic": "fresh", "limit": "2"}))(admin)
+    assert [row["value"]["text"] for row in seen["records"]] == ["four", "three"]
+    assert (seen["left"], seen["following"]) == (0, "")
+
+
+def test_records_are_searched_by_key_text_and_header(admin: Admin) -> None:
+    by_key = search(admin, **{"from": "earliest", "key": "CUSTOMER-3", "limit": "200"})
+    assert len(by_key["records"]) == 20
+    assert {row["key"]["text"] for row in by_key["records"]} == {"customer-3"}
+    by_text = search(admin, **{"from": "earliest", "text": "order 42"})
+    assert [row["value"]["text"] for row in by_text["records"]] == ["order 42"]
+    assert len(search(admin, **{"from": "earliest", "text": "north", "limit": "200"})["records"]) == 100
+    assert search(admin, **{"from": "earliest", "text": "no such fruit"})["records"] == []
+
+
+def test_a_search_goes_on_where_it_ended_and_sees_everything_once(admin: Admin) -> None:
+    found: list[tuple[int, int]] = []
+    following = ""
+    for _ in range(20):
+        seen = search(admin, **{"from": "earliest", "limit": "30", "following": following})
+        found += [(row["partition"], row["offset"]) for row in seen["records"]]
+        following = seen["following"]
+        if not seen["left"]:
+            break
+    assert len(found) == len(set(found)) == 100
+
+
+def test_a_search_stops_at_its_bounds(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "MAX_SCANNED", 15)
+    seen = search(admin, **{"from": "earliest", "text": "no such fruit"})
+    assert (seen["scanned"], seen["left"]) == (15, 85)
+    monkeypatch.setattr(records, "SEARCH_S", 0.0)
+    assert search(admin, **{"from": "earliest"})["scanned"] == 0
+
+
+def test_a_place_is_an_offset_a_time_or_an_age(admin: Admin) -> None:
+    last = search(admin, **{"from": "99999"})
+    assert (last["records"], last["left"]) == ([], 0)
+    assert len(search(admin, **{"from": "-1h", "limit": "200"})["records"]) == 100
+    assert len(search(admin, **{"from": "2001-01-01T00:00", "partition": "1", "limit": "200"})["records"]) < 100
+    with pytest.raises(BrokerError):
+        search(admin, partition="7")
+
+
+def test_a_record_is_shown_whole_and_a_list_shows_the_beginning(admin: Admin, shell: Shell) -> None:
+    shell.ok("topics", "create", "long")
+    shell.ok("produce", "long", "--value", "é" * 3_000)
+    (row,) = records.records(records.search_of({"topic": "long"}))(admin)["records"]
+    assert (row["value"]["size"], len(row["value"]["text"])) == (6_000, 1_000)
+    assert len(records.record("long", 0, 0)(admin)["value"]["text"]) == 3_000
+    with pytest.raises(BrokerError) as caught:
+        records.record("long", 0, 5)(admin)
+    assert caught.value.code == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+@pytest.mark.parametrize(
+    ("data", "most", "expected"),
+    [
+        (None, 10, None),
+        (b"", 10, {"text": "", "encoding": "utf-8", "size": 0}),
+        ("aé".encode(), 2, {"text": "a", "encoding": "utf-8", "size": 3}),
+        ("a€".encode(), 3, {"text": "a", "encoding": "utf-8", "size": 4}),
+        (b"\xff\x00", 10, {"text": "ff 00", "encoding": "hex", "size": 2}),
+        (b"\xff" * 20, 2, {"text": "ff ff", "encoding": "hex", "size": 20}),
+        (b"abc\xff", 10, {"text": "61 62 63 ff", "encoding": "hex", "size": 4}),
+        (b"\xffabcdefgh", 8, {"text": "ff 61 62 63 64 65 66 67", "encoding": "hex", "size": 9}),
+    ],
+)
+def test_bytes_are_text_or_hexadecimal(data: bytes | None, most: int, expected: dict[str, Any] | None) -> None:
+    assert records.bytes_of(data, most) == expected
+
+
+def test_a_share_group_shows_members_windows_and_who_has_what(admin: Admin, broker: Broker, windows: Windows) -> None:
+    Shell(broker.bootstrap).ok("configs", "alter", "group", "packers", "--set", "share.auto.offset.reset=earliest")
+    properties = {"bootstrap.servers": broker.bootstrap, "client.id": "packer"}
+    member = ShareRangeConsumer(ClientConfig.from_properties(properties), "packers", ["orders"])
+    try:
+        acquired = until(lambda: member.poll(max_records=30, max_wait_ms=500, strict=True))
+        one = acquired[0]
+        middle = AckRange(one.topic_id, one.partition, one.first + 2, one.first + 4)
+        member.acknowledge([middle], AcknowledgeType.ACCEPT)
+        seen = share_groups.share_group("packers", 0, windows)(admin)
+        assert [(each["client"], each["member"]) for each in seen["members"]] == [("packer", member.member_id)]
+        held = sum(row["held"][member.member_id] for row in seen["partitions"] if row["held"])
+        assert held == sum(each.last - each.first + 1 for each in acquired) - 3
+        assert (seen["windows"], seen["windows_error"], len(seen["strips"])) == (True, None, 2)
+        assert share_groups.sample(seen)["deliveries"] >= 30 - 3
+
+        given = {"group": "packers", "topic": "orders", "partition": str(one.partition)}
+        found = window(given, windows)(admin)
+        states = {(each["first"], each["last"]): each for each in found["ranges"]}
+        assert states[one.first, one.first + 1]["member"] == member.member_id
+        assert states[one.first + 2, one.first + 4]["state"] == "acknowledged"
+        assert found["members"][member.member_id]["client_id"] == "packer"
+        only = window({**given, "state": "acknowledged"}, windows)(admin)
+        assert {each["state"] for each in only["ranges"]} == {"acknowledged"}
+    finally:
+        member.close()
+
+
+def test_without_a_records_api_a_window_says_what_can_be_known(admin: Admin) -> None:
+    assert share_groups.share_group("packers", 0, Windows())(admin)["windows"] is False
+    found = window({"group": "packers", "topic": "orders", "partition": "0"}, Windows())(admin)
+    assert found["known"] is False
+    assert "cannot be known" in found["why"]
+    assert found["lag"] is not None
+
+
+def test_a_records_api_that_is_away_leaves_the_rest(admin: Admin) -> None:
+    class Away:
+        def get(self, path: str, **query: str | int) -> dict[str, Any]:
+            raise Unreachable("no answer from the records API")
+
+    seen = share_groups.share_group("packers", 0, Windows(Away()))(admin)
+    assert seen["windows_error"] == "no answer from the records API"
+    assert seen["lag"] is not None
+    assert seen["strips"] == []
+
+
+def test_lists_of_groups_have_lag(admin: Admin, shell: Shell) -> None:
+    shell.ok("groups", "reset", "billing", "--topic", "orders", "--to", "earliest", "--yes")
+    (row,) = consumer_groups.consumer_groups("BILL", 0)(admin)["rows"]
+    assert (row["group"], row["lag"], row["members"], row["error"]) == ("billing", 100, 0, None)
+    (shared,) = share_groups.share_groups("pack", 0)(admin)["rows"]
+    assert shared["group"] == "packers"
+    assert share_groups.share_groups("none of these", 0)(admin) == {"total": 0, "rows": []}
+    group = consumer_groups.consumer_group("billing")(admin)
+    assert consumer_groups.sample(group) == {"lag": 100, "end": 100, "done": 0}
+
+
+def test_letters_say_what_died_and_are_sent_back(admin: Admin, shell: Shell) -> None:
+    shell.ok("topics", "create", "parcels")
+    shell.ok("topics", "create", "dlq.parcels", "--set", "errors.deadletterqueue.group.enable=true")
+    settings = ["errors.deadletterqueue.topic.name=dlq.parcels", "share.auto.offset.reset=earliest"]
+    shell.ok("configs", "alter", "group", "posters", *[word for each in settings for word in ("--set", each)])
+    shell.ok("produce", "parcels", stdin="one\ntwo\n")
+    shell.ok("share", "consume", "posters", "--topic", "parcels", "-n", "2", "--then", "reject")
+    queue = until(lambda: [each for each in dead_letters.dead_letters(admin)["queues"] if each["letters"] == 2])
+    assert queue[0]["groups"] == ("posters",)
+    seen = dead_letters.letters({"queue": "dlq.parcels", "from": "earliest", "group": "POST"})(admin)
+    assert [each["letter"]["offset"] for each in seen["letters"]] == [0, 1]
+    assert dead_letters.letters({"queue": "dlq.parcels", "from": "earliest", "group": "nobody"})(admin)["letters"] == []
+    body = {"name": "back", "queue": "dlq.parcels", "partition": 0, "offset": 1}
+    assert changes.redrive(body)(admin) == {"redrive": "back"}
+    done = until(lambda: [each for each in dead_letters.dead_letters(admin)["redrives"] if each["state"] == "DONE"])
+    assert done[0]["counts"] == {"REDRIVEN": 1}
+
+
+def test_a_group_is_reset_and_deleted_when_its_name_is_typed_out(admin: Admin, shell: Shell) -> None:
+    shell.ok("groups", "reset", "old", "--topic", "orders", "--to", "earliest", "--yes")
+    with pytest.raises(WrongRequest):
+        changes.reset_consumer_group({"group": "old", "to": "latest", "confirm": "ol"})
+    with pytest.raises(WrongRequest):
+        changes.reset_consumer_group({"group": "old", "to": "some day", "confirm": "old"})
+    body = {"group": "old", "to": "latest", "confirm": "old", "topic": "orders", "partition": 1}
+    (row,) = changes.reset_consumer_group(body)(admin)["partitions"]
+    assert row["error"] is None
+    offsets = {each["partition"]: each["lag"] for each in shell.json("groups", "offsets", "old")}
+    assert offsets[1] == 0
+    assert offsets[0] > 0
+    assert changes.delete_groups({"group": "old", "confirm": "old"})(admin) == {"group": "old"}
+    with pytest.raises(BrokerError):
+        changes.reset_consumer_group({"group": "old", "to": "latest", "confirm": "old"})(admin)
+
+
+def test_a_share_group_is_reset(admin: Admin, shell: Shell) -> None:
+    shell.ok("share", "reset", "setters", "--topic", "orders", "--to", "latest", "--yes")
+    rows = changes.reset_share_group({"group": "setters", "to": "earliest", "confirm": "setters"})(admin)["partitions"]
+    assert [(row["offset"], row["error"]) for row in rows] == [(0, None), (0, None)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"name": "x"},
+        {"name": "x", "queue": "q", "offset": 3},
+        {"name": "x", "queue": "q", "to_group": True},
+        {"name": "x", "queue": "q", "partition": "0"},
+        {"name": "x", "queue": "q", "per_second": 10**9},
+        {"name": "x", "queue": "q", "group": 3},
+        {"name": 5, "queue": "q"},
+    ],
+)
+def test_a_redrive_that_means_nothing_is_refused(body: dict[str, Any]) -> None:
+    with pytest.raises(WrongRequest):
+        changes.redrive(body)
