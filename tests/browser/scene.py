@@ -29,7 +29,10 @@ class Scene:
         token.write_text(TOKEN)
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"
-        self.broker = Broker(options=["--console", f"127.0.0.1:{port}", "--console-token-file", str(token)])
+        self.broker = Broker(
+            config={"group.share.max.record.lock.duration.ms": "3600000"},
+            options=["--console", f"127.0.0.1:{port}", "--console-token-file", str(token)],
+        )
         self._members: list[ShareRangeConsumer] = []
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -57,7 +60,7 @@ class Scene:
         shell.ok("topics", "create", "dlq.orders", "--set", "errors.deadletterqueue.group.enable=true")
         group = {
             "share.auto.offset.reset": "earliest",
-            "share.record.lock.duration.ms": "60000",
+            "share.record.lock.duration.ms": "900000",
             "errors.deadletterqueue.topic.name": "dlq.orders",
             "errors.deadletterqueue.copy.record.enable": "true",
         }

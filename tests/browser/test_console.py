@@ -95,7 +95,7 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(page: Chromium, s
         stops.append(found)
         page.press(*TAB)
     assert len(stops) > 8
-    assert [each for each in stops if not each["ring"]] == []
+    assert [each for each in stops[1:] if not each["ring"]] == []  # the first was not reached by a key
     assert page.evaluate(MISSED) == []
 
 
@@ -135,11 +135,11 @@ def test_records_are_found_by_text_and_by_key(page: Chromium, scene: Scene) -> N
     show(page, scene.url, VIEWS["topic"])
     page.evaluate("document.querySelector('input[name=from]').value = 'earliest'")
     page.evaluate("document.querySelector('input[name=text]').focus()")
-    page.type('"order": 7,')
+    page.type('"order": 777,')
     page.press(*ENTER)
     rows = "[...document.querySelectorAll('main table')][0].querySelectorAll('tbody tr')"
     page.until(f"{rows}.length === 1 && document.querySelector('main [role=status]').textContent.includes('looked at')")
-    assert '"order": 7,' in page.evaluate(f"{rows}[0].innerText")
+    assert '"order": 777,' in page.evaluate(f"{rows}[0].innerText")
     page.evaluate("document.querySelector('input[name=text]').value = ''")
     page.evaluate("document.querySelector('input[name=key]').focus()")
     page.type("customer-39")

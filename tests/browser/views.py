@@ -19,7 +19,8 @@ VIEWS: Final = {
     "dead-letters": "dead-letters",
     "letters": "letters?queue=dlq.orders",
 }
-WAITS: Final = "document.querySelector('main .waiting, main .empty:not([hidden])')"
+WAITS: Final = """(document.querySelector("main .waiting") ||
+  [...document.querySelectorAll("main [role=status]")].some((each) => each.textContent.endsWith("…")))"""
 WIDE, NARROW = (1440, 900), (360, 780)
 
 

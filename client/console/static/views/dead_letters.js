@@ -153,7 +153,7 @@ function showLetter(detail, row) {
     h("h2", {}, `Letter ${row.partition}:${row.offset}`),
     headers.element,
     h("h3", {}, "Value"),
-    h("pre", { class: "value", tabindex: "0" }, row.value === null ? "null: the letter has no copy of the record" : row.value.text),
+    h("pre", { class: "value", role: "region", "aria-label": "Value", tabindex: "0" }, row.value === null ? "null: the letter has no copy of the record" : row.value.text),
   );
   detail.hidden = false;
   detail.focus();

@@ -5,7 +5,7 @@ import { table } from "/table.js";
 
 export function record(parameters) {
   const { topic = "", partition = "0", offset = "0" } = parameters;
-  const element = h("div", {}, h("p", { class: "empty" }, "Reading …"));
+  const element = h("div", {}, h("p", { class: "empty waiting" }, "Reading …"));
   return {
     title: `${topic}-${partition}: record ${offset}`,
     part: "topics",
@@ -35,17 +35,18 @@ function shown(found) {
   return [
     h("p", {}, `Time ${time(found.timestamp)} UTC`),
     h("h2", {}, "Key"),
-    value(found.key),
+    value("Key", found.key),
     h("h2", {}, "Value"),
-    value(found.value),
+    value("Value", found.value),
     h("h2", {}, "Headers"),
     headers.element,
   ];
 }
 
-function value(data) {
+function value(name, data) {
   if (data === null) return h("p", {}, "null");
-  return h("div", {}, h("p", {}, `${bytes(data.size)}, as ${data.encoding}`), h("pre", { class: "value", tabindex: "0" }, pretty(data)));
+  const shown = h("pre", { class: "value", role: "region", "aria-label": name, tabindex: "0" }, pretty(data));
+  return h("div", {}, h("p", {}, `${bytes(data.size)}, as ${data.encoding}`), shown);
 }
 
 function pretty(data) {
