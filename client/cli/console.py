@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from shareq.client.cli.command import CONTEXT
+from shareq.client.cli.api import api_options, records_api
+from shareq.client.cli.command import CONTEXT, Session
 from shareq.client.cli.exits import NO_CONNECTION, USAGE, exit_with, say
 from shareq.client.cli.profile import client_config, read_properties
 from shareq.client.config import ClientConfig
@@ -33,7 +34,7 @@ Examples:
       The cluster at 127.0.0.1:9092, at http://127.0.0.1:8080.
   shareq console broker.example.com:9095 --config admin.properties --token-file token
       With TLS and a login. Everything it shows needs the token, for it shows what that login may see.
-  shareq console --profile here --records-api http://127.0.0.1:9465 --records-api-token-file operator
+  shareq console --profile here --api http://127.0.0.1:9465 --api-token-file operator
       With the windows: which member has which record. Only a broker of shareq knows.
 
 \b
@@ -54,8 +55,7 @@ Exit codes: 0 stopped by a signal, 2 wrong options, or aiohttp is missing, 3 the
 @click.option("--config", "config_file", metavar="FILE", help="Properties of a Kafka client: TLS, SASL.")
 @click.option("--property", "properties", metavar="KEY=VALUE", multiple=True, help="One of them. Repeatable.")
 @click.option("--profile", metavar="NAME", help="Of ~/.config/shareq/config.toml [SHAREQ_PROFILE].")
-@click.option("--records-api", metavar="URL", help="Where the broker serves its records API.")
-@click.option("--records-api-token-file", metavar="FILE", help="The token that it needs.")
+@api_options
 @click.option("--of-broker", type=int, hidden=True, help="A listening socket's number: of `shareq serve --console`.")
 def command(
     bootstrap: str | None,
@@ -64,8 +64,8 @@ def command(
     config_file: str | None,
     properties: tuple[str, ...],
     profile: str | None,
-    records_api: str | None,
-    records_api_token_file: str | None,
+    api: str | None,
+    api_token_file: str | None,
     of_broker: int | None,
 ) -> None:
     """Serve a web console of a cluster: shareq, or any of Apache Kafka.
@@ -75,6 +75,7 @@ def command(
     if find_spec("aiohttp") is None:
         exit_with(USAGE, MISSING)
     from shareq.client.console.server import Wish, run
+    from shareq.client.console.views.windows import Windows
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s console: %(message)s")
     private = False
@@ -83,7 +84,10 @@ def command(
         bound = socket.socket(fileno=of_broker)
     else:
         config = client_config(bootstrap, config_file, profile, properties, 30.0)
-        windows = _windows(records_api, records_api_token_file, config)
+        try:
+            windows = Windows(records_api(Session(config, False, profile), api, api_token_file))
+        except ConfigError as error:
+            exit_with(USAGE, f"--api {error}")
         bound = _bind(listen)
     with bound, contextlib.suppress(KeyboardInterrupt):
         rules = _rules(bound, token_file, config, private)
@@ -116,22 +120,6 @@ def _from_broker(bootstrap: str | None, config_file: str | None) -> tuple[Client
         return config, Windows(api), bool(handed.get("token_to_read"))
     except ConfigError as error:
         exit_with(USAGE, f"--console-config: {error}")
-
-
-def _windows(url: str | None, token_file: str | None, config: ClientConfig) -> Windows:
-    from shareq.client.console.views.windows import Windows
-    from shareq.client.records_api import RecordsApi
-
-    if url is None and token_file is None:
-        return Windows()
-    if url is None or token_file is None:
-        exit_with(USAGE, "console: --records-api and --records-api-token-file go together")
-    try:
-        token = read_token("--records-api-token-file", token_file)
-        api = RecordsApi(url, token, tls=config.tls, timeout_s=API_TIMEOUT_S)
-    except ConfigError as error:
-        exit_with(USAGE, f"--records-api {error}")
-    return Windows(api)
 
 
 def _rules(bound: socket.socket, token_file: str | None, config: ClientConfig, private: bool) -> Rules:

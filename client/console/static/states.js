@@ -5,14 +5,19 @@ import { STATES } from "/state_meanings.js";
 
 export { STATES };
 
-export function legend() {
+const WRITTEN = ["unfinished", "acknowledged", "archiving", "archived"];
+
+// The states that there are; `written`: as a cluster without the records API knows them.
+export function statesOf(written) {
+  return Object.keys(STATES).filter((state) => (written ? WRITTEN.includes(state) : state !== "unfinished"));
+}
+
+export function legend(written = false) {
   return h(
     "ul",
     { class: "legend", "aria-label": "States" },
-    Object.entries(STATES)
-      .filter(([state]) => state !== "unfinished")
-      .map(([state, meaning]) =>
-        h("li", { title: meaning }, h("span", { class: `swatch state-${state}`, "aria-hidden": "true" }), state),
-      ),
+    statesOf(written).map((state) =>
+      h("li", { title: STATES[state] }, h("span", { class: `swatch state-${state}`, "aria-hidden": "true" }), state),
+    ),
   );
 }

@@ -118,6 +118,10 @@ function extent(found) {
 }
 
 function summaryOf(data) {
+  if (data.why) {
+    const open = data.ranges.filter((each) => each.state === "unfinished").reduce((sum, each) => sum + size(each), 0);
+    return `${count(open)} unfinished of ${count(data.to - data.from)} written down; lag ${count(data.lag)}`;
+  }
   const flying = data.ranges.filter((each) => each.state === "acquired").reduce((sum, each) => sum + size(each), 0);
   const behind = data.high_watermark === null ? 0 : Math.max(0, data.high_watermark - (data.end_offset ?? 0));
   const more = data.next !== null && data.next !== undefined ? ", more behind" : "";

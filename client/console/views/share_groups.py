@@ -9,7 +9,7 @@ from shareq.client.admin import Admin
 from shareq.client.admin.calls import Outcome, Partition, only
 from shareq.client.admin.share_groups import Positions, ShareGroup, ShareMember, SharePosition
 from shareq.client.console.views.shared import MAX_ROWS, Json, Look, ends_of, page_of, total
-from shareq.client.console.views.windows import Windows, strip
+from shareq.client.console.views.windows import Windows, strips
 from shareq.client.errors import ClientError
 
 STRIPS: Final = 8
@@ -59,7 +59,7 @@ def share_group(name: str, page: int, windows: Windows) -> Look:
         for row in rows:
             of_api = counted.get((row["topic"], row["partition"]), {})
             row |= {each: of_api.get(each) for each in _COUNTED}
-        shown = rows[page * STRIPS : (page + 1) * STRIPS] if counted else []
+        shown = [(row["topic"], row["partition"]) for row in rows[page * STRIPS : (page + 1) * STRIPS]]
         return {
             "group": name,
             "state": group.state,
@@ -70,7 +70,7 @@ def share_group(name: str, page: int, windows: Windows) -> Look:
             "partitions": rows,
             "total_partitions": len(positions),
             "strips_each": STRIPS,
-            "strips": [strip(windows, name, row["topic"], row["partition"], STRIP_RANGES) for row in shown],
+            "strips": [] if trouble else strips(admin, windows, name, shown, STRIP_RANGES),
             "windows": windows.known,
             "windows_error": trouble,
             **_sums(rows),

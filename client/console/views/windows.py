@@ -1,26 +1,28 @@
-"""What is in flight: asked of shareq's records API, where there is one; else what a cluster says of it to anybody."""
+"""What is in flight: asked of shareq's records API, where there is one; else what the cluster has written down."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, Protocol
 from urllib.parse import quote
 
 from shareq.client.admin import Admin
-from shareq.client.admin.calls import only
+from shareq.client.admin.calls import Outcome, Partition, only
 from shareq.client.admin.share_groups import SharePosition
 from shareq.client.console.views.shared import MAX_ROWS, Json, Look, WrongRequest, ends_of, number, required
 from shareq.client.errors import ClientError
+from shareq.client.share_states import StoredState, stored_states
 from shareq.client.state_colours import STATES
 
 RANGES: Final = 2_000
 """Ranges of a window that is shown alone."""
 
 WITHOUT: Final = (
-    "Which member has which record cannot be known here: only the records API of shareq says it, and this console was "
-    "started without --records-api. The start offset and the lag are the coordinator's."
+    "As the cluster has written it down: what is unfinished is available, or locked by a member. Which, by whom and "
+    "since when cannot be known here: only the records API of shareq says it, and this console was started without --api."
 )
+_NAMES: Final = {2: "acknowledged", 3: "archiving", 4: "archived"}
 
 
 class Api(Protocol):
@@ -70,35 +72,81 @@ def window(given: Mapping[str, str], windows: Windows) -> Look:
 
     def look(admin: Admin) -> Json:
         if not windows.known:
-            return _from_the_cluster(admin, group, topic, partition)
+            found = written(admin, group, [(topic, partition)])[topic, partition]
+            return {**found, "ranges": [each for each in found["ranges"] if _is_wanted(each, first, state)]}
         return windows.records(group, topic, partition, **query)
 
     return look
 
 
-def strip(windows: Windows, group: str, topic: str, partition: int, most: int) -> Json:
-    """The window as a list of groups' partitions shows it: at most `most` ranges; an error in its place."""
+def _is_wanted(each: Json, first: int, states: str) -> bool:
+    return each["last"] >= first and (not states or each["state"] in states.split(","))
+
+
+def strips(admin: Admin, windows: Windows, group: str, wanted: Sequence[Partition], most: int) -> list[Json]:
+    """The windows of several partitions: at most `most` ranges of each; an error in the place of one."""
+    if not windows.known:
+        return list(written(admin, group, wanted).values()) if wanted else []
+    return [_strip(windows, group, topic, partition, most) for topic, partition in wanted]
+
+
+def _strip(windows: Windows, group: str, topic: str, partition: int, most: int) -> Json:
     try:
         return windows.records(group, topic, partition, limit=most)
     except ClientError as error:
         return {"known": False, "why": str(error)}
 
 
-def _from_the_cluster(admin: Admin, group: str, topic: str, partition: int) -> Json:
-    """What any cluster says: the first offset that is not done with, the end of the log, the lag."""
-    positions = only(dict(admin.share_groups.offsets([group], {topic: [partition]})), group)
-    one = positions.get((topic, partition))
-    if isinstance(one, ClientError):
-        raise one
-    known = one if isinstance(one, SharePosition) else SharePosition(None, -1, None)
-    _, end = ends_of(admin, [(topic, partition)])[topic, partition]
-    return {
-        "known": False,
-        "why": WITHOUT,
-        "group": group,
-        "topic": topic,
-        "partition": partition,
-        "start_offset": known.start,
-        "high_watermark": end,
-        "lag": known.lag,
-    }
+def written(admin: Admin, group: str, wanted: Sequence[Partition]) -> dict[Partition, Json]:
+    """What any cluster says: the coordinator's start offset and lag, and the batches in `__share_group_state`.
+
+    Where that log may not be read, or has nothing of the group yet, there are no ranges.
+    """
+    topics: dict[str, list[int]] = {}
+    for topic, partition in wanted:
+        topics.setdefault(topic, []).append(partition)
+    positions = only(dict(admin.share_groups.offsets([group], topics)), group)
+    ends = ends_of(admin, wanted)
+    states: Mapping[Partition, Outcome[StoredState]] = {}
+    trouble: str | None = None
+    try:
+        states = stored_states(admin.network, group, wanted)
+    except ClientError as error:
+        trouble = str(error)
+    rows: dict[Partition, Json] = {}
+    for each in wanted:
+        one, state = positions.get(each), states.get(each)
+        known = one if isinstance(one, SharePosition) else SharePosition(None, -1, None)
+        ranges = _ranges(state) if isinstance(state, StoredState) else []
+        rows[each] = {
+            "known": bool(ranges),
+            "why": f"{WITHOUT} {trouble or ''}".strip(),
+            "group": group,
+            "topic": each[0],
+            "partition": each[1],
+            "start_offset": known.start,
+            "end_offset": ranges[-1]["last"] + 1 if ranges else known.start,
+            "high_watermark": ends[each][1],
+            "lag": known.lag,
+            "ranges": ranges[:RANGES],
+            "next": ranges[RANGES]["first"] if len(ranges) > RANGES else None,
+        }
+    return rows
+
+
+def _ranges(state: StoredState) -> list[Json]:
+    """From the start offset to the last batch that was written."""
+    if state.start is None:
+        return []
+    found: list[Json] = []
+    position = state.start
+    for first, last, kind, deliveries in state.batches:
+        if position < first:
+            found.append(_range(position, first - 1, "unfinished", None))
+        found.append(_range(first, last, _NAMES.get(kind, "unfinished"), deliveries))
+        position = last + 1
+    return found
+
+
+def _range(first: int, last: int, state: str, deliveries: int | None) -> Json:
+    return {"first": first, "last": last, "state": state, "deliveries": deliveries}

@@ -96,7 +96,7 @@ export function shareGroup(parameters, { session, again }) {
       {},
       figures.element,
       h("h2", {}, "In flight"),
-      session.windows ? legend() : null,
+      legend(!session.windows),
       about,
       stripList,
       pages,
@@ -129,9 +129,6 @@ function held(data, member) {
 }
 
 function note(data) {
-  if (!data.windows) {
-    return "Which member has which record cannot be known here: only shareq's records API says it, and this console asks none. Start offset and lag are the coordinator's.";
-  }
   if (data.windows_error) return data.windows_error;
-  return data.strips.find((each) => !each.known)?.why ?? "";
+  return data.strips.find((each) => each.why)?.why ?? "";
 }

@@ -1,12 +1,12 @@
 import { field, h, link, text, tiles } from "/dom.js";
 import { age, count, plural } from "/format.js";
-import { legend, STATES } from "/states.js";
+import { legend, STATES, statesOf } from "/states.js";
 import { strip } from "/strip.js";
 import { table } from "/table.js";
 
 const MOST_ROWS = 200;
 
-export function windowView(parameters) {
+export function windowView(parameters, { session }) {
   const { group = "", topic = "", partition = "0" } = parameters;
   const title = `${topic}-${partition}`;
   const go = (changed) => {
@@ -25,7 +25,7 @@ export function windowView(parameters) {
     "select",
     { name: "state" },
     h("option", { value: "" }, "all"),
-    Object.keys(STATES).filter((value) => value !== "unfinished").map((value) => h("option", { value }, value)),
+    statesOf(!session.windows).map((value) => h("option", { value }, value)),
   );
   state.value = parameters.state ?? "";
   const member = h("input", { type: "search", name: "member", value: parameters.member ?? "" });
@@ -62,7 +62,7 @@ export function windowView(parameters) {
   const about = h("p");
   const more = h("button", { type: "button", hidden: true }, "Ranges behind these");
   more.addEventListener("click", () => go({ from: String(following(newest)) }));
-  const known = [legend(), band.element, form, rows.element, h("div", { class: "actions" }, more)];
+  const known = [legend(!session.windows), band.element, form, rows.element, h("div", { class: "actions" }, more)];
   return {
     title: `${group}: window of ${title}`,
     part: "share-groups",
@@ -88,7 +88,9 @@ export function windowView(parameters) {
       const shown = data.ranges.slice(0, MOST_ROWS);
       rows.update(shown);
       more.hidden = following(data) === null;
-      text(about, data.ranges.length > shown.length ? `The first ${count(shown.length)} of ${plural(data.ranges.length, "range")} are listed.` : "");
+      const cut = data.ranges.length > shown.length;
+      const first = cut ? `The first ${count(shown.length)} of ${plural(data.ranges.length, "range")} are listed.` : "";
+      text(about, `${first} ${data.why ?? ""}`.trim());
     },
   };
 }

@@ -61,7 +61,7 @@ def test_a_token_that_could_be_guessed_is_refused(tmp_path: Path, text: str) -> 
         ("--listen", "127.0.0.1:99999"),
         ("--listen", "::1:80"),
         ("--token-file", "/nonexistent"),
-        ("--records-api", "http://127.0.0.1:1"),
+        ("--api", "http://127.0.0.1:1"),
         ("nonsense",),
     ],
 )
@@ -70,7 +70,7 @@ def test_wrong_options_end_with_2(words: tuple[str, ...]) -> None:
 
 
 def test_a_records_api_has_a_url(token: Path) -> None:
-    words = ("--listen", "127.0.0.1:0", "--records-api", "ftp://x", "--records-api-token-file", str(token))
+    words = ("--listen", "127.0.0.1:0", "--api", "ftp://x", "--api-token-file", str(token))
     code, text = refused(*words)
     assert (code, "must be the URL of a records API" in text) == (2, True)
 

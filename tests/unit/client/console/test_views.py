@@ -189,12 +189,34 @@ def test_a_share_group_shows_members_windows_and_who_has_what(admin: Admin, brok
         member.close()
 
 
-def test_without_a_records_api_a_window_says_what_can_be_known(admin: Admin) -> None:
-    assert share_groups.share_group("packers", 0, Windows())(admin)["windows"] is False
-    found = window({"group": "packers", "topic": "orders", "partition": "0"}, Windows())(admin)
-    assert found["known"] is False
+def test_without_a_records_api_a_window_is_what_was_written_down(admin: Admin, shell: Shell) -> None:
+    """As on Apache Kafka: finished records and how often others were delivered; not who has one."""
+    shell.ok("topics", "create", "jars")
+    shell.ok("produce", "jars", stdin="".join(f"{number}\n" for number in range(10)))
+    shell.ok("configs", "alter", "group", "fillers", "--set", "share.auto.offset.reset=earliest")
+    properties = {"bootstrap.servers": shell.environment["SHAREQ_BOOTSTRAP_SERVERS"] or ""}
+    member = ShareRangeConsumer(ClientConfig.from_properties(properties), "fillers", ["jars"])
+    try:
+        (one,) = until(lambda: member.poll(max_records=8, max_wait_ms=500, strict=True))
+        for first, last, kind in ((2, 3, AcknowledgeType.ACCEPT), (5, 5, AcknowledgeType.REJECT)):
+            member.acknowledge([AckRange(one.topic_id, 0, first, last)], kind)
+        found = window({"group": "fillers", "topic": "jars", "partition": "0"}, Windows())(admin)
+    finally:
+        member.close()
+    states = [(each["first"], each["last"], each["state"]) for each in found["ranges"]]
+    assert states == [(0, 1, "unfinished"), (2, 3, "acknowledged"), (4, 4, "unfinished"), (5, 5, "archived")]
     assert "cannot be known" in found["why"]
-    assert found["lag"] is not None
+    assert (found["known"], found["high_watermark"], found["lag"]) == (True, 10, 7)
+    given = {"group": "fillers", "topic": "jars", "partition": "0", "state": "unfinished", "from": "4"}
+    assert [each["first"] for each in window(given, Windows())(admin)["ranges"]] == [4]
+    seen = share_groups.share_group("fillers", 0, Windows())(admin)
+    assert (seen["windows"], [each["known"] for each in seen["strips"]]) == (False, [True])
+
+
+def test_a_group_of_which_nothing_is_written_has_no_ranges(admin: Admin, shell: Shell) -> None:
+    shell.ok("share", "reset", "idle", "--topic", "orders:0", "--to", "latest", "--yes")
+    found = window({"group": "idle", "topic": "orders", "partition": "0"}, Windows())(admin)
+    assert (found["known"], found["ranges"]) == (False, [])
 
 
 def test_a_records_api_that_is_away_leaves_the_rest(admin: Admin) -> None:
