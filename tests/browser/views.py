@@ -28,5 +28,8 @@ def show(chromium: Chromium, url: str, view: str) -> None:
     """Open a view, by its address behind the #, and wait until it shows what the cluster says."""
     heading = "document.querySelector('main h1')"
     chromium.evaluate(f"{heading} && ({heading}.dataset.old = 'yes')")
-    chromium.open(f"{url}/#/{view}")
+    if chromium.evaluate("location.href") == f"{url}/#/{view}":
+        chromium.call("Page.reload")
+    else:
+        chromium.open(f"{url}/#/{view}")
     chromium.until(f"{heading} && !{heading}.dataset.old && !{WAITS}")

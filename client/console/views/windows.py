@@ -20,7 +20,7 @@ RANGES: Final = 2_000
 
 WITHOUT: Final = (
     "As the cluster has written it down: what is unfinished is available, or locked by a member. Which, by whom and "
-    "since when cannot be known here: only the records API of shareq says it, and this console was started without --api."
+    "since when cannot be known here: only the records API of shareq says it, and this console has none (--api)."
 )
 _NAMES: Final = {2: "acknowledged", 3: "archiving", 4: "archived"}
 
