@@ -98,7 +98,7 @@ class Console:
 
     async def start(self, server: Server) -> None:
         """Begin the child, for a broker that listens. Raises ServeError."""
-        begin_to_listen(self._socket, BACKLOG, _PURPOSE)  # whoever comes now waits for the child
+        begin_to_listen(self._socket, BACKLOG, _PURPOSE)  # clients that come now wait for the child
         command = [sys.executable, "-m", "shareq", "console", f"--of-broker={self._socket.fileno()}"]
         if self._options.config_file is not None:
             command.append(f"--config={self._options.config_file}")

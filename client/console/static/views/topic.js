@@ -11,8 +11,8 @@ export function topic(parameters, { session }) {
   const figures = tiles([
     ["Partitions", (data) => count(data.total)],
     ["Offsets in its logs", (data) => count(held(data))],
-    ["Topic id", (data) => data.topic_id],
   ]);
+  const id = h("p", { class: "mono" });
   const partitions = table(
     "Partitions",
     [
@@ -64,6 +64,7 @@ export function topic(parameters, { session }) {
       "div",
       {},
       figures.element,
+      id,
       h("h2", {}, "Records"),
       search.element,
       h("h2", {}, "Partitions"),
@@ -78,6 +79,7 @@ export function topic(parameters, { session }) {
     update(data) {
       newest = data;
       figures.update(data);
+      text(id, `id ${data.topic_id}`);
       partitions.update(data.partitions);
       text(problem, data.configs_error ?? "");
       search.partitions(data.partitions.map((row) => row.partition));

@@ -1,4 +1,4 @@
-"""Views are looked at once for all browsers, while somebody looks."""
+"""Views are looked at once for all browsers, while a browser shows them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,57 @@
+"""docs/console.md: its options are those of the commands, its numbers those of the code, its pictures small."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from shareq.broker.cli import serve
+from shareq.client.cli.console import command as console
+from shareq.client.console import pollers
+from shareq.client.console.views import records, shared, windows
+
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+TEXT = (DOCS / "console.md").read_text()
+PICTURES = sorted((DOCS / "console").glob("*.png"))
+
+
+def options_of(command: click.Command) -> set[str]:
+    return {name for each in command.params if isinstance(each, click.Option) for name in each.opts}
+
+
+@pytest.mark.parametrize(("name", "command"), [("serve", serve), ("console", console)])
+def test_commands_are_written_as_they_are(name: str, command: click.Command) -> None:
+    calls = re.findall(rf"^shareq {name} (.*)$", TEXT, re.MULTILINE)
+    assert calls
+    for call in calls:
+        assert set(re.findall(r"--[a-z-]+", call)) <= options_of(command)
+
+
+def test_every_option_that_is_named_exists() -> None:
+    elsewhere = {"--plot"}  # of shareq share describe
+    named = set(re.findall(r"--[a-z][a-z-]+", TEXT)) - elsewhere
+    assert named <= options_of(serve) | options_of(console), named
+
+
+def test_the_options_of_the_console_are_in_the_table_of_the_brokers() -> None:
+    table = (DOCS / "configuration.md").read_text()
+    assert all(f"`{name}" in table for name in options_of(serve) if name.startswith("--console"))
+
+
+def test_bounds_are_those_of_the_code() -> None:
+    assert f"{records.MAX_SCANNED:,} records or for {records.SEARCH_S:.0f} seconds" in TEXT
+    assert f"pages of {shared.PAGE}; of a topic {shared.MAX_ROWS}" in TEXT
+    assert f"of a window {windows.RANGES:,} ranges" in TEXT
+    assert f"every {pollers.MAX_PAUSE_S:.0f} seconds at\nmost" in TEXT
+    assert pollers.HISTORY * pollers.EVERY_S == 5 * 60
+
+
+def test_pictures_are_few_small_and_shown() -> None:
+    assert 0 < len(PICTURES) <= 8
+    for each in PICTURES:
+        assert each.stat().st_size < 150_000
+        assert each.read_bytes().startswith(b"\x89PNG")
+        assert f"(console/{each.name})" in TEXT
