@@ -31,6 +31,8 @@ def main() -> int:
         # What can be imported without Spark, and what Spark looks for.
         packages = "import importlib.util, shareq.client.network, shareq.spark; "
         _run([str(python), "-c", packages + "assert importlib.util.find_spec('pyspark_shareq')"], outside)
+        pages = "from importlib.resources import files; page = files('shareq.client.console') / 'static' / 'views'"
+        _run([str(python), "-c", f"{pages} / 'window.js'; assert page.is_file()"], outside)
     if len(versions) != 1:
         print(f"the two ways to start print different versions: {versions}", file=sys.stderr)
         return 1

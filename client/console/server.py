@@ -32,6 +32,9 @@ logger = logging.getLogger(__name__)
 MAX_BODY_BYTES: Final = 64 * 1024
 MAX_REQUESTS: Final = 128
 """Under way at a time; a browser has six at most."""
+MAX_CONNECTIONS: Final = 256
+"""Open at a time: the oldest give way, for one that never asks would stay for ever."""
+SWEEP_S: Final = 1.0
 MAX_QUERY: Final = 4096
 POLL_TIMEOUT_MS: Final = 5_000
 """A cluster that does not answer a view so long is said to be away."""
@@ -253,9 +256,19 @@ async def _run(wish: Wish, bound: socket.socket, ready: Callable[[], None], with
     try:
         await web.SockSite(runner, bound).start()
         ready()
+        sweeping = asyncio.create_task(sweep(runner))
         await stopping.wait()
+        sweeping.cancel()
     finally:
         await runner.cleanup()
+
+
+async def sweep(runner: web.AppRunner) -> None:
+    """Cut off the oldest connections above MAX_CONNECTIONS, until cancelled."""
+    while runner.server is not None:
+        for connection in runner.server.connections[:-MAX_CONNECTIONS]:
+            connection.force_close()
+        await asyncio.sleep(SWEEP_S)
 
 
 def _read_to_end(stopping: asyncio.Event) -> None:

@@ -31,6 +31,20 @@ _LATER = (
 )
 
 
+_NOT_ASKED_FOR = ("aiohttp", "shareq.broker.process.console", "shareq.client", "subprocess", "asyncio.subprocess")
+
+
+def test_without_a_console_nothing_of_it_is_imported() -> None:
+    script = "import sys, shareq.broker.cli, shareq.broker.process.serve; print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    bare = subprocess.run(
+        [sys.executable, "-c", "import sys, asyncio; print(*sys.modules)"], capture_output=True, text=True, check=True
+    )
+    modules = set(ran.stdout.split()) - set(bare.stdout.split())
+    assert "shareq.broker.process.server" in modules
+    assert [name for name in modules if name.startswith(_NOT_ASKED_FOR)] == []
+
+
 def test_a_start_imports_neither_what_can_wait_nor_dataclasses() -> None:
     ran = subprocess.run([sys.executable, "-c", _IMPORT], capture_output=True, text=True, check=True)
     seen = json.loads(ran.stdout)

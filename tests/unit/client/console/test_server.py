@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from shareq.client.admin.topics import PartitionInfo, TopicInfo
@@ -16,7 +18,7 @@ from shareq.client.console import server as module
 from shareq.client.console.guard import HEADERS, Rules
 from shareq.client.console.lanes import Busy
 from shareq.client.console.routes import CHANGES, QUESTIONS, VIEWS
-from shareq.client.console.server import Console, Wish
+from shareq.client.console.server import Console, Wish, sweep
 from shareq.client.console.static_files import static_files
 from shareq.client.console.views.windows import Windows
 from shareq.client.errors import BrokerError, Unreachable, UnsupportedApi
@@ -171,6 +173,29 @@ async def test_a_query_is_bounded(client: TestClient[Any, Any]) -> None:
 async def test_requests_at_a_time_are_bounded(client: TestClient[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_REQUESTS", 0)
     assert (await client.get("/api/session")).status == 503
+
+
+async def test_connections_that_never_ask_give_way(lane: Lane, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_CONNECTIONS", 4)
+    monkeypatch.setattr(module, "SWEEP_S", 0.01)
+    console = Console(Wish(CONFIG, Rules(None, False, True), Windows()), polls=lane, questions=lane)
+    runner = web.AppRunner(console.application())
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    port = runner.addresses[0][1]
+    silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(12)]
+    sweeping = asyncio.create_task(sweep(runner))
+    async with asyncio.timeout(20):
+        assert [await reader.read() for reader, _ in silent[:8]] == [b""] * 8
+    reader, writer = silent[-1]
+    writer.write(b"GET /api/session HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    async with asyncio.timeout(20):
+        assert (await reader.read()).startswith(b"HTTP/1.1 200 ")
+    sweeping.cancel()
+    for _, each in silent:
+        each.close()
+    await runner.cleanup()
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,7 @@ def test_a_share_group_shows_members_windows_and_who_has_what(admin: Admin, brok
         held = sum(row["held"][member.member_id] for row in seen["partitions"] if row["held"])
         assert held == sum(each.last - each.first + 1 for each in acquired) - 3
         assert (seen["windows"], seen["windows_error"], len(seen["strips"])) == (True, None, 2)
-        assert share_groups.sample(seen)["deliveries"] >= 30 - 3
+        assert (share_groups.sample(seen)["deliveries"] or 0) >= 30 - 3
 
         given = {"group": "packers", "topic": "orders", "partition": str(one.partition)}
         found = window(given, windows)(admin)
