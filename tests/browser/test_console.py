@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -207,6 +209,38 @@ def test_a_letter_is_sent_back_and_a_group_reset_when_it_is_typed_out(page: Chro
     refused = [each for each in page.complaints if "status of 400" in each]  # what was not typed out
     assert len(refused) == 1
     page.complaints.remove(refused[0])
+
+
+@pytest.fixture
+def stranger(scene: Scene) -> Iterator[str]:
+    """The URL of a console of the same broker as of any cluster's: without the records API, and read-only."""
+    command = [sys.executable, "-m", "shareq", "console", scene.broker.bootstrap, "--listen", "127.0.0.1:0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    yield line.partition(" at ")[2].partition("/,")[0]
+    process.terminate()
+    assert process.wait(30) == 0
+    process.stdout.close()
+
+
+def test_of_any_cluster_a_page_shows_what_is_written_and_says_what_cannot_be_known(
+    browser: Chromium, stranger: str
+) -> None:
+    show(browser, stranger, VIEWS["overview"])  # away from the page of the last test, which asks on
+    browser.requests.clear()
+    browser.complaints.clear()
+    browser.look(*NARROW, dark=False)
+    for view in ("share-group", "window"):
+        show(browser, stranger, VIEWS[view])
+        browser.until("document.querySelector('.strip rect.state-acknowledged')")
+        assert "cannot be known here" in browser.evaluate("document.querySelector('main').innerText")
+        assert "unfinished" in browser.evaluate("document.querySelector('.legend').innerText")
+        assert browser.evaluate("document.querySelector('.state-acquired')") is None
+        assert browser.evaluate(CHECKS) == {"faint": [], "wide": [], "inline": []}
+    assert browser.evaluate("document.getElementById('token').checkVisibility()") is False
+    assert [url for url in browser.requests if not url.startswith(f"{stranger}/")] == []
+    assert browser.complaints == []
 
 
 def test_a_page_says_that_the_console_is_away(browser: Chromium, scene: Scene) -> None:
