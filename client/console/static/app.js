@@ -67,6 +67,7 @@ async function ensureSession() {
   } catch (error) {
     wrong(error.message);
     if (error.status !== 401) return false;
+    tokenButton.hidden = false;
     asking ??= askForToken(open).finally(() => (asking = null));
     if ((await asking) === null) return false;
     wrong(null);
