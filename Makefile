@@ -32,7 +32,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := broker client coordinator protocol spark src
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-kafka-tests interop-spark bench-spark spark-kill-matrix exactly-once storage-kills order-kills dlq-kills crash-images docker-test differential differential-few sim exhaustive fuzz soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
+.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-kafka-tests interop-spark bench-spark spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills crash-images docker-test differential differential-few sim exhaustive fuzz soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -56,6 +56,7 @@ help:
 	@echo "  make storage-kills  50 kills under mixed load, everything judged by its history; ARGS=--kills=n, ARGS=--help"
 	@echo "  make order-kills  20 kills under 12 members of a group with order by key, 100,000 records; ARGS=--help"
 	@echo "  make dlq-kills KILLS=n  n kills (default 200) under five groups with dead-letter queues, and redrives (10 minutes); ARGS=--help"
+	@echo "  make celery-kills  20 kills of Celery's workers and of the broker under load; ARGS=--kills=n, ARGS=--help"
 	@echo "  make crash-images  50 images of traced runs, as kills and power losses leave them; needs strace; ARGS=--help"
 	@echo "  make docker-test the image, built and run without a daemon; needs root, buildah and debootstrap, else skips"
 	@echo "  make sim SEEDS=n the broker on virtual time and a disk that forgets, n seeds (default 1000)"
@@ -218,6 +219,9 @@ order-kills: $(READY)
 
 dlq-kills: $(READY)
 	@$(RUN) -m tests.dlq_kills --kills=$(KILLS) $(ARGS)
+
+celery-kills: $(READY)
+	$(RUN) -m tests.celery_kills $(ARGS)
 
 crash-images: $(READY)
 	@$(RUN) -m tests.crash_images $(ARGS)

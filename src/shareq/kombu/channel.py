@@ -1,0 +1,430 @@
+"""Channels: what kombu asks of a broker, over topics and share groups.
+
+A queue is a topic and a share group of its name. A *transient* queue, one that is deleted with its consumer (replies,
+remote control, events), that is bound to an exchange is no topic: its connection follows the exchange's topic, to which
+goes what is said to all, or what no queue that is known here is bound for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from amqp.protocol import queue_declare_ok_t
+from kombu.exceptions import ChannelError
+from kombu.transport import virtual
+from kombu.utils.uuid import uuid
+
+from shareq.aio import AcknowledgeType, ClientError, ShareRecord
+from shareq.kombu.names import GROUP_CONFIG, ROUTING_KEY, expired, packed, unpacked
+from shareq.kombu.queue_consumer import CLOSE_S, QueueConsumer
+from shareq.protocol.records.record_codec import Record
+
+if TYPE_CHECKING:
+    from shareq.kombu.engine import Engine
+    from shareq.kombu.names import Options
+    from shareq.kombu.tail import Tail
+
+logger = logging.getLogger(__name__)
+
+MOST_AT_ONCE: Final = 100
+"""Records that are taken ahead for a channel whose prefetch count is not bounded."""
+MOST_HEARD: Final = 10_000
+"""Messages that a transient queue holds; older ones give way."""
+GET_S: Final = 0.3
+CALL_S: Final = 20.0
+PURGE_S: Final = 600.0
+_BEHIND: Final = "kafka-share: a log has no priorities: use a queue, and workers, for each"
+
+
+class Arrival(NamedTuple):
+    """A message that is to be handed on. `record` and `consumer` are None for what a transient queue heard."""
+
+    queue: str
+    message: dict[str, Any]
+    record: ShareRecord | None = None
+    consumer: QueueConsumer | None = None
+
+
+class Owner(Protocol):
+    """What a channel asks of the transport that it belongs to."""
+
+    options: Options
+    heard: dict[str, deque[dict[str, Any]]]
+    listening: dict[str, list[Ear]]
+
+    @property
+    def engine(self) -> Engine: ...
+
+    def news(self) -> None: ...
+
+    def failed(self, error: Exception) -> None: ...
+
+    def exchange_topic(self, exchange: str) -> str: ...
+
+    def listen(self, queue: str, exchange: str, routing_key: str, pattern: str, kind: str) -> None: ...
+
+    def forget(self, queue: str) -> None: ...
+
+
+class QoS(virtual.QoS):
+    """Which messages are handed on and not acknowledged, by delivery tag, with their records."""
+
+    channel: Channel
+
+    def __init__(self, channel: Channel, prefetch_count: int = 0) -> None:
+        super().__init__(channel, prefetch_count)
+        self._on_collect.cancel()  # the end of the session releases everything
+        self._records: dict[str, tuple[QueueConsumer, ShareRecord]] = {}
+
+    @property
+    def unacknowledged(self) -> int:
+        return max(0, len(self._delivered) - len(self._dirty))
+
+    def holds(self, tag: str, arrival: Arrival) -> None:
+        """Remember where a message is from."""
+        if arrival.consumer is not None and arrival.record is not None:
+            self._records[tag] = arrival.consumer, arrival.record
+
+    def ack(self, delivery_tag: str) -> None:
+        self._settle(delivery_tag, AcknowledgeType.ACCEPT)
+
+    def reject(self, delivery_tag: str, requeue: bool = False) -> None:
+        if requeue and delivery_tag not in self._records and delivery_tag in self._delivered:
+            self.channel.hear_again(self._delivered[delivery_tag])
+        self._settle(delivery_tag, AcknowledgeType.RELEASE if requeue else AcknowledgeType.REJECT)
+
+    def restore_unacked(self) -> None:
+        for tag in list(self._delivered):
+            if tag not in self._dirty:
+                self.reject(tag, requeue=True)
+        self._flush()
+
+    def restore_unacked_once(self, stderr: Any = None) -> None:
+        """Nothing: closing the consumers releases what is left."""
+
+    def _settle(self, tag: str, kind: AcknowledgeType) -> None:
+        self._quick_ack(tag)
+        held = self._records.pop(tag, None)
+        if held is not None:
+            consumer, record = held
+            self.channel.settle(consumer, record, kind)
+        self.channel.has_room()
+
+
+class Channel(virtual.Channel):
+    """One channel: its consumers are members of their queues' share groups."""
+
+    connection: Owner
+    QoS = QoS
+    supports_fanout = True
+    _tags = count(1)
+
+    def __init__(self, connection: Owner, **kwargs: Any) -> None:
+        super().__init__(connection, **kwargs)
+        self._arrivals: deque[Arrival] = deque()
+        self._consuming: dict[str, QueueConsumer] = {}
+        self._getting: dict[str, QueueConsumer] = {}
+        self._leaving: list[QueueConsumer] = []
+        self._callbacks: dict[str, Callable[[Arrival], Any]] = {}
+        self._without_ack: set[str] = set()
+
+    # -- exchanges and queues
+
+    def queue_declare(self, queue: str | None = None, passive: bool = False, **kwargs: Any) -> Any:
+        queue = queue or f"amq.gen-{uuid()}"
+        if passive and not self._has_queue(queue):
+            raise ChannelError(f"NOT_FOUND - no queue {queue!r}", (50, 10), "Channel.queue_declare", "404")
+        if not passive:
+            self._new_queue(queue, **kwargs)
+        size = 0 if queue in self.connection.heard else self._size(queue)
+        return queue_declare_ok_t(queue, size, 0)
+
+    def queue_delete(self, queue: str, if_unused: bool = False, if_empty: bool = False, **kwargs: Any) -> None:
+        if queue in self.connection.heard:
+            self.connection.forget(queue)
+        elif not (if_empty and self._size(queue)):
+            self.connection.engine.delete(self._topic(queue))
+        for exchange in self.state.exchanges.values():
+            exchange["table"][:] = [row for row in exchange.get("table", ()) if row[2] != queue]
+        self.state.queue_bindings_delete(queue)
+
+    def prepare_queue_arguments(self, arguments: dict[str, Any] | None, **kwargs: Any) -> dict[str, Any]:
+        if kwargs.get("max_priority") is not None:
+            raise NotImplementedError(_BEHIND)
+        return arguments or {}
+
+    def _new_queue(self, queue: str, **kwargs: Any) -> None:
+        if (kwargs.get("arguments") or {}).get("x-max-priority") is not None:
+            raise NotImplementedError(_BEHIND)
+        transient = kwargs.get("auto_delete") or kwargs.get("exclusive") or kwargs.get("durable") is False
+        if transient:
+            self.connection.heard.setdefault(queue, deque(maxlen=MOST_HEARD))
+        elif queue not in self.connection.heard:
+            self._ensure(queue)
+
+    def _queue_bind(self, exchange: str, routing_key: str, pattern: str, queue: str) -> None:
+        if queue in self.connection.heard:
+            self.connection.listen(queue, exchange, routing_key, pattern, self.typeof(exchange).type)
+
+    def get_table(self, exchange: str) -> Any:
+        return self.state.exchanges.get(exchange, {}).get("table", [])
+
+    def _has_queue(self, queue: str, **kwargs: Any) -> bool:
+        return queue in self.connection.heard or self.connection.engine.has_topic(self._topic(queue))
+
+    def _size(self, queue: str) -> int:
+        if queue in self.connection.listening:
+            return len(self.connection.heard[queue])
+        topic = self._topic(queue)
+        return self.connection.engine.size(topic, topic)
+
+    def _purge(self, queue: str) -> int:
+        if queue in self.connection.listening:
+            heard = self.connection.heard[queue]
+            size = len(heard)
+            heard.clear()
+            return size
+        consumer = self._open(queue)
+        try:
+            return consumer.engine.run(consumer.purge(GET_S), PURGE_S)
+        finally:
+            consumer.engine.run(consumer.close(), CLOSE_S + CALL_S)
+
+    def _topic(self, queue: str) -> str:
+        return self.connection.options.topic_of(queue)
+
+    def _ensure(self, queue: str) -> None:
+        options = self.connection.options
+        self.connection.engine.ensure_topic(
+            self._topic(queue), options.partitions, options.replication_factor, options.topic_config
+        )
+
+    # -- out
+
+    def basic_publish(self, message: dict[str, Any], exchange: str, routing_key: str, **kwargs: Any) -> None:
+        if message["properties"].get("priority"):
+            raise NotImplementedError(_BEHIND)
+        self._inplace_augment_message(message, exchange, routing_key)
+        if not exchange:
+            self._put(routing_key, message)
+            return
+        kind = self.typeof(exchange)
+        found = kind.lookup(self.get_table(exchange), exchange, routing_key, None)
+        queues = [queue for queue in found if queue not in self.connection.listening]
+        for queue in queues:
+            self._put(queue, message)
+        if kind.type == "fanout" or not queues or len(queues) < len(found):
+            self._put_fanout(exchange, message, routing_key)
+
+    def _put(self, queue: str, message: dict[str, Any], **kwargs: Any) -> None:
+        self._ensure(queue)
+        self.connection.engine.send(self._topic(queue), packed(message))
+
+    def _put_fanout(self, exchange: str, message: dict[str, Any], routing_key: str, **kwargs: Any) -> None:
+        topic = self.connection.exchange_topic(exchange)
+        self.connection.engine.send_soon(topic, packed(message), routing_key or "")
+
+    # -- in
+
+    def basic_consume(
+        self, queue: str, no_ack: bool, callback: Callable[[Any], Any], consumer_tag: str, **kwargs: Any
+    ) -> None:
+        self._tag_to_queue[consumer_tag] = queue
+        self._active_queues.append(queue)
+        self._consumers.add(consumer_tag)
+        if no_ack:
+            self._without_ack.add(queue)
+        self._callbacks[queue] = lambda arrival: callback(self._handed_on(arrival, no_ack))
+        if queue in self.connection.listening:
+            self.connection.news()
+            return
+        consumer = self._open(queue)
+        self._consuming[queue] = consumer
+        self.connection.engine.run(consumer.consume(), CALL_S)
+
+    def basic_cancel(self, consumer_tag: str) -> None:
+        if consumer_tag not in self._consumers:
+            return
+        self._consumers.remove(consumer_tag)
+        queue = self._tag_to_queue.pop(consumer_tag, "")
+        with contextlib.suppress(ValueError):
+            self._active_queues.remove(queue)
+        self._callbacks.pop(queue, None)
+        self._without_ack.discard(queue)
+        consumer = self._consuming.pop(queue, None)
+        if consumer is not None and consumer.engine.alive:
+            self._cancel(consumer)
+
+    def basic_get(self, queue: str, no_ack: bool = False, **kwargs: Any) -> Any:
+        if queue in self.connection.listening:
+            heard = self.connection.heard[queue]
+            while heard:
+                if not self._expired(arrival := Arrival(queue, heard.popleft())):
+                    return self._handed_on(arrival, no_ack)
+            return None
+        consumer = self._getting.get(queue)
+        if consumer is None:
+            consumer = self._getting[queue] = self._open(queue)
+        while (record := consumer.engine.run(consumer.get(GET_S), CALL_S)) is not None:
+            found = self._arrival(queue, consumer, record)
+            if found is not None and not self._expired(found):
+                return self._handed_on(found, no_ack)
+        return None
+
+    def basic_qos(self, prefetch_size: int = 0, prefetch_count: int = 0, apply_global: bool = False) -> None:
+        self.qos.prefetch_count = prefetch_count
+        self.has_room()
+
+    @property
+    def ready(self) -> bool:
+        """Whether `deliver` would find something."""
+        return any(self.connection.heard.get(queue) for queue in self._callbacks) or any(
+            arrival.queue in self._callbacks and (arrival.queue in self._without_ack or self.qos.can_consume())
+            for arrival in list(self._arrivals)
+        )
+
+    def deliver(self) -> bool:
+        """Hand one message on. Returns whether there was one, and a place for it."""
+        while (arrival := self._next()) is not None:
+            if not self._expired(arrival):
+                self._callbacks[arrival.queue](arrival)
+                return True
+        return False
+
+    def _next(self) -> Arrival | None:
+        for queue in self._callbacks:
+            if queue in self.connection.listening and (heard := self.connection.heard[queue]):
+                return Arrival(queue, heard.popleft())
+        for at, arrival in enumerate(self._arrivals):
+            if arrival.queue in self._callbacks and (arrival.queue in self._without_ack or self.qos.can_consume()):
+                del self._arrivals[at]
+                return arrival
+        return None
+
+    def _expired(self, arrival: Arrival) -> bool:
+        if not expired(arrival.message, time.time_ns() // 1_000_000):
+            return False
+        if arrival.consumer is not None and arrival.record is not None:
+            self.settle(arrival.consumer, arrival.record, AcknowledgeType.ACCEPT)
+        return True
+
+    def hear_again(self, message: Any) -> None:
+        """A message of a transient queue was given back."""
+        heard = self.connection.heard.get(message._raw.get("queue", ""))
+        if heard is not None:
+            heard.appendleft(message._raw)
+            self.connection.news()
+
+    def settle(self, consumer: QueueConsumer, record: ShareRecord, kind: AcknowledgeType) -> None:
+        """Acknowledge a record, soon."""
+        consumer.engine.soon(consumer.settle, record, kind)
+
+    def has_room(self) -> None:
+        """More may be taken."""
+        if self._arrivals:
+            self.connection.news()
+        if self.closed or not self.connection:
+            return
+        for consumer in self._consuming.values():
+            consumer.engine.soon(consumer.wake)
+
+    def close(self) -> None:
+        if self.closed:
+            return
+        for tag in list(self._consumers):
+            self.basic_cancel(tag)
+        for consumer in (*self._getting.values(), *self._leaving):
+            if consumer.engine.alive:
+                with contextlib.suppress(ClientError):
+                    consumer.engine.run(consumer.close(), CLOSE_S + CALL_S)
+        super().close()
+
+    def _open(self, queue: str) -> QueueConsumer:
+        self._ensure(queue)
+        connection = self.connection
+        topic = self._topic(queue)
+        connection.engine.ensure_group(topic, {**GROUP_CONFIG, **connection.options.group_config})
+
+        def arrived(consumer: QueueConsumer, record: ShareRecord) -> None:
+            arrival = self._arrival(queue, consumer, record)
+            if arrival is not None:
+                self._arrivals.append(arrival)
+                connection.news()
+
+        consumer = QueueConsumer(
+            connection.engine, topic, connection.options.renew_s, self._room, arrived, connection.failed
+        )
+        connection.engine.run(consumer.open(), CALL_S)
+        return consumer
+
+    def _room(self) -> int:
+        """How many records a consumer may take now. Of several queues, one each at least."""
+        waiting = len(self._arrivals)
+        if not self.qos.prefetch_count:
+            return max(0, MOST_AT_ONCE - waiting)
+        room: int = self.qos.prefetch_count - self.qos.unacknowledged - waiting
+        return 0 if room < 1 else max(1, room // max(1, len(self._consuming)))
+
+    def _arrival(self, queue: str, consumer: QueueConsumer, record: ShareRecord) -> Arrival | None:
+        try:
+            message = unpacked(record.value, record.timestamp)
+        except ValueError as error:
+            logger.error("%r: %s: rejected", record, error)
+            self.settle(consumer, record, AcknowledgeType.REJECT)
+            return None
+        message["properties"]["delivery_info"]["redelivered"] = record.delivery_count > 1
+        return Arrival(queue, message, record, consumer)
+
+    def _handed_on(self, arrival: Arrival, no_ack: bool) -> Any:
+        tag = f"{self.channel_id}.{next(self._tags)}"
+        arrival.message["properties"]["delivery_tag"] = tag
+        arrival.message["queue"] = arrival.queue
+        message = self.Message(arrival.message, channel=self)
+        if not no_ack:
+            self.qos.append(message, tag)
+            self.qos.holds(tag, arrival)
+        elif arrival.consumer is not None and arrival.record is not None:
+            self.settle(arrival.consumer, arrival.record, AcknowledgeType.ACCEPT)
+        return message
+
+    def _cancel(self, consumer: QueueConsumer) -> None:
+        """What was not handed on is released; a member that holds nothing more leaves, others with the channel."""
+        engine = consumer.engine
+        engine.run(consumer.stop(), CALL_S)
+        mine = [arrival for arrival in self._arrivals if arrival.consumer is consumer]
+        for arrival in mine:
+            self._arrivals.remove(arrival)
+            assert arrival.record is not None
+            self.settle(consumer, arrival.record, AcknowledgeType.RELEASE)
+        if consumer.in_hand == len(mine):
+            engine.run(consumer.close(), CLOSE_S + CALL_S)
+        else:
+            self._leaving.append(consumer)
+
+
+class Ear(NamedTuple):
+    """How a transient queue hears of an exchange; `hear` is called on the engine's loop."""
+
+    engine: Engine
+    tail: Tail
+    hear: Callable[[Record], None]
+
+
+def matches(kind: str, routing_key: str, pattern: str, found: str, match: Callable[[str, str], Any]) -> bool:
+    """Whether a message with the routing key `found` is for a queue that is bound with `routing_key`."""
+    if kind == "fanout":
+        return True
+    return bool(match(pattern, found)) if kind == "topic" else routing_key == found
+
+
+def heard_from(record: Record) -> tuple[str, dict[str, Any]] | None:
+    """The routing key and the message of a record of an exchange's topic; None for what is none."""
+    with contextlib.suppress(ValueError):
+        return (dict(record.headers).get(ROUTING_KEY) or b"").decode(), unpacked(record.value, record.timestamp)
+    return None

@@ -1,0 +1,252 @@
+"""The client of one process: an event loop in a thread, which the blocking calls of kombu use. Made again after a fork.
+
+Asynchronous parts (consumers, tails, the producer) are touched on the loop alone; `run` and `soon` are for the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import logging
+import os
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from typing import Any, ClassVar, Final, TypeVar
+
+from shareq.aio import Producer
+from shareq.client.admin import Admin
+from shareq.client.admin.configs import Change
+from shareq.client.admin.topics import EARLIEST, LATEST, NewTopic
+from shareq.client.aio.network import Network
+from shareq.client.config import ClientConfig
+from shareq.client.errors import BrokerError, ClientError, Unreachable
+from shareq.client.network import Network as BlockingNetwork
+from shareq.kombu.tail import Tail
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.metadata import MetadataRequest
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+SEND_S: Final = 30.0
+BLOCK_S: Final = 10.0
+END_S: Final = 5.0
+
+
+class Engine:
+    """`Engine.of` gives the one of this process for a cluster. Any thread may call what is not the loop's."""
+
+    _known: ClassVar[dict[tuple[int, tuple[tuple[str, str], ...]], Engine]] = {}
+    _lock = threading.Lock()
+
+    def __init__(self, properties: Mapping[str, str]) -> None:
+        self.properties = {name: value for name, value in properties.items() if name != "bootstrap.servers"}
+        self.config = ClientConfig.from_properties(properties)
+        self.servers = properties["bootstrap.servers"]
+        self.pid = os.getpid()
+        self.loop = asyncio.new_event_loop()
+        self._tails: dict[str, Tail] = {}
+        self._topics: set[str] = set()
+        self._groups: set[str] = set()
+        self._admin_lock = threading.Lock()
+        self._admin_network: BlockingNetwork | None = None
+        self._background: set[asyncio.Task[Any]] = set()
+        self._thread = threading.Thread(target=self._live, name="shareq", daemon=True)
+        self._thread.start()
+        self.run(self._open(), END_S)
+
+    @classmethod
+    def of(cls, properties: Mapping[str, str]) -> Engine:
+        """Raises ConfigError for properties that cannot be."""
+        key = os.getpid(), tuple(sorted(properties.items()))
+        with cls._lock:
+            found = cls._known.get(key)
+            if found is None:
+                found = cls._known[key] = cls(properties)
+            return found
+
+    @property
+    def alive(self) -> bool:
+        """Whether this is the process that it belongs to: a fork has no thread of it."""
+        return self.pid == os.getpid()
+
+    def run(self, work: Coroutine[Any, Any, T], timeout_s: float) -> T:
+        """Have the loop do it, and wait. Raises what it raises, Unreachable when it takes too long."""
+        if not self.alive:
+            work.close()
+            raise Unreachable("the client belongs to the process that this one was forked from")
+        future = asyncio.run_coroutine_threadsafe(work, self.loop)
+        try:
+            return future.result(timeout_s)
+        except TimeoutError:
+            if future.done():
+                raise
+            future.cancel()
+            raise Unreachable(f"not done within {timeout_s:g} s") from None
+
+    def soon(self, call: Callable[..., object], *arguments: Any) -> None:
+        """Have the loop call it, and do not wait. Nothing in a fork."""
+        if self.alive:
+            self.loop.call_soon_threadsafe(call, *arguments)
+
+    def background(self, work: Coroutine[Any, Any, None]) -> None:
+        """On the loop: a task that `close` waits for. It logs its own errors."""
+        task = self.loop.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    # -- records
+
+    def check(self, timeout_s: float) -> None:
+        """Whether the cluster answers. Raises Unreachable, AuthenticationFailed."""
+        self.run(self.network.request(None, MetadataRequest([]), timeout_ms=round(timeout_s * 1000)), timeout_s + 1)
+
+    def send(self, topic: str, value: bytes) -> None:
+        """Write, and return when it is written down. Raises BrokerError, Unreachable: it may be written then."""
+        self.run(self._send(topic, value), SEND_S + BLOCK_S)
+
+    def send_soon(self, topic: str, value: bytes, routing_key: str) -> None:
+        """Write without waiting for it; what goes wrong is logged."""
+        self.soon(lambda: self.background(self._send_soon(topic, value, routing_key)))
+
+    def tail(self, topic: str) -> Tail:
+        """On the loop: what follows a topic of one partition."""
+        found = self._tails.get(topic)
+        if found is None:
+            found = self._tails[topic] = Tail(self.network, topic)
+        return found
+
+    # -- topics and groups
+
+    def ensure_topic(self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]) -> None:
+        """Make a topic, if it is not known to exist. Raises BrokerError, Unreachable."""
+        if name in self._topics:
+            return
+        with self._admin() as admin:
+            new = NewTopic(name, partitions, replication_factor, configs)
+            outcome = admin.topics.create([new])[name]
+        if isinstance(outcome, ClientError) and not _is(outcome, ErrorCode.TOPIC_ALREADY_EXISTS):
+            raise outcome
+        self._topics.add(name)
+
+    def ensure_group(self, group: str, configs: Mapping[str, str]) -> None:
+        """Set configs of a share group, once. Where that is refused, they are the administrator's, with a line."""
+        if group in self._groups:
+            return
+        with self._admin() as admin:
+            outcome = admin.configs.alter({("group", group): Change(set=configs)})["group", group]
+        if isinstance(outcome, Unreachable):
+            raise outcome
+        if isinstance(outcome, ClientError):
+            logger.warning("share group %s: its configs %s cannot be set: %s", group, dict(configs), outcome)
+        self._groups.add(group)
+
+    def has_topic(self, name: str) -> bool:
+        with self._admin() as admin:
+            return not any(isinstance(found, ClientError) for _, found in admin.topics.describe([name]))
+
+    def size(self, topic: str, group: str) -> int:
+        """Records that are not done with; 0 for a topic that does not exist."""
+        with self._admin() as admin:
+            partitions = self._partitions(admin, topic)
+            if not partitions:
+                return 0
+            outcome = dict(admin.share_groups.offsets([group], {topic: partitions}))[group]
+            if isinstance(outcome, ClientError):
+                raise outcome
+            total, unknown = 0, []
+            for number in partitions:
+                row = outcome.get((topic, number))
+                if row is None or isinstance(row, ClientError) or row.lag is None or row.start is None:
+                    unknown.append((topic, number))
+                else:
+                    total += row.lag
+            return total + self._count(admin, unknown)
+
+    def delete(self, topic: str) -> None:
+        """Delete a topic; one that does not exist is no failure."""
+        self._topics.discard(topic)
+        with self._admin() as admin:
+            outcome = admin.topics.delete([topic])[topic]
+        if isinstance(outcome, ClientError) and not _is(outcome, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
+            raise outcome
+
+    @contextlib.contextmanager
+    def _admin(self) -> Iterator[Admin]:
+        with self._admin_lock:
+            if self._admin_network is None:
+                self._admin_network = BlockingNetwork(self.config)
+            yield Admin(self._admin_network)
+
+    def _partitions(self, admin: Admin, topic: str) -> list[int]:
+        for _, found in admin.topics.describe([topic]):
+            if not isinstance(found, ClientError):
+                return [row.partition for row in found.partitions]
+            if not _is(found, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
+                raise found
+        return []
+
+    def _count(self, admin: Admin, partitions: list[tuple[str, int]]) -> int:
+        if not partitions:
+            return 0
+        starts = admin.topics.offsets(dict.fromkeys(partitions, EARLIEST))
+        ends = admin.topics.offsets(dict.fromkeys(partitions, LATEST))
+        total = 0
+        for each in partitions:
+            start, end = starts[each], ends[each]
+            if not isinstance(start, ClientError) and not isinstance(end, ClientError):
+                total += (end.offset or 0) - (start.offset or 0)
+        return total
+
+    # -- life
+
+    def close(self) -> None:
+        """Send what was sent soon; at the end of the process."""
+        with contextlib.suppress(Exception):
+            self.run(self._close(), END_S)
+
+    def _live(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_forever()
+
+    async def _open(self) -> None:
+        self.network = Network(self.config)
+        self._producer = Producer(
+            self.servers,
+            properties=self.properties,
+            delivery_timeout_ms=round(SEND_S * 1000),
+            max_block_ms=round(BLOCK_S * 1000),
+        )
+
+    async def _close(self) -> None:
+        while self._background:
+            await asyncio.wait(self._background)
+        await self._producer.flush()
+
+    async def _send(self, topic: str, value: bytes) -> None:
+        await self._producer.send_and_wait(topic, value)
+
+    async def _send_soon(self, topic: str, value: bytes, routing_key: str) -> None:
+        try:
+            await self._producer.send_and_wait(topic, value, headers=[("routing_key", routing_key.encode())])
+        except ClientError as error:
+            logger.warning("topic %s: a message was not written: %s", topic, error)
+
+
+def _is(error: ClientError, code: ErrorCode) -> bool:
+    return isinstance(error, BrokerError) and error.code == code
+
+
+def _after_fork() -> None:
+    Engine._lock = threading.Lock()  # it may have been held
+
+
+def _at_exit() -> None:
+    for engine in list(Engine._known.values()):
+        if engine.alive:
+            engine.close()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+atexit.register(_at_exit)

@@ -1,0 +1,185 @@
+"""The member of a queue's share group: records are acquired while the channel has room, and settled one by one.
+
+Everything here is on the engine's loop, but for what is said otherwise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from shareq.aio import AcknowledgeType, ClientError, LockLost, ShareConsumer, ShareRecord
+from shareq.client.aio.consumer.records import State
+from shareq.kombu.engine import Engine
+
+logger = logging.getLogger(__name__)
+
+POLL_S: Final = 60.0
+LOOK_S: Final = 0.5
+ASSIGN_S: Final = 10.0
+CLOSE_S: Final = 12.0
+LOOK_AGAIN_S: Final = 0.005
+PURGED_AT_ONCE: Final = 500
+
+
+class QueueConsumer:
+    """`room` says how many records may be taken now; `arrived` takes one, `failed` what ended it, `lost` that a lock
+    of a record in hand is gone. The last three are called on the loop."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        topic: str,
+        renew_s: float,
+        room: Callable[[], int],
+        arrived: Callable[[QueueConsumer, ShareRecord], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        self.engine = engine
+        self._topic = topic
+        self._renew_s = renew_s
+        self._room = room
+        self._arrived = arrived
+        self._failed = failed
+        self._woken = asyncio.Event()
+        self._consumer: ShareConsumer | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._in_hand: set[ShareRecord] = set()
+        self._settling: set[asyncio.Task[None]] = set()
+        self._closing = False
+
+    @property
+    def in_hand(self) -> int:
+        """Records that are handed on and not settled. Any thread may ask."""
+        return len(self._in_hand)
+
+    async def open(self) -> None:
+        """Join the group, and hand nothing on yet."""
+        self._consumer = ShareConsumer(
+            self.engine.servers,
+            self._topic,
+            [self._topic],
+            acknowledgement="explicit",
+            acquire_mode="record_limit",
+            prefetch=0,
+            renew_s=self._renew_s,
+            properties=self.engine.properties,
+        )
+        await self._consumer.start()
+
+    async def consume(self) -> None:
+        """Hand records on from now on."""
+        self._tasks = [asyncio.create_task(self._pump()), asyncio.create_task(self._look())]
+
+    async def purge(self, timeout_s: float) -> int:
+        """Accept all that is available, and return how many records that were. What others have in hand stays."""
+        consumer = self._consumer
+        assert consumer is not None
+        await self._assigned(consumer)
+        total = 0
+        while found := await consumer.poll(timeout_s=timeout_s, max_records=PURGED_AT_ONCE):
+            total += len(found)
+            for record in found:
+                consumer.acknowledge(record)
+            total -= len(await consumer.commit())
+        return total
+
+    async def get(self, timeout_s: float) -> ShareRecord | None:
+        """One record, None if there is none within `timeout_s` after partitions are assigned."""
+        consumer = self._consumer
+        assert consumer is not None
+        await self._assigned(consumer)
+        found = await consumer.poll(timeout_s=timeout_s, max_records=1)
+        return self._take(found[0]) if found else None
+
+    def wake(self) -> None:
+        """There may be room."""
+        self._woken.set()
+
+    def settle(self, record: ShareRecord, kind: AcknowledgeType) -> None:
+        """Acknowledge it; what goes wrong is logged, and the record comes again."""
+        task = asyncio.create_task(self._settle(record, kind))
+        self._settling.add(task)
+        task.add_done_callback(self._settling.discard)
+
+    async def stop(self) -> None:
+        """Hand nothing on any more."""
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def close(self) -> None:
+        """Stop, send what was settled, release the rest, leave the group. Harmless the second time."""
+        if self._closing:
+            return
+        self._closing = True
+        await self.stop()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_S):
+                while self._settling:
+                    await asyncio.wait(self._settling)
+        self._in_hand.clear()
+        if self._consumer is not None:
+            await self._consumer.close()
+
+    async def _assigned(self, consumer: ShareConsumer) -> None:
+        """Wait until there are partitions; a group without free ones gives none."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(ASSIGN_S):
+                while not consumer.assignment:
+                    await asyncio.sleep(LOOK_AGAIN_S)
+
+    def _take(self, record: ShareRecord) -> ShareRecord:
+        self._in_hand.add(record)
+        return record
+
+    async def _pump(self) -> None:
+        assert self._consumer is not None
+        try:
+            while True:
+                self._woken.clear()
+                room = self._room()
+                if room < 1:
+                    await self._woken.wait()
+                    continue
+                found = await self._consumer.poll(timeout_s=POLL_S, max_records=room)
+                if self._note_losses():
+                    return  # what came is released with the rest
+                for record in found:
+                    self._arrived(self, self._take(record))
+        except ClientError as error:
+            self._failed(error)
+
+    async def _look(self) -> None:
+        """Celery expects of a lost connection that what it has reserved and not begun is forgotten, and comes again."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            self._note_losses()
+
+    def _note_losses(self) -> bool:
+        gone = {record for record in self._in_hand if record.state is State.LOST}
+        if gone:
+            self._in_hand -= gone
+            self._failed(LocksLost(f"queue {self._topic}: the locks of {len(gone)} messages are lost"))
+        return bool(gone)
+
+    async def _settle(self, record: ShareRecord, kind: AcknowledgeType) -> None:
+        assert self._consumer is not None
+        try:
+            await self._consumer.settle(record, kind)
+        except LockLost as error:
+            logger.warning("%s; the message comes again", error)
+        except ClientError as error:
+            logger.error("%r: not acknowledged: %s", record, error)
+        finally:
+            self._in_hand.discard(record)
+            self.wake()
+
+
+class LocksLost(ConnectionError):
+    """What was handed on and not acknowledged comes again, to some consumer."""

@@ -1,0 +1,165 @@
+"""Celery workers and their broker are killed (-9) under load, in turns; the journal of the tasks is judged.
+
+    python -m tests.celery_kills --kills 20
+
+Tasks are acknowledged late. Exit code 1: a task was lost, or done again without a kill that explains it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Final
+
+from shareq.testing import Broker
+from tests.celery_kills.judge import Verdict, judge
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+WORKERS: Final = 3
+CONCURRENCY: Final = 2
+PER_SECOND: Final = 25.0
+SLOW_S: Final = 3.0
+ACK_S: Final = 2.0
+DRAIN_S: Final = 180.0
+SENDS_TO_START: Final = 20
+
+
+class Workers:
+    """`celery worker` processes, each in a session of its own, so that a kill takes its children, too."""
+
+    def __init__(self, environment: dict[str, str], log: Path) -> None:
+        self._environment = environment
+        self._log = log
+        self._running: list[subprocess.Popen[bytes]] = []
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "celery", "-A", "tests.celery_kills.tasks", "worker", "-P", "prefork"]
+        command += ["-c", str(CONCURRENCY), "-n", f"w{time.monotonic_ns()}@kills", "-l", "INFO"]
+        with self._log.open("ab") as log:
+            process = subprocess.Popen(
+                command, cwd=ROOT, stdout=log, stderr=log, env=self._environment, start_new_session=True
+            )
+        self._running.append(process)
+
+    def kill_one(self, chance: random.Random) -> None:
+        """The process and all of its children at once."""
+        process = self._running.pop(chance.randrange(len(self._running)))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def stop(self) -> None:
+        for process in self._running:
+            process.terminate()
+        for process in self._running:
+            try:
+                process.wait(60)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+class Load(threading.Thread):
+    """Sends tasks until it is stopped; `sent` are the numbers of those that were confirmed."""
+
+    def __init__(self, chance: random.Random) -> None:
+        super().__init__(daemon=True)
+        self.sent: list[int] = []
+        self.failed = 0
+        self.stopping = threading.Event()
+        self._chance = chance
+
+    def run(self) -> None:
+        from tests.celery_kills.tasks import work
+
+        number = 0
+        while not self.stopping.wait(1 / PER_SECOND):
+            number += 1
+            seconds = SLOW_S if number % 50 == 0 else self._chance.uniform(0.01, 0.1)
+            try:
+                work.delay(number, seconds)
+            except Exception:  # it may be in the log: neither sent nor not sent
+                self.failed += 1
+            else:
+                self.sent.append(number)
+
+
+def campaign(kills: int, seed: int, pause_s: float, folder: Path) -> tuple[Verdict, int, float]:
+    """Returns the verdict, how many sends failed, and how long it took, in seconds."""
+    chance = random.Random(seed)
+    journal = folder / "journal"
+    journal.touch()
+    began = time.monotonic()
+    moments: list[float] = []
+    with Broker(data_dir=folder / "data") as broker:
+        environment = {"CELERY_KILLS_BROKER": broker.bootstrap, "CELERY_KILLS_JOURNAL": str(journal)}
+        os.environ.update(environment)
+        workers = Workers({**os.environ, **environment}, folder / "workers.log")
+        for _ in range(WORKERS):
+            workers.start()
+        load = Load(chance)
+        load.start()
+        wait_for(lambda: journal.read_text().count("end") > SENDS_TO_START, DRAIN_S)
+        for number in range(kills):
+            time.sleep(chance.uniform(0.5, 1.5) * pause_s)
+            moments.append(time.monotonic())
+            if number % 2:
+                broker.kill()
+                broker.start()
+            else:
+                workers.kill_one(chance)
+                workers.start()
+            print(f"kill {number + 1}: {'broker' if number % 2 else 'worker'}, {len(load.sent)} sent", flush=True)
+        time.sleep(pause_s)
+        load.stopping.set()
+        load.join()
+        wanted = set(load.sent)
+        wait_for(lambda: wanted <= ended(journal), DRAIN_S)
+        time.sleep(ACK_S)
+        workers.stop()
+    verdict = judge(journal.read_text().splitlines(), load.sent, moments, ACK_S)
+    return verdict, load.failed, time.monotonic() - began
+
+
+def ended(journal: Path) -> set[int]:
+    """The numbers of the tasks that were done."""
+    return {int(line.split()[1]) for line in journal.read_text().splitlines() if line.startswith("end ")}
+
+
+def wait_for(condition: object, seconds: float) -> None:
+    """Until it is so, or the time is over: the judge says what is missing."""
+    assert callable(condition)
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.2)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.celery_kills", description=__doc__)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--pause", type=float, default=6.0, help="seconds between kills, on average")
+    parser.add_argument("--folder", type=Path, help="where logs and data are kept")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="celery-kills-") as temporary:
+        folder = given.folder or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        verdict, failed, seconds = campaign(given.kills, given.seed, given.pause, folder)
+    print(
+        f"{given.kills} kills, {seconds:.0f} s: {verdict.sent} tasks sent, {failed} sends failed, "
+        f"{len(verdict.lost)} lost, {verdict.again} done again, {len(verdict.unexplained)} of them without a kill"
+    )
+    for name, numbers in (("lost", verdict.lost), ("unexplained", verdict.unexplained)):
+        if numbers:
+            print(f"{name}: {', '.join(map(str, numbers[:20]))}")
+    return 0 if verdict.good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+"""The Celery application of the campaign. Its broker, and the file that tasks write to, are in the environment."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from celery import Celery
+
+import shareq.kombu
+
+shareq.kombu.register()
+
+app = Celery("kills", broker=f"kafka-share://{os.environ['CELERY_KILLS_BROKER']}//")
+app.conf.update(
+    task_acks_late=True,
+    task_ignore_result=True,
+    worker_prefetch_multiplier=2,
+    broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,
+    worker_hijack_root_logger=False,
+    broker_transport_options={"group_config": {"share.delivery.count.limit": "10"}},
+)
+
+
+def note(word: str, number: int) -> None:
+    """One line; lines of several processes do not mix."""
+    with open(os.environ["CELERY_KILLS_JOURNAL"], "ab", buffering=0) as file:
+        file.write(f"{word} {number} {os.getpid()} {time.monotonic()}\n".encode())
+
+
+@app.task(name="kills.work")  # type: ignore[untyped-decorator]
+def work(number: int, seconds: float) -> None:
+    note("begin", number)
+    time.sleep(seconds)
+    note("end", number)

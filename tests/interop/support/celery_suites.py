@@ -1,0 +1,171 @@
+"""The integration tests of kombu and Celery: their sources as they were released, made ready in the cache, and run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from devtools.kafka.apache_kafka import CACHE
+from devtools.kafka.build_once import folder_made_once
+
+KOMBU: Final = "5.6.2"
+CELERY: Final = "5.6.3"
+"""Those of the clients, which pyproject.toml names."""
+ROOT: Final = Path(__file__).resolve().parents[3]
+_FETCH_S: Final = 300
+_PLUGINS: Final = ("pytest-rerunfailures==16.7", "pytest-timeout==2.4.0")
+_LIBRARIES: Final = ("redis>=5,<6.5", "pydantic>=2.12")
+# What a transport has beside the tests that all share.
+_KOMBU_TESTS: Final = """
+import os
+
+import kombu
+import pytest
+import shareq.kombu
+
+from . import common
+
+shareq.kombu.register()
+BROKER = os.environ["SHAREQ_BROKER"]
+
+
+@pytest.fixture()
+def connection():
+    return kombu.Connection(f"kafka-share://{BROKER}//")
+
+
+@pytest.fixture()
+def invalid_connection():
+    return kombu.Connection("kafka-share://localhost:12345//", connect_timeout=1)
+
+
+@pytest.fixture()
+def failover_connection():
+    return kombu.Connection(f"kafka-share://localhost:12345//;kafka-share://{BROKER}//", connect_timeout=1)
+
+
+class test_BasicFunctionality(common.BasicFunctionality):
+    pass
+
+
+class test_ExchangeTypes(common.BaseExchangeTypes):
+    pass
+
+
+class test_TimeToLive(common.BaseTimeToLive):
+    pass
+
+
+class test_Priority(common.BasePriority):
+    pass
+
+
+class test_Message(common.BaseMessage):
+    pass
+
+
+class test_Failover(common.BaseFailover):
+    pass
+"""
+_PLUGIN: Final = "import shareq.kombu\n\nshareq.kombu.register()\n"
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of the tests, by name; with the text of a failure, or why a test was skipped."""
+
+    passed: set[str] = field(default_factory=set)
+    failed: dict[str, str] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+
+
+def sources() -> Path:
+    """The folder with both, fetched by pip and unpacked, once. RuntimeError with pip's output."""
+    return folder_made_once(CACHE / f"celery-suites-{CELERY}-{KOMBU}", _fetch)
+
+
+def run_kombu(bootstrap: str, results: Path, timeout_s: float = 300) -> Outcome:
+    """Kombu's tests for all transports. `results` is a file for pytest."""
+    folder = sources() / f"kombu-{KOMBU}"
+    (folder / "t" / "integration" / "test_kafka_share.py").write_text(_KOMBU_TESTS)
+    return _pytest(folder, results, ["t/integration/test_kafka_share.py"], {"SHAREQ_BROKER": bootstrap}, timeout_s)
+
+
+def run_celery(
+    broker_url: str, redis_port: int, results: Path, arguments: Sequence[str], timeout_s: float = 1800
+) -> Outcome:
+    """Celery's tests with this broker, and results in the Redis at this port."""
+    folder = sources() / f"celery-{CELERY}"
+    (folder / "shareq_plugin.py").write_text(_PLUGIN)
+    environment = {
+        "TEST_BROKER": broker_url,
+        "TEST_BACKEND": f"redis://127.0.0.1:{redis_port}/1",
+        "REDIS_HOST": "127.0.0.1",
+        "REDIS_PORT": str(redis_port),
+    }
+    more = ["-p", "shareq_plugin", "--timeout=120", *arguments]
+    return _pytest(folder, results, more, environment, timeout_s)
+
+
+def _pytest(
+    folder: Path, results: Path, arguments: Sequence[str], environment: Mapping[str, str], timeout_s: float
+) -> Outcome:
+    command = [sys.executable, "-m", "pytest", "-q", "-W", "ignore", "-o", "addopts=", "--tb=short"]
+    command += ["-p", "no:cacheprovider", "-p", "no:hypothesispytest", f"--junitxml={results}", *arguments]
+    path = os.pathsep.join([".", str(sources() / "libraries"), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **environment, "PYTHONPATH": path},
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+    )
+    if done.returncode not in (0, 1):
+        raise RuntimeError(f"pytest ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return outcome_of(results)
+
+
+def outcome_of(results: Path) -> Outcome:
+    """What a file of pytest's says. A test that was run again counts as it ended."""
+    found = Outcome()
+    for case in ElementTree.parse(results).getroot().iter("testcase"):
+        name = f"{case.attrib['classname'].rpartition('.')[2]}::{case.attrib['name']}"
+        flaws = [*case.iter("failure"), *case.iter("error")]
+        skipped = case.find("skipped")
+        if flaws:
+            found.failed[name] = "\n".join(flaw.text or "" for flaw in flaws)
+        elif skipped is not None:
+            found.skipped[name] = skipped.attrib.get("message", "")
+        else:
+            found.passed.add(name)
+    found.passed -= set(found.failed)
+    return found
+
+
+def _fetch(folder: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    _run([*pip, "download", "-q", "--no-deps", "--no-binary", ":all:", "-d", str(folder), f"kombu=={KOMBU}"])
+    _run([*pip, "download", "-q", "--no-deps", "--no-binary", ":all:", "-d", str(folder), f"celery=={CELERY}"])
+    for name in (f"kombu-{KOMBU}", f"celery-{CELERY}"):
+        with tarfile.open(folder / f"{name}.tar.gz") as packed:
+            packed.extractall(folder, filter="data")
+    target = ["install", "-q", "--target", str(folder / "libraries")]
+    _run([*pip, *target, *_LIBRARIES])
+    _run([*pip, *target, "--no-deps", *_PLUGINS])
+    for name in ("kombu", "celery"):  # the installed ones are tested: that of the sources is as it was released, too
+        (folder / f"{name}-{KOMBU if name == 'kombu' else CELERY}" / name).rename(folder / f"{name}-of-the-sources")
+
+
+def _run(command: Sequence[str]) -> None:
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=_FETCH_S)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")

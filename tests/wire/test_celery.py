@@ -1,0 +1,272 @@
+"""Celery over share groups: workers in processes of their own at a real broker."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from celery import Celery
+
+import shareq.kombu
+from shareq.testing import Broker
+
+PATIENCE_S = 60.0
+ROOT = Path(__file__).resolve().parents[2]
+TASKS = """
+import os, time
+from celery import Celery
+from celery.exceptions import Reject
+import shareq.kombu
+
+shareq.kombu.register()
+app = Celery("NAME", broker="kafka-share://BROKER//", backend="file://FOLDER/results")
+app.conf.update(task_default_queue="NAME", worker_prefetch_multiplier=1, task_acks_late=True,
+                broker_transport_options={"group_config": GROUP_CONFIG})
+
+def log(*words):
+    with open("seen", "a") as file:
+        file.write(" ".join(map(str, (*words, os.getpid()))) + "\\n")
+
+@app.task
+def add(a, b):
+    return a + b
+
+@app.task
+def work(name, seconds):
+    log("begin", name)
+    time.sleep(seconds)
+    log("end", name)
+
+@app.task(bind=True, max_retries=3)
+def fails_twice(self):
+    log("try", self.request.retries)
+    if self.request.retries < 2:
+        raise self.retry(countdown=0.2)
+    return self.request.retries
+
+@app.task(bind=True)
+def rejects(self, requeue):
+    log("rejects", self.request.delivery_info["redelivered"])
+    if not self.request.delivery_info["redelivered"]:
+        raise Reject("no", requeue=requeue)
+"""
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    config = {
+        "group.share.min.record.lock.duration.ms": "1000",
+        "errors.deadletterqueue.auto.create.topics.enable": "true",
+    }
+    with Broker(config=config) as running:
+        yield running
+
+
+class Running:
+    """An application in a folder, its workers, and the same application here."""
+
+    def __init__(self, broker: Broker, folder: Path, group_config: dict[str, str]) -> None:
+        self.name = f"app{next(_numbers)}"
+        self.folder = folder
+        (folder / "results").mkdir()
+        given = {"NAME": self.name, "BROKER": broker.bootstrap, "FOLDER": str(folder)}
+        code = TASKS.replace("GROUP_CONFIG", str(group_config))
+        for key, value in given.items():
+            code = code.replace(key, value)
+        (folder / "tasks.py").write_text(code)
+        shareq.kombu.register()
+        self.app = Celery(self.name, broker=f"kafka-share://{broker.bootstrap}//", backend=f"file://{folder}/results")
+        self.app.conf.task_default_queue = self.name
+        self.workers: list[subprocess.Popen[bytes]] = []
+
+    def start(self, *options: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "celery", "-A", "tasks", "worker", "-l", "INFO", "-c", "1"]
+        command += ["-n", f"w{len(self.workers)}@{self.name}", *options]
+        path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+        ready = self.log.count(" ready.") if self.workers else 0
+        with open(self.folder / "log", "ab") as log:
+            process = subprocess.Popen(
+                command,
+                cwd=self.folder,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, "PYTHONPATH": path},
+                start_new_session=True,
+            )
+        self.workers.append(process)
+        self.until(lambda: self.log.count(" ready.") > ready)
+        return process
+
+    def send(self, name: str, *arguments: Any, **more: Any) -> Any:
+        return self.app.send_task(f"tasks.{name}", arguments, **more)
+
+    @property
+    def log(self) -> str:
+        return (self.folder / "log").read_text()
+
+    @property
+    def seen(self) -> list[str]:
+        """What tasks wrote, without the process."""
+        path = self.folder / "seen"
+        return [line.rpartition(" ")[0] for line in path.read_text().splitlines()] if path.exists() else []
+
+    def until(self, condition: Callable[[], object]) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while not condition():
+            assert time.monotonic() < deadline, f"{self.seen}\n{self.log}"
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        for process in self.workers:
+            if process.poll() is None:
+                process.terminate()
+        try:
+            for process in self.workers:
+                process.wait(PATIENCE_S)
+        finally:
+            for process in self.workers:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+        self.app.close()
+
+
+@pytest.fixture
+def celery(broker: Broker, tmp_path: Path) -> Iterator[Callable[..., Running]]:
+    made: list[Running] = []
+
+    def make(**group_config: str) -> Running:
+        made.append(Running(broker, tmp_path, {k.replace("_", "."): v for k, v in group_config.items()}))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.stop()
+
+
+def test_tasks_results_countdowns_retries_and_remote_control(celery: Callable[..., Running]) -> None:
+    running = celery()
+    running.start("-c", "2", "-E")
+    assert running.send("add", 1, 2).get(timeout=PATIENCE_S) == 3
+    began = time.monotonic()
+    assert running.send("add", 3, 4, countdown=1).get(timeout=PATIENCE_S) == 7
+    assert time.monotonic() - began >= 1
+    assert running.send("fails_twice").get(timeout=PATIENCE_S) == 2
+    assert running.seen == ["try 0", "try 1", "try 2"]
+    node = f"w0@{running.name}"
+    pong = running.app.control.broadcast("ping", reply=True, timeout=PATIENCE_S, limit=1)
+    assert pong == [{node: {"ok": "pong"}}]
+    running.send("work", "slow", 2)
+    running.until(lambda: "begin slow" in running.seen)
+    active = running.app.control.inspect(timeout=PATIENCE_S, limit=1).active()
+    assert [task["name"] for task in active[node]] == ["tasks.work"]
+    events: list[str] = []
+    with running.app.connection_for_read() as connection:
+        receiver = running.app.events.Receiver(connection, handlers={"*": lambda event: events.append(event["type"])})
+        deadline = time.monotonic() + PATIENCE_S
+        for _ in receiver.itercapture(limit=None, timeout=PATIENCE_S):
+            if len(events) == 1:  # it listens
+                running.send("add", 1, 1)
+            if "task-succeeded" in events:
+                break
+            assert time.monotonic() < deadline, events
+    running.app.control.broadcast("shutdown")
+    assert running.workers[0].wait(PATIENCE_S) == 0
+
+
+@pytest.mark.parametrize("pool", ["solo", "threads"])
+def test_other_pools(celery: Callable[..., Running], pool: str) -> None:
+    running = celery()
+    running.start("-P", pool, "-c", "2")
+    assert [running.send("add", n, n).get(timeout=PATIENCE_S) for n in range(3)] == [0, 2, 4]
+
+
+def test_one_slow_task_delays_nobody(celery: Callable[..., Running]) -> None:
+    """One partition, two workers: with positions, what comes after the slow task would wait or be lost with it."""
+    running = celery()
+    running.start()
+    running.start()
+    running.send("work", "slow", 600)
+    running.until(lambda: running.seen == ["begin slow"])
+    quick = [f"quick{n}" for n in range(30)]
+    for name in quick:
+        running.send("work", name, 0)
+    running.until(lambda: len(running.seen) == 61)
+    done = [f"{word} {name}" for name in quick for word in ("begin", "end")]
+    assert sorted(running.seen) == sorted(["begin slow", *done])
+    for process in running.workers:
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def test_what_a_killed_worker_had_is_done_by_another(celery: Callable[..., Running]) -> None:
+    running = celery()
+    first = running.start()
+    running.send("work", "first", 3)
+    running.until(lambda: "begin first" in running.seen)
+    killed_at = time.monotonic()
+    os.killpg(first.pid, signal.SIGKILL)
+    first.wait()
+    running.start()
+    running.until(lambda: "end first" in running.seen)
+    assert time.monotonic() - killed_at < 29, "its lock would have lasted 30 s"
+    assert running.seen == ["begin first", "begin first", "end first"]
+
+
+def test_a_task_that_takes_longer_than_a_lock_is_done_once(celery: Callable[..., Running]) -> None:
+    running = celery(share_record_lock_duration_ms="1000")
+    running.start()
+    running.start()
+    running.send("work", "long", 4)
+    running.until(lambda: "end long" in running.seen)
+    running.send("work", "next", 0)
+    running.until(lambda: "end next" in running.seen)
+    assert running.seen == ["begin long", "end long", "begin next", "end next"]
+
+
+def test_tasks_reject_with_and_without_requeue(celery: Callable[..., Running]) -> None:
+    running = celery(errors_deadletterqueue_topic_name="dlq.rejected", errors_deadletterqueue_copy_record_enable="true")
+    running.start()
+    running.send("rejects", True)
+    running.until(lambda: running.seen == ["rejects False", "rejects True"])
+    running.send("rejects", False)
+    running.until(lambda: len(running.seen) == 3)
+    with running.app.connection_for_read() as connection:
+        found = None
+        deadline = time.monotonic() + PATIENCE_S
+        while found is None:
+            found = connection.default_channel.basic_get("dlq.rejected")
+            assert time.monotonic() < deadline
+        assert found.headers["task"] == "tasks.rejects"
+        found.ack()
+    assert len(running.seen) == 3
+
+
+def test_priorities_are_refused_where_a_task_is_sent(celery: Callable[..., Running]) -> None:
+    with pytest.raises(NotImplementedError, match="a log has no priorities"):
+        celery().send("add", 1, 2, priority=3)
+
+
+def test_a_broker_that_is_killed_is_waited_for(tmp_path: Path) -> None:
+    with Broker() as broker:
+        running = Running(broker, tmp_path, {})
+        try:
+            running.start()
+            assert running.send("add", 1, 2).get(timeout=PATIENCE_S) == 3
+            running.send("work", "at work", 4)
+            running.until(lambda: running.seen == ["begin at work"])
+            broker.kill()
+            broker.start()
+            results = [running.send("add", n, n) for n in range(3)]
+            assert [result.get(timeout=PATIENCE_S) for result in results] == [0, 2, 4]
+            assert "begin at work" in running.seen
+        finally:
+            running.stop()
