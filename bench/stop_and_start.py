@@ -21,7 +21,6 @@ from devtools.clients.wire import WireClient
 from shareq.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from shareq.protocol.generated.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from shareq.testing import Broker
-from shareq.testing import broker as testing
 
 MOST_PER_TOPIC = 10_000  # partitions that one CreateTopics request may ask for
 PER_REQUEST = 1_000
@@ -40,8 +39,7 @@ def main() -> None:
 
 def run(data_dir: Path, partitions: int, records: int, size: int) -> None:
     """Print a line for each step."""
-    testing.START_TIMEOUT_S = testing.STOP_TIMEOUT_S = 600  # type: ignore[misc]
-    broker = Broker(data_dir=data_dir)
+    broker = Broker(data_dir=data_dir, mode="command", start_timeout_s=600, stop_timeout_s=600)
     records_of_one = batch(*[b"x" * size] * records, timestamp_ms=int(time.time() * 1000))
     with timed("first start"):
         broker.start()

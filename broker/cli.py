@@ -6,25 +6,23 @@ import gc
 import logging
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from shareq import __version__
-from shareq.broker.process.serve_options import (
-    apply_advertise,
-    apply_console,
-    apply_options,
-    apply_records_api,
-    configure_log,
-    console_options_of,
-    levels_of,
-    scram_users_of,
-    set_by,
+from shareq.broker.process.serve_options import configure_log, wanted_of
+from shareq.broker.process.usage import (
+    FAILURE,
+    USAGE_ERROR,
+    CommandEnd,
+    exit_with,
+    host_and_port,
+    pairs,
+    read_properties,
 )
-from shareq.broker.process.usage import FAILURE, USAGE_ERROR, exit_with, host_and_port, pairs, read_properties
 
 if TYPE_CHECKING:
     from shareq.broker.process.server import Server
@@ -73,6 +71,8 @@ Examples:
       A property in the environment: over the file, below options. "_" is ".", "__" is "_", "___" is "-".
   shareq serve --log-format json --log-level INFO,shareq.broker.share=DEBUG
       The log on standard error as JSON, one object a line, with locks that ran out.
+  shareq serve --ephemeral
+      For the tests of any language: {"bootstrap": "127.0.0.1:43251", ...}, and nothing is left of it.
   shareq serve --metrics 127.0.0.1:9464
       Prometheus finds the metrics at http://127.0.0.1:9464/metrics, probes /-/healthy and /-/ready beside them.
   shareq serve --records-api 127.0.0.1:9465 --records-api-token-file /run/secrets/operator
@@ -231,7 +231,11 @@ class _Commands(_Command, click.Group):
     def main(self, *args: Any, **kwargs: Any) -> Any:
         gc.enable()  # it was disabled while modules were imported
         _fill_standard_streams()
-        return super().main(*args, **kwargs)
+        try:
+            return super().main(*args, **kwargs)
+        except CommandEnd as end:
+            end.say_why()
+            raise
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -255,6 +259,11 @@ def main() -> None:
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="One property, over the file. Repeatable.")
 @click.option("--feature", "features", metavar="NAME=LEVEL", multiple=True, help="A feature's level. Repeatable.")
 @click.option("--metrics", metavar="HOST:PORT", help="Serve metrics for Prometheus at this address [default: nowhere].")
+@click.option(
+    "--ephemeral",
+    is_flag=True,
+    help="For tests: data in a folder that is removed, any free port, the address as JSON, the end with its parent.",
+)
 @click.option(
     "--add-scram",
     "scram_users",
@@ -296,6 +305,7 @@ def serve(
     settings: tuple[str, ...],
     features: tuple[str, ...],
     metrics: str | None,
+    ephemeral: bool,
     scram_users: tuple[str, ...],
     records_api: str | None,
     records_api_token_file: str | None,
@@ -312,42 +322,39 @@ def serve(
     On a signal it stops accepting, answers what is in flight, writes everything out and exits with 0.
     """
     gc.disable()  # until the broker listens: importing makes little garbage and many objects to look at
-    from shareq.broker.config.broker_config import BrokerConfig
-    from shareq.broker.config.keys.definition import ConfigError
-
     configure_log(log_level, log_format)
-    try:
-        properties = read_properties(config_file) if config_file is not None else {}
-        overrides = pairs("--set", settings)
-        environment = dict(os.environ)
-        apply_options(properties, environment, overrides, listen, data_dir)
-        if advertise is not None:
-            apply_advertise({**properties, **set_by(environment), **overrides}, overrides, advertise)
-        apply_records_api(overrides, records_api, records_api_token_file)
-        console_options = console_options_of(console, console_token_file, console_config)
-        if console_options is not None:
-            apply_console({**properties, **set_by(environment)}, overrides)
-        config = BrokerConfig.load(properties, overrides, environment)
-    except ConfigError as error:
-        exit_with(USAGE_ERROR, str(error))
-    levels = levels_of(features)
+    if ephemeral:
+        from shareq.broker.process.ephemeral import serve_ephemeral
 
-    new_users = scram_users_of(scram_users)
+        if data_dir is not None:
+            exit_with(USAGE_ERROR, "--ephemeral: --data-dir: its data is in a folder of its own, which is removed")
 
     from shareq.broker.process.serve import serve_forever
-    from shareq.broker.process.sockets import Address, ServeError
+    from shareq.broker.process.sockets import ServeError
 
-    metrics_address = None if metrics is None else Address(*host_and_port("--metrics", metrics, 9464))
-    try:
-        serve_forever(
-            config,
-            levels,
-            metrics=metrics_address,
-            new_users=new_users,
-            insecure=insecure,
-            console=console_options,
-            ready=_say_ready,
+    def run(folder: str | None, address: str | None, ready: Callable[[Server, str | None], None]) -> None:
+        wanted = wanted_of(
+            address,
+            advertise,
+            folder,
+            config_file,
+            settings,
+            features,
+            metrics,
+            scram_users,
+            records_api,
+            records_api_token_file,
+            console,
+            console_token_file,
+            console_config,
         )
+        serve_forever(wanted, insecure=insecure, ready=ready)
+
+    try:
+        if ephemeral:
+            serve_ephemeral(run, listen)
+        else:
+            run(data_dir, listen, _say_ready)
     except ServeError as error:
         exit_with(USAGE_ERROR if error.usage else FAILURE, str(error))
 

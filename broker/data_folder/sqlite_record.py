@@ -20,10 +20,13 @@ _LOG_MAGIC: Final = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")  # the byte order
 
 
 class SqliteRecord:
-    """The `FirstRecord` that SQLite keeps in `path` and beside it. `unique` makes a text that no name has yet."""
+    """The `FirstRecord` that SQLite keeps in `path` and beside it. `unique` makes a text that no name has yet;
+    `durable` is the database's.
+    """
 
-    def __init__(self, path: str, unique: str) -> None:
+    def __init__(self, path: str, unique: str, *, durable: bool = True) -> None:
         self.name = path
+        self._durable = durable
         self._unique = unique
         self._database: SqliteMetaDb | None = None
 
@@ -35,7 +38,7 @@ class SqliteRecord:
             return Found()
         log_problem = self._problem_of_log()
         try:
-            self._database = SqliteMetaDb(self.name, create=False, immutable=log_problem != "")
+            self._database = SqliteMetaDb(self.name, create=False, immutable=log_problem != "", durable=self._durable)
             self._database.check()
             found = found_in_database(self._database.load())
             return found._replace(problem=log_problem, damaged=True) if log_problem and not found.problem else found
@@ -57,7 +60,7 @@ class SqliteRecord:
     def open(self) -> SqliteMetaDb:
         database, self._database = self._database, None
         if database is None:
-            return SqliteMetaDb(self.name)
+            return SqliteMetaDb(self.name, durable=self._durable)
         try:
             database.make_tables()
         except OSError:

@@ -71,11 +71,13 @@ class SqliteMetaDb:
     """A `MetaDb` in one file, created if absent. OSError naming the file when it cannot be opened or read.
 
     Without `create` it is opened as it is, to be looked at: it needs a call of `make_tables` before the first commit.
-    With `immutable` nothing in its files changes by that, and its write-ahead log is left out.
+    With `immutable` nothing in its files changes by that, and its write-ahead log is left out. Unless `durable`,
+    commits survive the end of the process, and no loss of power.
     """
 
-    def __init__(self, path: str, *, create: bool = True, immutable: bool = False) -> None:
+    def __init__(self, path: str, *, create: bool = True, immutable: bool = False, durable: bool = True) -> None:
         self._path = path
+        self._durable = durable
         try:
             if create:
                 # What SCRAM users are known by is in it: others of this machine have no business there. What SQLite
@@ -97,10 +99,12 @@ class SqliteMetaDb:
         """Have the tables that are missing, and commits that are durable from now on."""
         try:
             self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.execute("PRAGMA synchronous=NORMAL")  # no client relies on empty tables
+            # No client relies on empty tables.
+            self._connection.execute(f"PRAGMA synchronous={'NORMAL' if self._durable else 'OFF'}")
             if not self._tables() >= TABLES.keys():
                 self._connection.executescript(_TABLES)
-            self._connection.execute("PRAGMA synchronous=FULL")
+            if self._durable:
+                self._connection.execute("PRAGMA synchronous=FULL")
         except sqlite3.Error as error:
             raise self._failure("opened", error) from error
 

@@ -58,6 +58,13 @@ class Outlet(Protocol):
     def resume_reading(self) -> None: ...
 
 
+class Filled(Protocol):
+    """What waits for an answer."""
+
+    def on_filled(self) -> None:
+        """The answer has come."""
+
+
 class AnswerSlot:
     """The place of one answer among the answers of its connection. Filled once, on the loop's thread.
 
@@ -67,7 +74,7 @@ class AnswerSlot:
     __slots__ = ("_connection", "filled", "frame", "parks", "requests", "since_ns", "size")
 
     def __init__(self, connection: Connection, *, parks: bool, requests: Requests | None = None) -> None:
-        self._connection = connection
+        self._connection: Filled = connection
         self.parks = parks
         self.requests = requests
         self.filled = False
@@ -80,6 +87,10 @@ class AnswerSlot:
         self.frame = frame
         self.filled = True
         self._connection.on_filled()
+
+    def report_to(self, other: Filled) -> None:
+        """Notify `other`, in place of the connection, when the answer has come."""
+        self._connection = other
 
 
 class FallBack(Enum):

@@ -75,13 +75,17 @@ def parse_levels(text: str) -> dict[str, int]:
     return levels
 
 
+def formatter_of(log_format: str) -> logging.Formatter:
+    """What writes lines in one of FORMATS."""
+    return _JsonLines() if log_format == "json" else _Lines("%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+
 def configure(levels: Mapping[str, int] | None = None, log_format: str = "text", stream: TextIO | None = None) -> None:
     """Send the log lines of this process to `stream` (standard error), from these levels on by logger; all others are
     logged from INFO on. `log_format` is one of FORMATS.
     """
     handler = logging.StreamHandler(stream or sys.stderr)
-    text = _Lines("%(asctime)s %(levelname)s %(name)s: %(message)s")
-    handler.setFormatter(_JsonLines() if log_format == "json" else text)
+    handler.setFormatter(formatter_of(log_format))
     logging.getLogger().handlers = [handler]
     for name, level in {"": logging.INFO, **(levels or {})}.items():
         logging.getLogger(name).setLevel(level)

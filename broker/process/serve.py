@@ -6,21 +6,20 @@ import asyncio
 import gc
 import logging
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.process.allocator import keep_freed_memory
 from shareq.broker.process.open_files import raise_file_limit
-from shareq.broker.process.server import Server
+from shareq.broker.process.server import SEAMS, Seams, Server
 from shareq.broker.process.sockets import Address
 
 if TYPE_CHECKING:
-    from shareq.broker.process.console import Console, ConsoleOptions
-    from shareq.broker.process.scram_option import NewScramUser
+    from shareq.broker.process.http.console import Console
+    from shareq.broker.process.serve_options import Wanted
 
 logger = logging.getLogger(__name__)
 
@@ -29,37 +28,41 @@ WARM_UP_STEP_S: Final = 0.002
 
 
 def serve_forever(
-    config: BrokerConfig,
-    features: Mapping[str, int],
+    wanted: Wanted,
     *,
-    metrics: Address | None = None,
-    new_users: Sequence[NewScramUser] = (),
     insecure: bool = False,
-    console: ConsoleOptions | None = None,
+    seams: Seams = SEAMS,
     ready: Callable[[Server, str | None], None],
 ) -> None:
     """Run a broker until a signal stops it; `ready` gets it once it listens, and the URL of its console if there is
-    one. `insecure` is the server's.
+    one. `insecure` and `seams` are the server's.
 
     Raises ServeError.
     """
-    for warning in config.warnings:
-        logger.warning("%s", warning)
     raise_file_limit()
     loop = new_event_loop()
     try:
-        server = Server(config, features, metrics, new_users=new_users, insecure=insecure)
-        loop.run_until_complete(_serve(server, ready, _console(console, config)))
+        server = new_server(wanted, insecure=insecure, seams=seams)
+        loop.run_until_complete(_serve(server, ready, _console(wanted)))
     finally:
         loop.close()
 
 
-def _console(wanted: ConsoleOptions | None, config: BrokerConfig) -> Console | None:
-    if wanted is None:
-        return None
-    from shareq.broker.process.console import Console  # and what it imports: off unless wanted
+def new_server(wanted: Wanted, *, insecure: bool = False, seams: Seams = SEAMS) -> Server:
+    """The server, not started yet. Logs what is doubtful about its configuration."""
+    for warning in wanted.config.warnings:
+        logger.warning("%s", warning)
+    metrics = None if wanted.metrics is None else Address(*wanted.metrics)
+    users = wanted.new_users
+    return Server(wanted.config, wanted.features, metrics, new_users=users, insecure=insecure, seams=seams)
 
-    return Console(wanted, config)
+
+def _console(wanted: Wanted) -> Console | None:
+    if wanted.console is None:
+        return None
+    from shareq.broker.process.http.console import Console  # and what it imports: off unless wanted
+
+    return Console(wanted.console, wanted.config)
 
 
 async def _serve(server: Server, ready: Callable[[Server, str | None], None], console: Console | None) -> None:

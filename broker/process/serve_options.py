@@ -4,16 +4,65 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from shareq.broker.process.usage import USAGE_ERROR, exit_with, host_and_port, pairs, read_properties
 
 if TYPE_CHECKING:
-    from shareq.broker.process.console import ConsoleOptions
+    from shareq.broker.config.broker_config import BrokerConfig
+    from shareq.broker.process.http.console import ConsoleOptions
     from shareq.broker.process.scram_option import NewScramUser
 
 logger = logging.getLogger(__name__)
+
+
+class Wanted(NamedTuple):
+    """The broker that a command line asks for. `metrics`: host and port to serve them at."""
+
+    config: BrokerConfig
+    features: Mapping[str, int]
+    metrics: tuple[str, int] | None
+    new_users: Sequence[NewScramUser]
+    console: ConsoleOptions | None = None
+
+
+def wanted_of(
+    listen: str | None,
+    advertise: str | None,
+    data_dir: str | None,
+    config_file: str | None,
+    settings: Iterable[str],
+    features: Iterable[str],
+    metrics: str | None,
+    scram_users: Iterable[str],
+    records_api: str | None,
+    records_api_token_file: str | None,
+    console: str | None = None,
+    console_token_file: str | None = None,
+    console_config: str | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> Wanted:
+    """Read the options of `shareq serve`, the file and the environment. Ends the command where they are wrong."""
+    from shareq.broker.config.broker_config import BrokerConfig
+    from shareq.broker.config.keys.definition import ConfigError
+
+    try:
+        properties = read_properties(config_file) if config_file is not None else {}
+        overrides = pairs("--set", settings)
+        environment = dict(environ)
+        apply_options(properties, environment, overrides, listen, data_dir)
+        if advertise is not None:
+            apply_advertise({**properties, **set_by(environment), **overrides}, overrides, advertise)
+        apply_records_api(overrides, records_api, records_api_token_file)
+        console_options = console_options_of(console, console_token_file, console_config)
+        if console_options is not None:
+            apply_console({**properties, **set_by(environment)}, overrides)
+        config = BrokerConfig.load(properties, overrides, environment)
+    except ConfigError as error:
+        exit_with(USAGE_ERROR, str(error))
+    address = None if metrics is None else host_and_port("--metrics", metrics, 9464)
+    return Wanted(config, levels_of(features), address, scram_users_of(scram_users), console_options)
 
 
 def configure_log(level: str, log_format: str) -> None:
@@ -142,7 +191,7 @@ def console_options_of(address: str | None, token_file: str | None, config_file:
         if token_file is not None or config_file is not None:
             exit_with(USAGE_ERROR, "--console-token-file and --console-config need --console")
         return None
-    from shareq.broker.process.console import ConsoleOptions, check_token_file
+    from shareq.broker.process.http.console import ConsoleOptions, check_token_file
     from shareq.broker.process.sockets import Address
 
     if token_file is not None:
@@ -157,7 +206,7 @@ def console_options_of(address: str | None, token_file: str | None, config_file:
 
 def apply_console(below: Mapping[str, str], overrides: dict[str, str]) -> None:
     """Let a broker with a console have the records API, unless `below` or the options have it already."""
-    from shareq.broker.process.console import with_records_api
+    from shareq.broker.process.http.console import with_records_api
 
     overrides |= with_records_api({**below, **overrides})
 

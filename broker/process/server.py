@@ -15,8 +15,9 @@ from contextlib import ExitStack
 from functools import partial
 from importlib import import_module
 from itertools import count
+from operator import attrgetter
 from random import Random, SystemRandom
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
@@ -27,14 +28,14 @@ from shareq.broker.data_folder.sqlite_record import META_DB_FILE, SqliteRecord
 from shareq.broker.disk.reserved_fs import ReservedFs
 from shareq.broker.disk.watch import DiskWatch
 from shareq.broker.dispatch.element_limits import largest_frame
-from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.environment import Clock, Environment
 from shareq.broker.foundation.os_clock import LoopClock
 from shareq.broker.foundation.os_fs import OsFs, open_to_others
 from shareq.broker.foundation.stall_meter import StallMeter
 from shareq.broker.log.manager import DamagedFolderError, DataFolderInUseError
 from shareq.broker.metadata.features import FeatureError
 from shareq.broker.network.client_lines import ClientLines
-from shareq.broker.network.connection import Connection
+from shareq.broker.network.connection import Connection, FrameHandler
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.connection_quotas import ConnectionQuotas
 from shareq.broker.network.counters import Authentications
@@ -70,6 +71,22 @@ REFUSALS: Final = (
 ANSWER_IN_FLIGHT_S: Final = 5.0  # how long a stop waits for clients that do not take their answers
 
 
+class Seams(NamedTuple):
+    """Where a broker meets the world. A server has the defaults; what `shareq.testing` starts has others.
+
+    `fs` is given what hands calls back to the loop, `handlers` returns what makes the handler of a connection's frames.
+    Unless `durable_metadata`, commits of metadata survive a kill, and no loss of power.
+    """
+
+    clock: Callable[[asyncio.AbstractEventLoop], Clock] = LoopClock
+    fs: Callable[[Callable[[Callable[[], None]], object]], OsFs] = OsFs
+    handlers: Callable[[Broker], Callable[[Connection], FrameHandler]] = attrgetter("handler_for")
+    durable_metadata: bool = True
+
+
+SEAMS: Final = Seams()
+
+
 class Server:
     """A broker and its listeners on one event loop.
 
@@ -85,8 +102,10 @@ class Server:
         *,
         new_users: Sequence[NewScramUser] = (),
         insecure: bool = False,
+        seams: Seams = SEAMS,
     ) -> None:
         self._config = config
+        self._seams = seams
         self._insecure = insecure
         self._new_users = new_users
         self._features = features or {}
@@ -244,16 +263,17 @@ class Server:
     def _start_broker(self) -> Broker:
         """Open the data folder, which takes its lock, then recover it."""
         loop = asyncio.get_running_loop()
-        fs = OsFs(loop.call_soon_threadsafe)
+        fs = self._seams.fs(loop.call_soon_threadsafe)
         data_dir = self.data_dir
-        env = Environment(LoopClock(loop), Random(SystemRandom().getrandbits(128)), fs, SystemRandom())
+        env = Environment(self._seams.clock(loop), Random(SystemRandom().getrandbits(128)), fs, SystemRandom())
         ports = {name: bound.getsockname()[1] for name, bound in self._sockets.items()}
         endpoints = advertised_endpoints(self._config, ports)
         with ExitStack() as undo:
             try:
                 disk = DiskWatch(env.clock, fs, data_dir, self._config.disk_settings)
                 over = ReservedFs(fs, data_dir, disk.reserve)
-                database = SqliteRecord(f"{data_dir}/{META_DB_FILE}", env.random_uuid().hex()[:8])
+                unique = env.random_uuid().hex()[:8]
+                database = SqliteRecord(f"{data_dir}/{META_DB_FILE}", unique, durable=self._seams.durable_metadata)
                 folder = open_data_folder(
                     over, data_dir, database, lambda: uuid_to_text(env.random_uuid()), disk.make_room_to_start
                 )
@@ -300,6 +320,7 @@ class Server:
         quotas = _connection_quotas(services, max_connections)
         lines = ClientLines(services.client_lines)
         read_share = ReadShare(services.env.clock)
+        handler_for = self._seams.handlers(broker)
         for name, bound in self._sockets.items():
             port = self._tls.port(name) if self._tls is not None and self._config.security[name].tls else None
             authentications = Authentications() if port is None else port.authentications
@@ -307,7 +328,7 @@ class Server:
             listener = Listener(
                 name,
                 clock=broker.services.env.clock,
-                handler_for=broker.handler_for,
+                handler_for=handler_for,
                 limits=limits,
                 room=broker.services.answer_budget,
                 request_budget=broker.services.request_budget,

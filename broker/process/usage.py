@@ -12,10 +12,21 @@ FAILURE: Final = 1  # the broker could not start or go on
 HIGHEST_PORT: Final = 65_535
 
 
+class CommandEnd(SystemExit):
+    """Ends a command with an exit code, once its line is on standard error (`say_why`)."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(code)
+        self.message = message
+
+    def say_why(self) -> None:
+        """Print the line."""
+        click.echo(f"shareq: {self.message}", err=True)
+
+
 def exit_with(code: int, message: str) -> NoReturn:
     """End the command with one line on standard error."""
-    click.echo(f"shareq: {message}", err=True)
-    raise SystemExit(code)
+    raise CommandEnd(code, message)
 
 
 def read_properties(path: str, option: str = "--config") -> dict[str, str]:

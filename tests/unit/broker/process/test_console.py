@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from shareq.broker.process import console as module
-from shareq.broker.process.console import with_records_api
+from shareq.broker.process.http.console import with_records_api
 
 WAIT_S = 30.0
 STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
@@ -160,7 +160,7 @@ def test_a_console_that_cannot_be_is_refused_in_one_line(tmp_path: Path, words: 
 
 def test_without_aiohttp_the_start_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     from shareq.broker.config.broker_config import BrokerConfig
-    from shareq.broker.process.console import Console, ConsoleOptions
+    from shareq.broker.process.http.console import Console, ConsoleOptions
     from shareq.broker.process.sockets import Address, ServeError
 
     monkeypatch.setattr(module, "find_spec", lambda _: None)

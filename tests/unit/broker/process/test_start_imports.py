@@ -31,7 +31,7 @@ _LATER = (
 )
 
 
-_NOT_ASKED_FOR = ("aiohttp", "shareq.broker.process.console", "shareq.client", "subprocess", "asyncio.subprocess")
+_NOT_ASKED_FOR = ("aiohttp", "shareq.broker.process.http.console", "shareq.client", "subprocess", "asyncio.subprocess")
 
 
 def test_without_a_console_nothing_of_it_is_imported() -> None:

@@ -1,0 +1,17 @@
+"""`pytest examples/testing` tests the right code of each recipe, `pytest --wrong examples/testing` the wrong one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--wrong", action="store_true", help="test the code that the recipe is to catch")
+
+
+@pytest.fixture
+def code(request: pytest.FixtureRequest) -> Any:
+    """What the recipe tests: `right` or `wrong` of its file."""
+    return getattr(request.module, "wrong" if request.config.getoption("--wrong") else "right")

@@ -1,0 +1,28 @@
+"""The time of a test's broker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+class Clock:
+    """Moves a broker's time ahead: what is due on the way happens at once, in its order.
+
+    Locks, sessions, transactions, delays of redelivery, retention and timeouts of requests run by this time. Clients
+    run by their own: to a broker that is moved ahead they were silent meanwhile.
+    """
+
+    def __init__(self, call: Callable[..., Any]) -> None:
+        self._call = call
+        self.ahead_ms = 0
+
+    def advance(self, seconds: float) -> None:
+        """Let `seconds` pass on the broker, at once. ValueError for less than nothing; BrokerFailed."""
+        if seconds < 0:
+            raise ValueError(f"{seconds:g} seconds: time does not go back")
+        self.ahead_ms = self._call("advance", ms=round(seconds * 1000))
+
+    def time(self) -> float:
+        """The broker's time, in seconds since the epoch: that of the records it stamps."""
+        return float(self._call("wall_ms")) / 1000

@@ -1,0 +1,90 @@
+"""A broker in the shape of testcontainers' `KafkaContainer`, for suites that have one: no Docker, no image, no wait."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Self
+
+from shareq.testing.broker import Broker
+
+
+class KafkaContainer:
+    """Drop-in for `testcontainers.kafka.KafkaContainer` and `testcontainers.community.kafka.KafkaContainer`.
+
+    Takes their arguments and passes over those that are about images and containers. `config` are server properties.
+    `broker` is the broker, with everything that `shareq.testing.Broker` has.
+    """
+
+    def __init__(
+        self, image: str = "", port: int = 9093, config: dict[str, str] | None = None, **_ignored: Any
+    ) -> None:
+        self.image = image
+        self.port = port
+        self._config = dict(config or {})
+        self.broker = Broker(config=self._config)
+
+    def with_env(self, key: str, value: str) -> Self:
+        """A property as Kafka's image takes it, KAFKA_NUM_PARTITIONS for num.partitions; the rest is passed over."""
+        if key.startswith("KAFKA_") and key not in _OF_THE_IMAGE:
+            self._config[key.removeprefix("KAFKA_").lower().replace("_", ".")] = value
+            self.broker = Broker(config=self._config)
+        return self
+
+    def with_kraft(self, *_ignored: Any) -> Self:
+        """There is no ZooKeeper anyway."""
+        return self
+
+    def with_cluster_id(self, _cluster_id: str) -> Self:
+        """The broker has an id of its own."""
+        return self
+
+    def start(self, timeout: float = 30) -> Self:
+        """Start and wait until clients can connect. BrokerFailed."""
+        self.broker.start()
+        return self
+
+    def stop(self, force: bool = True, delete_volume: bool = True) -> None:
+        """Stop, and remove the data."""
+        self.broker.close()
+
+    def get_bootstrap_server(self) -> str:
+        """HOST:PORT."""
+        return self.broker.bootstrap
+
+    def get_container_host_ip(self) -> str:
+        return self.broker.host
+
+    def get_exposed_port(self, _port: int) -> int:
+        """Where the broker listens, whatever port is asked for."""
+        return self.broker.port
+
+    def get_logs(self) -> tuple[bytes, bytes]:
+        """Standard output and error, as Docker has them: nothing, and the log."""
+        return b"", self.broker.log.encode()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+_OF_THE_IMAGE = frozenset(
+    {
+        "KAFKA_LISTENERS",
+        "KAFKA_ADVERTISED_LISTENERS",
+        "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP",
+        "KAFKA_INTER_BROKER_LISTENER_NAME",
+        "KAFKA_CONTROLLER_LISTENER_NAMES",
+        "KAFKA_CONTROLLER_QUORUM_VOTERS",
+        "KAFKA_NODE_ID",
+        "KAFKA_BROKER_ID",
+        "KAFKA_PROCESS_ROLES",
+        "KAFKA_ZOOKEEPER_CONNECT",
+        "KAFKA_HEAP_OPTS",
+        "KAFKA_OPTS",
+        "KAFKA_JMX_PORT",
+    }
+)

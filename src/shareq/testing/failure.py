@@ -1,0 +1,28 @@
+"""What goes wrong with a broker of a test, and where the package is for its children."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Final
+
+import shareq
+
+START_TIMEOUT_S: Final = 30.0
+STOP_TIMEOUT_S: Final = 15.0
+CALL_TIMEOUT_S: Final = 30.0
+
+
+class BrokerFailed(Exception):
+    """The broker did not start, or did not stop as it should. The text has what it logged last."""
+
+
+def child_environment() -> dict[str, str]:
+    """This process's environment, in which a child finds the same `shareq`."""
+    environment = dict(os.environ)
+    package = os.path.dirname(os.path.dirname(os.path.abspath(shareq.__file__)))
+    paths = [package, *environment.get("PYTHONPATH", "").split(os.pathsep)]
+    with contextlib.suppress(ValueError):
+        paths.remove("")
+    environment["PYTHONPATH"] = os.pathsep.join(paths)
+    return environment

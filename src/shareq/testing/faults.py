@@ -1,0 +1,168 @@
+"""Faults of a test's broker, by rule."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import count
+from types import TracebackType
+from typing import Any, Final, Self
+
+from shareq.testing.failure import BrokerFailed
+from shareq.testing.waiting import wait_until
+
+_numbers = count(1)
+Call = Callable[..., Any]
+WAIT_S: Final = 10.0
+
+
+class Fault:
+    """A rule at work. It ends with `remove`, with the `with` statement it is used in, or with the broker."""
+
+    def __init__(self, call: Call, number: int, what: str) -> None:
+        self._call = call
+        self._number = number
+        self._what = what
+
+    @property
+    def hits(self) -> int:
+        """How many requests it was applied to."""
+        hits, _ = self._call("state", number=self._number)
+        return int(hits)
+
+    @property
+    def held(self) -> int:
+        """How many requests wait for `release`."""
+        _, held = self._call("state", number=self._number)
+        return int(held)
+
+    def wait(self, hits: int = 1, timeout_s: float = WAIT_S) -> None:
+        """Wait until it was applied so often. AssertionError when the time is up."""
+        wait_until(lambda: self.hits >= hits, timeout_s, f"{self._what}: applied {hits} times")
+
+    def release(self) -> int:
+        """Let go of the requests that are held now; how many. Later ones are held again."""
+        return int(self._call("release", number=self._number))
+
+    def remove(self) -> None:
+        """End it, and let go of what it holds. Harmless when it, or the broker, has ended."""
+        with contextlib.suppress(BrokerFailed):
+            self._call("remove", number=self._number)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.remove()
+
+
+class When:
+    """Requests, and what is to happen to them: call one of its methods."""
+
+    def __init__(self, call: Call, **rule: Any) -> None:
+        self._call = call
+        self._rule = rule
+
+    def error(self, code: str | int) -> Fault:
+        """Refuse with an error code of Kafka, in the place it has in the answer. Nothing is done of the request."""
+        from shareq.testing.inside.interceptor import refusable
+        from shareq.testing.inside.rules import code_of
+
+        known = code_of(code)
+        if not refusable(self._rule["api"]):
+            raise ValueError(f"{self._rule['api'].name}: its answers have no place for an error")
+        return self._add("error", code=int(known))
+
+    def delay(self, seconds: float) -> Fault:
+        """Take them up later, by the broker's clock: `clock.advance` shortens it."""
+        return self._add("delay", seconds=seconds)
+
+    def disconnect(self) -> Fault:
+        """Close the connection. Nothing is done of the request."""
+        return self._add("disconnect")
+
+    def drop_answer(self) -> Fault:
+        """Do what is asked for, and close the connection instead of answering."""
+        return self._add("drop_answer")
+
+    def hold(self) -> Fault:
+        """Take them up when the fault is released or removed."""
+        return self._add("hold")
+
+    def hold_answer(self) -> Fault:
+        """Do what is asked for, and answer when the fault is released or removed."""
+        return self._add("hold_answer")
+
+    def crash(self, *, after: bool = False) -> Fault:
+        """End the broker as SIGKILL does, before the request is taken up, or `after` it is done and before its answer.
+
+        `Broker.restart` starts it again, on the same port and data.
+        """
+        return self._add("crash_after" if after else "crash")
+
+    def _add(self, action: Any, **more: Any) -> Fault:
+        from shareq.testing.inside.rules import Rule
+
+        rule = replace(Rule(next(_numbers), action=action, **self._rule), **more)
+        self._call("add", rule=rule.to_json())
+        return Fault(self._call, rule.number, f"{rule.api.name}: {action}")
+
+
+class Faults:
+    """What goes wrong with a broker. All of it ends when the broker stops or is killed."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+
+    def on(
+        self,
+        api: str,
+        *,
+        nth: int | None = None,
+        times: int | None = None,
+        client_id: str | None = None,
+        group: str | None = None,
+        topic: str | None = None,
+    ) -> When:
+        """Requests of an API, as Kafka names it (`ShareFetch`): all of them, or those of a client id, about a group, or
+        about a topic (where the request names it). Of these the `nth`, from 1 on, or the first `times`.
+
+        Where several faults are about a request, the first that was made is applied. ValueError for an unknown API.
+        """
+        from shareq.testing.inside.rules import api_of
+
+        if nth is not None and times is not None:
+            raise ValueError("nth and times: give one of them")
+        for name, value in (("nth", nth), ("times", times)):
+            if value is not None and value < 1:
+                raise ValueError(f"{name}={value}: must be at least 1")
+        return When(self._call, api=api_of(api), nth=nth, times=times, client_id=client_id, group=group, topic=topic)
+
+    def clear(self) -> None:
+        """End all faults by rule, and let go of what they hold."""
+        self._call("release_all")
+
+    @contextlib.contextmanager
+    def full_disk(self) -> Iterator[None]:
+        """No room is left meanwhile: records are refused with KAFKA_STORAGE_ERROR, on which producers try again."""
+        self._call("fill_disk", full=True)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(BrokerFailed):
+                self._call("fill_disk", full=False)
+
+    @contextlib.contextmanager
+    def leader_lost(self, topic: str, partition: int = 0) -> Iterator[None]:
+        """The share partitions of a partition are led by no broker that can be reached meanwhile. Members get
+        NOT_LEADER_OR_FOLLOWER, and their locks are lost, as when a leader moves: what was acquired comes again.
+        """
+        self._call("move_leader", topic=topic, partition=partition, away=True)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(BrokerFailed):
+                self._call("move_leader", topic=topic, partition=partition, away=False)

@@ -1,0 +1,98 @@
+"""A broker in a process of its own, as a test started it: `shareq serve`, and a socket on which the test controls it.
+
+    test -> broker   {"id": 1, "do": "advance", "with": {"ms": 31000}}
+    broker -> test   {"id": 1, "ok": 31000} or {"id": 1, "error": "..."}; first {"ready": [...], "metrics": ...}
+
+One JSON object a line. When the test's end of the socket closes, the test is gone, and the broker ends at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from shareq.broker.cli import serve
+from shareq.broker.process.serve import serve_forever
+from shareq.broker.process.serve_options import configure_log, wanted_of
+from shareq.broker.process.server import Server
+from shareq.broker.process.sockets import ServeError
+from shareq.broker.process.usage import FAILURE, USAGE_ERROR, CommandEnd
+from shareq.testing.inside.world import Inside, Start
+
+
+def run(arguments: Sequence[str], control: socket.socket, start: Start, own_dir: str | None) -> int:
+    """Serve until a signal; the exit code. `own_dir` is removed when the test is gone."""
+    inside = Inside(start, on_crash=lambda: os.kill(os.getpid(), signal.SIGKILL))
+    channel = _Channel(control, inside, own_dir)
+    try:
+        options = serve.make_context("shareq serve", list(arguments)).params
+        insecure = options.pop("insecure")
+        del options["ephemeral"]  # it is, or the test has given a folder
+        configure_log(options.pop("log_level"), options.pop("log_format"))
+        serve_forever(wanted_of(**options), insecure=insecure, seams=inside.seams, ready=channel.begin)
+    except ServeError as error:
+        return _ended(USAGE_ERROR if error.usage else FAILURE, f"shareq: {error}")
+    except click.UsageError as error:
+        return _ended(USAGE_ERROR, f"shareq: {error.format_message()}")
+    except CommandEnd as end:
+        return _ended(int(str(end.code)), f"shareq: {end.message}")
+    return 0
+
+
+def _ended(code: int, line: str) -> int:
+    print(line, file=sys.stderr, flush=True)
+    return code
+
+
+class _Channel:
+    """The broker's end of the control."""
+
+    def __init__(self, control: socket.socket, inside: Inside, own_dir: str | None) -> None:
+        self._control = control
+        self._inside = inside
+        self._own_dir = own_dir
+        self._rest = b""
+
+    def begin(self, server: Server, _console_url: str | None) -> None:
+        """The server listens: say so, and take commands."""
+        self._inside.attach(server)
+        asyncio.get_running_loop().add_reader(self._control, self._read)
+        self._send({"ready": server.addresses, "metrics": server.metrics_url, "records": server.records_api_url})
+
+    def _read(self) -> None:
+        try:
+            data = self._control.recv(1 << 16)
+        except OSError:
+            data = b""
+        if not data:
+            self._test_is_gone()
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._obey(json.loads(line))
+
+    def _obey(self, command: dict[str, Any]) -> None:
+        number = command["id"]
+        try:
+            self._inside.run(command["do"], command["with"], lambda result: self._send({"id": number, "ok": result}))
+        except Exception as error:
+            self._send({"id": number, "error": str(error) or repr(error)})
+
+    def _send(self, message: dict[str, Any]) -> None:
+        try:
+            self._control.sendall(json.dumps(message).encode() + b"\n")
+        except OSError:
+            self._test_is_gone()
+
+    def _test_is_gone(self) -> None:
+        if self._own_dir is not None:
+            shutil.rmtree(self._own_dir, ignore_errors=True)
+        os._exit(1)

@@ -1,0 +1,104 @@
+"""Rules of faults, as they are sent to a broker, and which request each is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from shareq.protocol.api_keys import ApiKey
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.primitives import Message, Structure
+
+Action = Literal["error", "delay", "disconnect", "drop_answer", "hold", "hold_answer", "crash", "crash_after"]
+
+_GROUPS: Final = ("group_id", "group", "groups_names", "groups", "coordinator_keys", "key")
+_TOPICS: Final = ("topic", "topic_name", "name")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Which requests (`api` and what is not None), which of those (`nth`, from 1 on; or the first `times`), and what
+    happens to them. `seconds` is of a delay, `code` of an error.
+    """
+
+    number: int
+    api: ApiKey
+    action: Action
+    nth: int | None = None
+    times: int | None = None
+    client_id: str | None = None
+    group: str | None = None
+    topic: str | None = None
+    code: int = 0
+    seconds: float = 0.0
+
+    @property
+    def reads_body(self) -> bool:
+        """Whether the request itself has to be read to know if it is meant."""
+        return self.group is not None or self.topic is not None
+
+    def counts(self, seen: int) -> bool:
+        """Whether the request that is the `seen`th of those it is about, from 1 on, is meant."""
+        if self.nth is not None:
+            return seen == self.nth
+        return self.times is None or seen <= self.times
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is sent."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    @classmethod
+    def from_json(cls, sent: dict[str, Any]) -> Rule:
+        """The rule that was sent."""
+        return cls(**{**sent, "api": ApiKey(sent["api"])})
+
+
+def api_of(name: str) -> ApiKey:
+    """The API that Kafka names so (`ShareFetch`). ValueError."""
+    wanted = name.replace("_", "").upper()
+    for key in ApiKey:
+        if key.name.replace("_", "") == wanted:
+            return key
+    names = ", ".join("".join(part.capitalize() for part in key.name.split("_")) for key in ApiKey)
+    raise ValueError(f"{name}: must be one of {names}")
+
+
+def code_of(name: str | int) -> ErrorCode:
+    """The error code of that name (`NOT_LEADER_OR_FOLLOWER`) or number. ValueError."""
+    try:
+        return ErrorCode(name) if isinstance(name, int) else ErrorCode[name.upper()]
+    except (KeyError, ValueError):
+        raise ValueError(f"{name}: must be the name of an error code of Kafka, as NOT_LEADER_OR_FOLLOWER") from None
+
+
+def names_group(request: Message, group: str) -> bool:
+    """Whether a request is about a group."""
+    return any(value == group for name, value in _texts(request) if name in _GROUPS)
+
+
+def names_topic(request: Message, topic: str, topic_id: bytes | None) -> bool:
+    """Whether a request is about a topic, by its name or id."""
+    if any(value == topic for name, value in _texts(request) if name in _TOPICS or name == "topics"):
+        return True
+    return topic_id is not None and topic_id in _ids(request)
+
+
+def _texts(part: Structure) -> Iterator[tuple[str, str]]:
+    for name in part.FIELDS:
+        value = getattr(part, name)
+        for each in value if isinstance(value, list) else (value,):
+            if isinstance(each, str):
+                yield name, each
+            elif isinstance(each, Structure):
+                yield from _texts(each)
+
+
+def _ids(part: Structure) -> Iterator[bytes]:
+    for name in part.FIELDS:
+        value = getattr(part, name)
+        if name == "topic_id":
+            yield bytes(value)
+        for each in value if isinstance(value, list) else (value,):
+            if isinstance(each, Structure):
+                yield from _ids(each)

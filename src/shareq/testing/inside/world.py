@@ -1,0 +1,139 @@
+"""One broker's side of the control: its seams, and the commands that a test sends it. On the loop's thread."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from shareq.broker.process.server import Seams
+from shareq.broker.topics.endpoint import Endpoint
+from shareq.broker.topics.leaders import Leader
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.testing.inside.clock import SteppedClock
+from shareq.testing.inside.disk import TestFs
+from shareq.testing.inside.interceptor import Interceptor
+from shareq.testing.inside.rules import Rule
+from shareq.testing.inside.transcript import Transcript
+
+if TYPE_CHECKING:
+    from shareq.broker.process.server import Server
+
+Reply = Callable[[Any], None]
+"""Takes what JSON can hold."""
+
+
+class Start(NamedTuple):
+    """How a test's broker differs from another one: how far ahead its clock begins, and whether it syncs its files."""
+
+    ahead_ms: int = 0
+    durable: bool = False
+
+
+class Inside:
+    """What `shareq.testing` has in a broker. `on_crash` ends the broker as a crash does."""
+
+    def __init__(self, start: Start, on_crash: Callable[[], None]) -> None:
+        self._start = start
+        self._clock: SteppedClock | None = None
+        self._fs: TestFs | None = None
+        self._server: Server | None = None
+        self.interceptor = Interceptor(Transcript(self._now_ms), on_crash)
+        self._commands: dict[str, Callable[..., Any]] = {
+            "wall_ms": self._wall_ms,
+            "add": lambda rule: self.interceptor.add(Rule.from_json(rule)),
+            "remove": self.interceptor.remove,
+            "release": self.interceptor.release,
+            "release_all": self.interceptor.release_all,
+            "state": self.interceptor.state,
+            "transcript": self.interceptor.transcript.lines,
+            "fill_disk": self._fill_disk,
+            "move_leader": self._move_leader,
+            "counts": self._counts,
+        }
+
+    @property
+    def seams(self) -> Seams:
+        """What the server is to be made with."""
+        return Seams(self._new_clock, self._new_fs, self.interceptor.handlers, durable_metadata=self._start.durable)
+
+    @property
+    def ahead_ms(self) -> int:
+        """How far the broker's clock is ahead."""
+        return self._start.ahead_ms if self._clock is None else self._clock.ahead_ms
+
+    def attach(self, server: Server) -> None:
+        """The server has started."""
+        self._server = server
+
+    def run(self, name: str, arguments: dict[str, Any], reply: Reply) -> None:
+        """Carry out a command; the reply may come later. Raises what the command raises."""
+        if name == "advance":
+            assert self._clock is not None
+            clock = self._clock
+            clock.advance(arguments["ms"], lambda: reply(clock.ahead_ms))
+        else:
+            reply(self._commands[name](**arguments))
+
+    # -- seams
+
+    def _new_clock(self, loop: asyncio.AbstractEventLoop) -> SteppedClock:
+        self._clock = SteppedClock(loop, self._start.ahead_ms)
+        return self._clock
+
+    def _new_fs(self, hand_back: Callable[[Callable[[], None]], object]) -> TestFs:
+        self._fs = TestFs(hand_back, durable=self._start.durable)
+        return self._fs
+
+    def _now_ms(self) -> int:
+        assert self._clock is not None
+        return self._clock.now_ms()
+
+    # -- commands
+
+    def _wall_ms(self) -> int:
+        assert self._clock is not None
+        return self._clock.wall_ms()
+
+    def _the_server(self) -> Server:
+        assert self._server is not None
+        return self._server
+
+    def _fill_disk(self, full: bool) -> None:
+        assert self._fs is not None
+        self._fs.full = full
+        self._the_server().broker.services.disk.look()
+
+    def _move_leader(self, topic: str, partition: int, away: bool) -> None:
+        """To a broker that nobody has, or back here."""
+        services = self._the_server().broker.services
+        image = services.metadata.topic(topic)
+        if image is None or partition >= image.partitions:
+            raise ValueError(f"{topic}-{partition}: there is no such partition")
+        own = next(iter(services.endpoints.values()))
+        other = Leader(Endpoint(own.node_id + 1, own.host, own.port), 1)
+        services.leaders.move(topic, partition, other if away else None)
+
+    def _counts(self, group: str, topic: str) -> dict[str, Any]:
+        """What the group did with records of a topic since this broker started, added up over its partitions."""
+        services = self._the_server().broker.services
+        image, made = services.metadata.topic(topic), services.made.share
+        acknowledged, dead, timeouts, deliveries = [0] * 5, 0, 0, 0
+        if image is not None and made is not None:
+            for partition in range(image.partitions):
+                counters = made.partitions.counters.partitions.get(SharePartitionKey(group, image.topic_id, partition))
+                if counters is not None:
+                    acknowledged = [a + b for a, b in zip(acknowledged, counters.acknowledged, strict=True)]
+                    dead += counters.dead_letters
+                    timeouts += counters.lock_timeouts
+                    deliveries += counters.deliveries
+        _, accepted, released, rejected, renewed = acknowledged
+        return {
+            "accepted": accepted,
+            "released": released,
+            "rejected": rejected,
+            "renewed": renewed,
+            "dead": dead,
+            "lock_timeouts": timeouts,
+            "deliveries": deliveries,
+        }

@@ -1,0 +1,87 @@
+"""How a broker is to be started, whatever it runs in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol
+
+from shareq.testing.failure import START_TIMEOUT_S, STOP_TIMEOUT_S, BrokerFailed
+
+TEST_CONFIG: Final = {
+    "group.initial.rebalance.delay.ms": "0",  # a group of a test is complete when its first member joins
+    "connections.max.idle.ms": "-1",  # `clock.advance` makes every client silent
+}
+"""Under what the test says itself."""
+NO_RESERVE: Final = {"shareq.disk.reserve.bytes": "0"}
+"""The same in a folder that is removed anyway."""
+
+
+class Launch(NamedTuple):
+    """What to start. `ahead_ms`: how far its clock begins ahead; `own_dir`: its data folder goes with the test."""
+
+    data_dir: Path
+    listen: str
+    config: Mapping[str, str]
+    features: Mapping[str, int]
+    metrics: str | None
+    options: Sequence[str]
+    ahead_ms: int
+    own_dir: bool
+    start_timeout_s: float = START_TIMEOUT_S
+    stop_timeout_s: float = STOP_TIMEOUT_S
+
+    @property
+    def log_path(self) -> Path:
+        """Beside the data folder."""
+        return self.data_dir.with_name(self.data_dir.name + ".log")
+
+    @property
+    def own_folder(self) -> str | None:
+        """What is to be removed when the test is gone."""
+        return str(self.data_dir.parent) if self.own_dir else None
+
+    def arguments(self) -> list[str]:
+        """As for `shareq serve`."""
+        listeners = self.config.get("listeners", ":0")
+        found = ["--data-dir", str(self.data_dir)]
+        if "," not in listeners and listeners.strip().endswith(":0"):  # else they say where to listen
+            found += ["--listen", self.listen]
+        for name, value in self.config.items():
+            found += ["--set", f"{name}={value}"]
+        for name, level in self.features.items():
+            found += ["--feature", f"{name}={level}"]
+        if self.metrics is not None:
+            found += ["--metrics", self.metrics]
+        return [*found, *self.options]
+
+    def failed_start(self, code: object, log: str) -> BrokerFailed:
+        """What to raise when it ended with that code before it listened."""
+        return BrokerFailed(f"did not start:\n{tail(log) or f'it ended with {code} and logged nothing'}")
+
+
+class Running(Protocol):
+    """A broker that runs. `host` and `port` of its first listener; `log` is what it has logged in this life."""
+
+    host: str
+    port: int
+    pid: int
+    metrics_url: str | None
+    records_api_url: str | None
+
+    def call(self, name: str, **arguments: Any) -> Any:
+        """Have a command carried out inside. BrokerFailed where that cannot be, ValueError for what is wrong in it."""
+
+    def signal_stop(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def kill(self) -> None: ...
+
+    @property
+    def crashed(self) -> bool: ...
+
+
+def tail(log: str, lines: int = 40) -> str:
+    """The last lines of a log."""
+    return "\n".join(log.splitlines()[-lines:])

@@ -1,0 +1,334 @@
+"""Faults, time and the transcript of `shareq.testing`, in a thread and in a process, with clients of all kinds."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from confluent_kafka import AcknowledgeType, KafkaError, KafkaException, Message, ShareConsumer
+from confluent_kafka import Producer as ConfluentProducer
+from kafka import KafkaConsumer, KafkaProducer
+from kafka.errors import KafkaError as KafkaPythonError
+
+from devtools.clients.requests import batch, create_topic, produce
+from devtools.clients.wire import ConnectionClosed, WireClient
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
+from shareq.testing import Broker, BrokerFailed
+
+MODES = ["thread", "process"]
+
+
+@pytest.fixture(params=MODES)
+def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    with Broker(mode=request.param) as running:
+        yield running
+
+
+@pytest.fixture
+def group(broker: Broker) -> str:
+    return broker.share_group(deliveries=3)
+
+
+@pytest.fixture
+def member(broker: Broker, group: str) -> Iterator[ShareConsumer]:
+    consumer = a_member(broker, group)
+    yield consumer
+    with suppress(KafkaException, RuntimeError):
+        consumer.close()
+
+
+def a_member(broker: Broker, group: str) -> ShareConsumer:
+    settings = {"bootstrap.servers": broker.bootstrap, "group.id": group, "share.acknowledgement.mode": "explicit"}
+    consumer = ShareConsumer({**settings, "log_level": 0})
+    consumer.subscribe(["orders"])
+    return consumer
+
+
+def records(consumer: ShareConsumer, wait_s: float = 20) -> list[Message]:
+    ends = time.monotonic() + wait_s
+    while time.monotonic() < ends:
+        found = list(consumer.poll(0.2))
+        if found:
+            return found
+    raise AssertionError("no records came")
+
+
+# -- time
+
+
+def test_a_lock_ends_when_time_is_moved_and_the_record_comes_again(
+    broker: Broker, group: str, member: ShareConsumer
+) -> None:
+    broker.topic("orders")
+    broker.produce("orders", "a vase")
+    assert [each.delivery_count() for each in records(member)] == [1]
+    began = time.monotonic()
+    broker.clock.advance(31)
+    with WireClient(broker.address):
+        other = a_member(broker, group)
+        (again,) = records(other)
+    assert time.monotonic() - began < 15  # half of the lock
+    assert (again.value(), again.delivery_count()) == (b"a vase", 2)
+    assert broker.group_counts(group, "orders").lock_timeouts == 1
+    other.acknowledge(again, AcknowledgeType.ACCEPT)
+    other.commit_sync()
+    broker.assert_acknowledged(group, "orders", 1)
+    other.close()
+
+
+def test_records_have_the_brokers_time_and_retention_follows_it(broker: Broker) -> None:
+    topic = broker.topic(config={"retention.ms": "3600000", "message.timestamp.type": "LogAppendTime"})
+    broker.produce(topic, "old")
+    before = broker.clock.time()
+    broker.clock.advance(1800)
+    broker.produce(topic, "newer")
+    old, newer = broker.records(topic)
+    assert 1_800_000 <= newer.timestamp_ms - old.timestamp_ms < 1_860_000
+    assert 1800 <= broker.clock.time() - before < 1860
+    broker.clock.advance(3 * 3600)  # the active segment is closed by its age, and checked every five minutes
+    broker.wait_until(lambda: broker.records(topic) == [])
+
+
+def test_a_transaction_runs_out(broker: Broker) -> None:
+    topic = broker.topic()
+    producer = ConfluentProducer({"bootstrap.servers": broker.bootstrap, "transactional.id": "t", "log_level": 0})
+    producer.init_transactions(20)
+    producer.begin_transaction()
+    producer.produce(topic, "half")
+    producer.flush(20)
+    assert [each.text for each in broker.records(topic)] == ["half"]
+    broker.clock.advance(75)  # a minute, and ten seconds until it is looked for
+    with pytest.raises(KafkaException) as error:
+        producer.commit_transaction(20)
+    assert error.value.args[0].code() in (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH)
+    assert broker.records(topic, committed_only=True) == []
+
+
+def test_time_survives_a_restart(broker: Broker) -> None:
+    broker.clock.advance(7200)
+    before = broker.clock.time()
+    broker.restart()
+    assert before <= broker.clock.time() < before + 60
+    with pytest.raises(ValueError, match="time does not go back"):
+        broker.clock.advance(-1)
+
+
+# -- faults
+
+
+@pytest.mark.parametrize("code", ["NOT_LEADER_OR_FOLLOWER", "SHARE_SESSION_NOT_FOUND"])
+def test_a_share_fetch_is_refused_and_its_session_goes_on(
+    broker: Broker, group: str, member: ShareConsumer, code: str
+) -> None:
+    broker.topic("orders")
+    broker.produce("orders", "a vase")
+    with broker.faults.on("ShareFetch", times=2, group=group).error(code) as fault:
+        (message,) = records(member)
+        assert fault.hits == 2
+    assert message.delivery_count() == 1  # nothing was acquired by those that were refused
+    refused = [line for line in broker.transcript() if f"[fault: {code}]" in line]
+    assert len(refused) == 2
+    assert all(f"error_code={code}" in line for line in refused)
+
+
+def test_a_fetch_of_a_session_is_refused_once_its_partitions_are_named_again(broker: Broker) -> None:
+    """A fetch within a session names no partitions: the client has to begin a new session first, and that is no hit."""
+    topic = broker.topic()
+    with KafkaConsumer(
+        topic, bootstrap_servers=broker.bootstrap, auto_offset_reset="earliest", fetch_max_wait_ms=50
+    ) as consumer:
+        broker.produce(topic, "first")
+        assert [each.value for each in fetched(consumer)] == [b"first"]
+        mine = broker.faults.on("Fetch", times=1, client_id=consumer.config["client_id"])
+        with mine.error("NOT_LEADER_OR_FOLLOWER") as fault:
+            broker.wait_until(lambda: consumer.poll(timeout_ms=20) == {} and fault.hits == 1)
+        broker.produce(topic, "second")
+        assert [each.value for each in fetched(consumer)] == [b"second"]
+    refused = [line for line in broker.transcript() if "[fault: NOT_LEADER_OR_FOLLOWER]" in line]
+    assert "error_code=NOT_LEADER_OR_FOLLOWER" in refused[-1].partition(" → ")[2]
+
+
+def fetched(consumer: KafkaConsumer) -> list[Any]:
+    """The next records."""
+    for _ in range(200):
+        for found in consumer.poll(timeout_ms=100).values():
+            return list(found)
+    raise AssertionError("no records came")
+
+
+def test_an_acknowledgement_is_refused_and_the_record_is_still_in_hand(
+    broker: Broker, group: str, member: ShareConsumer
+) -> None:
+    broker.topic("orders")
+    broker.produce("orders", "a vase")
+    (message,) = records(member)
+    member.acknowledge(message, AcknowledgeType.ACCEPT)
+    fault = broker.faults.on("ShareAcknowledge", nth=1).error("COORDINATOR_NOT_AVAILABLE")
+    (outcome,) = member.commit_sync().values()
+    assert outcome is not None
+    assert fault.hits == 1
+    assert broker.undone(group, "orders") == 1
+    assert broker.group_counts(group, "orders").accepted == 0
+
+
+def test_a_dropped_answer_is_done_and_a_producer_that_repeats_writes_twice(broker: Broker) -> None:
+    topic = broker.topic()
+    settings = {"bootstrap_servers": broker.bootstrap, "retries": 5, "acks": "all"}
+    for idempotent, expected in ((False, 2), (True, 1)):
+        producer = KafkaProducer(**settings, enable_idempotence=idempotent)
+        producer.partitions_for(topic)
+        with broker.faults.on("Produce", nth=1, topic=topic).drop_answer() as fault:
+            producer.send(topic, b"x").get(20)
+            assert fault.hits == 1
+        producer.close()
+        assert len(broker.records(topic)) == expected
+        topic = broker.topic()
+
+
+def test_a_connection_ends_in_place_of_the_second_request(broker: Broker) -> None:
+    fault = broker.faults.on("ApiVersions", nth=2, client_id="me").disconnect()
+    with WireClient(broker.address, client_id="me") as client, WireClient(broker.address, client_id="you") as other:
+        other.call(ApiVersionsRequest(), 0, ApiVersionsResponse)
+        client.call(ApiVersionsRequest(), 0, ApiVersionsResponse)
+        with pytest.raises(ConnectionClosed):
+            client.call(ApiVersionsRequest(), 0, ApiVersionsResponse)
+        other.call(ApiVersionsRequest(), 0, ApiVersionsResponse)
+    assert fault.hits == 1
+
+
+@pytest.mark.parametrize("action", ["hold", "hold_answer"])
+def test_a_request_or_its_answer_is_held_until_it_is_released(broker: Broker, action: str) -> None:
+    with WireClient(broker.address) as client:
+        create_topic(client, "t")
+        fault = getattr(broker.faults.on("Produce"), action)()
+        answers: list[ErrorCode] = []
+        writer = threading.Thread(
+            target=lambda: answers.append(ErrorCode(produce(client, "t", batch(b"x")).error_code))
+        )
+        writer.start()
+        fault.wait()
+        broker.wait_until(lambda: fault.held == 1)
+        assert len(broker.records("t")) == (1 if action == "hold_answer" else 0)
+        assert answers == []
+        assert fault.release() == 1
+        writer.join(20)
+        assert answers == [ErrorCode.NONE]
+        assert len(broker.records("t")) == 1
+        fault.remove()
+        assert produce(client, "t", batch(b"y")).error_code == ErrorCode.NONE
+
+
+def test_a_delay_is_of_the_brokers_time(broker: Broker) -> None:
+    with WireClient(broker.address) as client:
+        fault = broker.faults.on("Metadata", times=1).delay(3600)
+        client.send(MetadataRequest(topics=[]), 9)
+        fault.wait()
+        broker.clock.advance(3601)
+        assert isinstance(client.receive(), MetadataResponse)
+
+
+def test_a_held_request_keeps_no_stop_waiting(broker: Broker) -> None:
+    with WireClient(broker.address) as client:
+        fault = broker.faults.on("Metadata").hold()
+        client.send(MetadataRequest(topics=[]), 9)
+        fault.wait()
+        began = time.monotonic()
+        broker.stop()
+        assert time.monotonic() - began < 4
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_crash_on_a_request_and_what_it_leaves(broker: Broker, after: bool) -> None:
+    with WireClient(broker.address) as client:
+        create_topic(client, "t")
+        broker.faults.on("Produce", nth=2).crash(after=after)
+        produce(client, "t", batch(b"first"))
+        with pytest.raises((ConnectionClosed, ConnectionError)):
+            produce(client, "t", batch(b"second"))
+        broker.wait_until(lambda: broker.crashed)
+    address = broker.address
+    broker.restart()
+    assert broker.address == address
+    assert [each.text for each in broker.records("t")] == (["first", "second"] if after else ["first"])
+
+
+def test_a_full_disk_refuses_records_and_takes_them_again(broker: Broker) -> None:
+    topic = broker.topic()
+    with WireClient(broker.address) as client:
+        with broker.faults.full_disk():
+            assert produce(client, topic, batch(b"x")).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+        assert produce(client, topic, batch(b"x")).error_code == ErrorCode.NONE
+
+
+def test_a_lost_leader_takes_the_locks_with_it(broker: Broker, group: str, member: ShareConsumer) -> None:
+    broker.topic("orders")
+    broker.produce("orders", "a vase")
+    (message,) = records(member)
+    with broker.faults.leader_lost("orders"):
+        member.acknowledge(message, AcknowledgeType.ACCEPT)
+        (outcome,) = member.commit_sync().values()
+        assert outcome is not None
+    (again,) = records(member)
+    assert again.value() == b"a vase"
+    with pytest.raises(ValueError, match="no such partition"), broker.faults.leader_lost("orders", 7):
+        pass
+
+
+def test_what_a_rule_cannot_be(broker: Broker) -> None:
+    with pytest.raises(ValueError, match="must be one of"):
+        broker.faults.on("NoSuchApi")
+    with pytest.raises(ValueError, match="at least 1"):
+        broker.faults.on("Fetch", nth=0)
+    with pytest.raises(ValueError, match="give one of them"):
+        broker.faults.on("Fetch", nth=1, times=1)
+    with pytest.raises(ValueError, match="name of an error code"):
+        broker.faults.on("Fetch").error("OH_NO")
+    broker.faults.on("Fetch").hold()
+    broker.faults.clear()
+    broker.topic("t")
+    assert broker.records("t") == []
+
+
+# -- the transcript
+
+
+def test_the_transcript_says_what_was_asked_and_answered(broker: Broker) -> None:
+    topic = broker.topic()
+    broker.produce(topic, "one", "two")
+    (line,) = [line for line in broker.transcript() if " Produce " in line]
+    assert "shareq-testing Produce v" in line
+    assert f"name={topic}" in line
+    assert "<2 records, " in line
+    request, _, answer = line.partition(" → ")
+    assert "acks" not in request.split("Produce")[0]
+    assert "responses=" in answer
+    broker.restart()
+    broker.produce(topic, "three")
+    assert len([line for line in broker.transcript() if " Produce " in line]) == 2
+    assert len(broker.transcript(1)) == 1
+
+
+def test_a_client_of_kafka_python_is_refused_and_says_so(broker: Broker) -> None:
+    topic = broker.topic()
+    producer = KafkaProducer(bootstrap_servers=broker.bootstrap, retries=0, enable_idempotence=False)
+    with (
+        broker.faults.on("Produce").error("MESSAGE_TOO_LARGE"),
+        pytest.raises(KafkaPythonError, match="MessageSizeTooLarge"),
+    ):
+        producer.send(topic, b"x").get(20)
+    producer.close()
+
+
+def test_the_command_as_it_is_has_no_way_in() -> None:
+    with Broker(mode="command") as broker:
+        topic = broker.topic()
+        broker.produce(topic, "x")
+        assert len(broker.records(topic)) == 1
+        with pytest.raises(BrokerFailed, match='mode="command"'):
+            broker.clock.advance(1)
