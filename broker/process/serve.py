@@ -85,7 +85,7 @@ async def _serve(server: Server, ready: Callable[[Server, str | None], None], co
     gc.freeze()  # the objects of now stay: the collector need not look at them again
     gc.enable()
     if console is not None:
-        await console.start(server)
+        await console.start(server.addresses, server.records_api_url)
     ready(server, None if console is None else console.url)
     loop.call_later(WARM_UP_AFTER_S, _warm_up, loop, _steps_to_come(server.uses_scram))
     await stopping.wait()

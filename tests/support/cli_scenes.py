@@ -134,7 +134,7 @@ def share_records(shell: Shell) -> None:
     assert "unfinished is available, or locked by a member" in said.err
     assert shell.ok(*found, "--state", "archived") == []
     assert shell.json(*found, "--from", "3")[0]["first"] == 3
-    assert shell.run(*found, "--member", "somebody").code == 2
+    assert shell.run(*found, "--member", "unknown").code == 2
     assert shell.run("share", "records", "sr.nobody").code == 4
     assert shell.run("share", "records", "sr.g", "--topic", "sr.a:9").code == 4
     drawn = shell.ok("share", "describe", "sr.g", "--plot")

@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -21,7 +21,6 @@ from shareq.broker.process.sockets import Address, ServeError, address_text, beg
 
 if TYPE_CHECKING:
     from shareq.broker.config.broker_config import BrokerConfig
-    from shareq.broker.process.server import Server
 
 logger = logging.getLogger(__name__)
 
@@ -96,17 +95,19 @@ class Console:
             )
         self.url = f"http://{address_text(self._socket.getsockname())}/"
 
-    async def start(self, server: Server) -> None:
-        """Begin the child, for a broker that listens. Raises ServeError."""
+    async def start(self, addresses: Sequence[str], records_api_url: str | None) -> None:
+        """Begin the child, for a broker that listens: at these addresses (HOST:PORT), one of each listener. Raises
+        ServeError.
+        """
         begin_to_listen(self._socket, BACKLOG, _PURPOSE)  # clients that come now wait for the child
         command = [sys.executable, "-m", "shareq", "console", f"--of-broker={self._socket.fileno()}"]
         if self._options.config_file is not None:
             command.append(f"--config={self._options.config_file}")
         if self._options.token_file is not None:
             command.append(f"--token-file={self._options.token_file}")
-        command += ["--", self._bootstrap(server)]
+        command += ["--", self._bootstrap(addresses)]
         handed = {
-            "records_api": server.records_api_url,
+            "records_api": records_api_url,
             "token": (self._config.shareq_records_api_token or "").strip(),
             "token_to_read": self._has_rights,
         }
@@ -152,8 +153,8 @@ class Console:
             usage=True,
         )
 
-    def _bootstrap(self, server: Server) -> str:
-        host, _, port = server.addresses[self._listener].rpartition(":")
+    def _bootstrap(self, addresses: Sequence[str]) -> str:
+        host, _, port = addresses[self._listener].rpartition(":")
         return f"{_NEAR.get(host, host)}:{port}"
 
     async def _notice_its_end(self, process: asyncio.subprocess.Process) -> None:

@@ -101,7 +101,7 @@ def table(rows: Sequence[Any], columns: Sequence[Column]) -> list[str]:
 class Screen:
     """What is shown, and how it is sorted, filtered and looked into.
 
-    `wanted` is the group that is looked into: whoever takes samples gives its `partitions` and `members`. `source` says
+    `wanted` is the group that is looked into: the caller gives its `partitions` and `members`. `source` says
     where the numbers are from.
     """
 

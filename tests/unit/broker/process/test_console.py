@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from shareq.broker.process import console as module
+from shareq.broker.process.http import console as module
 from shareq.broker.process.http.console import with_records_api
 
 WAIT_S = 30.0
