@@ -13,8 +13,10 @@ from shareq.broker.config.service import BROKER, GROUP, TOPIC
 from shareq.broker.dispatch.in_turns import Steps, TurnCount, in_turns
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.shared.alter_resource import (
+    MOST_PROPERTIES,
     REPEATED,
     RESOURCE_PROPERTIES,
+    TOO_MANY,
     TURN_PROPERTIES,
     alter_resource,
     repeated,
@@ -57,6 +59,8 @@ def failed(request: AlterConfigsRequest, error: ErrorCode) -> AlterConfigsRespon
 
 
 def _replace(ctx: RequestContext, resource: AlterConfigsResource, validate_only: bool) -> ApiError:
+    if len(resource.configs) > MOST_PROPERTIES:
+        return TOO_MANY
     kind, name = resource.resource_type, resource.resource_name
     alterations = [Alteration(config.name, ConfigOp.SET, config.value) for config in resource.configs]
     stored_as = _STORED_AS.get(kind)  # type: ignore[call-overload]

@@ -15,8 +15,10 @@ from shareq.broker.config.changes import Alteration
 from shareq.broker.dispatch.in_turns import Steps, TurnCount, in_turns
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.shared.alter_resource import (
+    MOST_PROPERTIES,
     REPEATED,
     RESOURCE_PROPERTIES,
+    TOO_MANY,
     TURN_PROPERTIES,
     alter_resource,
     repeated,
@@ -58,6 +60,8 @@ def failed(request: IncrementalAlterConfigsRequest, error: ErrorCode) -> Increme
 
 
 def _alter(ctx: RequestContext, resource: AlterConfigsResource, validate_only: bool) -> ApiError:
+    if len(resource.configs) > MOST_PROPERTIES:
+        return TOO_MANY
     alterations = [Alteration(config.name, config.config_operation, config.value) for config in resource.configs]
     return alter_resource(ctx, resource.resource_type, resource.resource_name, alterations, validate_only=validate_only)
 

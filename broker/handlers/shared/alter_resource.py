@@ -25,8 +25,14 @@ REPEATED: Final = ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear
 TURN_PROPERTIES: Final = 1_000
 """So many are changed in one turn."""
 
+MOST_PROPERTIES: Final = 1_000
+"""That a request may change of one resource: a few hundred exist."""
+
 RESOURCE_PROPERTIES: Final = 10
 """What a resource counts beside its own: all of them are checked together, and committed."""
+
+
+TOO_MANY: Final = ApiError(ErrorCode.INVALID_REQUEST, f"No resource has more than {MOST_PROPERTIES} properties.")
 
 
 def repeated(resources: Iterable[tuple[int, str]]) -> set[tuple[int, str]]:

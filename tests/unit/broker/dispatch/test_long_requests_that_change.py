@@ -12,9 +12,17 @@ from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.groups.offsets import GroupOffsetsService
 from shareq.broker.handlers.groups.consumer_group_heartbeat import MOST_NAMES
+from shareq.broker.handlers.shared.alter_resource import MOST_PROPERTIES
 from shareq.broker.security.acls import MOST_CHANGED
 from shareq.broker.transactions.admission import Refusals, TransactionAdmission
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated import incremental_alter_configs
+from shareq.protocol.generated.alter_configs import (
+    AlterableConfig,
+    AlterConfigsRequest,
+    AlterConfigsResource,
+    AlterConfigsResponse,
+)
 from shareq.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsRequestPartition,
@@ -29,6 +37,11 @@ from shareq.protocol.generated.create_acls import AclCreation, CreateAclsRequest
 from shareq.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from shareq.protocol.generated.delete_acls import DeleteAclsFilter, DeleteAclsRequest, DeleteAclsResponse
 from shareq.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from shareq.protocol.generated.incremental_alter_configs import AlterableConfig as IncrementalConfig
+from shareq.protocol.generated.incremental_alter_configs import (
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
 from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from shareq.protocol.generated.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from shareq.protocol.generated.txn_offset_commit import (
@@ -278,3 +291,19 @@ def test_too_many_acls_are_neither_added_nor_removed() -> None:
     assert deleted("t1", "t1", "none") == [(NONE, 1), (NONE, 1), (NONE, 0)]
     assert deleted(None) == [(NONE, MOST_CHANGED)]
     assert not world.services.metadata.acls
+
+
+@pytest.mark.parametrize("count", [MOST_PROPERTIES, MOST_PROPERTIES + 1])
+def test_no_resource_has_so_many_properties(count: int) -> None:
+    client = world_of("t").connect()
+    error = ErrorCode.INVALID_CONFIG if count == MOST_PROPERTIES else ErrorCode.INVALID_REQUEST
+    names = [f"n{at}" for at in range(count)]
+    configs = [AlterableConfig(name, "1") for name in names]
+    replaced = AlterConfigsRequest([AlterConfigsResource(2, "t", configs)])
+    (row,) = client.call(replaced, 2, AlterConfigsResponse).responses
+    assert row.error_code == error
+    changed = IncrementalAlterConfigsRequest(
+        [incremental_alter_configs.AlterConfigsResource(2, "t", [IncrementalConfig(name, 0, "1") for name in names])]
+    )
+    (changed_row,) = client.call(changed, 1, IncrementalAlterConfigsResponse).responses
+    assert changed_row.error_code == error
