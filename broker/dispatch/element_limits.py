@@ -37,25 +37,31 @@ MOST_ELEMENTS: Final[dict[int, int]] = {
     ApiKey.OFFSET_FOR_LEADER_EPOCH: PARTITIONS,
     ApiKey.DELETE_RECORDS: PARTITIONS,
     ApiKey.TXN_OFFSET_COMMIT: PARTITIONS,
-    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: PARTITIONS,
     ApiKey.ALTER_SHARE_GROUP_OFFSETS: PARTITIONS,
     # partitions as numbers: four times as many
     ApiKey.OFFSET_FETCH: 100_000,
     ApiKey.ADD_PARTITIONS_TO_TXN: RESOURCES,
     ApiKey.CONSUMER_GROUP_HEARTBEAT: RESOURCES,  # what the member has
     ApiKey.ELECT_LEADERS: RESOURCES,
-    ApiKey.ALTER_PARTITION_REASSIGNMENTS: RESOURCES,
     ApiKey.LIST_PARTITION_REASSIGNMENTS: RESOURCES,
     ApiKey.DESCRIBE_LOG_DIRS: RESOURCES,
     ApiKey.ALTER_REPLICA_LOG_DIRS: RESOURCES,
     ApiKey.DESCRIBE_PRODUCERS: RESOURCES,
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: RESOURCES,
     # acknowledgement batches: as many as a member can have locked records on all its partitions, within reason
     ApiKey.SHARE_FETCH: PARTITIONS,
     ApiKey.SHARE_ACKNOWLEDGE: PARTITIONS,
     # all topics, groups or resources
     ApiKey.METADATA: 100_000,  # a client that follows every topic
-    ApiKey.DESCRIBE_TOPIC_PARTITIONS: 100_000,
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: RESOURCES,  # they are put in order in one turn
     ApiKey.CREATE_TOPICS: 100_000,  # at most 10,000 partitions, their replicas and properties
+    # what an administrator changes at once, in one turn
+    ApiKey.CREATE_PARTITIONS: 10_000,  # as many partitions at most
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: 20_000,
+    ApiKey.ALTER_CLIENT_QUOTAS: 20_000,
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: 10_000,
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: 10_000,
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: 10_000,
     # what a member names: it fits into a record, and so into max.message.bytes
     ApiKey.SHARE_GROUP_HEARTBEAT: 5_000,  # 4 µs each, in one turn
     ApiKey.DESCRIBE_REDRIVES: NAMES,

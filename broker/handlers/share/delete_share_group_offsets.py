@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.in_turns import Steps, lacking_in_turns, pending_in_turns
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.groups.administration import DeletedOffsets
 from shareq.broker.security.rights import DELETE_GROUP, READ_TOPIC
@@ -33,8 +34,14 @@ def handle(
     if not ctx.may(DELETE_GROUP, request.group_id):
         error = DELETE_GROUP.error
         return DeleteShareGroupOffsetsResponse(error_code=error, error_message=text_of(error))
+    return pending_in_turns(ctx, _steps(ctx, request))
+
+
+def _steps(
+    ctx: RequestContext, request: DeleteShareGroupOffsetsRequest
+) -> Steps[Pending[DeleteShareGroupOffsetsResponse]]:
     names = list(dict.fromkeys(topic.topic_name for topic in request.topics))
-    forbidden = ctx.lacking(READ_TOPIC, names)
+    forbidden = yield from lacking_in_turns(ctx, READ_TOPIC, names)
     names = [name for name in names if name not in forbidden]
     topic_ids = {name: image.topic_id for name in names if (image := ctx.services.metadata.topic(name)) is not None}
 
