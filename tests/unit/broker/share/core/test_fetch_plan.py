@@ -78,6 +78,12 @@ def test_whole_batches_from_the_first_to_the_last_acquired_offset(
     assert slice_bounds(READ, [AcquiredRange(first, last, 1) for first, last in acquired]) == bounds
 
 
+def test_of_two_batches_those_that_were_acquired_are_sent() -> None:
+    assert slice_bounds(READ[:2], [AcquiredRange(0, 7, 1)]) == (0, 150)
+    assert slice_bounds(READ[:2], [AcquiredRange(7, 7, 1)]) == (100, 150)
+    assert slice_bounds(READ[:2], [AcquiredRange(0, 0, 1)]) == (0, 100)
+
+
 def test_a_read_of_one_batch_is_sent_as_it_is() -> None:
     assert slice_bounds(READ[1:2], [AcquiredRange(7, 7, 1)]) == (100, 150)
     assert slice_bounds([], [AcquiredRange(7, 7, 1)]) == (0, 0)

@@ -192,3 +192,17 @@ def test_records_without_keys_stay_ranges() -> None:
     assert len(world.fetch()) == 500
     settle(world.core, 0, 499, ACCEPT)
     assert len(world.core.snapshot()) == 1
+
+
+def test_what_a_read_has_not_any_more_waits_for_nothing_and_keeps_nothing_waiting() -> None:
+    """Compacted away while it was available: the next record of its key goes."""
+    world = Ordered([A, B, A, A])
+    assert world.fetch() == [0, 1]
+    settle(world.core, 0, 1, RELEASE)
+    read = [Span(1, 3)]
+    offset = world.core.next_fetch_offset()
+    assert offset == 0
+    assert world.core.keys_wanted(read) is None
+    acquired = world.core.acquire("m1", RECORDS, 5, 500, offset, read, 0)
+    assert [(first, last) for first, last, _ in acquired] == [(1, 1), (2, 2)]
+    assert world.waiting() == [3]

@@ -65,6 +65,16 @@ def test_records_below_the_start_offset_are_archived() -> None:
     assert (partition.start_offset, states(partition)) == (14, "14-19 Available(1)")
 
 
+def test_records_below_the_start_offset_stay_with_the_member_when_that_cannot_be_written() -> None:
+    partition = share_partition()
+    fetch(partition, batches(0, 19, 10), batch_size=10)
+    partition.on_log_start_moved(14, 0)
+    effects = partition.release_acquired_records("m1", 0)
+    assert states(partition, 0) == "0-9 Archived(1) pending, 10-13 Archived(1) pending, 14-19 Available(1) pending"
+    written(partition, effects, FAILED)
+    assert states(partition, 0) == "0-9 Acquired(1) m1, 10-19 Acquired(1) m1"
+
+
 def test_what_is_being_acknowledged_is_not_touched() -> None:
     partition = share_partition()
     fetch(partition, spans((0, 9)))

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from shareq.broker.share.core.effects import DeliveryLimitReached, GivenUpRange, WakeFetches, WriteState
+from shareq.broker.share.core.effects import DeliveryLimitReached, GivenUpRange, StateBatch, WakeFetches, WriteState
 from shareq.broker.share.core.partition import AckBatch, SharePartition
+from shareq.broker.share.core.writes import StateChange
 from shareq.protocol.errors import ErrorCode
 from tests.support.models.share_partition import (
     ACCEPT,
@@ -269,3 +270,19 @@ def test_an_expiry_that_archived_nothing_and_was_not_written_is_forgotten_with_i
     settle(partition, 0, 0, ACCEPT, now_ms=110)
     assert partition.start_offset == 1
     assert ack(partition, 0, 0, ACCEPT).error is ErrorCode.NONE
+
+
+@pytest.mark.parametrize("before", [1, 2, 3])
+def test_rows_that_adjoin_and_say_the_same_are_one(before: int) -> None:
+    change = StateChange(1)
+    earlier = [StateBatch(10 * number, 10 * number + 4, 2, 1) for number in range(before)]
+    change.persist(earlier)
+    change.persist([StateBatch(earlier[-1].last_offset + 1, 90, 2, 1), StateBatch(91, 91, 0, 1)])
+    last = earlier.pop()
+    assert change.state_batches == [*earlier, StateBatch(last.first_offset, 90, 2, 1), StateBatch(91, 91, 0, 1)]
+    change.persist([StateBatch(92, 92, 0, 2), StateBatch(94, 94, 0, 2)])
+    assert change.state_batches[-3:] == [
+        StateBatch(91, 91, 0, 1),
+        StateBatch(92, 92, 0, 2),
+        StateBatch(94, 94, 0, 2),
+    ]
