@@ -121,6 +121,16 @@ def test_arrows_go_through_the_window_and_say_what_they_find(page: Chromium, sce
     page.until("location.hash.startsWith('#/record?')")
 
 
+def test_who_has_a_record_leads_to_what_else_it_has(page: Chromium, scene: Scene) -> None:
+    show(page, scene.url, VIEWS["window"])
+    page.evaluate("document.querySelector('a[title=\"What this member has\"]').click()")
+    page.until("location.hash.includes('member=')")
+    rows = "[...document.querySelectorAll('main tbody tr')]"
+    page.until(f"{rows}.length > 1 && {rows}.every((row) => row.innerText.includes('packer-a at 127.0.0.1'))")
+    states = f"new Set({rows}.map((row) => row.children[2].innerText.trim()))"
+    assert page.evaluate(f"[...{states}]") == ["acquired"]
+
+
 def test_a_window_is_alive(page: Chromium, scene: Scene) -> None:
     """What is produced shows without a reload, and the group's charts go on."""
     show(page, scene.url, VIEWS["topic"])

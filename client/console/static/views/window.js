@@ -49,7 +49,7 @@ export function windowView(parameters, { session }) {
       { title: "Offsets", name: true, cell: (row) => ({ text: offsets(row), href: recordOf(topic, partition, row.first) }) },
       { title: "Records", number: true, cell: (row) => count(row.last - row.first + 1) },
       { title: "State", cell: (row) => ({ text: row.state, swatch: row.state, title: STATES[row.state] }) },
-      { title: "Client", name: true, cell: (row) => client(newest, row) },
+      { title: "Client", name: true, cell: (row) => client(newest, row, parameters) },
       { title: "Attempts", number: true, cell: (row) => count(row.deliveries) },
       { title: "Since", number: true, cell: (row) => (row.since_ms ? age(newest.at_ms - row.since_ms) : null) },
       { title: "Time left", number: true, cell: (row) => (row.until_ms ? age(row.until_ms - newest.at_ms) : null) },
@@ -107,8 +107,10 @@ function recordOf(topic, partition, offset) {
   return link("record", { topic, partition, offset });
 }
 
-function client(data, row) {
+// A member's client, with a link to what else it has here.
+function client(data, row, parameters) {
   if (!row.member) return null;
   const known = data.members?.[row.member];
-  return known?.client_id ? `${known.client_id}${known.host ? ` at ${known.host}` : ""}` : row.member;
+  const name = known?.client_id ? `${known.client_id}${known.host ? ` at ${known.host}` : ""}` : row.member;
+  return { text: name, href: link("window", { ...parameters, member: row.member }), title: "What this member has" };
 }
