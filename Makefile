@@ -64,7 +64,7 @@ help:
 	@echo "  make fuzz FRAMES=n  bent requests of every RPC, n in memory (default 20,000), a tenth to a broker process"
 	@echo "  make soak MINUTES=n  mixed load, clock steps, stops, a slow disk and strangers (default 30 minutes); ARGS=--help"
 	@echo "  make dashboard   what the dashboard asks, asked of Prometheus while a broker is at work; one alert fires (4 minutes)"
-	@echo "  make browser-test  every view of the console in Chromium: widths, colours, keyboard, contrast, requests (3 minutes)"
+	@echo "  make browser-test  every view of the console in Chromium: widths, colours, keyboard, contrast, requests (1 minute)"
 	@echo "  make screenshots the pictures of docs/console.md, made again"
 	@echo "  make storage-matrix  every kind of file in a data folder, damaged in every way, and pairs (5 minutes on one core); writes docs/evidence"
 	@echo "  make mutation ARGS=AREA  small changes of the code, each of which a unit test has to notice; without ARGS: the areas"

@@ -76,9 +76,9 @@ class Console:
         self._config = config
         self._listener = self._listener_to_ask()
         self._has_rights = config.authorizer_class_name != ""
-        if self._has_rights and options.token_file is None:
+        if (self._has_rights or options.protocol.startswith("SASL_")) and options.token_file is None:
             raise ServeError(
-                "--console would show every user of this machine what ACLs may keep from them: give "
+                "--console would show every user of this machine what a login or ACLs may keep from them: give "
                 "--console-token-file",
                 usage=True,
             )

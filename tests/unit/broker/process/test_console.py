@@ -130,6 +130,26 @@ def test_a_broker_with_rights_shows_nothing_without_the_token(tmp_path: Path) ->
         assert served.process.wait(WAIT_S) == 0
 
 
+def test_the_console_logs_in_where_the_broker_wants_it(tmp_path: Path) -> None:
+    token = "0123456789abcdef"
+    (tmp_path / "token").write_text(token)
+    login = ("security.protocol=SASL_PLAINTEXT", "sasl.mechanism=SCRAM-SHA-256", "sasl.username=a", "sasl.password=b")
+    (tmp_path / "client").write_text("\n".join(login))
+    served = Serve(
+        tmp_path,
+        *("--set", "listeners=SASL_PLAINTEXT://127.0.0.1:0", "--set", "sasl.enabled.mechanisms=SCRAM-SHA-256"),
+        *("--add-scram", "SCRAM-SHA-256=[name=a,password=b]"),
+        *("--console-config", str(tmp_path / "client"), "--console-token-file", str(tmp_path / "token")),
+    )
+    try:
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            served.get("overview")
+        assert len(served.get("overview", token)["data"]["brokers"]) == 1
+    finally:
+        served.process.terminate()
+        assert served.process.wait(WAIT_S) == 0
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [
