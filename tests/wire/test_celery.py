@@ -240,10 +240,12 @@ def test_tasks_reject_with_and_without_requeue(celery: Callable[..., Running]) -
     running.send("rejects", False)
     running.until(lambda: len(running.seen) == 3)
     with running.app.connection_for_read() as connection:
+        channel = connection.default_channel
+        running.until(lambda: channel._has_queue("dlq.rejected"))  # the broker makes it
         found = None
         deadline = time.monotonic() + PATIENCE_S
         while found is None:
-            found = connection.default_channel.basic_get("dlq.rejected")
+            found = channel.basic_get("dlq.rejected")
             assert time.monotonic() < deadline
         assert found.headers["task"] == "tasks.rejects"
         found.ack()

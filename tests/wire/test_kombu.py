@@ -139,10 +139,12 @@ def test_what_is_requeued_comes_again_and_what_is_rejected_is_a_dead_letter(
     assert taking.messages[2].delivery_info["redelivered"] is True
     taking.messages[2].ack()
     taking.nothing_comes()
+    deadline = time.monotonic() + PATIENCE_S
+    while not connection.default_channel._has_queue(letters):  # the broker makes it
+        assert time.monotonic() < deadline
     dead = Taking(connection, Queue(letters))
     assert dead.until(1) == ["never"]
-    headers = dead.messages[0]
-    headers.ack()
+    dead.messages[0].ack()
 
 
 def test_the_lock_of_a_message_in_hand_is_renewed(connect: Connect, name: str) -> None:
