@@ -232,7 +232,7 @@ class RecordAcquisition:
         available_from = self._window.available_from
         if available_from is None:
             return []
-        first = max(self._first, batch.first_offset, available_from)
+        first = max(self._first, available_from)
         last = min(self._last, batch.last_offset)
         parts: list[Run] = []
         taken, quota = 0, 0

@@ -345,3 +345,20 @@ def test_an_expired_lock_that_nobody_looked_at_yet_can_still_be_acknowledged() -
     fetch(partition, spans((0, 9)))
     settle(partition, 0, 9, ACCEPT, now_ms=150)
     assert partition.start_offset == 10
+
+
+def test_a_range_over_records_of_several_delivery_counts_leaves_each_with_its_own() -> None:
+    partition = share_partition()
+    fetch(partition, spans((0, 9)))
+    settle(partition, 0, 3, RELEASE)
+    fetch(partition, spans((0, 9)))
+    outcome = ack(partition, 0, 8, ACCEPT)
+    assert rows_of(write_of(outcome.effects)) == [(0, 3, 2, 2), (4, 8, 2, 1)]
+    assert states(partition) == ("0-3 Acknowledged(2) pending, 4-8 Acknowledged(1) pending, 9 Acquired(1) m1")
+
+
+def test_only_what_is_locked_has_a_deadline() -> None:
+    partition = share_partition(lock_ms=100)
+    fetch(partition, spans((0, 9)), now_ms=5)
+    settle(partition, 3, 9, RELEASE)
+    assert [(run.first_offset, run.deadline_ms) for run in partition.snapshot()] == [(0, 105), (3, None)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from shareq.broker.share.core.partition import SharePartition
+from shareq.protocol.errors import ErrorCode
 from tests.support.models.share_partition import (
     ACCEPT,
     BATCHES,
@@ -476,3 +477,13 @@ def test_a_read_after_a_reload_stops_in_a_hole() -> None:
     assert partition.read_until(BATCHES, 10) == 9
     assert partition.read_until(BATCHES, 50) == 49
     assert partition.read_until(BATCHES, 51) == 59
+
+
+def test_records_that_fill_the_limit_exactly_stay_one_batch() -> None:
+    """Of a whole batch of another member, an acknowledgement that begins in the hole behind it is refused."""
+    partition = share_partition()
+    fetch(partition, spans((0, 9)))
+    settle(partition, 0, 9, RELEASE)
+    assert fetch(partition, spans((0, 9)), mode=RECORDS, max_records=10) == [(0, 9, 2)]
+    assert fetch(partition, spans((20, 29)), "m2") == [(20, 29, 1)]
+    assert ack(partition, 15, 25, ACCEPT, member="m2").error is ErrorCode.INVALID_RECORD_STATE

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
 from shareq.broker.share.core.effects import WakeFetches
 from shareq.broker.share.core.partition import SharePartition
 from shareq.broker.share.core.window.record_state import AcquireMode
@@ -206,3 +208,13 @@ def test_what_a_read_has_not_any_more_waits_for_nothing_and_keeps_nothing_waitin
     acquired = world.core.acquire("m1", RECORDS, 5, 500, offset, read, 0)
     assert [(first, last) for first, last, _ in acquired] == [(1, 1), (2, 2)]
     assert world.waiting() == [3]
+
+
+@pytest.mark.parametrize(("limit", "until"), [(100, 13), (5, 4)])
+def test_a_read_goes_beyond_the_window_while_there_is_room(limit: int, until: int) -> None:
+    core = Ordered([A] * 5 + [B] * 15, limit=limit).core
+    core.next_fetch_offset()
+    assert core.acquire("m1", RECORDS, 5, 1, 0, [Span(0, 4)], 0, keys=dict.fromkeys(range(5), A)) == [(0, 0, 1)]
+    written(core, ack(core, 0, 0, RELEASE).effects)
+    assert core.next_fetch_offset() == 0
+    assert core.read_until(RECORDS, 10) == until

@@ -309,3 +309,14 @@ def test_a_load_cuts_waits_at_the_end_of_the_log() -> None:
     rows = [StateBatch(0, 9, 0, 1)]
     partition.load(7, 0, rows, log_start_offset=0, log_end_offset=4, delays=[Delay(0, 9, 700, 1)])
     assert (partition.lost_tail, waits(partition)) == (True, [(0, 3, 700)])
+
+
+def test_when_what_waited_has_left_the_log_the_locks_are_what_is_next() -> None:
+    partition = delaying(lock_ms=500)
+    fetch(partition, batches(0, 9, size=5), batch_size=5)
+    settle(partition, 0, 4, RELEASE)
+    assert partition.next_deadline_ms() == 100
+    partition.on_log_start_moved(5, 0)
+    settle(partition, 5, 5, ACCEPT)
+    assert partition.start_offset == 6
+    assert partition.next_deadline_ms() == 500
