@@ -17,6 +17,13 @@ ROUTING_KEY: Final = "routing_key"
 GROUP_CONFIG: Final[dict[str, str]] = {"share.auto.offset.reset": "earliest"}
 EXCHANGE_CONFIG: Final[dict[str, str]] = {"retention.ms": "3600000"}
 """What is said to all has been heard, or never will be."""
+_PROPERTIES: Final = frozenset(
+    {
+        *("delivery_mode", "correlation_id", "reply_to", "expiration", "message_id", "timestamp", "type", "user_id"),
+        *("app_id", "cluster_id", "priority"),
+        *("delivery_info", "delivery_tag", "body_encoding"),  # kombu's own
+    }
+)
 _LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]")
 LONGEST: Final = 249
 
@@ -84,8 +91,9 @@ def _utf16(text: str) -> list[int]:
 
 
 def packed(message: Mapping[str, Any]) -> bytes:
-    """A message as a record's value."""
-    text: str = dumps(message)
+    """A message as a record's value. Properties that AMQP does not have are left out, as they are there."""
+    properties = {name: value for name, value in message["properties"].items() if name in _PROPERTIES}
+    text: str = dumps({**message, "properties": properties})
     return text.encode()
 
 

@@ -47,6 +47,11 @@ def test_messages_come_back() -> None:
     assert found == {**message, "properties": {"correlation_id": "1", "delivery_info": {}}, "sent_ms": 5}
 
 
+def test_properties_that_amqp_does_not_have_are_left_out() -> None:
+    found = unpacked(packed({"body": "", "properties": {"reply_to": "me", "signal": object()}}), 5)
+    assert found["properties"] == {"reply_to": "me", "delivery_info": {}}
+
+
 @pytest.mark.parametrize("value", [None, b"", b"{", b"[]", b'{"properties": 1}', b"\xff"])
 def test_what_is_no_message_is_refused(value: bytes | None) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  (of the JSON decoder, or ours)
