@@ -258,6 +258,17 @@ def test_a_crash_on_a_request_and_what_it_leaves(broker: Broker, after: bool) ->
     assert [each.text for each in broker.records("t")] == (["first", "second"] if after else ["first"])
 
 
+def test_faults_end_with_the_broker(broker: Broker) -> None:
+    with broker.faults.on("Produce").disconnect(), broker.faults.full_disk():
+        broker.kill()
+    with pytest.raises(BrokerFailed, match="is not running"):
+        broker.faults.on("Produce").disconnect()
+    broker.start()
+    topic = broker.topic()
+    broker.produce(topic, "x")
+    assert [each.text for each in broker.records(topic)] == ["x"]
+
+
 def test_a_full_disk_refuses_records_and_takes_them_again(broker: Broker) -> None:
     topic = broker.topic()
     with WireClient(broker.address) as client:

@@ -228,7 +228,9 @@ class Broker(Helpers):
         )
 
     def _call(self, name: str, **arguments: Any) -> Any:
-        return self._alive().call(name, **arguments)
+        if self._running is None:
+            raise BrokerFailed(f"{name}: the broker is not running")
+        return self._running.call(name, **arguments)
 
     def _alive(self) -> Running:
         if self._running is None:
