@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -323,6 +324,15 @@ def test_the_transcript_says_what_was_asked_and_answered(broker: Broker) -> None
     broker.produce(topic, "three")
     assert len([line for line in broker.transcript() if " Produce " in line]) == 2
     assert len(broker.transcript(1)) == 1
+
+
+def test_of_what_is_large_the_transcript_has_the_size(broker: Broker) -> None:
+    topic = broker.topic()
+    broker.produce(topic, b"x" * 100_000)
+    assert len(broker.records(topic)) == 1
+    (written,) = [line for line in broker.transcript() if " Produce " in line]
+    assert re.search(r"Produce v\d+ \d+  <100\d{3} bytes> → responses=", written)
+    assert any(re.search(r" → <100\d{3} bytes>", line) for line in broker.transcript() if " Fetch " in line)
 
 
 def test_a_client_of_kafka_python_is_refused_and_says_so(broker: Broker) -> None:

@@ -14,8 +14,8 @@ from shareq.protocol.primitives import Gathered, Structure, uuid_to_text
 from shareq.protocol.records.batch import batch_headers
 
 ENTRIES: Final = 1_000
-FRAME_BYTES: Final = 256 * 1024
-"""Of longer requests and answers only the size is kept."""
+FRAME_BYTES: Final = 32 * 1024
+"""Of longer requests and answers only the size is kept: a transcript has 64 MB at most."""
 LONGEST_LINE: Final = 400
 MOST_ELEMENTS: Final = 4
 _SECRET: Final = (ApiKey.SASL_AUTHENTICATE, ApiKey.ALTER_USER_SCRAM_CREDENTIALS)
