@@ -56,6 +56,7 @@ class RecordsApi:
 
     def __init__(self, services: Services, token: str) -> None:
         self._services = services
+        self.times = views.TimeOfDay(services.env.clock)
         self._token = _digest(token.encode())
         self._one_at_a_time = asyncio.Lock()
         self._waiting = 0
@@ -94,7 +95,7 @@ class RecordsApi:
             return b"".join(made)
 
     def _pieces(self, request: Request) -> views.Pieces:
-        services, query = self._services, request.query
+        services, times, query = self._services, self.times, request.query
         match segments_of(request.path):
             case []:
                 parameters_of(query, ())
@@ -102,7 +103,7 @@ class RecordsApi:
             case ["share-groups"]:
                 given = parameters_of(query, ("after", "limit"))
                 return views.share_groups(
-                    services, given.get("after", ""), number(given, "limit", 1_000, 1, MOST_NAMES)
+                    services, times, given.get("after", ""), number(given, "limit", 1_000, 1, MOST_NAMES)
                 )
             case ["share-groups", group]:
                 parameters_of(query, ())
@@ -110,10 +111,10 @@ class RecordsApi:
             case ["share-groups", group, "partitions"]:
                 given = parameters_of(query, ("after", "limit"))
                 limit = number(given, "limit", 500, 1, MOST_NAMES)
-                return views.partitions(services, group, _behind(given.get("after", "")), limit)
+                return views.partitions(services, times, group, _behind(given.get("after", "")), limit)
             case ["share-groups", group, "topics", topic, "partitions", text, "records"]:
                 partition = number({"partition": text}, "partition", 0, 0, _HIGHEST_PARTITION)
-                return views.records(services, group, topic, partition, records_query(query))
+                return views.records(services, times, group, topic, partition, records_query(query))
         raise not_found(f"there is nothing at this path: see {ROOT}/share-groups and docs/records-api.md")
 
 

@@ -20,6 +20,7 @@ from shareq.coordinator.share.keys import SharePartitionKey, partition_for
 from shareq.protocol.primitives import uuid_to_text
 
 if TYPE_CHECKING:
+    from shareq.broker.foundation.environment import Clock
     from shareq.broker.services import Services
     from shareq.broker.share.leader import SharePartitionLeader
     from shareq.coordinator.group.share.group import ShareGroup
@@ -33,6 +34,30 @@ NAMES_AT_ONCE: Final = 5_000  # names that are only compared
 MOST_STEPS: Final = 200_000  # of one answer; what is left is for the next one
 _NOTHING: Final = SharePartitionCounters()
 _SHOWN: Final = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.RENEW)
+
+
+class TimeOfDay:
+    """From monotonic milliseconds to those since the epoch: the same for the same moment in every answer, until the
+    clock is set. Both clocks are read to the millisecond, so that their distance seems to change by one.
+    """
+
+    __slots__ = ("_ahead_ms", "_clock")
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._ahead_ms = clock.wall_ms() - clock.now_ms()
+
+    @property
+    def ahead_ms(self) -> int:
+        """How far the time of day is ahead of monotonic time."""
+        now = self._clock.wall_ms() - self._clock.now_ms()
+        if abs(now - self._ahead_ms) > 1:
+            self._ahead_ms = now
+        return self._ahead_ms
+
+    def of(self, monotonic_ms: int | None) -> int | None:
+        """The time of day of a moment."""
+        return None if monotonic_ms is None else monotonic_ms + self.ahead_ms
 
 
 class Place(NamedTuple):
@@ -54,7 +79,7 @@ class Place(NamedTuple):
 # -- groups
 
 
-def share_groups(services: Services, after: str, limit: int) -> Pieces:
+def share_groups(services: Services, times: TimeOfDay, after: str, limit: int) -> Pieces:
     """Share groups by name, those behind `after`, with totals of their partitions."""
     found: list[ShareGroup] = []
     groups = services.made.groups
@@ -70,7 +95,7 @@ def share_groups(services: Services, after: str, limit: int) -> Pieces:
     yield from _add_up(services, totals)
     yield _begin(services, {}, "groups")
     for at in range(0, len(page), STEPS):
-        rows = (_group_row(services, group, totals[group.group_id]) for group in page[at : at + STEPS])
+        rows = (_group_row(times, group, totals[group.group_id]) for group in page[at : at + STEPS])
         yield _rows(rows, first=not at)
     yield _end(page[-1].group_id if len(found) > limit else None)
 
@@ -111,7 +136,7 @@ def _add_counters(total: _Totals, counters: SharePartitionCounters) -> None:
     total.accepted += counters.acknowledged[AcknowledgeType.ACCEPT]
 
 
-def _group_row(services: Services, group: ShareGroup, total: _Totals) -> dict[str, Any]:
+def _group_row(times: TimeOfDay, group: ShareGroup, total: _Totals) -> dict[str, Any]:
     return {
         "group": group.group_id,
         "state": group.state_name,
@@ -124,7 +149,7 @@ def _group_row(services: Services, group: ShareGroup, total: _Totals) -> dict[st
         "deliveries": total.deliveries,
         "redeliveries": total.redeliveries,
         "accepted": total.accepted,
-        "oldest_in_flight_ms": _epoch_ms(services, total.oldest_ms),
+        "oldest_in_flight_ms": times.of(total.oldest_ms),
     }
 
 
@@ -176,16 +201,18 @@ def _client(group: ShareGroup | None, member_id: str) -> dict[str, Any]:
 # -- partitions
 
 
-def partitions(services: Services, group_id: str, after: str, limit: int) -> Pieces:
+def partitions(services: Services, times: TimeOfDay, group_id: str, after: str, limit: int) -> Pieces:
     """The share partitions of a group, by topic and number, those behind `after` (TOPIC:PARTITION)."""
     group = _group(services, group_id)
     keys = _keys_of(services, group_id, group)
     if group is None and not keys:
         raise not_found(f"share group {group_id} does not exist")
-    return _partitions(services, group_id, keys, after, limit)
+    return _partitions(services, times, group_id, keys, after, limit)
 
 
-def _partitions(services: Services, group_id: str, keys: set[SharePartitionKey], after: str, limit: int) -> Pieces:
+def _partitions(
+    services: Services, times: TimeOfDay, group_id: str, keys: set[SharePartitionKey], after: str, limit: int
+) -> Pieces:
     behind: tuple[str, int] | None = None
     if after:
         topic, _, number = after.rpartition(":")
@@ -212,7 +239,7 @@ def _partitions(services: Services, group_id: str, keys: set[SharePartitionKey],
             spent += taken
             yield b""
         members.update(counted.held)
-        yield _rows([_partition_row(services, place, counted)], first=first)
+        yield _rows([_partition_row(services, times, place, counted)], first=first)
         first = False
     yield _end(None if following is None else ":".join(map(str, following)), _members(services, group_id, members))
 
@@ -242,7 +269,7 @@ def _count(services: Services, place: Place, into: _Counted) -> Iterator[int]:
         yield len(part.ranges)
 
 
-def _partition_row(services: Services, place: Place, counted: _Counted) -> dict[str, Any]:
+def _partition_row(services: Services, times: TimeOfDay, place: Place, counted: _Counted) -> dict[str, Any]:
     leader, share = place.leader, services.made.share
     settings = services.configs.share_group(place.key.group_id)
     counters = _NOTHING if share is None else share.partitions.counters.partitions.get(place.key, _NOTHING)
@@ -261,7 +288,7 @@ def _partition_row(services: Services, place: Place, counted: _Counted) -> dict[
         "ranges": counted.ranges,
         "states": dict(counted.states),
         "held": dict(counted.held),
-        "oldest_in_flight_ms": _epoch_ms(services, oldest_ms),
+        "oldest_in_flight_ms": times.of(oldest_ms),
         "oldest_age_ms": None if oldest_ms is None else services.env.clock.now_ms() - oldest_ms,
         "deliveries": counters.deliveries,
         "redeliveries": counters.redeliveries,
@@ -298,7 +325,9 @@ def _offsets(services: Services, place: Place) -> dict[str, Any]:
 # -- records
 
 
-def records(services: Services, group_id: str, topic: str, partition: int, wanted: RecordsQuery) -> Pieces:
+def records(
+    services: Services, times: TimeOfDay, group_id: str, topic: str, partition: int, wanted: RecordsQuery
+) -> Pieces:
     """The offsets in flight of one share partition, as ranges of like ones."""
     image = services.metadata.topic(topic)
     if image is None or not 0 <= partition < image.partitions:
@@ -306,10 +335,10 @@ def records(services: Services, group_id: str, topic: str, partition: int, wante
     place = place_of(services, group_id, topic, partition)
     if place is None:
         raise not_found(f"share group {group_id} has not begun with {topic}:{partition}")
-    return _records(services, place, wanted)
+    return _records(services, times, place, wanted)
 
 
-def _records(services: Services, place: Place, wanted: RecordsQuery) -> Pieces:
+def _records(services: Services, times: TimeOfDay, place: Place, wanted: RecordsQuery) -> Pieces:
     settings = services.configs.share_group(place.key.group_id)
     head = {
         "group": place.key.group_id,
@@ -337,9 +366,7 @@ def _records(services: Services, place: Place, wanted: RecordsQuery) -> Pieces:
         left -= len(rows)
         spent += STEPS
         members.update(each.owner for each in rows if each.owner)
-        ahead_ms = services.env.clock.wall_ms() - services.env.clock.now_ms()
-        if place.leader is None:
-            ahead_ms = 0  # what is persisted has the time of day
+        ahead_ms = 0 if place.leader is None else times.ahead_ms  # what is persisted has the time of day
         yield _rows([_range_row(each, ahead_ms) for each in rows], first=first)
         first = first and not rows
     yield _end(position, _members(services, place.key.group_id, members))
@@ -428,11 +455,6 @@ def _members(services: Services, group_id: str, ids: set[str]) -> dict[str, Any]
     """The clients of members that were named."""
     group = _group(services, group_id)
     return {each: _client(group, each) for each in sorted(ids)}
-
-
-def _epoch_ms(services: Services, monotonic_ms: int | None) -> int | None:
-    clock = services.env.clock
-    return None if monotonic_ms is None else monotonic_ms + clock.wall_ms() - clock.now_ms()
 
 
 # -- JSON

@@ -263,6 +263,33 @@ def test_a_member_that_left_has_no_client(site: Site) -> None:
     assert site.records()["members"] == {"one": {"client_id": None, "host": None}}
 
 
+class _Clock:
+    """Two clocks that are read to the millisecond, half a one apart."""
+
+    def __init__(self) -> None:
+        self.half_ms = 0
+        self.set_ms = 0
+
+    def wall_ms(self) -> int:
+        return 5_000 + self.set_ms + self.half_ms // 2
+
+    def now_ms(self) -> int:
+        return (self.half_ms + 1) // 2
+
+
+def test_a_moment_has_the_same_time_of_day_in_every_answer_until_the_clock_is_set() -> None:
+    """The distance of two clocks that are cut to milliseconds flickers by one."""
+    clock = _Clock()
+    times = views.TimeOfDay(clock)  # type: ignore[arg-type]  # what it asks for
+    found = set()
+    for clock.half_ms in range(20):
+        found.add(times.of(7))
+    assert found == {5_007}
+    clock.set_ms = 60_000
+    assert times.of(7) in (65_006, 65_007)
+    assert times.of(None) is None
+
+
 # -- what is refused
 
 
@@ -319,7 +346,7 @@ def test_a_window_of_10000_records_is_shown_in_turns_of_counted_work(site: Site)
     """No turn of 20 ms: counted, at most 200 ranges; and in time of this thread alone, with room for a slow machine."""
     _checkered(site, 10_000)
     turns: list[tuple[int, float]] = []
-    pieces = views.records(site.world.services, "g", "t", 0, RecordsQuery(0, 10_000, frozenset(), None))
+    pieces = views.records(site.world.services, site.api.times, "g", "t", 0, RecordsQuery(0, 10_000, frozenset(), None))
     while True:
         began = time.thread_time()
         piece = next(pieces, None)
@@ -333,7 +360,7 @@ def test_a_window_of_10000_records_is_shown_in_turns_of_counted_work(site: Site)
 
 def test_the_sums_of_a_large_window_are_made_in_turns(site: Site) -> None:
     _checkered(site, 10_000)
-    pieces = list(views.partitions(site.world.services, "g", "", 10))
+    pieces = list(views.partitions(site.world.services, site.api.times, "g", "", 10))
     assert len(pieces) > 10_000 / views.STEPS
     (row, _) = validated("partitions", b"".join(pieces))["partitions"]
     assert row["states"] == {"acquired": 5_000, "acknowledged": 5_000}
@@ -347,14 +374,14 @@ def test_groups_and_partitions_in_great_numbers_are_sorted_in_turns(
     monkeypatch.setattr(views, "NAMES_AT_ONCE", 50)
     site.world.create_topic("wide", 500)
     ShareClient(site.world, "m", group="g").join("wide")
-    pieces = list(views.partitions(site.world.services, "g", "", 100))
+    pieces = list(views.partitions(site.world.services, site.api.times, "g", "", 100))
     assert pieces[:10] == [b""] * 10
     page = validated("partitions", b"".join(pieces))
     assert [row["partition"] for row in page["partitions"]] == list(range(100))
     assert page["next"] == "wide:99"
     for number in range(300):
         ShareClient(site.world, "m", group=f"n{number:03}").join("t")
-    pieces = list(views.share_groups(site.world.services, "g", 20))
+    pieces = list(views.share_groups(site.world.services, site.api.times, "g", 20))
     page = validated("share_groups", b"".join(pieces))
     assert [row["group"] for row in page["groups"]] == [f"n{number:03}" for number in range(20)]
     assert page["next"] == "n019"
@@ -370,7 +397,7 @@ def test_an_answer_that_looked_at_much_ends_with_where_to_go_on(site: Site, monk
 
 def test_what_changes_between_two_turns_breaks_nothing(site: Site) -> None:
     _checkered(site, 2_000)
-    pieces = views.records(site.world.services, "g", "t", 0, RecordsQuery(0, 10_000, frozenset(), None))
+    pieces = views.records(site.world.services, site.api.times, "g", "t", 0, RecordsQuery(0, 10_000, frozenset(), None))
     made = [next(pieces) for _ in range(4)]
     site.world.clock.advance(40_000)  # every lock runs out
     made += pieces
