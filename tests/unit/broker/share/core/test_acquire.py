@@ -487,3 +487,23 @@ def test_records_that_fill_the_limit_exactly_stay_one_batch() -> None:
     assert fetch(partition, spans((0, 9)), mode=RECORDS, max_records=10) == [(0, 9, 2)]
     assert fetch(partition, spans((20, 29)), "m2") == [(20, 29, 1)]
     assert ack(partition, 15, 25, ACCEPT, member="m2").error is ErrorCode.INVALID_RECORD_STATE
+
+
+def test_a_batch_that_is_delivered_again_whole_counts_whole() -> None:
+    partition = share_partition()
+    fetch(partition, batches(0, 29, 10), batch_size=10)
+    settle(partition, 0, 29, RELEASE)
+    assert fetch(partition, batches(0, 29, 10), max_records=10) == [(0, 9, 2)]
+    assert fetch(partition, batches(10, 29, 10), max_records=11) == [(10, 19, 2), (20, 29, 2)]
+
+
+def test_what_cannot_be_read_is_passed_over_where_there_is_room() -> None:
+    partition = share_partition(limit=10)
+    fetch(partition, spans((0, 4)))
+    assert partition.skip_unreadable(5, 9, 0)
+    assert states(partition) == "0-4 Acquired(1) m1, 5-9 Archived(1)"
+    assert partition.next_fetch_offset() == 10
+    assert not partition.skip_unreadable(10, 14, 0)
+    settle(partition, 0, 4, ACCEPT)
+    assert (partition.start_offset, partition.next_fetch_offset()) == (10, 10)
+    assert partition.skip_unreadable(10, 14, 0)
