@@ -104,7 +104,7 @@ def measure(name: str, seconds: float) -> Measured:
 
 def _measured(name: str, seconds: float, *, limited: bool) -> tuple[Times, Times]:
     """A new broker: the good client alone, and beside the stranger."""
-    with Broker(metrics="127.0.0.1:0") as broker:
+    with Broker(mode="command", metrics="127.0.0.1:0") as broker:
         good = GoodClient(broker.address)
         if limited:
             host, port = broker.address

@@ -97,7 +97,7 @@ def campaign(kills: int, seed: int, pause_s: float, folder: Path) -> tuple[Verdi
     journal.touch()
     began = time.monotonic()
     moments: list[float] = []
-    with Broker(data_dir=folder / "data") as broker:
+    with Broker(mode="command", data_dir=folder / "data") as broker:
         environment = {"CELERY_KILLS_BROKER": broker.bootstrap, "CELERY_KILLS_JOURNAL": str(journal)}
         os.environ.update(environment)
         workers = Workers({**os.environ, **environment}, folder / "workers.log")

@@ -48,7 +48,7 @@ class ProcessWorld:
         config = {"group.initial.rebalance.delay.ms": "0"}
         if self._authorized:
             config |= {"authorizer.class.name": STANDARD, "super.users": "User:ANONYMOUS"}
-        with Broker(config=config) as broker:
+        with Broker(mode="command", config=config) as broker:
             neighbour = Neighbour(WireClient(broker.address, client_id="neighbour"))
             thread = Path(f"/proc/{broker.pid}/task/{broker.pid}/schedstat")
             client, began_kb = self._connect(broker), 0
