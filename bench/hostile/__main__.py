@@ -126,7 +126,8 @@ def _measured(name: str, seconds: float, *, limited: bool) -> tuple[Times, Times
 def _stranger(broker: Broker, name: str, seconds: float) -> Iterator[subprocess.Popen[str]]:
     assert broker.metrics_url is not None
     host, port = broker.address
-    task = {"host": host, "port": port, "metrics_port": urlsplit(broker.metrics_url).port, "seconds": seconds}
+    metrics_port = urlsplit(broker.metrics_url).port
+    task = {"host": host, "port": port, "metrics_port": metrics_port, "seconds": seconds, "gives_way": True}
     command = [sys.executable, "-m", "bench.hostile.attacks", name, json.dumps(task)]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         try:

@@ -201,14 +201,15 @@ class Screen:
 
     def _status(self) -> str:
         what = f"group {printable(self.wanted)}" if self.wanted is not None else "topics" if self._topics else "groups"
-        words = [f"shareq top: {what}", self._source]
-        if self.wanted is None:
-            column = (TOPICS if self._topics else GROUPS)[self._sort[self._topics]]
-            words.append(f"by {column.title.lower()}{' down' if self._reverse[self._topics] else ''}")
+        words = [f"shareq top: {what}"]
         if self._typing is not None:
             words.append(f"filter: {printable(self._typing)}_")
         elif self._filters[self._topics] and self.wanted is None:
             words.append(f"filter: {printable(self._filters[self._topics])}")
+        if self.wanted is None:
+            column = (TOPICS if self._topics else GROUPS)[self._sort[self._topics]]
+            words.append(f"by {column.title.lower()}{' down' if self._reverse[self._topics] else ''}")
+        words.append(self._source)
         if self.trouble is not None:
             words.append(printable(self.trouble))
         return "  |  ".join([*words, "? help"])

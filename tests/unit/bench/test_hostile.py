@@ -45,7 +45,8 @@ def test_the_good_client_is_served_and_its_records_are_acknowledged() -> None:
 def test_an_attack_says_when_it_is_at_it_and_how_often_it_was_done(name: str) -> None:
     with Broker(metrics="127.0.0.1:0") as broker:
         target = _target(broker)
-        task = {"host": broker.host, "port": broker.port, "metrics_port": target.metrics[1], "seconds": 0.3}
+        ports = {"port": broker.port, "metrics_port": target.metrics[1]}
+        task = {"host": broker.host, **ports, "seconds": 0.3, "gives_way": False}
         command = [sys.executable, "-m", "bench.hostile.attacks", name, json.dumps(task)]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
         with WireClient(broker.address) as neighbour:

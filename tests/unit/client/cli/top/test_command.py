@@ -44,8 +44,8 @@ class Terminal:
     def __init__(self, *words: str, **environment: str) -> None:
         self._pid, self._descriptor = pty.fork()
         if not self._pid:
+            ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
             os.execve(sys.executable, [sys.executable, "-m", "shareq", *words], {**os.environ, **environment})
-        ioctl(self._descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
         self.seen = ""
 
     def until(self, pattern: str) -> str:

@@ -58,7 +58,7 @@ def press(screen: Screen, *keys: str) -> None:
 
 def test_the_longest_lag_comes_first_and_what_is_not_known_last(screen: Screen) -> None:
     assert names(screen) == ["packers", "shippers", "billing", "unknown"]
-    assert plain(screen)[0] == "shareq top: groups  |  over the wire  |  by lag down  |  ? help"
+    assert plain(screen)[0] == "shareq top: groups  |  by lag down  |  over the wire  |  ? help"
     press(screen, "r")
     assert names(screen) == ["billing", "shippers", "packers", "unknown"]
 
