@@ -1,4 +1,4 @@
-"""Fixed seeds with dead-letter queues (KIP-1191); more with `make sim SEEDS=n ARGS='--from 1000000'`."""
+"""Fixed seeds with dead-letter queues (KIP-1191); `make sim SEEDS=n` runs n / 10 of them, too."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Final
 
 import pytest
 
+from tests.simulation import redrives
+from tests.simulation.__main__ import seed_ranges
 from tests.simulation.deaths import FIRST_SEED, is_about_dead_letters
 from tests.simulation.fixed_seeds import FixedSeeds
 
@@ -30,3 +32,16 @@ def test_fixed_seeds_with_dead_letters(first: int) -> None:
 
 def test_enough_records_died_over_the_fixed_seeds() -> None:
     _seeds.check_happened(AT_LEAST)
+
+
+def test_many_seeds_are_run_with_shares_of_those_about_dead_letters_and_redrives() -> None:
+    plain, dead, redriven = seed_ranges(20_000)
+    assert (plain, dead) == (range(20_000), range(FIRST_SEED, FIRST_SEED + 2_000))
+    assert redriven == range(redrives.FIRST_SEED, redrives.FIRST_SEED + 2_000)
+    assert sum(map(is_about_dead_letters, dead)) == 1_400
+    assert sum(map(redrives.is_about_redrives, redriven)) == 1_400
+    assert seed_ranges(1) == [range(1), range(FIRST_SEED, FIRST_SEED + 1), range(redrives.FIRST_SEED, 2_000_001)]
+
+
+def test_from_a_seed_on_no_others_are_run() -> None:
+    assert seed_ranges(2, 4711) == [range(4711, 4713)]
