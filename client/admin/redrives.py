@@ -9,7 +9,7 @@ from shareq.client.admin.calls import Calls, Outcome, refused
 from shareq.client.admin.configs import Configs
 from shareq.client.admin.groups import Groups
 from shareq.client.admin.topics import Topics
-from shareq.client.errors import ClientError, UnsupportedApi
+from shareq.client.errors import BrokerError, ClientError, UnsupportedApi
 from shareq.protocol.generated.cancel_redrive import CancelRedriveRequest, CancelRedriveResponse
 from shareq.protocol.generated.describe_redrives import (
     DescribedRedrive,
@@ -82,6 +82,19 @@ class Redrives:
             Queue(name, name in names, name in enabled, tuple(sorted(groups.get(name, ()))))
             for name in sorted(enabled | groups.keys())
         ]
+
+    def is_queue(self, topic: str) -> bool | None:
+        """Whether a topic is enabled as a queue, or groups name it as theirs; None: this user may not look."""
+        configs = Configs(self._calls)
+        for _, outcome in configs.describe([("topic", topic)], [ENABLED]):
+            if isinstance(outcome, ClientError):
+                return None
+            if any(each.value == "true" for each in outcome):
+                return True
+        try:
+            return topic in self._queues_of_groups(configs)
+        except BrokerError:
+            return None
 
     def _queues_of_groups(self, configs: Configs) -> dict[str, list[str]]:
         """The groups that name a queue. A group may have configs before it exists."""

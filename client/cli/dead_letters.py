@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Annotated, NamedTuple
 
 import click
 
-from shareq.client.admin.redrives import Letter, Queue, Redrive, letter_of
+from shareq.client.admin.redrives import Letter, Queue, letter_of
 from shareq.client.admin.topics import EARLIEST, LATEST
 from shareq.client.cli.command import Session, cluster_command, cluster_group, dry_run_option, yes_option
-from shareq.client.cli.exits import REFUSED, USAGE, exit_with
+from shareq.client.cli.exits import USAGE, exit_with
 from shareq.client.cli.record_text import RecordRow, line_of, read_to_end, record_row
+from shareq.client.cli.redrives import add_redrives
 from shareq.client.cli.topics import TrimRow
-from shareq.client.cli.where import FORMS, from_option, iso, moment, offsets_of, partitions_of, place
+from shareq.client.cli.where import FORMS, from_option, offsets_of, partitions_of, place
 from shareq.client.errors import ClientError
 from shareq.client.reader import Reader
-from shareq.protocol.generated.start_redrive import StartRedriveRequest
 
 command = cluster_group("dlq", "Dead letters: queues, letters, redrives.")
-
-LOOK_EVERY_S: Final = 0.5
+add_redrives(command)
 
 
 class QueueRow(NamedTuple):
@@ -41,19 +39,6 @@ class LetterRow(NamedTuple):
     reason: Annotated[str | None, "Why it died."]
     died_ms: Annotated[int | None, "When, in milliseconds; the letter's time where its headers do not say."]
     record: Annotated[RecordRow, "The letter."]
-
-
-class RedriveRow(NamedTuple):
-    redrive: Annotated[str, "Its name."]
-    state: Annotated[str, "RUNNING, DONE, CANCELLED or FAILED; PLANNED with --dry-run."]
-    queue: Annotated[str, "Where the letters are."]
-    target: Annotated[str, "The topic that they go to, or: their topics."]
-    left: Annotated[int | None, "Letters that are to be looked at; null with --dry-run."]
-    counts: Annotated[Mapping[str, int], "What became of the others: REDRIVEN, FILTERED, or why one stayed."]
-    per_second: Annotated[int, "At most so many records a second."]
-    owner: Annotated[str | None, "The user that began it."]
-    started: Annotated[str | None, "When, in UTC."]
-    trouble: Annotated[str | None, "What it waits for, or why it failed."]
 
 
 @cluster_command(command, "list", "  shareq dlq list", row=QueueRow, empty="no dead-letter queues")
@@ -137,145 +122,6 @@ def _is_wanted(letter: Letter, group: str | None, source_topic: str | None, reas
     )
 
 
-def _row(redrive: Redrive) -> RedriveRow:
-    return RedriveRow(
-        redrive.name,
-        redrive.state,
-        redrive.queue,
-        redrive.target,
-        redrive.left,
-        redrive.counts,
-        redrive.per_second,
-        redrive.owner,
-        iso(redrive.started_ms),
-        redrive.trouble,
-    )
-
-
-_COLUMNS: Final = ("redrive", "state", "queue", "target", "left", "counts", "trouble")
-
-
-@cluster_command(
-    command,
-    "redrive",
-    "  shareq dlq redrive monday dlq.orders --dry-run\n"
-    "  shareq dlq redrive monday dlq.orders --group packers --yes --wait\n"
-    "  shareq dlq redrive one dlq.orders:0 --offset 42 --yes",
-    row=RedriveRow,
-    columns=_COLUMNS,
-)
-@click.argument("name")
-@click.argument("queue", metavar="QUEUE[:PARTITION]")
-@click.option("--offset", type=click.IntRange(0), help="One letter, by its offset in the partition.")
-@click.option("--group", help="Only letters of this share group.")
-@click.option("--source-topic", metavar="TOPIC", help="Only of records of this topic.")
-@click.option("--reason", help="Only with this message, or this disposition.")
-@click.option("--died-from", metavar="TIME", help="Only of records that died then or later.")
-@click.option("--died-until", metavar="TIME", help="Only of records that died before.")
-@click.option("--to-group", is_flag=True, help="To the topic redrive.GROUP, which --group alone reads.")
-@click.option(
-    "--per-second", type=click.IntRange(1, 1_000_000), default=100, show_default=True, help="At most so many."
-)
-@click.option("--wait", is_flag=True, help="Until it is over.")
-@yes_option
-@dry_run_option
-def redrive(
-    session: Session,
-    name: str,
-    queue: str,
-    offset: int | None,
-    group: str | None,
-    source_topic: str | None,
-    reason: str | None,
-    died_from: str | None,
-    died_until: str | None,
-    to_group: bool,
-    per_second: int,
-    wait: bool,
-    yes: bool,
-    dry_run: bool,
-) -> Iterator[RedriveRow]:
-    """Send dead letters back, in the background, each once. Each NAME serves once. Only shareq can do it.
-
-    Letters go to the topics they are from, and stay in the queue. shareq dlq redrives shows how far it is.
-    """
-    if to_group and group is None:
-        exit_with(USAGE, "dlq redrive: --to-group needs --group")
-    died_from_ms = -1 if died_from is None else moment("--died-from", died_from)
-    died_until_ms = -1 if died_until is None else moment("--died-until", died_until)
-    partitions = partitions_of(session, [queue])
-    if not partitions:
-        return
-    if offset is not None and len(partitions) > 1 and ":" not in queue:
-        exit_with(USAGE, f"dlq redrive --offset {offset}: name the partition, as {queue}:0")
-    topic = partitions[0][0]
-    request = StartRedriveRequest(
-        name,
-        topic,
-        partitions[0][1] if ":" in queue or offset is not None else -1,
-        first_offset=-1 if offset is None else offset,
-        last_offset=-1 if offset is None else offset,
-        group_id=group,
-        source_topic=source_topic,
-        reason=reason,
-        died_from_ms=died_from_ms,
-        died_until_ms=died_until_ms,
-        target=int(to_group),
-        records_per_second=per_second,
-    )
-    target = f"redrive.{group}" if to_group else source_topic or "their topics"
-    if dry_run:
-        yield RedriveRow(name, "PLANNED", topic, target, None, {}, per_second, None, None, None)
-        return
-    session.confirm(f"send letters of {queue} to {target}", yes)
-    session.admin.redrives.start(request)
-    yield _row(_over(session, name) if wait else _now(session, name))
-
-
-def _now(session: Session, name: str) -> Redrive:
-    ((_, outcome),) = session.admin.redrives.find([name])
-    if isinstance(outcome, ClientError):
-        raise outcome
-    return outcome
-
-
-def _over(session: Session, name: str) -> Redrive:
-    while (now := _now(session, name)).state == "RUNNING":
-        time.sleep(LOOK_EVERY_S)
-    if now.state == "FAILED":
-        session.code = REFUSED
-    return now
-
-
-@cluster_command(
-    command,
-    "redrives",
-    "  shareq dlq redrives\n  shareq dlq redrives monday --json",
-    row=RedriveRow,
-    columns=_COLUMNS,
-    empty="no redrives",
-)
-@click.argument("names", metavar="[NAME]...", nargs=-1)
-def redrives(session: Session, names: tuple[str, ...]) -> Iterator[RedriveRow]:
-    """Show how far redrives are. Only shareq has them."""
-    for _, outcome in session.admin.redrives.find(names or None):
-        if isinstance(outcome, ClientError):
-            session.failed(outcome)
-        else:
-            yield _row(outcome)
-
-
-@cluster_command(command, "cancel", "  shareq dlq cancel monday --yes", row=RedriveRow, columns=_COLUMNS)
-@click.argument("name")
-@yes_option
-def cancel(session: Session, name: str, yes: bool) -> Iterator[RedriveRow]:
-    """End a redrive where it is. Only shareq has them."""
-    _now(session, name)
-    session.confirm(f"end redrive {name}", yes)
-    session.admin.redrives.cancel(name)
-    yield _row(_now(session, name))
-
-
 @cluster_command(
     command,
     "drop",
@@ -289,7 +135,7 @@ def cancel(session: Session, name: str, yes: bool) -> Iterator[RedriveRow]:
 def drop(session: Session, queue: str, before: str, yes: bool, dry_run: bool) -> Iterator[TrimRow]:
     """Remove the oldest letters of a queue. Nothing else has them."""
     topic = queue.partition(":")[0]
-    if all(each.topic != topic for each in session.admin.redrives.queues()):
+    if not session.admin.redrives.is_queue(topic):
         exit_with(USAGE, f"dlq drop {topic}: is no dead-letter queue; shareq topics trim removes records of any topic")
     wanted: dict[tuple[str, int], int] = {}
     for partition, outcome in offsets_of(

@@ -2,14 +2,11 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 from confluent_kafka import AcknowledgeType, Consumer, Message, Producer, ShareConsumer
 from kafka.admin import ConfigResource, KafkaAdminClient
 
 from shareq.testing import Broker
-
-REDRIVE = Path(__file__).parents[2] / "scripts" / "redrive.py"
 
 
 def pack(order: str, glue: int) -> None:
@@ -75,6 +72,6 @@ with Broker(config={"errors.deadletterqueue.auto.create.topics.enable": "true"})
     look(broker.bootstrap)
 
     print("\nnow there is glue", flush=True)
-    command = [sys.executable, str(REDRIVE), "--bootstrap-server", broker.bootstrap]
-    subprocess.run([*command, "start", "after-the-glue", "--queue", "dlq.orders", "--wait"], check=True)
+    redrive = [sys.executable, "-m", "shareq", "dlq", "redrive", "after-the-glue", "dlq.orders"]
+    subprocess.run([*redrive, "--bootstrap-server", broker.bootstrap, "--yes", "--wait"], check=True)
     work(broker.bootstrap, expected=1, glue=1)

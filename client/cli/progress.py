@@ -1,0 +1,51 @@
+"""How far a long command is: one line on the terminal's standard error, which is gone when the command is over."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from types import TracebackType
+from typing import Final
+
+from shareq.client.cli.output import printable
+
+EVERY_S: Final = 0.2
+BEGIN_AFTER_S: Final = 1.0
+"""What is over sooner says nothing."""
+
+
+class Progress:
+    """A line that is written over itself. Elsewhere than on a terminal nothing is written: not into a pipe, a file or
+    the log of a job. `beside_output`: the command prints while it works, so only where its output goes elsewhere.
+    """
+
+    def __init__(self, *, beside_output: bool = False) -> None:
+        self._is_on = sys.stderr.isatty() and not (beside_output and sys.stdout.isatty())
+        self._due_s = time.monotonic() + BEGIN_AFTER_S
+        self._is_shown = False
+
+    def show(self, text: str) -> None:
+        """Write the line, but not too often."""
+        if not self._is_on or (now := time.monotonic()) < self._due_s:
+            return
+        self._due_s = now + EVERY_S
+        self._is_shown = True
+        width = shutil.get_terminal_size().columns - 1
+        sys.stderr.write(f"\r\x1b[K{printable(text)[:width]}")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Take the line away, before something else is printed."""
+        if self._is_shown:
+            self._is_shown = False
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.clear()
