@@ -133,11 +133,15 @@ class Running:
             for process in self.workers:
                 process.wait(PATIENCE_S)
         finally:
-            for process in self.workers:
-                if process.poll() is None:
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.wait()
+            self.kill()
         self.app.close()
+
+    def kill(self) -> None:
+        """All workers, with what they are at."""
+        for process in self.workers:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
 
 
 @pytest.fixture
@@ -203,8 +207,28 @@ def test_one_slow_task_delays_nobody(celery: Callable[..., Running]) -> None:
     running.until(lambda: len(running.seen) == 61)
     done = [f"{word} {name}" for name in quick for word in ("begin", "end")]
     assert sorted(running.seen) == sorted(["begin slow", *done])
-    for process in running.workers:
-        os.killpg(process.pid, signal.SIGKILL)
+    running.kill()
+
+
+@pytest.mark.parametrize("more", [{}, {"countdown": 3600}], ids=["done tasks", "tasks with a countdown"])
+def test_more_tasks_than_the_window_of_a_group_by_default_stop_nothing(
+    celery: Callable[..., Running], more: dict[str, int]
+) -> None:
+    """KIP-932: a share partition hands out `share.partition.max.record.locks` records from the oldest unfinished one
+    on, 2,000 by default. The transport asks for a wider window."""
+    running = celery()
+    running.start()
+    running.start("-P", "solo")
+    running.send("work", "slow", 600)
+    running.until(lambda: running.seen == ["begin slow"])
+    try:
+        for number in range(2_100):
+            running.send("add", number, 0, ignore_result=True, **more)
+        running.send("work", "last", 0)
+        running.until(lambda: "end last" in running.seen)
+        assert "end slow" not in running.seen
+    finally:
+        running.kill()
 
 
 def test_what_a_killed_worker_had_is_done_by_another(celery: Callable[..., Running]) -> None:

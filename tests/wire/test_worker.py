@@ -236,6 +236,28 @@ async def handle(value):
 """
 
 
+def test_one_slow_record_delays_nobody_though_thousands_come_after_it(work: Callable[..., Running]) -> None:
+    """KIP-932: a share partition hands out `share.partition.max.record.locks` records from the oldest unfinished one
+    on, 2,000 by default. The worker asks for a wider window."""
+    running = work(
+        """
+app = Worker(group="GROUP")
+@app.handler("TOPIC", concurrency=50)
+async def handle(value):
+    if value == b"slow":
+        log("slow")
+        await asyncio.sleep(600)
+    elif value == b"last":
+        log("last")
+""",
+        "--stop-timeout",
+        "0.1",
+    )
+    running.start()
+    running.send("slow", *("quick" for _ in range(2_500)), "last")
+    running.until(lambda seen: values(seen) == ["slow", "last"])
+
+
 def test_on_sigterm_what_was_begun_is_finished_and_nothing_begun(work: Callable[..., Running]) -> None:
     running = work(SLOW)
     running.send("a", "b", "c", "d")

@@ -22,6 +22,7 @@ from shareq.client.aio.network import Network
 from shareq.client.config import ClientConfig
 from shareq.client.errors import BrokerError, ClientError, Unreachable
 from shareq.client.network import Network as BlockingNetwork
+from shareq.client.share.window import WINDOW, widen
 from shareq.kombu.tail import Tail
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.metadata import MetadataRequest
@@ -131,13 +132,18 @@ class Engine:
         self._topics.add(name)
 
     def ensure_group(self, group: str, configs: Mapping[str, str]) -> None:
-        """Set configs of a share group, once. Where that is refused, they are the administrator's, with a line."""
+        """Set configs of a share group, and the widest window that its broker allows if there is none among them, once.
+
+        What is refused is the administrator's, with a line.
+        """
         if group in self._groups:
             return
         with self._admin() as admin:
             outcome = admin.configs.alter({("group", group): Change(set=configs)})["group", group]
-        if isinstance(outcome, Unreachable):
-            raise outcome
+            if isinstance(outcome, Unreachable):
+                raise outcome
+            if WINDOW not in configs:
+                widen(admin, group)
         if isinstance(outcome, ClientError):
             logger.warning("share group %s: its configs %s cannot be set: %s", group, dict(configs), outcome)
         self._groups.add(group)

@@ -12,6 +12,7 @@ from shareq.client.admin.configs import Change
 from shareq.client.config import ClientConfig
 from shareq.client.errors import ClientError, Unreachable
 from shareq.client.network import Network
+from shareq.client.share.window import WINDOW, widen
 
 logger = logging.getLogger(__name__)
 
@@ -28,14 +29,18 @@ class GroupFacts(NamedTuple):
 
 
 def prepare(config: ClientConfig, group: str, changes: Mapping[str, str], topics: Collection[str]) -> GroupFacts:
-    """Set these configs of the group, and ask what counts now. Raises BrokerError for what is refused of them,
-    Unreachable. A group whose configs may not be read has no facts."""
+    """Set these configs of the group, and the widest window if there is none among them, and ask what counts now.
+
+    Raises BrokerError for what is refused of them, Unreachable. A group whose configs may not be read has no facts.
+    """
     with contextlib.closing(Network(config)) as network:
         admin = Admin(network)
         if changes:
             outcome = admin.configs.alter({("group", group): Change(set=changes)})["group", group]
             if isinstance(outcome, ClientError):
                 raise outcome
+        if WINDOW not in changes:
+            widen(admin, group)
         for topic, known in admin.topics.describe(topics):
             if isinstance(known, ClientError):
                 logger.warning("topic %s: %s; its handler waits for it", topic, known)

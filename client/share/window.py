@@ -1,0 +1,55 @@
+"""How far past its oldest unfinished record a share group may go: as far as its broker lets a group ask for.
+
+A share partition hands out records from the oldest unfinished one on, `share.partition.max.record.locks` of them
+(KIP-932): one that takes long stops the rest once so many have come after it.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from shareq.client.admin import Admin
+from shareq.client.admin.configs import Change, Config, Resource
+from shareq.client.errors import ClientError, Unreachable
+
+logger = logging.getLogger(__name__)
+
+WINDOW: Final = "share.partition.max.record.locks"
+LARGEST: Final = "group.share.max.partition.max.record.locks"
+USUAL_LARGEST: Final = 4_000
+"""What a broker allows by default, ours and Apache Kafka's."""
+
+
+def widen(admin: Admin, group: str) -> int | None:
+    """Give a group the widest window that its broker allows, unless it has one of its own; return what was set.
+
+    None, with a line at level INFO, where that is refused, or where brokers know no such config of groups. Raises
+    Unreachable.
+    """
+    if any(each.source == "group" for each in _configs(admin, ("group", group), WINDOW)):
+        return None
+    wanted = str(_largest(admin))
+    outcome = admin.configs.alter({("group", group): Change(set={WINDOW: wanted})})["group", group]
+    if isinstance(outcome, Unreachable):
+        raise outcome
+    if isinstance(outcome, ClientError):
+        logger.info("share group %s: %s is not set to %s: %s", group, WINDOW, wanted, outcome)
+        return None
+    return int(wanted)
+
+
+def _largest(admin: Admin) -> int:
+    """What a broker allows a group; what is usual where it may not be asked."""
+    brokers = admin.network.brokers()
+    node = admin.network.controller()
+    found = _configs(admin, ("broker", str(node if node in brokers else min(brokers))), LARGEST)
+    return next((int(each.value) for each in found if each.value), USUAL_LARGEST)
+
+
+def _configs(admin: Admin, resource: Resource, name: str) -> tuple[Config, ...]:
+    """None where they may not be read."""
+    found = dict(admin.configs.describe([resource], [name]))[resource]
+    if isinstance(found, Unreachable):
+        raise found
+    return () if isinstance(found, ClientError) else found
