@@ -1,6 +1,7 @@
 """`python -m tests.fuzz FRAMES`: bent requests of every RPC against a broker in memory. Exit code 1 when one does harm.
 
-`--process`: against a broker process, with sockets. `--world N`: one world once more. `--frame HEX`: one frame, its
+`--process`: against a broker process, with sockets; `--stalling`: one whose loop is held now and then, which has to be
+noticed. `--world N`: one world once more. `--frame HEX`: one frame, its
 size included, sent to a new broker that has topics, groups and members; prints what came of it.
 """
 
@@ -18,6 +19,7 @@ from tests.fuzz.oracle import Defect, Outcome, log_of_broker
 from tests.fuzz.process_world import ProcessWorld
 from tests.fuzz.report import never_right, table, totals
 from tests.fuzz.runner import run_world, run_worlds
+from tests.soak.planted import Fault
 
 PROGRESS_S = 10
 RUNS = ("broker", "coordinator", "protocol", "devtools", "tests/fuzz", "tests/support")
@@ -29,6 +31,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--from", dest="first", type=int, default=0, metavar="N", help="the first world (default 0)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per core)")
     parser.add_argument("--process", action="store_true", help="a broker process with sockets")
+    parser.add_argument("--stalling", action="store_true", help="with --process: plant stalls of 0.5 s in it")
     parser.add_argument("--world", type=int, metavar="N", help="run this world alone")
     parser.add_argument("--frame", metavar="HEX", help="send this frame alone")
     parser.add_argument("--table", action="store_true", help="print what came of the frames by RPC")
@@ -41,7 +44,7 @@ def main(arguments: list[str]) -> int:
         return bool(result.failure)
     print(f"commit {commit(*RUNS)}; {machine()}", flush=True)
     if options.process:
-        return _process(options.frames, options.first)
+        return _process(options.frames, options.first, Fault.STALL if options.stalling else None)
     return _memory(options.frames, options.first, options.jobs, with_table=options.table)
 
 
@@ -74,8 +77,8 @@ def _memory(frames: int, first: int, jobs: int, *, with_table: bool) -> int:
     return 1 if failed else 0
 
 
-def _process(frames: int, seed: int) -> int:
-    world = ProcessWorld(seed, frames)
+def _process(frames: int, seed: int, fault: Fault | None) -> int:
+    world = ProcessWorld(seed, frames, fault)
     began = time.monotonic()
     failure = ""
     try:
@@ -90,6 +93,7 @@ def _process(frames: int, seed: int) -> int:
         f"CPU for one, {world.rss_kb / 1e3:.0f} MB, of which {world.grown_kb / 1e3:.0f} MB since the first thousand; "
         f"the neighbour's longest step {world.longest_step_s * 1e3:.0f} ms; {took:.0f} s"
     )
+    print(f"its loop: {world.stalls or 'not looked at'}")
     return 1 if failure else 0
 
 

@@ -84,6 +84,7 @@ class Facts:
         self.fetch_sessions: dict[int, tuple[int, int]] = {}  # by connection: id and next epoch
         self.mechanisms: dict[int, str] = {}  # by connection: what was agreed on
         self.written_outside: set[str] = set()  # groups whose share state requests have changed
+        self.redrives: list[str] = []  # names of those that were begun
         self.connection = 0  # of the request that is being made, or whose answer is learned
 
     def topic_of(self, topic_id: bytes) -> Topic | None:
@@ -191,6 +192,10 @@ class Facts:
         if response.error_code == ErrorCode.NONE and request.mechanism == "PLAIN":
             self.mechanisms[self.connection] = request.mechanism
 
+    def _redrive(self, request: Any, response: Any) -> None:
+        if response.error_code == ErrorCode.NONE:
+            _keep(self.redrives, request.name)
+
     def _state(self, request: Any, response: Any) -> None:
         self.written_outside.add(request.group_id)
 
@@ -213,6 +218,7 @@ _LEARN: Final[dict[int, Callable[[Facts, Any, Any], None]]] = {
     ApiKey.FETCH: Facts._fetch,
     ApiKey.METADATA: Facts._metadata,
     ApiKey.SASL_HANDSHAKE: Facts._handshake,
+    ApiKey.START_REDRIVE: Facts._redrive,
     ApiKey.INITIALIZE_SHARE_GROUP_STATE: Facts._state,
     ApiKey.WRITE_SHARE_GROUP_STATE: Facts._state,
     ApiKey.DELETE_SHARE_GROUP_STATE: Facts._state,

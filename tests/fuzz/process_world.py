@@ -1,37 +1,47 @@
 """A broker process with sockets under the same frames, and a neighbour on a connection of its own that is served.
 
 Nothing is replayed here: ids come from the broker's own chance, and time passes. Besides the answers it is judged by
-what the process has logged, by its memory, and by the CPU that its loop's thread took for each frame.
+what the process has logged, by its memory, by the CPU that its loop's thread took for each frame, and by its own
+meter of stalls, read as a soak reads it, with a soak's excuses: no processor, and the disk.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
+import tempfile
 import time
 from collections import Counter, deque
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from devtools.clients.wire import ConnectionClosed, WireClient
-from shareq.testing import Broker
 from tests.fuzz.frames import Frames, Sent
 from tests.fuzz.neighbour import Neighbour
 from tests.fuzz.oracle import Defect, Outcome, gets_no_answer, judged, request_in
+from tests.soak import verdicts
+from tests.soak.planted import FAULT as PLANTED
+from tests.soak.planted import LEVERS, Fault, Levers
+from tests.soak.samples import Sample, Sampler
+from tests.storage.node import Node, free_port
 
 STALL_NS: Final = 100_000_000
 MOST_GROWTH_KB: Final = 150_000  # of the process, over a run of any length
-MOST_WAIT_S: Final = 1.0  # for a neighbour's step of a few requests, on a machine that does other things, too
 PATIENCE_S: Final = 0.3  # for an answer; what takes longer waits on purpose
 NEIGHBOUR_EVERY: Final = 20
+LOOK_S: Final = 0.2  # an excuse counts between three looks: the closer they are, the less it covers
 STANDARD: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 FAULT: Final = re.compile(r"Traceback|\bERROR\b|\bCRITICAL\b")
 
 
 class ProcessWorld:
-    """`run` once; raises Defect. What came of the frames is in `counts`."""
+    """`run` once; raises Defect. What came of the frames is in `counts`, what is to say of stalls in `stalls`.
 
-    def __init__(self, seed: int, frames: int) -> None:
+    `fault`: one of a soak's, planted in the broker.
+    """
+
+    def __init__(self, seed: int, frames: int, fault: Fault | None = None) -> None:
         self.frames = Frames(f"process {seed}")
         self.counts: Counter[tuple[str, bool, Outcome]] = Counter()
         self.sent: deque[Sent] = deque(maxlen=4)
@@ -39,6 +49,8 @@ class ProcessWorld:
         self.longest_step_s = 0.0
         self.rss_kb = 0
         self.grown_kb = 0
+        self.stalls = ""
+        self._fault = fault
         self._count = frames
         self._number = 0
         self._authorized = bool(seed % 2)
@@ -48,35 +60,68 @@ class ProcessWorld:
         config = {"group.initial.rebalance.delay.ms": "0"}
         if self._authorized:
             config |= {"authorizer.class.name": STANDARD, "super.users": "User:ANONYMOUS"}
-        with Broker(mode="command", config=config) as broker:
-            neighbour = Neighbour(WireClient(broker.address, client_id="neighbour"))
-            thread = Path(f"/proc/{broker.pid}/task/{broker.pid}/schedstat")
-            client, began_kb = self._connect(broker), 0
-            for index in range(self._count):
-                client = self._send(broker, client, thread)
-                if index % NEIGHBOUR_EVERY == 0:
-                    began = time.monotonic()
-                    neighbour.step()
-                    self.longest_step_s = max(self.longest_step_s, time.monotonic() - began)
-                if index == min(1_000, self._count // 2):
-                    began_kb = _rss_kb(broker.pid)
-            self.rss_kb = _rss_kb(broker.pid)
-            self.grown_kb = self.rss_kb - began_kb
-            if self.grown_kb > MOST_GROWTH_KB:
-                raise Defect(f"the process grew by {self.grown_kb} kB")
-            client.close()
-            neighbour.step()
-            broker.restart()
-            neighbour.reconnect(WireClient(broker.address, client_id="neighbour"))
-            neighbour.step()
-            if fault := FAULT.search(broker.log):
-                raise Defect(f"logged: {broker.log[max(0, fault.start() - 500) : fault.start() + 3_000]}")
+        with tempfile.TemporaryDirectory(prefix="shareq-fuzz-", ignore_cleanup_errors=True) as folder:
+            metrics_port, levers = free_port(), Path(folder, "levers")
+            node = Node(
+                Path(folder, "data"),
+                config,
+                module="tests.soak.planted",
+                environment={LEVERS: str(levers)} | ({PLANTED: self._fault.name} if self._fault else {}),
+                options=("--metrics", f"127.0.0.1:{metrics_port}"),
+            )
+            try:
+                node.start()
+                self._run(node, Sampler(node.pid, metrics_port, Levers(levers), LOOK_S))
+            finally:
+                node.kill()
 
-    def _connect(self, broker: Broker) -> WireClient:
+    def _run(self, node: Node, sampler: Sampler) -> None:
+        neighbour = Neighbour(WireClient(node.address, client_id="neighbour"))
+        neighbour.step()  # what a broker does once, for its first clients, is no frame's fault
+        sampler.start()
+        try:
+            self._send_all(node, neighbour)
+        finally:
+            sampler.stop()
+        self._judge_stalls(sampler.samples)
+        neighbour.step()
+        node.stop()
+        node.start()
+        neighbour.reconnect(WireClient(node.address, client_id="neighbour"))
+        neighbour.step()
+        log = node.log_path.read_text(errors="replace")
+        if fault := FAULT.search(log):
+            raise Defect(f"logged: {log[max(0, fault.start() - 500) : fault.start() + 3_000]}")
+
+    def _send_all(self, node: Node, neighbour: Neighbour) -> None:
+        thread = Path(f"/proc/{node.pid}/task/{node.pid}/schedstat")
+        client, began_kb = self._connect(node), 0
+        for index in range(self._count):
+            client = self._send(node, client, thread)
+            if index % NEIGHBOUR_EVERY == 0:
+                began = time.monotonic()
+                neighbour.step()
+                self.longest_step_s = max(self.longest_step_s, time.monotonic() - began)
+            if index == min(1_000, self._count // 2):
+                began_kb = _rss_kb(node.pid)
+        self.rss_kb = _rss_kb(node.pid)
+        self.grown_kb = self.rss_kb - began_kb
+        if self.grown_kb > MOST_GROWTH_KB:
+            raise Defect(f"the process grew by {self.grown_kb} kB")
+        client.close()
+
+    def _judge_stalls(self, samples: Sequence[Sample]) -> None:
+        """What cannot be judged, as the machine was too busy, is said and is no defect."""
+        verdict = verdicts.stalls(samples, [])
+        self.stalls = verdict.found if verdict.judged else f"not judged: {verdict.found}"
+        if verdict.judged and not verdict.sound:
+            raise Defect(f"the loop was held: {verdict.found}")
+
+    def _connect(self, node: Node) -> WireClient:
         self._number += 1
-        return WireClient(broker.address, client_id=None, timeout_s=PATIENCE_S)
+        return WireClient(node.address, client_id=None, timeout_s=PATIENCE_S)
 
-    def _send(self, broker: Broker, client: WireClient, thread: Path) -> WireClient:
+    def _send(self, node: Node, client: WireClient, thread: Path) -> WireClient:
         """One frame; the connection for the next one."""
         frame = self.frames.next(self._number, gentle=bool(self._number % 2))
         self.sent.append(frame)
@@ -99,7 +144,7 @@ class ProcessWorld:
             with contextlib.suppress(OSError):
                 client.close()
             self.frames.facts.connection_lost(self._number)
-            return self._connect(broker)
+            return self._connect(node)
         return client
 
     def _answer(self, client: WireClient, frame: Sent) -> Outcome:

@@ -52,8 +52,9 @@ class Sample:
 class Sampler:
     """Looks from `start` to `stop`, in a thread of its own; what it saw is in `samples`."""
 
-    def __init__(self, pid: int, metrics_port: int, levers: Levers) -> None:
+    def __init__(self, pid: int, metrics_port: int, levers: Levers, every_s: float = EVERY_S) -> None:
         self._pid = pid
+        self._every_s = every_s
         self._levers = levers
         self._url = f"http://127.0.0.1:{metrics_port}/metrics"
         self._stop = threading.Event()
@@ -64,18 +65,22 @@ class Sampler:
         self._thread.start()
 
     def stop(self) -> None:
-        """Look no more. Harmless when it has not begun."""
+        """Look once more, then no more: a stall since the last look counts, too. Harmless when it has not begun."""
         self._stop.set()
         if self._thread.ident is not None:
             self._thread.join()
+            self._keep_look()
 
     def _run(self) -> None:
         due = time.monotonic()
         while not self._stop.is_set():
-            with contextlib.suppress(ProcessLookupError, FileNotFoundError):  # it has ended: others say so
-                self.samples.append(self._look())
-            due = max(due + EVERY_S, time.monotonic())
+            self._keep_look()
+            due = max(due + self._every_s, time.monotonic())
             self._stop.wait(due - time.monotonic())
+
+    def _keep_look(self) -> None:
+        with contextlib.suppress(ProcessLookupError, FileNotFoundError):  # it has ended: others say so
+            self.samples.append(self._look())
 
     def _look(self) -> Sample:
         text = ""

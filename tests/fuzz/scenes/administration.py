@@ -325,3 +325,23 @@ def markers(facts: Facts, _version: int) -> Scene:
             }
         ]
     }
+
+
+def redrive(facts: Facts, _version: int) -> Scene:
+    """Of records that are no dead letters: none goes back, and what the neighbour reads stays as it is."""
+    rng = facts.rng
+    to_group = rng.random() < 0.3
+    return {
+        "Name": f"redrive-{rng.randrange(1000)}" if rng.random() < 0.9 else "redrive-0",
+        "Queue": rng.choice(tuple(known.TOPICS)),
+        "Target": int(to_group),
+        "RecordsPerSecond": rng.choice((1, 100, 1_000_000)),
+        "GroupId": rng.choice(known.SHARE_GROUPS) if to_group else None,
+        "SourceTopic": rng.choice((None, "orders")),
+        "Reason": None,
+    }
+
+
+def begun_redrives(facts: Facts, _version: int) -> Scene:
+    names = some(facts.rng, (*facts.redrives, "redrive-0"))
+    return {"Name": names[0], "Names": facts.rng.choice((None, names))}

@@ -84,6 +84,9 @@ REQUESTS: Final[dict[ApiKey, Make]] = {
     ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: administration.share_offsets,
     ApiKey.ALTER_SHARE_GROUP_OFFSETS: administration.share_offsets,
     ApiKey.DELETE_SHARE_GROUP_OFFSETS: administration.share_offsets,
+    ApiKey.START_REDRIVE: administration.redrive,
+    ApiKey.DESCRIBE_REDRIVES: administration.begun_redrives,
+    ApiKey.CANCEL_REDRIVE: administration.begun_redrives,
 }
 
 STATEFUL: Final = frozenset(
