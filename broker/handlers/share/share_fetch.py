@@ -32,14 +32,14 @@ def handle(ctx: RequestContext, request: ShareFetchRequest) -> ShareFetchAnswer:
         error = ErrorCode.INVALID_REQUEST  # KIP-1222: before the session is touched, so its epoch stays
     if error is not ErrorCode.NONE or request.group_id is None:
         return ShareFetchResponse(error_code=error)
-    acks = requested_acks(request.topics)
-    has_acks = any(ack.batches for ack in acks)
+    has_acks = any(each.acknowledgement_batches for topic in request.topics for each in topic.partitions)
     context = _session(ctx, request, request.group_id, has_acks=has_acks)
     if context is ErrorCode.SHARE_SESSION_LIMIT_REACHED:
         return _later(ctx, request.max_wait_ms, ShareFetchResponse(error_code=context))
     if isinstance(context, ErrorCode):
         return ShareFetchResponse(error_code=context)
-    return _acknowledge_and_fetch(ctx, request, request.group_id, context, acks if has_acks else [])
+    acks = requested_acks(request.topics) if has_acks else []  # most have none, and may have all partitions there are
+    return _acknowledge_and_fetch(ctx, request, request.group_id, context, acks)
 
 
 def _asks_for_records(request: ShareFetchRequest) -> bool:
