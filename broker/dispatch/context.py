@@ -11,6 +11,7 @@ from shareq.broker.security.names import ANONYMOUS, CLUSTER_NAME
 
 if TYPE_CHECKING:
     from shareq.broker.network.connection import Connection
+    from shareq.broker.quotas.clients import Account
     from shareq.broker.security.rights import Right
     from shareq.broker.services import Services
 
@@ -21,18 +22,29 @@ audit_logger = logging.getLogger("shareq.authorizer")
 class RequestContext:
     """The client of a request, and its version. Shared by all requests of a connection that agree in both."""
 
-    __slots__ = ("api_version", "client_id", "connection", "services")
+    __slots__ = ("_account", "_account_of", "api_version", "client_id", "connection", "services")
 
     def __init__(self, services: Services, connection: Connection, api_version: int, client_id: str | None) -> None:
         self.services: Final = services
         self.connection: Final = connection
         self.api_version: Final = api_version
         self.client_id: Final = client_id
+        self._account: Account | None = None
+        self._account_of = ""  # the principal
 
     @property
     def quota_names(self) -> tuple[str, str]:
         """The client as quotas know it: the user's name, and the client id, "" for none."""
         return self.connection.principal.partition(":")[2], self.client_id or ""
+
+    @property
+    def account(self) -> Account:
+        """What the client uses of its quotas; it is looked up once while neither quotas nor client change."""
+        account, quotas, principal = self._account, self.services.quotas, self.connection.principal
+        if account is None or account.generation != quotas.generation or self._account_of != principal:
+            account = quotas.account(*self.quota_names, self.services.env.clock.now_ms())
+            self._account, self._account_of = account, principal
+        return account
 
     @property
     def owner(self) -> str:

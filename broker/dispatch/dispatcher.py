@@ -109,8 +109,12 @@ class _ConnectionDispatch:
         api, correlation_id = _FIXED.unpack_from(frame)
         bound = self._routes.get(api)
         metered = self._quotas.active
-        if bound is not None and bound.fast_path is not None and not metered:
-            reply = bound.fast_path.handle(frame, correlation_id)
+        if bound is not None and bound.fast_path is not None:
+            if metered:
+                fast_path = bound.metered_fast_path or self._dispatcher.metering.fast_path(bound)
+                reply = fast_path.handle(frame, correlation_id)
+            else:
+                reply = bound.fast_path.handle(frame, correlation_id)
             if reply is not FALL_BACK:
                 return reply
         connection = self._connection

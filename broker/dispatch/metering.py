@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING
 
 from shareq.broker.dispatch.parts import Parts
 from shareq.broker.foundation.pending import Pending
+from shareq.broker.network.connection import FALL_BACK, AnswerSlot, FallBack
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.primitives import Message
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
-    from shareq.broker.dispatch.route import BoundRoute
+    from shareq.broker.dispatch.route import BoundRoute, FastPath
+    from shareq.broker.network.connection import Connection
+    from shareq.broker.quotas.clients import Account
     from shareq.broker.services import Services
     from shareq.protocol.generated.share_fetch import ShareFetchResponse
 
 
 class Metering:
-    """Makes the meters of one broker's requests."""
+    """Makes the meters of one broker's requests, and has connections wait."""
 
     def __init__(self, services: Services) -> None:
         self.quotas = services.quotas
@@ -32,26 +35,104 @@ class Metering:
         """A request of this client begins to be handled now."""
         return Meter(self, context, self.clock.now_ns())
 
+    def fast_path(self, bound: BoundRoute) -> MeteredFastPath:
+        """The connection's fast path, with its requests counted. It has one."""
+        assert bound.fast_path is not None
+        metered = bound.metered_fast_path = MeteredFastPath(self, bound.context, bound.fast_path)
+        return metered
+
+    def mute(self, connection: Connection, throttle_ms: int) -> None:
+        """Read nothing more of a connection for so long."""
+        if throttle_ms <= 0 or connection.closed:
+            return
+        clock, quotas = self.clock, self.quotas
+
+        def over() -> None:
+            quotas.muted -= 1
+            forget()
+            connection.unmute()
+
+        def lost() -> None:
+            quotas.muted -= 1
+            timer.cancel()
+
+        quotas.muted += 1
+        connection.mute()
+        timer = clock.call_at(clock.now_ms() + throttle_ms, over)
+        forget = connection.on_close(lost)
+
+
+class MeteredFastPath:
+    """A fast path of one connection whose requests are counted: as a `Meter` would, once in a go of the connection
+    where its time comes from, and looked at only where the quota might be exceeded.
+    """
+
+    __slots__ = ("_account", "_connection", "_context", "_fast_path", "_metering", "_now_ns", "_quotas", "_since_ns")
+
+    def __init__(self, metering: Metering, context: RequestContext, fast_path: FastPath) -> None:
+        self._metering = metering
+        self._context = context
+        self._connection = context.connection
+        self._fast_path = fast_path
+        self._quotas = metering.quotas
+        self._now_ns = metering.clock.now_ns
+        self._since_ns = -1  # of the go that was last counted in
+        self._account = context.account
+
+    def handle(self, frame: bytes, correlation_id: int) -> AnswerSlot | FallBack | None:
+        """As the fast path; the answer says how long the client is to wait, if it is to wait."""
+        now_ns = self._now_ns
+        began_ns = now_ns()
+        reply = self._fast_path.handle(frame, correlation_id)
+        if reply is FALL_BACK:
+            return reply
+        account = self._account
+        if self._since_ns != self._connection.since_ns or account.generation != self._quotas.generation:
+            account = self._begin()
+        throttle_ms = 0
+        requests, producer = account.requests, account.producer
+        if requests is not None:
+            requests.pending += now_ns() - began_ns
+            if requests.pending > requests.room:
+                throttle_ms = requests.throttle_ms()
+        if producer is not None:
+            producer.pending += len(frame)
+            if producer.pending > producer.room:
+                throttle_ms = max(throttle_ms, producer.throttle_ms())
+        if throttle_ms:
+            if reply is not None:
+                self._fast_path.say_throttled(reply, throttle_ms)
+            self._metering.mute(self._connection, throttle_ms)
+        return reply
+
+    def _begin(self) -> Account:
+        """The first request of a go: the others are handled at the same time."""
+        account = self._account = self._context.account
+        self._since_ns = self._connection.since_ns
+        now_ms = self._metering.clock.now_ms()
+        for allowance in (account.requests, account.producer):
+            if allowance is not None:
+                allowance.begin(now_ms)
+        return account
+
 
 class Meter:
     """What one request costs."""
 
-    __slots__ = ("_client_id", "_connection", "_metering", "_since_ns", "_spent_ns", "_user")
+    __slots__ = ("_context", "_metering", "_since_ns", "_spent_ns")
 
     def __init__(self, metering: Metering, context: RequestContext, since_ns: int) -> None:
         self._metering = metering
         self._since_ns = since_ns  # when it was taken up, or its turn began
         self._spent_ns = 0  # in turns before
-        self._connection = context.connection
-        self._user, self._client_id = context.quota_names
+        self._context = context
 
     def handled(self, bound: BoundRoute, size: int, answer: Message | Pending[Message | None] | Parts | None) -> None:
         """The request, of so many bytes, was handed to its handler, which has this answer. None: there is none."""
-        quotas, clock = self._metering.quotas, self._metering.clock
-        now_ms = clock.now_ms()
+        now_ms = self._metering.clock.now_ms()
         throttle_ms = self._used()
         if bound.route.api_key is ApiKey.PRODUCE:
-            throttle_ms = max(throttle_ms, quotas.produced(self._user, self._client_id, size, now_ms))
+            throttle_ms = max(throttle_ms, self._context.account.produced(size, now_ms))
         self._mute(throttle_ms)
         if isinstance(answer, Pending):
             answer.on_complete(lambda response: self._answered(bound, response, throttle_ms))
@@ -82,7 +163,7 @@ class Meter:
         clock = self._metering.clock
         now_ns = clock.now_ns()
         used_ns, self._spent_ns, self._since_ns = self._spent_ns + now_ns - self._since_ns, 0, now_ns
-        return self._metering.quotas.used(self._user, self._client_id, used_ns, clock.now_ms())
+        return self._context.account.used(used_ns, clock.now_ms())
 
     def _answered(self, bound: BoundRoute, response: Message | None, muted_ms: int) -> None:
         """Have the answer say how long the client is to wait; `muted_ms` of that have begun."""
@@ -91,8 +172,7 @@ class Meter:
         own_ms: int = getattr(response, "throttle_time_ms", 0)  # of the handler
         if bound.route.api_key is ApiKey.SHARE_FETCH:
             size = _record_bytes(response)  # type: ignore[arg-type]
-            quotas, now_ms = self._metering.quotas, self._metering.clock.now_ms()
-            own_ms = max(own_ms, quotas.fetched(self._user, self._client_id, size, now_ms))
+            own_ms = max(own_ms, self._context.account.fetched(size, self._metering.clock.now_ms()))
         if own_ms > muted_ms:
             self._mute(own_ms)
         elif muted_ms and hasattr(response, "throttle_time_ms"):
@@ -102,24 +182,7 @@ class Meter:
             response.throttle_time_ms = own_ms  # type: ignore[attr-defined]
 
     def _mute(self, throttle_ms: int) -> None:
-        connection = self._connection
-        if throttle_ms <= 0 or connection.closed:
-            return
-        clock, quotas = self._metering.clock, self._metering.quotas
-
-        def over() -> None:
-            quotas.muted -= 1
-            forget()
-            connection.unmute()
-
-        def lost() -> None:
-            quotas.muted -= 1
-            timer.cancel()
-
-        quotas.muted += 1
-        connection.mute()
-        timer = clock.call_at(clock.now_ms() + throttle_ms, over)
-        forget = connection.on_close(lost)
+        self._metering.mute(self._context.connection, throttle_ms)
 
 
 def _record_bytes(response: ShareFetchResponse) -> int:

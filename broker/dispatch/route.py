@@ -33,11 +33,18 @@ RefusalBySize = Callable[[RequestContext, int], "Message | None"]
 """The answer to a request of so many bytes, if it cannot be accepted whatever is in it: it is not read then."""
 
 
-class FastPath(Protocol):
-    """A handler's `ProduceFastPath`: a shorter way for requests that are like earlier ones of their connection."""
+class FrameShortcut(Protocol):
+    """A shorter way for some requests."""
 
     def handle(self, frame: bytes, correlation_id: int) -> AnswerSlot | FallBack | None:
         """The reply, or FALL_BACK when the request has to go the ordinary way; nothing has happened then."""
+
+
+class FastPath(FrameShortcut, Protocol):
+    """A handler's `ProduceFastPath`: a shorter way for requests that are like earlier ones of their connection."""
+
+    def say_throttled(self, slot: AnswerSlot, throttle_ms: int) -> None:
+        """Have an answer that `handle` returned say how long the client is to wait."""
 
     def learn(self, frame: bytes, request: Any) -> None:
         """A request that went the ordinary way. Any: the handler's own request class."""
@@ -125,7 +132,7 @@ class BoundRoute:
     connection repeats them in every request, so that the header is parsed once and compared from then on.
     """
 
-    __slots__ = ("body", "context", "fast_path", "refusal_by_size", "requests", "route", "tail")
+    __slots__ = ("body", "context", "fast_path", "metered_fast_path", "refusal_by_size", "requests", "route", "tail")
 
     def __init__(self, route: Route, context: RequestContext, tail: bytes, body: int) -> None:
         self.route = route
@@ -134,6 +141,7 @@ class BoundRoute:
         self.tail = tail
         self.body = body
         self.fast_path = route.fast_path(self) if route.fast_path is not None else None
+        self.metered_fast_path: FrameShortcut | None = None  # the same where there are quotas
 
 
 def _top_level_failure(response_class: type[Message]) -> Failed | None:

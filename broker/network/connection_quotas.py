@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from shareq.broker.quotas.clients import Throttles
+from shareq.broker.quotas.allowance import Throttles
 from shareq.broker.quotas.entity import CONNECTION_CREATION_RATE
 from shareq.broker.quotas.limits import Limits
 from shareq.broker.quotas.rate import LONGEST_THROTTLE_MS, Rate, Windows

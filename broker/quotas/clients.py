@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from shareq.broker.quotas.allowance import Allowance, Throttles
 from shareq.broker.quotas.entity import (
     CONSUMER_BYTE_RATE,
     CONTROLLER_MUTATION_RATE,
@@ -12,29 +13,66 @@ from shareq.broker.quotas.entity import (
     REQUEST_PERCENTAGE,
     QuotaEntity,
 )
-from shareq.broker.quotas.limits import Limit, Limits
-from shareq.broker.quotas.rate import Rate, TokenBucket, Windows
+from shareq.broker.quotas.limits import Limits
+from shareq.broker.quotas.rate import TokenBucket, Windows
 
 KEYS: Final = (PRODUCER_BYTE_RATE, CONSUMER_BYTE_RATE, REQUEST_PERCENTAGE, CONTROLLER_MUTATION_RATE)
 UNLIMITED: Final = 2**31 - 1
+_RATES: Final = (PRODUCER_BYTE_RATE, CONSUMER_BYTE_RATE, REQUEST_PERCENTAGE)
 
 _PERCENT_OF_NS: Final = 100 / 1_000_000_000
-_LEAST_SWEEP: Final = 1000  # meters: with fewer there is nothing to win
+_LEAST_SWEEP: Final = 1000  # allowances and buckets: with fewer there is nothing to win
 
 
-class Throttles:
-    """How often clients had to wait because of one kind of quota, and how long in all."""
+class Account:
+    """What one client may use, and uses, of the quotas that hold for it; None where none does.
 
-    __slots__ = ("number", "total_ms")
+    Ask for it again when `generation` is not that of the quotas any more.
+    """
 
-    def __init__(self) -> None:
-        self.number = 0
-        self.total_ms = 0
+    __slots__ = ("_full_ms", "consumer", "generation", "producer", "requests")
 
-    def add(self, throttle_ms: int) -> None:
-        if throttle_ms > 0:
-            self.number += 1
-            self.total_ms += throttle_ms
+    def __init__(
+        self,
+        generation: int,
+        producer: Allowance | None,
+        consumer: Allowance | None,
+        requests: Allowance | None,
+        full_ms: int,
+    ) -> None:
+        self.generation = generation
+        self.producer = producer
+        self.consumer = consumer
+        self.requests = requests
+        self._full_ms = full_ms
+
+    def produced(self, size: int, now_ms: int) -> int:
+        """The client sent a request with records, of so many bytes: for how many ms to read nothing more of it."""
+        return 0 if self.producer is None else self.producer.spend(size, now_ms)
+
+    def fetched(self, size: int, now_ms: int) -> int:
+        """The client is sent so many bytes of records: for how many ms to read nothing more of it."""
+        return 0 if self.consumer is None else self.consumer.spend(size, now_ms)
+
+    def fetch(self, size: int, now_ms: int) -> tuple[int, bool]:
+        """As `fetched`, for records that may be kept back: and whether the client is to get them now.
+
+        Where it is not, nothing was counted. More than `fetch_bound` would never be within the quota, and goes out.
+        """
+        throttle_ms = self.fetched(size, now_ms)
+        if self.consumer is None or not throttle_ms or size > self.fetch_bound:
+            return throttle_ms, True
+        self.consumer.take_back(size)
+        return throttle_ms, False
+
+    @property
+    def fetch_bound(self) -> int:
+        """The most bytes that a fetch may bring without being throttled in any case."""
+        return UNLIMITED if self.consumer is None else int(min(self.consumer.bound * self._full_ms / 1000, UNLIMITED))
+
+    def used(self, time_ns: int, now_ms: int) -> int:
+        """The client's request took the broker so long: for how many ms, one window at most, to read no more of it."""
+        return 0 if self.requests is None else self.requests.spend(time_ns, now_ms)
 
 
 class ClientQuotas:
@@ -42,67 +80,41 @@ class ClientQuotas:
 
     `active`: whether there are any; nothing is to be recorded without. `throttles` are counted by key. Names of users
     are those behind their type; a client id that is not given is "". What nobody uses any more is forgotten.
+    `generation`: of the accounts that may be used. `allowances`: by quota, user and client id, "" where these do not
+    matter.
     """
 
     def __init__(self, windows: Windows = Windows(), mutation_windows: Windows = Windows()) -> None:  # noqa: B008
         self.active = False
+        self.generation = 0
         self.throttles = {key: Throttles() for key in KEYS}
         self.muted = 0  # connections that wait now
         self._windows = windows
         self._mutation_windows = mutation_windows
         self._limits = {key: Limits(key, {}) for key in KEYS}
-        self._rates: dict[tuple[str, str, str], Rate] = {}
+        self.allowances: dict[tuple[str, str, str], Allowance] = {}
         self._buckets: dict[tuple[str, str], TokenBucket] = {}
         self._sweep_at = _LEAST_SWEEP
 
     @property
     def known(self) -> int:
-        """How many rates and buckets are kept."""
-        return len(self._rates) + len(self._buckets)
+        """How many allowances and buckets are kept."""
+        return len(self.allowances) + len(self._buckets)
 
     def replace(self, quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> None:
         """These are the quotas now. What was used counts on."""
         self._limits = {key: Limits(key, quotas) for key in KEYS}
         self.active = any(self._limits.values())
+        self.generation += 1
         if not self.active:
-            self._rates.clear()
+            self.allowances.clear()
             self._buckets.clear()
 
-    def produced(self, user: str, client_id: str, size: int, now_ms: int) -> int:
-        """A client sent a request with records, of so many bytes: for how many ms to read nothing more of it."""
-        return self._throttle(PRODUCER_BYTE_RATE, user, client_id, size, now_ms)
-
-    def fetched(self, user: str, client_id: str, size: int, now_ms: int) -> int:
-        """A client is sent so many bytes of records: for how many ms to read nothing more of it."""
-        return self._throttle(CONSUMER_BYTE_RATE, user, client_id, size, now_ms)
-
-    def fetch(self, user: str, client_id: str, size: int, now_ms: int) -> tuple[int, bool]:
-        """As `fetched`, for records that may be kept back: and whether the client is to get them now.
-
-        Where it is not, nothing was counted. More than `fetch_bound` would never be within the quota, and goes out.
-        """
-        throttle_ms = self.fetched(user, client_id, size, now_ms)
-        limit = self._limits[CONSUMER_BYTE_RATE].of_client(user, client_id)
-        if limit is None or not throttle_ms or size > self.fetch_bound(user, client_id):
-            return throttle_ms, True
-        self._rate(CONSUMER_BYTE_RATE, limit, now_ms).record(-size, now_ms, self._windows)
-        return throttle_ms, False
-
-    def fetch_bound(self, user: str, client_id: str) -> int:
-        """The most bytes that a fetch may bring without being throttled in any case."""
-        limit = self._limits[CONSUMER_BYTE_RATE].of_client(user, client_id)
-        return UNLIMITED if limit is None else int(min(limit.bound * self._windows.full_ms / 1000, UNLIMITED))
-
-    def used(self, user: str, client_id: str, time_ns: int, now_ms: int) -> int:
-        """A client's request took the broker so long: for how many ms, one window at most, to read no more of it."""
-        limit = self._limits[REQUEST_PERCENTAGE].of_client(user, client_id)
-        if limit is None:
-            return 0
-        rate = self._rate(REQUEST_PERCENTAGE, limit, now_ms)
-        rate.record(time_ns * _PERCENT_OF_NS, now_ms, self._windows)
-        throttle_ms = min(rate.throttle_ms(limit.bound, now_ms, self._windows), self._windows.size_ms)
-        self.throttles[REQUEST_PERCENTAGE].add(throttle_ms)
-        return throttle_ms
+    def account(self, user: str, client_id: str, now_ms: int) -> Account:
+        """What a client uses from now on. Made once for each connection, and again when `generation` has changed."""
+        self._sweep(now_ms)
+        producer, consumer, requests = (self._allowance(key, user, client_id) for key in _RATES)
+        return Account(self.generation, producer, consumer, requests, self._windows.full_ms)
 
     def mutations(self, user: str, client_id: str, now_ms: int, *, strict: bool) -> Mutations | None:
         """What a request that creates or deletes partitions may do; None where nothing limits it.
@@ -117,34 +129,36 @@ class ClientQuotas:
         throttles = self.throttles[CONTROLLER_MUTATION_RATE]
         return Mutations(bucket, limit.bound, now_ms, self._mutation_windows, throttles, strict=strict)
 
-    def _throttle(self, key: str, user: str, client_id: str, value: float, now_ms: int) -> int:
+    def _allowance(self, key: str, user: str, client_id: str) -> Allowance | None:
         limit = self._limits[key].of_client(user, client_id)
         if limit is None:
-            return 0
-        rate = self._rate(key, limit, now_ms)
-        rate.record(value, now_ms, self._windows)
-        throttle_ms = rate.throttle_ms(limit.bound, now_ms, self._windows)
-        self.throttles[key].add(throttle_ms)
-        return throttle_ms
-
-    def _rate(self, key: str, limit: Limit, now_ms: int) -> Rate:
+            return None
         name = (key, limit.user, limit.client_id)
-        rate = self._rates.get(name)
-        if rate is None:
-            self._sweep(now_ms)
-            rate = self._rates[name] = Rate(now_ms)
-        return rate
+        allowance = self.allowances.get(name)
+        if allowance is None:
+            of_time = key == REQUEST_PERCENTAGE
+            allowance = self.allowances[name] = Allowance(
+                limit.bound,
+                self._windows,
+                self.throttles[key],
+                unit=_PERCENT_OF_NS if of_time else 1,
+                longest_ms=self._windows.size_ms if of_time else None,
+            )
+        allowance.limit(limit.bound)
+        return allowance
 
     def _sweep(self, now_ms: int) -> None:
         """Forget who has used nothing for so long that it is the same as nothing ever: clients may make names up."""
         if self.known < self._sweep_at:
             return
-        idle = [name for name, rate in self._rates.items() if rate.is_idle(now_ms, self._windows)]
+        idle = [name for name, allowance in self.allowances.items() if allowance.is_idle(now_ms)]
         for name in idle:
-            del self._rates[name]
+            del self.allowances[name]
         full = [name for name, bucket in self._buckets.items() if bucket.is_idle(now_ms, self._mutation_windows)]
         for who in full:
             del self._buckets[who]
+        if idle:
+            self.generation += 1  # accounts that refer to what is forgotten
         self._sweep_at = max(_LEAST_SWEEP, 2 * self.known)
 
 

@@ -44,6 +44,11 @@ class Rate:
         self._samples = [_Sample(now_ms)]
         self._current = 0
 
+    @property
+    def total(self) -> float:
+        """What the samples hold, those included that are over and were not found to be."""
+        return sum(sample.value for sample in self._samples)
+
     def record(self, value: float, now_ms: int, windows: Windows) -> None:
         """Count a value; a negative one takes back what was counted."""
         sample = self._samples[self._current]
@@ -55,7 +60,9 @@ class Rate:
     def throttle_ms(self, bound: float, now_ms: int, windows: Windows) -> int:
         """How long to record nothing until the rate is back at `bound` a second; 0 while it is not above."""
         span_ms = self._span_ms(now_ms, windows)
-        rate = sum(sample.value for sample in self._samples) / span_ms * 1000
+        if not span_ms:  # the only window begins now: the wait for an infinite rate is not a number, and so none
+            return 0
+        rate = self.total / span_ms * 1000
         if rate <= bound:
             return 0
         return int(min((rate - bound) / bound * span_ms + 0.5, LONGEST_THROTTLE_MS))  # infinite at the tiniest bounds

@@ -136,7 +136,7 @@ def _answer(
     throttle_ms = 0
     if ctx.services.quotas.active:
         now_ms = ctx.services.env.clock.now_ms()
-        throttle_ms, allowed = ctx.services.quotas.fetch(*ctx.quota_names, read.bytes_read, now_ms)
+        throttle_ms, allowed = ctx.account.fetch(read.bytes_read, now_ms)
         if not allowed:
             error, session_id = context.throttled()
             return FetchResponse(throttle_time_ms=throttle_ms, error_code=error, session_id=session_id)

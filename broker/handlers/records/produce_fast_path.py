@@ -6,6 +6,7 @@ is not exactly that, and every error, goes the ordinary way through the codecs; 
 
     frame    key, version, correlation id | head: the rest up to the records | length, records | no tags
     answer   size, correlation id | middle | base offset, log append time, log start offset | end
+    end      ..., time to wait | no tags
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from shareq.broker.handlers.shared.produce_append import ZSTD_FROM
 from shareq.broker.log.admission import LargeBatch
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
-from shareq.broker.network.connection import FALL_BACK, AnswerSlot, FallBack
+from shareq.broker.network.connection import FALL_BACK, AnswerSlot, Buffer, FallBack
 from shareq.broker.security.rights import WRITE_TOPIC, WRITE_TRANSACTION
 from shareq.broker.topics.lookup import PRODUCE_IDS_FROM
 from shareq.protocol.errors import ErrorCode, text_of
@@ -48,7 +49,8 @@ _MARK_NUMBERS: Final = (0x5AA5_1234_8765_C33C, -1, 0)
 _MARK: Final = Struct(">qqq").pack(*_MARK_NUMBERS)
 
 
-_int32: Final = Struct(">i").unpack_from
+_THROTTLE: Final = Struct(">i")
+_int32: Final = _THROTTLE.unpack_from
 
 
 class ProduceFastPath:
@@ -102,6 +104,12 @@ class ProduceFastPath:
         else:
             self._bound.requests.unanswered += 1
         return slot
+
+    def say_throttled(self, slot: AnswerSlot, throttle_ms: int) -> None:
+        """Have an answer that `handle` returned say how long the client is to wait."""
+        frame = bytearray(slot.frame or b"")
+        _THROTTLE.pack_into(frame, _throttle_at(frame, self._bound.route.version), throttle_ms)
+        slot.frame = frame
 
     def learn(self, frame: bytes, request: ProduceRequest) -> None:
         """Remember a request that went the ordinary way, if it has one batch and is written without detours."""
@@ -226,12 +234,20 @@ class _Slot(AnswerSlot):
         self._connection.on_filled()
 
     def _refusal(self, error: ErrorCode) -> bytearray:
-        (correlation_id,) = _int32(self.frame or bytes(_HEAD_AT), 4)
         route, log = self._bound.route, self._known.log
+        frame = self.frame or bytes(_HEAD_AT + _THROTTLE.size)
+        (correlation_id,) = _int32(frame, 4)
         refused = PartitionProduceResponse(
             log.partition, error, base_offset=-1, log_start_offset=-1, error_message=text_of(error)
         )
-        return route.frame(_response(log, route.version, refused), correlation_id)
+        response = _response(log, route.version, refused)
+        (response.throttle_time_ms,) = _THROTTLE.unpack_from(frame, _throttle_at(frame, route.version))
+        return route.frame(response, correlation_id)
+
+
+def _throttle_at(answer: Buffer, version: int) -> int:
+    """Where an answer's frame has the time to wait: at its end, but for the tags of the response."""
+    return len(answer) - _THROTTLE.size - (version >= _FLEXIBLE_FROM)
 
 
 def _learned(bound: BoundRoute, request: ProduceRequest, topic: TopicProduceData) -> _Template | None:

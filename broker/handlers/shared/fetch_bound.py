@@ -12,4 +12,4 @@ def most_bytes(ctx: RequestContext, asked: int) -> int:
     """The bytes that a request for `asked` may bring, within `fetch.max.bytes` and the client's quota."""
     services = ctx.services
     configured = min(asked, services.started_with.fetch_max_bytes)
-    return min(configured, services.quotas.fetch_bound(*ctx.quota_names)) if services.quotas.active else configured
+    return min(configured, ctx.account.fetch_bound) if services.quotas.active else configured

@@ -11,7 +11,7 @@ from devtools.clients.wire import decode_response
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.metadata.changes import PutQuota
 from shareq.broker.metadata.store import MetadataStore
-from shareq.broker.quotas.clients import ClientQuotas
+from shareq.broker.quotas.clients import Account
 from shareq.broker.quotas.entity import DEFAULT, QuotaEntity
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.bounded_reading import BoundedReader
@@ -324,7 +324,7 @@ def test_the_turns_of_a_long_request_count(monkeypatch: pytest.MonkeyPatch) -> N
     """What came after the handler's first turn was free: of 20,000 topics that are looked up in turns, nearly all."""
     world = world_with(QuotaEntity(None, "mock"), "request_percentage", 1.0)
     client, used = world.connect(), list[int]()
-    count_used, look_up, count = ClientQuotas.used, MetadataStore.topic_by_id, BoundedReader._count
+    count_used, look_up, count = Account.used, MetadataStore.topic_by_id, BoundedReader._count
     now_ns = 0
 
     def looking(self: MetadataStore, topic_id: bytes) -> TopicImage | None:
@@ -337,13 +337,13 @@ def test_the_turns_of_a_long_request_count(monkeypatch: pytest.MonkeyPatch) -> N
         now_ns += 1_000
         count(self, elements)
 
-    def noting(self: ClientQuotas, user: str, client_id: str, time_ns: int, now_ms: int) -> int:
+    def noting(self: Account, time_ns: int, now_ms: int) -> int:
         used.append(time_ns)
-        return count_used(self, user, client_id, time_ns, now_ms)
+        return count_used(self, time_ns, now_ms)
 
     monkeypatch.setattr(MetadataStore, "topic_by_id", looking)
     monkeypatch.setattr(BoundedReader, "_count", counting)
-    monkeypatch.setattr(ClientQuotas, "used", noting)
+    monkeypatch.setattr(Account, "used", noting)
     monkeypatch.setattr(world.clock, "now_ns", lambda: now_ns)
     ids = [number.to_bytes(16, "big") for number in range(1, 20_001)]
     client.send(MetadataRequest([MetadataRequestTopic(each, None) for each in ids]), 12)

@@ -25,43 +25,43 @@ def test_without_quotas_nothing_is_active() -> None:
 
 def test_clients_of_a_user_share_its_quota_and_other_users_do_not() -> None:
     quotas = quotas_of(QuotaEntity(DEFAULT), producer_byte_rate=100.0)
-    assert quotas.produced("alice", "a", 1000, 0) == 0
-    assert quotas.produced("alice", "b", 100, 0) == 1000
-    assert quotas.produced("bob", "a", 1000, 0) == 0
+    assert quotas.account("alice", "a", 0).produced(1000, 0) == 0
+    assert quotas.account("alice", "b", 0).produced(100, 0) == 1000
+    assert quotas.account("bob", "a", 0).produced(1000, 0) == 0
     assert (quotas.throttles["producer_byte_rate"].number, quotas.throttles["producer_byte_rate"].total_ms) == (1, 1000)
 
 
 def test_a_changed_quota_counts_from_the_next_request_on_with_what_was_used() -> None:
     quotas = quotas_of(QuotaEntity("alice"), producer_byte_rate=100.0)
-    assert quotas.produced("alice", "", 1000, 0) == 0
+    assert quotas.account("alice", "", 0).produced(1000, 0) == 0
     quotas.replace({QuotaEntity("alice"): {"producer_byte_rate": 50.0}})
-    assert quotas.produced("alice", "", 0, 0) == 10_000
+    assert quotas.account("alice", "", 0).produced(0, 0) == 10_000
     quotas.replace({})
     assert not quotas.active
 
 
 def test_a_fetch_over_the_quota_is_kept_back_and_not_counted() -> None:
     quotas = quotas_of(QuotaEntity("alice"), consumer_byte_rate=100.0)
-    assert quotas.fetch_bound("alice", "") == 1000
-    assert quotas.fetch_bound("bob", "") == UNLIMITED
-    assert quotas.fetch("alice", "", 1000, 0) == (0, True)
-    assert quotas.fetch("alice", "", 500, 0) == (5000, False)
-    assert quotas.fetch("alice", "", 500, 0) == (5000, False)
-    assert quotas.fetch("alice", "", 500, 11_000) == (0, True)
+    assert quotas.account("alice", "", 0).fetch_bound == 1000
+    assert quotas.account("bob", "", 0).fetch_bound == UNLIMITED
+    assert quotas.account("alice", "", 0).fetch(1000, 0) == (0, True)
+    assert quotas.account("alice", "", 0).fetch(500, 0) == (5000, False)
+    assert quotas.account("alice", "", 0).fetch(500, 0) == (5000, False)
+    assert quotas.account("alice", "", 11_000).fetch(500, 11_000) == (0, True)
 
 
 def test_a_batch_that_no_wait_makes_small_enough_goes_out() -> None:
     quotas = quotas_of(QuotaEntity("alice"), consumer_byte_rate=100.0)
-    assert quotas.fetch("alice", "", 1001, 0) == (10, True)
-    assert quotas.fetch("alice", "", 999, 10) == (9990, False)
+    assert quotas.account("alice", "", 0).fetch(1001, 0) == (10, True)
+    assert quotas.account("alice", "", 10).fetch(999, 10) == (9990, False)
 
 
 def test_the_time_of_requests_is_paid_for_within_one_window() -> None:
     quotas = quotas_of(QuotaEntity(None, "app"), request_percentage=10.0)
-    assert quotas.used("alice", "app", SECOND_NS, 0) == 0  # 100% of a second is 10% of ten
-    assert quotas.used("alice", "app", SECOND_NS // 100, 0) == 100
-    assert quotas.used("alice", "app", SECOND_NS, 0) == 1000
-    assert quotas.used("alice", "other", SECOND_NS, 0) == 0
+    assert quotas.account("alice", "app", 0).used(SECOND_NS, 0) == 0  # 100% of a second is 10% of ten
+    assert quotas.account("alice", "app", 0).used(SECOND_NS // 100, 0) == 100
+    assert quotas.account("alice", "app", 0).used(SECOND_NS, 0) == 1000
+    assert quotas.account("alice", "other", 0).used(SECOND_NS, 0) == 0
 
 
 def test_mutations_are_refused_while_partitions_are_owed_or_else_paid_for() -> None:
@@ -82,5 +82,5 @@ def test_names_that_clients_make_up_are_forgotten() -> None:
     quotas = ClientQuotas(Windows(2, 10))
     quotas.replace({QuotaEntity(None, DEFAULT): {"producer_byte_rate": 1e9}})
     for number in range(20_000):
-        quotas.produced("ANONYMOUS", f"made-up-{number}", 1, number)
+        quotas.account("ANONYMOUS", f"made-up-{number}", number).produced(1, number)
     assert quotas.known <= 2_000

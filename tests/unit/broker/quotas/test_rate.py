@@ -34,6 +34,14 @@ def test_what_is_recorded_is_forgotten_when_its_windows_are_over() -> None:
     assert rate.throttle_ms(BOUND, 11_000, windows) == 0
 
 
+def test_a_single_window_has_no_wait_when_it_begins() -> None:
+    """`quota.window.num=1`: an infinite rate over no time, of which Apache Kafka's arithmetic makes no wait."""
+    windows, rate = Windows(1, 1000), Rate(0)
+    rate.record(5000, 0, windows)
+    assert rate.throttle_ms(BOUND, 0, windows) == 0
+    assert rate.throttle_ms(BOUND, 500, windows) == 49_500
+
+
 def test_no_wait_is_longer_than_an_answer_can_say() -> None:
     rate, bucket = Rate(0), TokenBucket()
     rate.record(1e18, 0, Windows())

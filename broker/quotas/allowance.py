@@ -1,0 +1,114 @@
+"""What is used of one quota by all who share it: an addition and a comparison where no client has to wait."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Final
+
+from shareq.broker.quotas.rate import Rate, Windows
+
+_SURE: Final = 0.999
+"""Of what the windows let through in any case, so that no rounding is decided by the shorter way."""
+
+
+class Throttles:
+    """How often clients had to wait because of one kind of quota, and how long in all."""
+
+    __slots__ = ("number", "total_ms")
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.total_ms = 0
+
+    def add(self, throttle_ms: int) -> None:
+        if throttle_ms > 0:
+            self.number += 1
+            self.total_ms += throttle_ms
+
+
+class Allowance:
+    """The rate of those who share a quota. `unit` is what one that is used counts as in terms of the quota.
+
+    What was used at one moment is `pending` until the next one, and nothing has to be looked at while it is at most
+    `room`: `begin` the moment, add to `pending`, and call `throttle_ms` when it is more. Rates, and waits, are those of
+    a `Rate` that is looked at each time. `used` is what was used in all but for what is pending, `throttled` the waits
+    of those who share the quota; `throttles` are those of all clients.
+    """
+
+    __slots__ = (
+        "_longest_ms",
+        "_now_ms",
+        "_rate",
+        "_throttles",
+        "_unit",
+        "_windows",
+        "bound",
+        "pending",
+        "room",
+        "throttled",
+        "used",
+    )
+
+    def __init__(
+        self, bound: float, windows: Windows, throttles: Throttles, *, unit: float = 1, longest_ms: int | None = None
+    ) -> None:
+        self.bound = bound
+        self.pending = 0
+        self.room = 0.0
+        self.used = 0
+        self.throttled = Throttles()
+        self._windows = windows
+        self._throttles = throttles
+        self._unit = unit
+        self._longest_ms = longest_ms
+        self._rate: Rate | None = None  # until something is used
+        self._now_ms = -1
+
+    def limit(self, bound: float) -> None:
+        """The quota is another one from now on. What was used counts on."""
+        if bound != self.bound:
+            self.bound = bound
+            self.room = -inf  # it is looked at with the next request
+
+    def begin(self, now_ms: int) -> None:
+        """What is added to `pending` from now on is used at this time."""
+        if now_ms != self._now_ms:
+            if self._now_ms >= 0:
+                self._record()
+            self._now_ms = now_ms
+
+    def spend(self, amount: int, now_ms: int) -> int:
+        """So much is used: for how many ms to use nothing more."""
+        self.begin(now_ms)
+        self.pending += amount
+        return self.throttle_ms() if self.pending > self.room else 0
+
+    def take_back(self, amount: int) -> None:
+        """So much of what was used at this moment was not used after all."""
+        self.pending -= amount
+
+    def throttle_ms(self) -> int:
+        """For how many ms to use nothing more, after what was used until now."""
+        rate = self._record()
+        throttle_ms = rate.throttle_ms(self.bound, self._now_ms, self._windows)
+        if self._longest_ms is not None:
+            throttle_ms = min(throttle_ms, self._longest_ms)
+        let_through = self.bound * self._windows.full_ms / 1000 * _SURE
+        self.room = (let_through - rate.total) / self._unit
+        self.throttled.add(throttle_ms)
+        self._throttles.add(throttle_ms)
+        return throttle_ms
+
+    def is_idle(self, now_ms: int) -> bool:
+        """Whether nothing that was used counts any more."""
+        return self._now_ms < 0 or self._record().is_idle(now_ms, self._windows)
+
+    def _record(self) -> Rate:
+        rate = self._rate
+        if rate is None:
+            rate = self._rate = Rate(self._now_ms)
+        pending, self.pending = self.pending, 0
+        rate.record(pending * self._unit, self._now_ms, self._windows)
+        self.room -= pending
+        self.used += pending
+        return rate
