@@ -19,6 +19,8 @@ MUTATION_READY := .venv-mutation/.ready
 MUTATION_RUN   := .venv-mutation/bin/python
 DOCS_READY := .venv-docs/.ready
 DOCS_RUN   := .venv-docs/bin/python
+QUEUES_READY := .venv-queues/.ready
+QUEUES_RUN   := .venv-queues/bin/python
 # Not empty where PYTHON is given and is another one than that of the environment, which is made again then.
 another     = $(if $(PYTHON),$(shell test "$$("$(PYTHON)" -V 2>&1)" = "$$($(1) -V 2>&1)" || echo --clear))
 CLEAR       := $(call another,$(RUN))
@@ -32,7 +34,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := broker client coordinator protocol spark src
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-kafka-tests interop-spark bench-spark spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills crash-images docker-test differential differential-few sim exhaustive fuzz soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
+.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-kafka-tests interop-spark bench-spark bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills crash-images docker-test differential differential-few sim exhaustive fuzz soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -72,6 +74,7 @@ help:
 	@echo "  make differential-few  15 of them (1 minute)"
 	@echo "  make bench       shareq and Apache Kafka side by side; ARGS=--quick for two minutes, ARGS=--help"
 	@echo "  make bench-spark our Spark source beside Spark's own; needs Java and Maven, fetches half a gigabyte"
+	@echo "  make bench-queues  jobs: our worker and Celery here, beside Celery, RQ, taskiq on Redis and RabbitMQ (30 minutes); ARGS=--help"
 	@echo "  make gen         schemas/ -> protocol/generated/, after a schema has changed"
 	@echo "  make docs        the documentation as a site in build/site/html; broken links and missing pages fail it"
 	@echo "  make reference   docs/reference/ from the code, after a property, request, error or command has changed"
@@ -123,6 +126,18 @@ $(DOCS_READY): pyproject.toml scripts/find_python.sh
 	@$(DOCS_RUN) -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	@$(DOCS_RUN) -m pip install --quiet --group docs
 	@touch $(DOCS_READY)
+
+# The clients of other queues, apart from .venv: no other target needs them.
+$(QUEUES_READY): pyproject.toml scripts/find_python.sh
+	@python=$$(sh scripts/find_python.sh "$(PYTHON)") || exit 1; \
+	echo "setting up .venv-queues with $$python"; \
+	"$$python" -m venv .venv-queues
+	@$(QUEUES_RUN) -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	@$(QUEUES_RUN) -m pip install --quiet --editable ".[celery]" --group queues "confluent-kafka==2.16.1"
+	@touch $(QUEUES_READY)
+
+bench-queues: $(QUEUES_READY)
+	@$(QUEUES_RUN) -m bench.queues $(ARGS)
 
 docs: $(DOCS_READY)
 	@$(DOCS_RUN) scripts/docs_site.py
@@ -269,4 +284,4 @@ dist: $(READY)
 
 clean:
 	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
-	find . -name .venv -prune -o -name .venv-spark -prune -o -name .venv-mutation -prune -o -name .venv-docs -prune -o -name .cache -prune -o -type d -name __pycache__ -print | xargs rm -rf
+	find . -name .venv -prune -o -name .venv-spark -prune -o -name .venv-mutation -prune -o -name .venv-docs -prune -o -name .venv-queues -prune -o -name .cache -prune -o -type d -name __pycache__ -print | xargs rm -rf

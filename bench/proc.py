@@ -28,6 +28,18 @@ def tree_cpu_seconds(pid: int) -> float:
     return total
 
 
+def tree_memory_mb(pid: int) -> float:
+    """Of a process and all below it, in 10^6 bytes; pages that several share count once (PSS)."""
+    parents = {int(path.parent.name): int(text.rpartition(")")[2].split()[1]) for path, text in _all_stats()}
+    wanted, total_kb = [pid], 0
+    while wanted:
+        parent = wanted.pop()
+        rollup = _lines(f"/proc/{parent}/smaps_rollup")
+        total_kb += sum(int(line.split()[1]) for line in rollup if line.startswith("Pss:"))
+        wanted += [child for child, its_parent in parents.items() if its_parent == parent]
+    return total_kb * 1024 / 1e6
+
+
 def resident_mb(pid: int) -> float:
     """VmRSS in 10^6 bytes."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():

@@ -19,6 +19,7 @@ SKIPPED = {
     ".venv-spark",
     ".venv-mutation",
     ".venv-docs",
+    ".venv-queues",
     ".cache",
     "dist",
     "build",

@@ -1,0 +1,23 @@
+"""RQ: each job in a process of its own, which is RQ's default."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from redis import Redis
+from rq import Queue
+
+from bench.queues.job import ADDRESS, work
+
+
+@contextmanager
+def sending() -> Iterator[Callable[[int, float, float], None]]:
+    """Each returns when Redis has it."""
+    queue = Queue("jobs", connection=Redis.from_url(os.environ[ADDRESS]))
+    yield lambda *values: void(queue.enqueue(work, *values, result_ttl=0))
+
+
+def void(_: object) -> None:
+    """Nothing is asked of the job."""

@@ -1,0 +1,33 @@
+"""Our worker: a function in threads, one partition."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from bench.queues.job import ADDRESS, AT_ONCE, PREFETCH, work
+from shareq.worker import Worker
+
+app = Worker(
+    os.environ[ADDRESS],
+    group="jobs",
+    group_config={"share.auto.offset.reset": "earliest", "share.delivery.count.limit": "10"},
+)
+
+
+@app.handler("jobs", concurrency=AT_ONCE, prefetch=PREFETCH, decode="json")
+def job(value: tuple[int, float, float]) -> None:
+    """One record, one job."""
+    work(*value)
+
+
+@contextmanager
+def sending() -> Iterator[Callable[[int, float, float], None]]:
+    """Each returns when the broker has it."""
+    with app.sender() as sender:
+        yield lambda *job: void(sender.send("jobs", job))
+
+
+def void(_: object) -> None:
+    """Nothing is done with the place of a record."""

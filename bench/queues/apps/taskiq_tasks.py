@@ -1,0 +1,33 @@
+"""taskiq on a stream of Redis, which acknowledges."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from taskiq_redis import RedisStreamBroker
+
+from bench.queues.job import ADDRESS, work
+
+broker = RedisStreamBroker(os.environ[ADDRESS], queue_name="jobs", consumer_id="0")
+
+
+@broker.task(task_name="job")
+def job(number: int, sent_s: float, seconds: float) -> None:
+    """One message, one job, in a thread."""
+    work(number, sent_s, seconds)
+
+
+@contextmanager
+def sending() -> Iterator[Callable[[int, float, float], None]]:
+    """Each returns when Redis has it."""
+    with asyncio.Runner() as runner:
+        runner.run(broker.startup())
+        yield lambda *values: void(runner.run(job.kiq(*values)))
+        runner.run(broker.shutdown())
+
+
+def void(_: object) -> None:
+    """Nothing is asked of the task."""
