@@ -49,10 +49,10 @@ def _kill_lines(rows: Mapping[str, Figures], scale: Scale) -> list[str]:
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for label, worker, server in killed:
-        lines.append(f"| {label} | {_told(worker)} | {_told(server)} | {worker.ended + server.ended} |")
+        lines.append(f"| {label} | {_kill_cells(worker)} | {_kill_cells(server)} | {worker.ended + server.ended} |")
     load = f"{scale.kill_rate:.0f} jobs a second of {scale.job_s * 1000:.0f} ms for {scale.kill_s:.0f} s."
     return [*lines, "", load]
 
 
-def _told(kill: Kill) -> str:
+def _kill_cells(kill: Kill) -> str:
     return f"{kill.taken:,}, {kill.missing:,}, {kill.doubled:,} | {kill.longest_s:.1f}"
