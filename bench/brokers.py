@@ -75,10 +75,11 @@ def secured(folder: Path) -> Secure:
 
 @dataclass(slots=True)
 class Shareq:
-    """`python -m shareq.broker serve` with its defaults, but for the properties given as NAME=VALUE."""
+    """`python -m shareq.broker serve` with its defaults, but for options, and properties given as NAME=VALUE."""
 
     folder: Path
     properties: tuple[str, ...] = ()
+    options: tuple[str, ...] = field(default=(), kw_only=True)
     port: int = field(default_factory=free_port)
     process: subprocess.Popen[bytes] | None = None
 
@@ -97,6 +98,7 @@ class Shareq:
         if not any(text.startswith("listeners=") for text in self.properties):
             command += ["--listen", self.address]
         command += [argument for text in self.properties for argument in ("--set", text)]
+        command += self.options
         with (self.folder / "broker.log").open("ab") as log:
             started = time.perf_counter()
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
