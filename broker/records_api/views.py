@@ -32,6 +32,7 @@ Pieces = Generator[bytes, None, None]
 STEPS: Final = 200  # ranges, rows or waiting offsets between two pauses: about a millisecond
 NAMES_AT_ONCE: Final = 5_000  # names that are only compared
 MOST_STEPS: Final = 200_000  # of one answer; what is left is for the next one
+MOST_COUNTED: Final = 50_000  # ranges of one answer about groups that are looked at to count what is held
 _NOTHING: Final = SharePartitionCounters()
 _SHOWN: Final = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.RENEW)
 
@@ -90,24 +91,46 @@ def share_groups(services: Services, times: TimeOfDay, after: str, limit: int) -
             later = (group for group in every[at : at + NAMES_AT_ONCE] if group.group_id > after)
             found = nsmallest(limit + 1, [*found, *later], key=lambda group: group.group_id)
             yield b""
-    page = found[:limit]
+    page = _as_many_as_can_be_added_up(found[:limit])
     totals = {group.group_id: _Totals() for group in page}
     yield from _add_up(services, totals)
+    for group in page:
+        yield from _add_up_persisted(services, group, totals[group.group_id])
     yield _begin(services, {}, "groups")
     for at in range(0, len(page), STEPS):
         rows = (_group_row(times, group, totals[group.group_id]) for group in page[at : at + STEPS])
         yield _rows(rows, first=not at)
-    yield _end(page[-1].group_id if len(found) > limit else None)
+    yield _end(page[-1].group_id if len(found) > len(page) else None)
+
+
+def _as_many_as_can_be_added_up(groups: Sequence[ShareGroup]) -> Sequence[ShareGroup]:
+    """The first groups, at least one, that have no more than `MOST_STEPS` share partitions together."""
+    spent = 0
+    for at, group in enumerate(groups):
+        spent += _partitions_of(group)
+        if at and spent > MOST_STEPS:
+            return groups[:at]
+    return groups
+
+
+def _partitions_of(group: ShareGroup) -> int:
+    return sum(len(each.partitions) for each in group.initialized.values())
 
 
 class _Totals:
-    """Sums over the share partitions of a group."""
+    """Sums over the share partitions of a group. `held` is None where more than `MOST_COUNTED` had to be looked at."""
 
-    __slots__ = ("accepted", "deliveries", "in_flight", "lag", "loaded", "oldest_ms", "redeliveries")
+    __slots__ = ("accepted", "deliveries", "held", "in_flight", "lag", "loaded", "oldest_ms", "redeliveries")
 
     def __init__(self) -> None:
         self.loaded = self.in_flight = self.lag = self.deliveries = self.redeliveries = self.accepted = 0
+        self.held: int | None = 0
         self.oldest_ms: int | None = None
+
+    def add_oldest(self, since_ms: int | None) -> None:
+        """Take in when the oldest record of a share partition was put in flight."""
+        if since_ms is not None:
+            self.oldest_ms = since_ms if self.oldest_ms is None else min(self.oldest_ms, since_ms)
 
 
 def _add_up(services: Services, totals: dict[str, _Totals]) -> Iterator[bytes]:
@@ -118,16 +141,72 @@ def _add_up(services: Services, totals: dict[str, _Totals]) -> Iterator[bytes]:
         for key in keys:
             _add_counters(totals[key.group_id], share.partitions.counters.partitions.get(key, _NOTHING))
         yield b""
-    for leaders in _slices([each for each in share.partitions.leaders() if each.key.group_id in totals]):
+    active = [each for each in share.partitions.leaders() if each.is_active and each.key.group_id in totals]
+    for leaders in _slices(active):
         for leader in leaders:
             total, core = totals[leader.key.group_id], leader.core
-            since_ms = core.oldest_since_ms()
             total.loaded += 1
             total.in_flight += core.in_flight_records
             total.lag += _lag(leader)
-            if since_ms is not None:
-                total.oldest_ms = since_ms if total.oldest_ms is None else min(total.oldest_ms, since_ms)
+            total.add_oldest(core.oldest_since_ms())
         yield b""
+    yield from _count_held(active, totals)
+
+
+def _count_held(leaders: Sequence[SharePartitionLeader], totals: dict[str, _Totals]) -> Iterator[bytes]:
+    """Count what members have, in turns of at most `STEPS` ranges or leaders."""
+    left, in_turn = MOST_COUNTED, STEPS
+    for leader in leaders:
+        total = totals[leader.key.group_id]
+        position: int | None = leader.core.start_offset
+        while position is not None and total.held is not None:
+            if left <= 0:
+                total.held = None
+                break
+            part = leader.core.list_ranges(position, STEPS)
+            total.held += sum(each.size for each in part.ranges if each.owner)
+            position = part.following
+            spent = max(1, len(part.ranges))
+            left, in_turn = left - spent, in_turn - spent
+            if in_turn <= 0:
+                in_turn = STEPS
+                yield b""
+
+
+def _add_up_persisted(services: Services, group: ShareGroup, total: _Totals) -> Iterator[bytes]:
+    """Add what no leader has in memory: a group whose members have all left, or died."""
+    keys = [
+        SharePartitionKey(group.group_id, topic_id, number)
+        for topic_id, topic in group.initialized.items()
+        for number in topic.partitions
+    ]
+    for some in _slices(keys):
+        for key in some:
+            topic = services.metadata.topic_by_id(key.topic_id)
+            place = None if topic is None else place_of(services, group.group_id, topic.name, key.partition)
+            if place is None or place.key != key or place.leader is not None:
+                continue
+            offsets, in_flight = _offsets(services, place), _persisted_in_flight(place)
+            total.in_flight += in_flight
+            total.lag += offsets["lag"] or 0
+            total.add_oldest(_oldest_ms(services, place))
+        yield b""
+
+
+def _persisted_in_flight(place: Place) -> int:
+    state, start = place.state, place.start_offset
+    if state is None or start is None or not state.batches:
+        return 0
+    return max(0, state.batches[-1].last_offset + 1 - start)
+
+
+def _oldest_ms(services: Services, place: Place) -> int | None:
+    """When the oldest unfinished record was put in flight (monotonic), as far as this process knows."""
+    if place.leader is not None:
+        return place.leader.core.oldest_since_ms()
+    share = services.made.share
+    counters = None if share is None else share.partitions.counters.partitions.get(place.key)
+    return counters.oldest_since_ms if counters is not None and _persisted_in_flight(place) else None
 
 
 def _add_counters(total: _Totals, counters: SharePartitionCounters) -> None:
@@ -142,9 +221,10 @@ def _group_row(times: TimeOfDay, group: ShareGroup, total: _Totals) -> dict[str,
         "state": group.state_name,
         "epoch": group.group_epoch,
         "members": len(group.members),
-        "partitions": sum(len(each.partitions) for each in group.initialized.values()),
+        "partitions": _partitions_of(group),
         "loaded": total.loaded,
         "in_flight": total.in_flight,
+        "held": total.held,
         "lag": total.lag,
         "deliveries": total.deliveries,
         "redeliveries": total.redeliveries,
@@ -273,14 +353,14 @@ def _partition_row(services: Services, times: TimeOfDay, place: Place, counted: 
     leader, share = place.leader, services.made.share
     settings = services.configs.share_group(place.key.group_id)
     counters = _NOTHING if share is None else share.partitions.counters.partitions.get(place.key, _NOTHING)
-    oldest_ms = None if leader is None else leader.core.oldest_since_ms()
+    oldest_ms = _oldest_ms(services, place)
     return {
         "topic": place.topic.name,
         "topic_id": uuid_to_text(place.topic.topic_id),
         "partition": place.key.partition,
         "loaded": leader is not None,
         **_offsets(services, place),
-        "in_flight": sum(counted.states.values()) if leader is None else leader.core.in_flight_records,
+        "in_flight": _persisted_in_flight(place) if leader is None else leader.core.in_flight_records,
         "in_flight_limit": settings.partition_max_record_locks,
         "lock_ms": settings.record_lock_duration_ms,
         "delivery_limit": settings.delivery_count_limit,

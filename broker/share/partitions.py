@@ -188,6 +188,7 @@ class SharePartitionManager:
         if state is LeaderState.FAILED:
             self.counters.loads.add(self._env.clock.now_ns() - leader.since_ns)
         if self._leaders.get(leader.key) is leader:
+            leader.core.counters.oldest_since_ms = leader.core.oldest_since_ms()
             del self._leaders[leader.key]
             siblings = self._by_topic[(leader.key.topic_id, leader.key.partition)]
             siblings.pop(leader.key, None)

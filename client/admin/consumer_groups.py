@@ -192,7 +192,7 @@ def _described(answer: Message, _: Sequence[str]) -> dict[str, Outcome[ConsumerG
                 member.member_id,
                 member.instance_id,
                 member.client_id,
-                member.client_host,
+                member.client_host.removeprefix("/"),
                 {
                     topic.topic_name: tuple(topic.partitions)
                     for topic in (member.assignment.topic_partitions if member.assignment else ())
@@ -217,7 +217,7 @@ def _described_classic(answer: Message, _: Sequence[str]) -> dict[str, Outcome[C
                 member.member_id,
                 member.group_instance_id,
                 member.client_id,
-                member.client_host,
+                member.client_host.removeprefix("/"),
                 _assigned(member.member_assignment),
             )
             for member in row.members

@@ -162,7 +162,7 @@ def _group(row: DescribedGroup) -> ShareGroup:
         ShareMember(
             member.member_id,
             member.client_id,
-            member.client_host,
+            member.client_host.removeprefix("/"),
             member.rack_id,
             member.member_epoch,
             tuple(member.subscribed_topic_names),

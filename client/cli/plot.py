@@ -116,6 +116,7 @@ def plot(name: str, rows: Iterable[RangeRow], width: int, *, colour: bool) -> It
         yield f"{name}: nothing in flight"
         return
     first, last = spans[0].first, spans[-1].last
-    yield f"{name}: offsets {first:,} to {last:,}"
+    held = f", {counts['acquired']:,} held" if counts["acquired"] else ""
+    yield f"{name}: offsets {first:,} to {last:,}, {last - first + 1:,} in flight{held}"
     yield f"  {strip(spans, width, colour=colour)}"
     yield f"  {legend(counts, colour=colour)}"

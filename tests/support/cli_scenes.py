@@ -138,7 +138,7 @@ def share_records(shell: Shell) -> None:
     assert shell.run("share", "records", "sr.nobody").code == 4
     assert shell.run("share", "records", "sr.g", "--topic", "sr.a:9").code == 4
     drawn = shell.ok("share", "describe", "sr.g", "--plot")
-    assert "sr.g sr.a:0: offsets 2 to 2" in drawn
+    assert "sr.g sr.a:0: offsets 2 to 2, 1 in flight" in drawn
     assert "  ? unfinished 1" in drawn
     assert "  and 1 offsets behind them, of which nothing is written down" in drawn
     assert shell.run("share", "describe", "sr.g", "--plot", "--json").code == 2

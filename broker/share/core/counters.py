@@ -22,6 +22,9 @@ class SharePartitionCounters:
     * `session_releases`: given back because the share session of their holder ended.
     * `delays`: made to wait before they come again, once that is durable, or found waiting by a load.
     * `dead_letters`: given up because the last delivery that is allowed failed, in whichever way.
+
+    `oldest_since_ms` is no count: when the share partition left memory, since when (monotonic) its oldest unfinished
+    record was in flight.
     """
 
     __slots__ = (
@@ -31,6 +34,7 @@ class SharePartitionCounters:
         "deliveries",
         "lock_timeouts",
         "new_batches",
+        "oldest_since_ms",
         "redeliveries",
         "session_releases",
     )
@@ -44,6 +48,7 @@ class SharePartitionCounters:
         self.session_releases = 0
         self.dead_letters = 0
         self.delays = 0
+        self.oldest_since_ms: int | None = None
 
     def add(self, other: SharePartitionCounters) -> None:
         """Count what the other has counted, too."""

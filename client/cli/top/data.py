@@ -18,7 +18,7 @@ from shareq.client.records_api import RecordsApi
 
 
 class GroupSample(NamedTuple):
-    """A share group. `lag`, `finished` (records done with since the beginning of the logs) and the four of the API are
+    """A share group. `lag`, `finished` (records done with since the beginning of the logs) and the five of the API are
     numbers of records; `oldest_ms` is when the oldest unfinished one was put in flight.
     """
 
@@ -28,6 +28,7 @@ class GroupSample(NamedTuple):
     lag: int | None
     finished: int | None
     in_flight: int | None = None
+    held: int | None = None
     acquired: int | None = None
     accepted: int | None = None
     redelivered: int | None = None
@@ -52,7 +53,13 @@ class TopGroupRow(NamedTuple):
     partitions: Annotated[int, "Partitions that it has begun."]
     lag: Annotated[int | None, "Records that are not done with; null where that is not known."]
     lag_per_s: Annotated[float | None, "How fast that grows; null in the first sample."]
-    in_flight: Annotated[int | None, "Offsets in flight; null without the records API."]
+    in_flight: Annotated[
+        int | None,
+        "Offsets in flight, finished ones behind an unfinished one included; null without the records API.",
+    ]
+    held: Annotated[
+        int | None, "Those of them that members have; null without the records API, or if there are too many to count."
+    ]
     acquired_per_s: Annotated[float | None, "Records handed out, again included; null without the records API."]
     acknowledged_per_s: Annotated[
         float | None, "Records accepted; without the records API those done with, given up or not."
@@ -82,6 +89,7 @@ class PartitionView(NamedTuple):
     end: int | None
     lag: int | None
     in_flight: int | None = None
+    held: int | None = None
     states: str | None = None
     oldest_ms: int | None = None
 
@@ -130,6 +138,7 @@ def _add_api(groups: dict[str, GroupSample], api: RecordsApi) -> int:
             groups[row["group"]] = sample._replace(
                 members=row["members"],
                 in_flight=row["in_flight"],
+                held=row.get("held"),
                 acquired=row["deliveries"],
                 accepted=row["accepted"],
                 redelivered=row["redeliveries"],
@@ -165,6 +174,7 @@ def _group_row(
         new.lag,
         rate("lag"),
         new.in_flight,
+        new.held,
         rate("acquired"),
         done,
         rate("redelivered"),
@@ -219,5 +229,8 @@ def _add_windows(
         if place in rows:
             states = " ".join(f"{state}:{count}" for state, count in window["states"].items())
             rows[place] = rows[place]._replace(
-                in_flight=window["in_flight"], states=states or None, oldest_ms=window["oldest_age_ms"]
+                in_flight=window["in_flight"],
+                held=sum(window["held"].values()),
+                states=states or None,
+                oldest_ms=window["oldest_age_ms"],
             )

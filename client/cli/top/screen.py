@@ -54,6 +54,7 @@ GROUPS: Final = (
     Column("LAG", "lag", plain),
     Column("LAG/S", "lag_per_s", rate),
     Column("IN FLIGHT", "in_flight", plain),
+    Column("HELD", "held", plain),
     Column("ACQ/S", "acquired_per_s", rate),
     Column("ACK/S", "acknowledged_per_s", rate),
     Column("AGAIN/S", "redeliveries_per_s", rate),
@@ -71,6 +72,7 @@ PARTITIONS: Final = (
     Column("END", "end", plain),
     Column("LAG", "lag", plain),
     Column("IN FLIGHT", "in_flight", plain),
+    Column("HELD", "held", plain),
     Column("OLDEST", "oldest_ms", age),
     Column("STATES", "states", plain),
 )

@@ -83,8 +83,9 @@ def _sums(rows: Sequence[Json]) -> Json:
     summed = {
         each: total(row[each] for row in rows) for each in ("lag", "end", "in_flight", "deliveries", "redeliveries")
     }
+    held = [sum(row["held"].values()) for row in rows if row["held"] is not None]
     ages = [row["oldest_age_ms"] for row in rows if row["oldest_age_ms"] is not None]
-    return {**summed, "oldest_age_ms": max(ages, default=None)}
+    return {**summed, "held": sum(held) if held else None, "oldest_age_ms": max(ages, default=None)}
 
 
 def _member(member: ShareMember) -> Json:
@@ -129,6 +130,7 @@ def sample(data: Json) -> Mapping[str, float | None]:
         "end": end,
         "done": None if lag is None or end is None else end - lag,
         "in_flight": data["in_flight"],
+        "held": data["held"],
         "deliveries": data["deliveries"],
         "redeliveries": data["redeliveries"],
     }

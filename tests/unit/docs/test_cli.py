@@ -18,7 +18,7 @@ from tests.support.clients.shareq_cli import LEAVES, Shell
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "cli.md"
 STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-NOT_IN_A_BLOCK = {"dlq cancel", "transactions describe", "transactions abort"}
+NOT_IN_A_BLOCK = {"transactions describe", "transactions abort"}
 """Commands that need what a document cannot have ready."""
 
 

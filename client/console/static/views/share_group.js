@@ -14,6 +14,7 @@ export function shareGroup(parameters, { session, again }) {
     ["Members", (data) => count(data.total_members)],
     ["Lag", (data) => count(data.lag)],
     ["In flight", (data) => count(data.in_flight)],
+    ["Held", (data) => count(data.held)],
     ["Oldest in flight", (data) => age(data.oldest_age_ms)],
     ["Epoch", (data) => count(data.epoch)],
   ]);
@@ -22,15 +23,15 @@ export function shareGroup(parameters, { session, again }) {
   const charts = [
     chart("Lag", [line("lag", "lag")], count),
     chart("Records a second", [speed("written", "end"), speed("done", "done")], rate),
-    chart("In flight", [line("in flight", "in_flight")], count),
+    chart("In flight", [line("in flight", "in_flight"), line("held", "held")], count),
     chart("Deliveries a second", [speed("all", "deliveries"), speed("again", "redeliveries")], rate),
   ];
   const members = table(
     "Members",
     [
       { title: "Client", name: true, cell: (row) => row.client },
-      { title: "Host", cell: (row) => row.host.replace(/^\//, "") },
-      { title: "Has", number: true, cell: (row) => count(row.has) },
+      { title: "Host", cell: (row) => row.host },
+      { title: "Held", number: true, cell: (row) => count(row.has) },
       { title: "Partitions", long: true, cell: (row) => assigned(row.assignment) },
       { title: "Member", wide: true, long: true, cell: (row) => row.member },
     ],
@@ -45,6 +46,7 @@ export function shareGroup(parameters, { session, again }) {
       { title: "End", number: true, wide: true, cell: (row) => count(row.end) },
       { title: "Lag", number: true, cell: (row) => count(row.lag) },
       { title: "In flight", number: true, cell: (row) => count(row.in_flight) },
+      { title: "Held", number: true, wide: true, cell: (row) => count(heldOf(row)) },
       { title: "Oldest", number: true, cell: (row) => age(row.oldest_age_ms) },
       { title: "Redelivered", number: true, wide: true, cell: (row) => count(row.redeliveries) },
     ],
@@ -120,6 +122,11 @@ export function shareGroup(parameters, { session, again }) {
 
 function windowOf(group, row) {
   return link("window", { group, topic: row.topic, partition: row.partition });
+}
+
+// How many records members have of a partition; null where that is not known.
+function heldOf(row) {
+  return row.held ? Object.values(row.held).reduce((sum, each) => sum + each, 0) : null;
 }
 
 // How many records a member has; null where that cannot be known.

@@ -16,7 +16,7 @@ export function windowView(parameters, { session }) {
     ["Start offset", (data) => count(data.start_offset)],
     ["High watermark", (data) => count(data.high_watermark)],
     ["Lag", (data) => count(data.lag)],
-    ["Window", (data) => (data.known ? count((data.end_offset ?? 0) - (data.start_offset ?? 0)) : "–")],
+    ["In flight", (data) => (data.known ? count((data.end_offset ?? 0) - (data.start_offset ?? 0)) : "–")],
     ["Lock", (data) => age(data.lock_ms)],
     ["Attempts, at most", (data) => count(data.delivery_limit)],
   ]);

@@ -16,6 +16,12 @@ from shareq.broker.http.server import Answer, Request
 from shareq.broker.records_api import api, views
 from shareq.broker.records_api.api import RecordsApi
 from shareq.broker.records_api.query import RecordsQuery
+from shareq.protocol.generated.alter_share_group_offsets import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsRequestPartition,
+    AlterShareGroupOffsetsRequestTopic,
+    AlterShareGroupOffsetsResponse,
+)
 from tests.support.clients.share_client import ACCEPT, RELEASE, Place, ShareClient, append, configure, from_the_start
 from tests.unit.broker.share.test_order_by_key import produce
 
@@ -121,7 +127,7 @@ def test_groups_with_sums(site: Site) -> None:
     (row,) = site.get("share_groups", "/share-groups/")["groups"]
     assert (row["group"], row["state"], row["members"], row["partitions"], row["loaded"]) == ("g", "Stable", 1, 2, 1)
     assert (row["deliveries"], row["redeliveries"], row["accepted"]) == (5, 1, 1)
-    assert (row["in_flight"], row["lag"]) == (9, 9)
+    assert (row["in_flight"], row["held"], row["lag"]) == (9, 3, 9)
     assert row["oldest_in_flight_ms"] == site.world.clock.wall_ms()
 
 
@@ -253,6 +259,63 @@ def test_a_group_without_members_is_shown_as_it_is_persisted(site: Site) -> None
     ]
     (row, _) = site.get("partitions", "/share-groups/g/partitions")["partitions"]
     assert (row["loaded"], row["start_offset"], row["end_offset"], row["lag"]) == (False, 1, 4, 8)
+
+
+def test_the_sums_of_a_group_whose_worker_died_are_those_of_its_partitions(site: Site) -> None:
+    """They are looked at to find a dead worker: nothing of what it had may be missing from them."""
+    member = site.member()
+    member.acquire(site.place, max_records=4)
+    member.acknowledge(site.place, (2, 2, ACCEPT))
+    began_ms = site.world.clock.wall_ms()
+    site.world.clock.advance(1_000)
+    member.connection.disconnect()
+    site.world.clock.run_until_idle()
+    (row,) = site.get("share_groups", "/share-groups")["groups"]
+    rows = site.get("partitions", "/share-groups/g/partitions")["partitions"]
+    assert (row["loaded"], row["in_flight"], row["held"], row["lag"]) == (0, 4, 0, 9)
+    for name in ("in_flight", "lag"):
+        assert row[name] == sum(each[name] or 0 for each in rows)
+    assert row["oldest_in_flight_ms"] == rows[0]["oldest_in_flight_ms"] == began_ms
+    assert rows[0]["oldest_age_ms"] == 1_000
+
+
+def test_nothing_is_in_flight_of_a_group_that_was_set_back_after_its_worker_died(site: Site) -> None:
+    member = site.member()
+    member.acquire(site.place, max_records=4)
+    member.acknowledge(site.place, (2, 2, ACCEPT))
+    member.connection.disconnect()
+    site.world.clock.advance(60_000)  # the group gives it up
+    site.world.clock.run_until_idle()
+    row = AlterShareGroupOffsetsRequestPartition(0, 5)
+    request = AlterShareGroupOffsetsRequest("g", [AlterShareGroupOffsetsRequestTopic("t", [row])])
+    answer = site.world.connect().call(request, 0, AlterShareGroupOffsetsResponse)
+    assert answer.error_code == 0
+    (found,) = site.get("share_groups", "/share-groups")["groups"]
+    assert (found["in_flight"], found["held"], found["lag"], found["oldest_in_flight_ms"]) == (0, 0, 5, None)
+
+
+def test_what_is_held_is_counted_in_turns_and_up_to_a_bound(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    _checkered(site, 5_000)
+    pieces = list(views.share_groups(site.world.services, site.api.times, "", 10))
+    (row,) = validated("share_groups", b"".join(pieces))["groups"]
+    assert row["held"] > 0
+    assert len(pieces) > row["held"] // views.STEPS
+    monkeypatch.setattr(views, "MOST_COUNTED", 1_000)
+    (row,) = site.get("share_groups", "/share-groups")["groups"]
+    assert row["held"] is None
+
+
+def test_sums_of_very_many_partitions_are_of_fewer_groups(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("g1", "g2", "g3"):
+        from_the_start(site.world, name)
+        member = ShareClient(site.world, name, group=name)
+        member.join("t")
+        member.acquire(site.place, max_records=1)
+    monkeypatch.setattr(views, "MOST_STEPS", 4)
+    first = site.get("share_groups", "/share-groups")
+    assert ([row["group"] for row in first["groups"]], first["next"]) == (["g1", "g2"], "g2")
+    rest = site.get("share_groups", "/share-groups?after=g2")
+    assert ([row["group"] for row in rest["groups"]], rest["next"]) == (["g3"], None)
 
 
 def test_a_member_that_left_has_no_client(site: Site) -> None:

@@ -53,7 +53,11 @@ def test_a_cell_has_the_state_of_most_of_its_offsets(seed: int) -> None:
 def test_a_plot_says_which_offsets_and_how_many_of_each_state() -> None:
     rows = [row(5, 6, "acquired"), row(7, 7, "acquired"), row(8, 1_500, "available")]
     lines = list(plot("g t:0", rows, 10, colour=False))
-    assert lines == ["g t:0: offsets 5 to 1,500", "  aaaaaaaaaa", "  a available 1,493  Q acquired 3"]
+    assert lines == [
+        "g t:0: offsets 5 to 1,500, 1,496 in flight, 3 held",
+        "  aaaaaaaaaa",
+        "  a available 1,493  Q acquired 3",
+    ]
     assert list(plot("g t:0", [], 10, colour=False)) == ["g t:0: nothing in flight"]
 
 

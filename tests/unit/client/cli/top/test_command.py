@@ -132,3 +132,15 @@ def test_once_with_the_api(broker: Broker) -> None:
     shell = Shell(broker.bootstrap, SHAREQ_API_URL=str(broker.records_api_url), SHAREQ_API_TOKEN=TOKEN)
     (row,) = shell.json("top", "--once", "--every", "0.1")
     assert all(each["in_flight"] is not None and each["redeliveries_per_s"] == 0 for each in row["groups"])
+
+
+def test_what_a_dead_worker_had_is_in_flight_and_held_by_nobody(broker: Broker) -> None:
+    shell = Shell(broker.bootstrap, SHAREQ_API_URL=str(broker.records_api_url), SHAREQ_API_TOKEN=TOKEN)
+    shell.ok("topics", "create", "parcels")
+    shell.ok("produce", "parcels", stdin="one\ntwo\nthree\nfour\n")
+    shell.ok("configs", "alter", "group", "dead", "--set", "share.auto.offset.reset=earliest")
+    shell.ok("share", "consume", "dead", "--topic", "parcels", "-n", "3", "--then", "release")
+    (row,) = shell.json("top", "--once", "--every", "0.1")
+    (dead,) = [each for each in row["groups"] if each["group"] == "dead"]
+    assert (dead["members"], dead["in_flight"], dead["held"], dead["lag"]) == (0, 3, 0, 4)
+    assert dead["oldest_ms"] > 0

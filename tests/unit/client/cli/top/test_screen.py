@@ -20,7 +20,7 @@ from shareq.client.cli.top.screen import Screen, age, rate
 
 
 def group(name: str, lag: int | None, acquired_per_s: float | None = None) -> TopGroupRow:
-    return TopGroupRow(name, "Stable", None, 1, lag, None, None, acquired_per_s, None, None, None)
+    return TopGroupRow(name, "Stable", None, 1, lag, None, None, None, acquired_per_s, None, None, None)
 
 
 ROWS = TopRow(
@@ -64,7 +64,7 @@ def test_the_longest_lag_comes_first_and_what_is_not_known_last(screen: Screen) 
 
 
 def test_s_sorts_by_the_next_column(screen: Screen) -> None:
-    press(screen, "s", "s", "s")
+    press(screen, "s", "s", "s", "s")
     assert "by acq/s down" in plain(screen)[0]
     assert names(screen)[0] == "packers"
     press(screen, *("s" * 4))
@@ -102,13 +102,13 @@ def test_a_group_is_looked_into(screen: Screen) -> None:
     press(screen, "enter")
     assert screen.wanted == "shippers"
     screen.show_group(
-        [PartitionView("orders", 0, 5, 17, 12, 2, "acquired:2", 61_000), PartitionView("orders", 1, None, 9, None)],
-        [MemberView("m-1", "packer", "/10.0.0.7", 2, 2)],
+        [PartitionView("orders", 0, 5, 17, 12, 3, 2, "acquired:2", 61_000), PartitionView("orders", 1, None, 9, None)],
+        [MemberView("m-1", "packer", "10.0.0.7", 2, 2)],
     )
     text = "\n".join(plain(screen))
     assert "group shippers" in text
-    assert re.search(r"m-1 +packer +/10\.0\.0\.7 +2 +2", text)
-    assert re.search(r"orders +0 +5 +17 +12 +2 +1\.0m +acquired:2", text)
+    assert re.search(r"m-1 +packer +10\.0\.0\.7 +2 +2", text)
+    assert re.search(r"orders +0 +5 +17 +12 +3 +2 +1\.0m +acquired:2", text)
     assert re.search(r"orders +1 +- +9 +-", text)
     press(screen, "s", "t", "/")
     assert screen.wanted == "shippers"
@@ -175,7 +175,7 @@ def test_numbers() -> None:
 
 
 def sample(at_s: float, finished: int, end: int, *of_api: int) -> Sample:
-    """`of_api`: in flight, acquired, accepted, redelivered, oldest_ms."""
+    """`of_api`: in flight, held, acquired, accepted, redelivered, oldest_ms."""
     one = GroupSample("Stable", None, 1, end - finished, finished, *of_api)
     return Sample(at_s, {"g": one}, {"t": end}, 10_000 if of_api else None)
 
@@ -189,11 +189,11 @@ def test_rates_over_the_wire() -> None:
 
 
 def test_rates_from_the_api() -> None:
-    before = sample(1.0, 10, 100, 7, 50, 40, 1, 1)
-    now = sample(2.0, 10, 100, 9, 60, 45, 3, 9_000)
+    before = sample(1.0, 10, 100, 7, 2, 50, 40, 1, 1)
+    now = sample(2.0, 10, 100, 9, 4, 60, 45, 3, 9_000)
     (found,) = rates(before, now).groups
     assert (found.acquired_per_s, found.acknowledged_per_s, found.redeliveries_per_s) == (10.0, 5.0, 2.0)
-    assert (found.in_flight, found.oldest_ms) == (9, 1_000)
+    assert (found.in_flight, found.held, found.oldest_ms) == (9, 4, 1_000)
 
 
 def test_there_are_no_rates_without_a_sample_before() -> None:
