@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shareq import __version__
-from shareq.broker.process.serve_options import configure_log, wanted_of
+from shareq.broker.process.serve_options import configure_log, refuse_secrets, wanted_of
 from shareq.broker.process.usage import (
     FAILURE,
     USAGE_ERROR,
@@ -323,6 +323,7 @@ def serve(
     """
     gc.disable()  # until the broker listens: importing makes little garbage and many objects to look at
     configure_log(log_level, log_format)
+    refuse_secrets(settings)
     if ephemeral:
         from shareq.broker.process.ephemeral import serve_ephemeral
 

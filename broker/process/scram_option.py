@@ -25,11 +25,12 @@ _PASSWORDS: Final = ("password", "password-file", "password-env")
 
 
 class NewScramUser(NamedTuple):
-    """A user to add if there is none of that name yet."""
+    """A user to add if there is none of that name yet. `in_option`: the password itself was in the option."""
 
     key: CredentialKey
     password: str
     iterations: int
+    in_option: bool = False
 
     def __repr__(self) -> str:
         return f"NewScramUser({self.key.user}, {self.key.mechanism}, [hidden])"
@@ -59,7 +60,7 @@ def parse_add_scram(text: str, environment: Mapping[str, str]) -> NewScramUser:
     password = _password(given[0], options[given[0]], environment)
     if not password:
         raise ValueError("must have a password that is not empty")
-    return NewScramUser(CredentialKey(options["name"], match[1]), password, int(iterations))
+    return NewScramUser(CredentialKey(options["name"], match[1]), password, int(iterations), "password" in options)
 
 
 def _option(text: str) -> tuple[str, str]:

@@ -65,6 +65,20 @@ def wanted_of(
     return Wanted(config, levels_of(features), address, scram_users_of(scram_users), console_options)
 
 
+def refuse_secrets(settings: Iterable[str]) -> None:
+    """End the command where --set gives a secret: a command line can be read by every user of the machine."""
+    for name, text in pairs("--set", settings).items():
+        from shareq.broker.config.sources.environment import variable_name
+        from shareq.broker.config.sources.on_command_line import has_secret
+
+        if has_secret(name, text):
+            exit_with(
+                USAGE_ERROR,
+                f"--set {name}: every user of this machine can read it here: put it into the file of --config or into "
+                f"the variable {variable_name(name)}, or point to it with ${{file:...}} (config.providers)",
+            )
+
+
 def configure_log(level: str, log_format: str) -> None:
     """Apply --log-level and --log-format."""
     from shareq.broker.process import logging_setup
@@ -85,11 +99,18 @@ def scram_users_of(texts: Iterable[str]) -> list[NewScramUser]:
         from shareq.broker.process.scram_option import parse_add_scram
 
         try:
-            users.append(parse_add_scram(text, os.environ))
+            user = parse_add_scram(text, os.environ)
         except ValueError as error:
             exit_with(USAGE_ERROR, f"--add-scram: {error}")
         except OSError as error:
             exit_with(USAGE_ERROR, f"--add-scram: {error.filename}: {error.strerror}")
+        if user.in_option:
+            logger.warning(
+                "--add-scram: every user of this machine can read the password of %s in the command line: "
+                "password-file=FILE and password-env=NAME keep it out of there",
+                user.key.user,
+            )
+        users.append(user)
     return users
 
 

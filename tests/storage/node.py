@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from shareq.testing.launch import options_of
+
 START_TIMEOUT_S: Final = 60.0
 _READY: Final = re.compile(rb"listening on ([^,]+):(\d+)")
 
@@ -65,10 +67,9 @@ class Node:
         command = [*self.prefix, sys.executable, "-m", self.module, "serve"]
         if "listeners" not in self.settings:
             command += ["--listen", f"127.0.0.1:{self.port}"]
-        command += ["--data-dir", str(self.data_dir), *self.options]
-        for name, value in self.settings.items():
-            command += ["--set", f"{name}={value}"]
-        environment = {**os.environ, "PYTHONUNBUFFERED": "1", **self.environment}
+        words, secrets = options_of(self.settings)
+        command += ["--data-dir", str(self.data_dir), *self.options, *words]
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1", **secrets, **self.environment}
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, env=environment

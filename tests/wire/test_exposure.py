@@ -19,7 +19,12 @@ from shareq.testing import Broker
 from shareq.testing.broker import child_environment
 
 JAAS: Final = "plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_a=b;"
-SASL: Final = ("sasl.enabled.mechanisms=PLAIN", f"listener.name.sasl_plaintext.{JAAS}")
+SASL: Final = f"sasl.enabled.mechanisms=PLAIN\nlistener.name.sasl_plaintext.{JAAS}\n"
+
+
+def sasl_options(tmp_path: Path) -> list[str]:
+    (tmp_path / "sasl.properties").write_text(SASL)
+    return ["--config", str(tmp_path / "sasl.properties")]
 
 
 def refused(tmp_path: Path, *arguments: str) -> str:
@@ -71,7 +76,7 @@ def test_other_machines_without_authentication_are_refused_in_one_line(tmp_path:
 
 
 def test_one_listener_without_authentication_beside_one_with_it(tmp_path: Path) -> None:
-    options = [option for text in SASL for option in ("--set", text)]
+    options = sasl_options(tmp_path)
     listeners = "listeners=SASL_PLAINTEXT://0.0.0.0:0,PLAINTEXT://0.0.0.0:0"
     assert "listener PLAINTEXT on" in refused(tmp_path, "--set", listeners, *options)
 
@@ -79,7 +84,7 @@ def test_one_listener_without_authentication_beside_one_with_it(tmp_path: Path) 
 def test_with_authentication_on_loopback_or_when_asked_for_it_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = [option for text in SASL for option in ("--set", text)]
+    options = sasl_options(tmp_path)
     line = first_line(tmp_path, "--set", "listeners=SASL_PLAINTEXT://0.0.0.0:0,PLAINTEXT://127.0.0.1:0", *options)
     assert " listening on 0.0.0.0:" in line
     assert " listening on 0.0.0.0:" in first_line(tmp_path, "--listen", "0.0.0.0:0", "--insecure")

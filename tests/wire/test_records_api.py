@@ -81,28 +81,37 @@ def test_no_client_is_shown_the_token() -> None:
         assert rows["shareq.records.api.token"] is None
 
 
+def in_folder_with_tokens(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "token").write_text(TOKEN)
+    (folder / "short").write_text("short")
+    monkeypatch.chdir(folder)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (["--records-api", "9465"], "--records-api 9465: must be HOST:PORT, for example 127.0.0.1:9465"),
         (["--records-api", "127.0.0.1:0"], "the records API needs a token"),
-        (["--records-api", "127.0.0.1:0", "--set", "shareq.records.api.token=short"], "at least 16 visible characters"),
+        (["--records-api", "127.0.0.1:0", "--records-api-token-file", "short"], "at least 16 visible characters"),
         (["--records-api", "127.0.0.1:0", "--records-api-token-file", "/nonexistent"], "/nonexistent: No such file"),
         (
-            ["--set", "shareq.records.api.listen=here", "--set", f"shareq.records.api.token={TOKEN}"],
+            ["--set", "shareq.records.api.listen=here", "--records-api-token-file", "token"],
             "must be HOST:PORT",
         ),
-        (["--records-api", "0.0.0.0:0", "--set", f"shareq.records.api.token={TOKEN}"], "open to other machines"),
+        (["--records-api", "0.0.0.0:0", "--records-api-token-file", "token"], "open to other machines"),
         (
             [
-                *("--records-api", "127.0.0.1:0", "--set", f"shareq.records.api.token={TOKEN}"),
+                *("--records-api", "127.0.0.1:0", "--records-api-token-file", "token"),
                 *("--set", "shareq.records.api.tls.listener=plaintext"),
             ],
             "tls.listener=PLAINTEXT: must be a listener with TLS: none",
         ),
     ],
 )
-def test_wrong_options_are_one_line(tmp_path: Path, options: list[str], said: str) -> None:
+def test_wrong_options_are_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], said: str
+) -> None:
+    in_folder_with_tokens(tmp_path, monkeypatch)
     result = run("--listen", "127.0.0.1:0", "--data-dir", str(tmp_path / "data"), *options)
     assert (result.returncode, result.stderr.count("\n")) == (2, 1)
     assert said in result.stderr
@@ -110,19 +119,21 @@ def test_wrong_options_are_one_line(tmp_path: Path, options: list[str], said: st
     assert not (tmp_path / "data").exists()
 
 
-def test_a_taken_port_is_noticed_before_anything_is_touched(tmp_path: Path) -> None:
+def test_a_taken_port_is_noticed_before_anything_is_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_folder_with_tokens(tmp_path, monkeypatch)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        options = ("--records-api", address, "--set", f"shareq.records.api.token={TOKEN}")
+        options = ("--records-api", address, "--records-api-token-file", "token")
         result = run("--listen", "127.0.0.1:0", "--data-dir", str(tmp_path / "data"), *options)
     assert (result.returncode, result.stderr.count("\n")) == (1, 1)
     assert f"cannot serve the records API on {address}: the port is in use" in result.stderr
     assert not (tmp_path / "data").exists()
 
 
-def test_it_cannot_be_where_clients_connect(tmp_path: Path) -> None:
+def test_it_cannot_be_where_clients_connect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_folder_with_tokens(tmp_path, monkeypatch)
     address = f"127.0.0.1:{free_port()}"
-    options = ("--records-api", address, "--set", f"shareq.records.api.token={TOKEN}")
+    options = ("--records-api", address, "--records-api-token-file", "token")
     result = run("--listen", address, "--data-dir", str(tmp_path / "data"), *options)
     assert result.returncode == 2
     assert result.stderr == f"shareq: cannot serve the records API on {address}: clients of the broker connect there\n"

@@ -53,6 +53,11 @@ def resolve(
     return resolved, frozenset(found)
 
 
+def is_reference(text: str) -> bool:
+    """Whether the whole text stands elsewhere."""
+    return _REFERENCE.fullmatch(text) is not None
+
+
 def _replaced(name: str, text: str, providers: Mapping[str, Provider]) -> str:
     """The text itself when nothing in it is a reference to a provider."""
     at, pieces = 0, []

@@ -17,6 +17,17 @@ NO_RESERVE: Final = {"shareq.disk.reserve.bytes": "0"}
 """The same in a folder that is removed anyway."""
 
 
+def options_of(config: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+    """Properties as options of `shareq serve`, and as variables those that have a secret, which it refuses there."""
+    from shareq.broker.config.sources.environment import variable_name
+    from shareq.broker.config.sources.on_command_line import has_secret
+
+    secrets = {name: value for name, value in config.items() if has_secret(name, value)}
+    plain = {name: value for name, value in config.items() if name not in secrets}
+    words = [word for name, value in plain.items() for word in ("--set", f"{name}={value}")]
+    return words, {variable_name(name): value for name, value in secrets.items()}
+
+
 class Launch(NamedTuple):
     """What to start. `ahead_ms`: how far its clock begins ahead; `own_dir`: its data folder goes with the test."""
 
@@ -43,12 +54,19 @@ class Launch(NamedTuple):
 
     def arguments(self) -> list[str]:
         """As for `shareq serve`."""
+        return self._arguments([word for name, value in self.config.items() for word in ("--set", f"{name}={value}")])
+
+    def command_line(self) -> tuple[list[str], dict[str, str]]:
+        """As for `shareq serve` in a process of its own, whose arguments others can read: those, and variables."""
+        settings, variables = options_of(self.config)
+        return self._arguments(settings), variables
+
+    def _arguments(self, settings: Sequence[str]) -> list[str]:
         listeners = self.config.get("listeners", ":0")
         found = ["--data-dir", str(self.data_dir)]
         if "," not in listeners and listeners.strip().endswith(":0"):  # else they say where to listen
             found += ["--listen", self.listen]
-        for name, value in self.config.items():
-            found += ["--set", f"{name}={value}"]
+        found += settings
         for name, level in self.features.items():
             found += ["--feature", f"{name}={level}"]
         if self.metrics is not None:

@@ -76,7 +76,8 @@ class Nursery:
 
     def start(self, wanted: dict[str, Any], descriptors: list[int]) -> _Child:
         """Have a child started. The descriptors stay the caller's. BrokerFailed."""
-        message = {**wanted, "environment": child_environment(), "cwd": os.getcwd()}
+        environment = child_environment() | wanted.pop("environment", {})
+        message = {**wanted, "environment": environment, "cwd": os.getcwd()}
         with self._lock:
             try:
                 data = json.dumps(message).encode() + b"\n"
@@ -220,10 +221,15 @@ class CommandBroker(_AsProcess):
 
     def __init__(self, launch: Launch) -> None:
         read, write = os.pipe()
-        command = [sys.executable, "-m", "shareq.broker", "serve", *launch.arguments()]
+        arguments, variables = launch.command_line()
+        wanted: dict[str, Any] = {
+            "command": [sys.executable, "-m", "shareq.broker", "serve", *arguments],
+            "environment": variables,
+            "own_dir": launch.own_folder,
+        }
         with open(launch.log_path, "ab") as log:
             try:
-                child = Nursery.get().start({"command": command, "own_dir": launch.own_folder}, [write, log.fileno()])
+                child = Nursery.get().start(wanted, [write, log.fileno()])
             finally:
                 os.close(write)
         super().__init__(launch, child)

@@ -1,4 +1,4 @@
-"""The broker that the interop tests talk to: shareq, or Apache Kafka 4.3.1 as their judge."""
+"""The broker that the interop tests talk to: shareq, or Apache Kafka as their judge."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from devtools.clients.wire import WireClient
 from devtools.kafka.apache_kafka import ApacheKafka, answers, free_port, why_unavailable
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from shareq.testing.launch import options_of
 from tests.interop.support import protocol
 
 Kind = Literal["ours", "apache"]
@@ -65,12 +66,13 @@ class OurProcess:
         command = [sys.executable, "-m", "shareq.broker", "serve", "--data-dir", str(self.folder / "data")]
         if "," not in self.settings.get("listeners", ""):
             command += ["--listen", f"127.0.0.1:{self.port}"]
-        for name, value in self.settings.items():
-            command += ["--set", f"{name}={value}"]
-        command += self.options
+        words, secrets = options_of(self.settings)
+        command += [*words, *self.options]
         with (self.folder / "broker.log").open("ab") as log:
             started = time.perf_counter()
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **secrets}
+            )
         while not answers(self.port, tls=self.tls):
             if self.process.poll() is not None or time.perf_counter() - started > timeout_s:
                 self.kill()

@@ -1,0 +1,40 @@
+"""Which properties are no matter for a command line, which every user of a machine can read. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shareq.broker.config.keys.broker import BROKER_KEYS
+from shareq.broker.config.listener_properties import is_listener_property, listener_of
+from shareq.broker.config.sources.providers import is_reference
+
+_JAAS: Final = "sasl.jaas.config"
+_SECRET_OPTIONS: Final = ("user_", "password", "secret")
+
+
+def has_secret(name: str, text: str) -> bool:
+    """Whether the property's text has a secret in it. One that it only points to, `${file:...}`, is none."""
+    text = text.strip()
+    if name.lower().endswith(_JAAS):
+        return _jaas_has_secret(text)
+    if is_listener_property(name):
+        name = name.split(listener_of(name) + ".", 1)[-1]
+    canonical = BROKER_KEYS.canonical(name)
+    return bool(text) and canonical is not None and BROKER_KEYS[canonical].sensitive and not is_reference(text)
+
+
+def _jaas_has_secret(text: str) -> bool:
+    """Entries of SCRAM and of OAuth mostly have none. What cannot be read may have one."""
+    if not text or is_reference(text):
+        return False
+    from shareq.protocol.jaas import parse_jaas  # only those who use it pay for it
+
+    try:
+        options = parse_jaas(text).options
+    except ValueError:
+        return True
+    return any(
+        value and not is_reference(value)
+        for key, value in options.items()
+        if any(part in key.lower() for part in _SECRET_OPTIONS)
+    )
