@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+_CPUCLOCK_SCHED = 2  # include/linux/posix-timers.h: the time that a process was on a CPU, by its id
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
@@ -42,10 +44,17 @@ def tree_memory_mb(pid: int) -> float:
 
 def resident_mb(pid: int) -> float:
     """VmRSS in 10^6 bytes."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) * 1024 / 1e6
-    raise RuntimeError(f"process {pid} has no VmRSS")
+    return _status_mb(pid, "VmRSS")
+
+
+def largest_resident_mb(pid: int) -> float:
+    """VmHWM in 10^6 bytes: the most that was resident at once, ever."""
+    return _status_mb(pid, "VmHWM")
+
+
+def busy_ns(pid: int) -> int:
+    """How long the threads of a process have run on a CPU, in ns, to this moment: `/proc` has it of the last tick."""
+    return time.clock_gettime_ns((~pid << 3) | _CPUCLOCK_SCHED)
 
 
 def machine() -> str:
@@ -65,6 +74,13 @@ def _all_stats() -> Iterator[tuple[Path, str]]:
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # ended meanwhile
             yield path, path.read_text()
+
+
+def _status_mb(pid: int, name: str) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) * 1024 / 1e6
+    raise RuntimeError(f"process {pid} has no {name}")
 
 
 def _lines(path: str) -> list[str]:

@@ -1,9 +1,9 @@
 """A good client's times alone and beside a stranger who does one thing over and over: `python -m bench.hostile`.
 
-Each attack has a new broker process, which the good client is alone with first. The attack runs in a process of its
-own, which has the processors only while good client and broker leave them (SCHED_IDLE), for it would be on another
-machine: what a program takes that only burns its time is the first row. Then once more with quotas for everybody but
-the good client.
+Each attack has a new broker process, which the good client is alone with first; then once more with quotas for
+everybody but the good client. The stranger would be on another machine, and what it takes of this one to send is not to
+be measured. There are two ways to that (`Mode`), each with a table of its own; what a program takes that only burns its
+time is the first row.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 import shareq
 from bench.hostile.attacks import ATTACKS
-from bench.hostile.good import CLIENT_ID, GoodClient
-from bench.proc import load_average, machine
+from bench.hostile.good import CLIENT_ID, GoodClient, Waited
+from bench.proc import largest_resident_mb, load_average, machine, resident_mb
 from bench.setup import FAR_ABOVE, set_quotas
 from devtools.documents import write_between
 from shareq.testing import Broker
@@ -42,22 +43,38 @@ QUOTAS: Final = {
 """Of the broker's time one part in twenty, and ten connections a second; the good client has no bound."""
 SPARE_S: Final = 0.5
 WARM_UP_S: Final = 1.0
+SETTLE_S: Final = 5.0
+"""After the stranger is gone: the broker gives freed memory back two seconds after it was last used."""
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
-    """Of a client's requests until the answer was there, in ms."""
+class Mode(Enum):
+    """What the stranger has of the machine. The value is the table's title."""
+
+    IDLE = "The stranger has what the others leave of the processors (`SCHED_IDLE`)"
+    CORE = "The stranger has a processor, broker and good client another"
+
+    @property
+    def cores(self) -> tuple[int | None, set[int] | None]:
+        """That of the stranger, and those of the others; None: any."""
+        if self is Mode.IDLE:
+            return None, None
+        ours, stranger, *_ = sorted(os.sched_getaffinity(0))
+        return stranger, {ours}
+
+
+class Spread(NamedTuple):
+    """Of some times, in ms."""
 
     p50: float
     p99: float
-    count: int
+    longest: float
 
     @classmethod
-    def of(cls, waited: Sequence[float]) -> Times:
-        ordered = sorted(waited)
-        return cls(ordered[len(ordered) // 2], ordered[len(ordered) * 99 // 100], len(ordered))
+    def of(cls, times: Sequence[float]) -> Spread:
+        ordered = sorted(times)
+        return cls(ordered[len(ordered) // 2], ordered[len(ordered) * 99 // 100], ordered[-1])
 
-    def cell(self, alone: Times | None = None) -> str:
+    def cell(self, alone: Spread | None = None) -> str:
         """With how many times the p99 of `alone` it is, in bold where that is more than `MOST_TIMES`."""
         times = f"{self.p50:.2f} / {self.p99:.2f}"
         return times if alone is None else f"{times} ({_factor(self.p99, alone.p99)})"
@@ -68,66 +85,112 @@ def _factor(p99: float, alone: float) -> str:
     return f"{times:.1f}x" if times <= MOST_TIMES else f"**{times:.1f}x**"
 
 
+class Times(NamedTuple):
+    """Of a client's requests: until the answer was there, and what the broker worked meanwhile."""
+
+    elapsed: Spread
+    worked: Spread
+    requests: int
+
+    @classmethod
+    def of(cls, waited: Sequence[Waited]) -> Times:
+        elapsed, worked = zip(*waited, strict=True)
+        return cls(Spread.of(elapsed), Spread.of(worked), len(waited))
+
+    def cells(self, alone: Times | None = None) -> list[str]:
+        """Three: times, the broker's work, and the longest time."""
+        of_alone = (None, None) if alone is None else (alone.elapsed, alone.worked)
+        return [self.elapsed.cell(of_alone[0]), self.worked.cell(of_alone[1]), f"{self.elapsed.longest:.1f}"]
+
+
+class Memory(NamedTuple):
+    """Of the broker's process, in MB: with the good client alone, the most, and when the stranger has gone."""
+
+    alone: float
+    largest: float
+    afterwards: float
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One attack: the good client alone, beside it, and beside it with quotas for strangers."""
+    """One attack: the good client alone, beside it, and beside it with quotas for strangers. Memory is without."""
 
     label: str
     alone: Times
     beside: Times
     limited: Times
+    memory: Memory
 
     @property
     def line(self) -> str:
         """A row of the table."""
-        cells = [self.alone.cell(), self.beside.cell(self.alone), self.limited.cell(self.alone)]
-        return f"| {self.label} | {' | '.join(cells)} |"
+        cells = [*self.alone.cells(), *self.beside.cells(self.alone), *self.limited.cells(self.alone)]
+        return f"| {self.label} | {' | '.join(cells)} | {' | '.join(f'{each:.0f}' for each in self.memory)} |"
 
 
-def table(rows: Sequence[Measured], about: Mapping[str, str]) -> list[str]:
+def table(rows: Sequence[Measured]) -> list[str]:
     """Markdown."""
+    times = [f"{when} | broker's work | longest" for when in ("alone", "beside it", "with quotas")]
     return [
-        "| stranger | alone | beside it | with quotas |",
-        "| --- | ---: | ---: | ---: |",
+        f"| stranger | {' | '.join(times)} | MB alone | MB at most | MB afterwards |",
+        f"| --- |{' ---: |' * 12}",
         *(row.line for row in rows),
-        "",
-        *(f"{name}: {value}  " for name, value in about.items()),
     ]
 
 
-def measure(name: str, seconds: float) -> Measured:
+def measure(name: str, seconds: float, mode: Mode) -> Measured:
     """One row of the table."""
-    alone, beside = _measured(name, seconds, limited=False)
-    _, limited = _measured(name, seconds, limited=True)
-    return Measured(ATTACKS[name][0], alone, beside, limited)
+    alone, beside, memory = _measured(name, seconds, mode, limited=False)
+    _, limited, _ = _measured(name, seconds, mode, limited=True)
+    return Measured(ATTACKS[name][0], alone, beside, limited, memory)
 
 
-def _measured(name: str, seconds: float, *, limited: bool) -> tuple[Times, Times]:
+def _measured(name: str, seconds: float, mode: Mode, *, limited: bool) -> tuple[Times, Times, Memory]:
     """A new broker: the good client alone, and beside the stranger."""
-    with Broker(mode="command", metrics="127.0.0.1:0") as broker:
+    core, ours = mode.cores
+    with _confined(ours), Broker(mode="command", metrics="127.0.0.1:0") as broker:
+        pid = broker.pid
         good = GoodClient(broker.address)
         if limited:
             host, port = broker.address
             set_quotas(f"{host}:{port}", QUOTAS)
-        good.run(WARM_UP_S)
-        alone = Times.of(good.run(seconds))
-        with _stranger(broker, name, seconds + SPARE_S) as stranger:
+        good.run(WARM_UP_S, pid)
+        alone = Times.of(good.run(seconds, pid))
+        before_mb = resident_mb(pid)
+        with _stranger(broker, name, seconds + SPARE_S, core) as stranger:
             assert stranger.stdout is not None
             stranger.stdout.readline()  # its frames are made, and it is at it
-            beside = Times.of(good.run(seconds))
+            beside = Times.of(good.run(seconds, pid))
             said, _ = stranger.communicate(timeout=seconds + 60)
+        largest_mb = largest_resident_mb(pid)
+        if not limited:
+            good.run(SETTLE_S, pid)
+        memory = Memory(before_mb, largest_mb, resident_mb(pid))
         good.close()
     quotas = "with quotas" if limited else "without quotas"
-    print(f"hostile: {name} {quotas}: alone {alone}, beside {beside}; {said.strip()}", file=sys.stderr, flush=True)
-    return alone, beside
+    report = f"{name} {mode.name} {quotas}: alone {alone}, beside {beside}, {memory}; {said.strip()}"
+    print(f"hostile: {report}", file=sys.stderr, flush=True)
+    return alone, beside, memory
 
 
 @contextmanager
-def _stranger(broker: Broker, name: str, seconds: float) -> Iterator[subprocess.Popen[str]]:
+def _confined(cores: set[int] | None) -> Iterator[None]:
+    """Run on these cores alone, and have what is started do so."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores or before)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@contextmanager
+def _stranger(broker: Broker, name: str, seconds: float, core: int | None) -> Iterator[subprocess.Popen[str]]:
     assert broker.metrics_url is not None
     host, port = broker.address
     metrics_port = urlsplit(broker.metrics_url).port
-    task = {"host": host, "port": port, "metrics_port": metrics_port, "seconds": seconds, "gives_way": True}
+    task = {"host": host, "port": port, "metrics_port": metrics_port, "seconds": seconds}
+    task |= {"gives_way": core is None, "core": core}
     command = [sys.executable, "-m", "bench.hostile.attacks", name, json.dumps(task)]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         try:
@@ -140,29 +203,39 @@ def main() -> int:
     options = _options()
     os.environ["PYTHONPATH"] = str(ROOT)
     began = time.monotonic()
-    rows = [measure(name, options.seconds) for name in options.attacks or ATTACKS]
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], cwd=ROOT, check=False, capture_output=True, text=True
-    ).stdout.strip()
-    about = {
-        "machine": machine(),
-        "versions": f"shareq {shareq.__version__}, Python {platform.python_version()}",
-        "commit": commit or "unknown",
-        "run": f"{time.strftime('%Y-%m-%d')}, {time.monotonic() - began:.0f} s, load average {load_average():.1f}",
-    }
-    lines = table(rows, about)
+    lines: list[str] = []
+    for mode in [Mode[options.mode.upper()]] if options.mode else Mode:
+        rows = [measure(name, options.seconds, mode) for name in options.attacks or ATTACKS]
+        lines += [f"{mode.value}:", "", *table(rows), ""]
+    lines += [f"{name}: {value}  " for name, value in _about(time.monotonic() - began).items()]
     print("\n".join(lines))
     if options.write:
         write_between(options.write, BEGIN, END, lines)
     return 0
 
 
+def _about(elapsed_s: float) -> Mapping[str, str]:
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], cwd=ROOT, check=False, capture_output=True, text=True
+    ).stdout.strip()
+    return {
+        "machine": machine(),
+        "versions": f"shareq {shareq.__version__}, Python {platform.python_version()}",
+        "commit": commit or "unknown",
+        "run": f"{time.strftime('%Y-%m-%d')}, {elapsed_s:.0f} s, load average {load_average():.1f}",
+    }
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.hostile", description=__doc__)
     parser.add_argument("attacks", nargs="*", choices=[[], *ATTACKS], default=[], help="some of them alone")
+    parser.add_argument("--mode", choices=[mode.name.lower() for mode in Mode], help="one of the two tables alone")
     parser.add_argument("--seconds", type=float, default=6.0, help="of each measurement (default 6)")
-    parser.add_argument("--write", type=Path, metavar="FILE.md", help="put the table between the document's markers")
-    return parser.parse_args()
+    parser.add_argument("--write", type=Path, metavar="FILE.md", help="put the tables between the document's markers")
+    options = parser.parse_args()
+    if options.mode != "idle" and len(os.sched_getaffinity(0)) < 2:
+        parser.error("a stranger with a processor of its own needs two; --mode idle does with one")
+    return options
 
 
 if __name__ == "__main__":

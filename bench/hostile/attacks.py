@@ -314,8 +314,10 @@ def attack_for(name: str, target: Target, seconds: float, at_it: Callable[[], No
 
 if __name__ == "__main__":
     task = json.loads(sys.argv[2])
-    if task["gives_way"]:  # it would have its processor on a machine of its own
+    if task["gives_way"]:  # it has what the others leave of the processors
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    if task["core"] is not None:  # it has a processor, and the others do not use it
+        os.sched_setaffinity(0, {task["core"]})
     aim = Target((task["host"], task["port"]), (task["host"], task["metrics_port"]))
     times = attack_for(sys.argv[1], aim, task["seconds"], lambda: print("at it", flush=True))
     print(json.dumps({"times": times}), flush=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import Final
+from typing import Final, NamedTuple
 
+from bench.proc import busy_ns
 from devtools.clients.requests import batch, create_topic, fetch, fetch_request, produce
 from devtools.clients.wire import WireClient
 from shareq.protocol.generated.alter_share_group_offsets import (
@@ -31,6 +32,17 @@ HEARTBEAT_S: Final = 2.0
 _ACCEPT: Final = 1
 
 
+class Waited(NamedTuple):
+    """One request: until its answer was there, and what the broker worked meanwhile, for all its clients. In ms.
+
+    The second says what the broker made the client wait for, also on a machine that other programs keep busy; waiting
+    for a disk is in the first alone.
+    """
+
+    elapsed_ms: float
+    worked_ms: float
+
+
 class GoodClient:
     """One connection, three requests a cycle: Produce, Fetch, ShareFetch with the last acknowledgement."""
 
@@ -44,15 +56,16 @@ class GoodClient:
         self._got: list[AcknowledgementBatch] = []
         self._from_the_start()
 
-    def run(self, seconds: float) -> list[float]:
-        """How long each request waited for its answer, in order, in ms."""
-        waited: list[float] = []
+    def run(self, seconds: float, broker_pid: int) -> list[Waited]:
+        """What each request waited for, in order."""
+        waited: list[Waited] = []
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             for act in (self._produce, self._fetch, self._share_fetch):
-                began = time.perf_counter_ns()
+                worked, began = busy_ns(broker_pid), time.perf_counter_ns()
                 act()
-                waited.append((time.perf_counter_ns() - began) / 1e6)
+                ended = time.perf_counter_ns()
+                waited.append(Waited((ended - began) / 1e6, (busy_ns(broker_pid) - worked) / 1e6))
             if time.monotonic() > self._beat_at:
                 self._heartbeat()
             time.sleep(PAUSE_S)

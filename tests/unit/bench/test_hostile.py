@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from urllib.parse import urlsplit
 
 import pytest
 
-from bench.hostile.__main__ import ROOT, Measured, Times, table
+from bench.hostile.__main__ import ROOT, Measured, Memory, Mode, Spread, Times, table
 from bench.hostile.attacks import ATTACKS, Target
-from bench.hostile.good import GoodClient
+from bench.hostile.good import GoodClient, Waited
+from bench.proc import busy_ns
 from devtools.clients.wire import ConnectionClosed, WireClient
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.testing import Broker
@@ -21,24 +23,41 @@ SWIFT = ("share_sessions", "new_groups", "slow_scrapes", "burnt_time")
 
 
 def test_percentiles() -> None:
-    times = Times.of([float(number) for number in range(100, 0, -1)])
-    assert (times.p50, times.p99, times.count) == (51, 100, 100)
+    times = Times.of([Waited(number, number / 10) for number in range(100, 0, -1)])
+    assert times == (Spread(51, 100, 100), Spread(5.1, 10, 10), 100)
 
 
 def test_what_is_above_three_times_stands_out() -> None:
-    alone, fine, bad = (Times(1, p99, 9) for p99 in (2, 6, 6.4))
-    row = table([Measured("x", alone, fine, bad)], {})[2]
-    assert row == "| x | 1.00 / 2.00 | 1.00 / 6.00 (3.0x) | 1.00 / 6.40 (**3.2x**) |"
+    alone, fine, bad = (
+        Times(Spread(1, p99, 20), Spread(0.5, work, 9), 9) for p99, work in ((2, 1), (6, 3.2), (6.4, 3))
+    )
+    head, under, row = table([Measured("x", alone, fine, bad, Memory(40.4, 230.2, 58))])
+    assert row == (
+        "| x | 1.00 / 2.00 | 0.50 / 1.00 | 20.0 | 1.00 / 6.00 (3.0x) | 0.50 / 3.20 (**3.2x**) | 20.0 "
+        "| 1.00 / 6.40 (**3.2x**) | 0.50 / 3.00 (3.0x) | 20.0 | 40 | 230 | 58 |"
+    )
+    assert head.count("|") == under.count("|") == row.count("|")
+
+
+def test_the_stranger_has_a_processor_that_the_others_do_not_use() -> None:
+    assert Mode.IDLE.cores == (None, None)
+    if len(os.sched_getaffinity(0)) > 1:
+        stranger, ours = Mode.CORE.cores
+        assert ours
+        assert {stranger} | ours <= os.sched_getaffinity(0)
+        assert stranger not in ours
 
 
 def test_the_good_client_is_served_and_its_records_are_acknowledged() -> None:
-    with Broker() as broker:
-        good = GoodClient(broker.address)
-        waited = good.run(0.5)
+    with Broker(mode="command") as broker:
+        good, before = GoodClient(broker.address), busy_ns(broker.pid)
+        waited = good.run(0.5, broker.pid)
+        worked_ms = (busy_ns(broker.pid) - before) / 1e6
         good.close()
     assert len(waited) >= 6
     assert len(waited) % 3 == 0
-    assert all(each > 0 for each in waited)
+    assert all(elapsed > 0 for elapsed, _ in waited)
+    assert 0 < sum(worked for _, worked in waited) <= worked_ms
 
 
 @pytest.mark.parametrize("name", SWIFT)
@@ -46,7 +65,7 @@ def test_an_attack_says_when_it_is_at_it_and_how_often_it_was_done(name: str) ->
     with Broker(metrics="127.0.0.1:0") as broker:
         target = _target(broker)
         ports = {"port": broker.port, "metrics_port": target.metrics[1]}
-        task = {"host": broker.host, **ports, "seconds": 0.3, "gives_way": False}
+        task = {"host": broker.host, **ports, "seconds": 0.3, "gives_way": False, "core": None}
         command = [sys.executable, "-m", "bench.hostile.attacks", name, json.dumps(task)]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
         with WireClient(broker.address) as neighbour:
