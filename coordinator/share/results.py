@@ -49,13 +49,13 @@ WRITE_UNINITIALIZED: Final = ApiError(
 BAD_START_OFFSET: Final = ApiError(ErrorCode.INVALID_REQUEST, "The start offset is neither an offset nor -1.")
 BAD_BATCH: Final = ApiError(
     ErrorCode.INVALID_REQUEST,
-    "A state batch needs first offset <= last offset, a delivery state of 0, 2 or 4, and no negative number.",
+    "A state batch needs first offset <= last offset, a delivery state of 0, 2, 3 or 4, and no negative number.",
 )
 FENCED_LEADER_EPOCH: Final = ApiError(
-    ErrorCode.FENCED_LEADER_EPOCH, "The leader epoch is older than the one the share coordinator knows."
+    ErrorCode.FENCED_LEADER_EPOCH, "The leader epoch in the request is older than the epoch on the broker."
 )
 FENCED_STATE_EPOCH: Final = ApiError(
-    ErrorCode.FENCED_STATE_EPOCH, "The state epoch is older than the one the share coordinator knows."
+    ErrorCode.FENCED_STATE_EPOCH, "The coordinator rejected the request because the state epoch did not match."
 )
 UNKNOWN_PARTITION: Final = ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The topic or the partition does not exist.")
 TOO_LARGE: Final = ApiError(

@@ -49,11 +49,15 @@ class Summary(NamedTuple):
 
 @dataclass(slots=True)
 class StateCaller:
-    """A group and the topic it asks about. Each call is one request about one partition, and checks its one row."""
+    """A group and the topic it asks about. Each call is one request about one partition, and checks its one row.
+
+    `message`: the last one that came with an error.
+    """
 
     client: Caller
     group: str
     topic_id: bytes
+    message: str = ""
 
     def initialize(self, state_epoch: int, start_offset: int, partition: int = 0, topic_id: bytes | None = None) -> int:
         rpc = initialize_share_group_state
@@ -63,7 +67,7 @@ class StateCaller:
         (topic,) = answer.results
         (row,) = topic.partitions
         assert (topic.topic_id, row.partition) == (asked.topic_id, partition)
-        assert bool(row.error_message) == bool(row.error_code)
+        self._note(row.error_code, row.error_message)
         return row.error_code
 
     def write(
@@ -87,7 +91,7 @@ class StateCaller:
         (topic,) = self.client.call(request, version, rpc.WriteShareGroupStateResponse).results
         (row,) = topic.partitions
         assert (topic.topic_id, row.partition) == (asked.topic_id, partition)
-        assert bool(row.error_message) == bool(row.error_code)
+        self._note(row.error_code, row.error_message)
         return row.error_code
 
     def read(self, leader_epoch: int = 0, partition: int = 0, topic_id: bytes | None = None) -> Stored:
@@ -97,7 +101,7 @@ class StateCaller:
         (topic,) = self.client.call(request, 0, rpc.ReadShareGroupStateResponse).results
         (row,) = topic.partitions
         assert (topic.topic_id, row.partition) == (asked.topic_id, partition)
-        assert bool(row.error_message) == bool(row.error_code)
+        self._note(row.error_code, row.error_message)
         batches = [Batch(b.first_offset, b.last_offset, b.delivery_state, b.delivery_count) for b in row.state_batches]
         return Stored(row.error_code, row.state_epoch, row.start_offset, batches)
 
@@ -108,7 +112,7 @@ class StateCaller:
         (topic,) = self.client.call(request, version, rpc.ReadShareGroupStateSummaryResponse).results
         (row,) = topic.partitions
         assert (topic.topic_id, row.partition) == (asked.topic_id, partition)
-        assert bool(row.error_message) == bool(row.error_code)
+        self._note(row.error_code, row.error_message)
         return Summary(row.error_code, row.state_epoch, row.leader_epoch, row.start_offset, row.delivery_complete_count)
 
     def delete(self, partition: int = 0, topic_id: bytes | None = None) -> int:
@@ -118,7 +122,7 @@ class StateCaller:
         (topic,) = self.client.call(request, 0, rpc.DeleteShareGroupStateResponse).results
         (row,) = topic.partitions
         assert (topic.topic_id, row.partition) == (asked.topic_id, partition)
-        assert bool(row.error_message) == bool(row.error_code)
+        self._note(row.error_code, row.error_message)
         return row.error_code
 
     def errors(self, partition: int = 0, topic_id: bytes | None = None) -> dict[str, int]:
@@ -130,6 +134,10 @@ class StateCaller:
             "delete": self.delete(partition, topic_id),
             "initialize": self.initialize(0, 0, partition, topic_id),
         }
+
+    def _note(self, code: int, message: str | None) -> None:
+        assert bool(message) == bool(code)
+        self.message = message or self.message
 
     def _id(self, topic_id: bytes | None) -> bytes:
         return self.topic_id if topic_id is None else topic_id

@@ -32,6 +32,8 @@ SCOPES: Final = {
     "order, some without a key": Scope(batches=(1, 2), keys=(1, 0, 1)),
     "order, delays and dead letters": Scope(batches=(1, 1), keys=(1, 1), dead_letters=True, backoff_ms=5),
     "all of it": Scope(batches=(1, 1), dead_letters=True, backoff_ms=5),
+    "order, three keys": Scope(batches=(2, 2), keys=(1, 2, 3, 1), trimmed=False),
+    "order, three keys, delays": Scope(batches=(2, 2), keys=(1, 2, 3, 1), backoff_ms=5, trimmed=False),
     "a narrow window": Scope(batches=(1, 1, 1), window=2, trimmed=False),
 }
 RUNS: Final = ("broker", "coordinator", "tests/exhaustive")

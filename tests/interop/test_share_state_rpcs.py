@@ -16,6 +16,7 @@ from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.share_wire import (
     ACKNOWLEDGED,
     ARCHIVED,
+    ARCHIVING,
     AVAILABLE,
     NOT_READY,
     append,
@@ -207,3 +208,63 @@ def test_nothing_goes_back(coordinator: StateCaller) -> None:
         assert coordinator.write((105, 106, ACKNOWLEDGED, 1), start=start, done=done) == NONE
         assert coordinator.summary() == (NONE, 1, 0, 110, expected)
     assert coordinator.read() == (NONE, 1, 110, [(112, 114, ACKNOWLEDGED, 1)])
+
+
+@from_4_4
+def test_the_messages_of_fenced_epochs(coordinator: StateCaller) -> None:
+    coordinator.initialize(5, 0)
+    coordinator.read(leader_epoch=7)
+    leader = ErrorCode.FENCED_LEADER_EPOCH, "The leader epoch in the request is older than the epoch on the broker."
+    state = ErrorCode.FENCED_STATE_EPOCH, "The coordinator rejected the request because the state epoch did not match."
+    assert (coordinator.initialize(4, 0), coordinator.message) == state
+    assert (coordinator.read(leader_epoch=6).error, coordinator.message) == leader
+    assert (coordinator.write(leader_epoch=7, state_epoch=4), coordinator.message) == state
+    assert (coordinator.write(leader_epoch=6, state_epoch=5), coordinator.message) == leader
+
+
+@from_4_4
+def test_archiving_is_stored_and_ends_archived(coordinator: StateCaller) -> None:
+    """Delivery state 3, of dead records that have no letter yet: at an equal delivery count 4 wins, and stays."""
+    coordinator.initialize(1, 0)
+    assert coordinator.write((0, 3, ARCHIVING, 2), (4, 5, ARCHIVING, 1), (6, 6, AVAILABLE, 1), start=0, done=0) == NONE
+    assert coordinator.read().batches == [(0, 3, ARCHIVING, 2), (4, 5, ARCHIVING, 1), (6, 6, AVAILABLE, 1)]
+    assert coordinator.summary() == (NONE, 1, 0, 0, 0)
+    assert coordinator.write((1, 2, ARCHIVED, 2), (4, 4, ARCHIVED, 1), done=3) == NONE
+    now = [(0, 0, ARCHIVING, 2), (1, 2, ARCHIVED, 2), (3, 3, ARCHIVING, 2), (4, 4, ARCHIVED, 1), (5, 5, ARCHIVING, 1)]
+    assert coordinator.read().batches == [*now, (6, 6, AVAILABLE, 1)]
+    for late in (ARCHIVING, ACKNOWLEDGED, AVAILABLE):
+        assert coordinator.write((1, 2, late, 2), (4, 4, late, 1)) == NONE
+    assert coordinator.read().batches == [*now, (6, 6, AVAILABLE, 1)]
+    assert coordinator.write((0, 0, ARCHIVED, 2), start=3, done=3) == NONE
+    assert coordinator.read() == (NONE, 1, 3, [*now[2:], (6, 6, AVAILABLE, 1)])
+
+
+@from_4_4
+def test_of_a_batch_the_state_that_is_further_wins_at_an_equal_count(coordinator: StateCaller) -> None:
+    """In one request as well, in whatever order; a higher count wins over any state."""
+    coordinator.initialize(1, 0)
+    assert coordinator.write((0, 9, ARCHIVED, 1), (2, 5, ARCHIVING, 1), (4, 7, AVAILABLE, 2), start=0) == NONE
+    assert coordinator.read().batches == [(0, 3, ARCHIVED, 1), (4, 7, AVAILABLE, 2), (8, 9, ARCHIVED, 1)]
+    assert coordinator.write((4, 5, ARCHIVING, 2), (5, 5, ARCHIVED, 2)) == NONE
+    assert coordinator.read().batches == [
+        (0, 3, ARCHIVED, 1),
+        (4, 4, ARCHIVING, 2),
+        (5, 5, ARCHIVED, 2),
+        (6, 7, AVAILABLE, 2),
+        (8, 9, ARCHIVED, 1),
+    ]
+
+
+@pytest.mark.crash
+@from_4_4
+def test_archiving_outlives_a_kill(broker: BrokerUnderTest, coordinator: StateCaller) -> None:
+    coordinator.initialize(2, 10)
+    coordinator.write((10, 12, ARCHIVING, 1), (13, 13, ARCHIVED, 4), start=10, done=1)
+    coordinator.write((11, 11, ARCHIVED, 1), done=2)
+    before = coordinator.read(), coordinator.summary()
+    assert before[0].batches == [(10, 10, ARCHIVING, 1), (11, 11, ARCHIVED, 1), (12, 12, ARCHIVING, 1), (13, 13, 4, 4)]
+    broker.restart(kill=True)
+    with WireClient(("127.0.0.1", broker.port)) as client:
+        after = StateCaller(client, coordinator.group, coordinator.topic_id)
+        eventually(lambda: None if after.summary().error in NOT_READY else True)
+        assert (after.read(), after.summary()) == before

@@ -39,7 +39,7 @@ from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatR
 T = TypeVar("T")
 
 GAP, ACCEPT, RELEASE, REJECT, RENEW = 0, 1, 2, 3, 4
-AVAILABLE, ACKNOWLEDGED, ARCHIVED = 0, 2, 4
+AVAILABLE, ACKNOWLEDGED, ARCHIVING, ARCHIVED = 0, 2, 3, 4
 BATCH_OPTIMIZED, RECORD_LIMIT = 0, 1
 
 Ack = tuple[int, int, int | Sequence[int]]
