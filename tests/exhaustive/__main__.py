@@ -1,8 +1,9 @@
 """`python -m tests.exhaustive DEPTH`: every life of a share partition in a small world. Exit code 1 when one
 breaks a promise.
 
-`--scope NAME` searches one of the scopes alone. `--minutes M` goes, in each scope, as deep as a process will have ended
-within so many minutes of its own CPU time, DEPTH at most. `--write` puts the table into docs/evidence/small-scope.md.
+`--scope NAME` searches one of the scopes alone. `--minutes M` goes, in each scope, as deep as one process will have
+ended within so many minutes of its own CPU time, DEPTH at most; other scopes are searched beside it. `--write` puts the
+table into docs/evidence/small-scope.md.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import nullcontext
+from functools import partial
+from itertools import repeat
 from pathlib import Path
 from typing import Final
 
@@ -42,7 +44,6 @@ BEGIN: Final = "<!-- small scope: begin -->"
 END: Final = "<!-- small scope: end -->"
 AFTERWARDS: Final = 0.2
 """What working off a world takes, in parts of going on from it by every step."""
-Seconds = Callable[[], float]
 
 
 def main(arguments: list[str]) -> int:
@@ -55,7 +56,6 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     if options.write and options.scope:
         parser.error("--write needs all scopes")
-    seconds: Seconds = time.monotonic if options.minutes is None else time.process_time
     budget = "" if options.minutes is None else f"; {options.minutes:g} minutes of CPU at most for each scope"
     lines = [f"commit {commit(*RUNS)}; {machine()}{budget}", ""]
     lines += [
@@ -64,9 +64,9 @@ def main(arguments: list[str]) -> int:
     ]
     print(*lines, sep="\n", flush=True)
     failed = False
-    with nullcontext() if options.minutes is not None else ProcessPoolExecutor(options.jobs) as executor:
-        for name in options.scope or SCOPES:
-            searched, took = _searched(SCOPES[name], options.depth, executor, options.minutes, seconds)
+    names = options.scope or list(SCOPES)
+    with ProcessPoolExecutor(options.jobs) as executor:
+        for name, (searched, took) in zip(names, _all_searched(names, options, executor), strict=True):
             lines.append(_row(name, searched, took))
             print(lines[-1], flush=True)
             if searched.found is not None:
@@ -77,20 +77,31 @@ def main(arguments: list[str]) -> int:
     return failed
 
 
-def _searched(
-    scope: Scope, depth: int, executor: Executor | None, minutes: float | None, seconds: Seconds
-) -> tuple[Searched, float]:
-    """And the seconds that it took."""
-    began = seconds()
-    ends = [began]
+def _all_searched(
+    names: list[str], options: argparse.Namespace, executor: Executor
+) -> Iterator[tuple[Searched, float]]:
+    """One scope after the other, in all processes; with `--minutes` each in a process of its own, whose CPU is counted.
+
+    And the seconds that each took.
+    """
+    if options.minutes is not None:
+        yield from executor.map(_searched_within, names, repeat(options.depth), repeat(options.minutes * 60))
+        return
+    for name in names:
+        began = time.monotonic()
+        yield search(SCOPES[name], options.depth, executor, partial(_shown, name)), time.monotonic() - began
+
+
+def _searched_within(name: str, depth: int, limit_s: float) -> tuple[Searched, float]:
+    """As deep as this process ends in so many seconds of its CPU time, and those that it took."""
+    ends = [time.process_time()]
 
     def deeper(searched: Searched) -> bool:
-        ends.append(seconds())
-        _show(searched)
-        return minutes is None or enough_time(searched, ends, minutes * 60)
+        ends.append(time.process_time())
+        return _shown(name, searched) and enough_time(searched, ends, limit_s)
 
-    searched = search(scope, depth, executor, deeper)
-    return searched, seconds() - began
+    searched = search(SCOPES[name], depth, None, deeper)
+    return searched, time.process_time() - ends[0]
 
 
 def enough_time(searched: Searched, ends: list[float], limit_s: float) -> bool:
@@ -105,9 +116,11 @@ def enough_time(searched: Searched, ends: list[float], limit_s: float) -> bool:
     return ends[-1] - ends[0] + step_s * (1 + growth * AFTERWARDS) <= limit_s
 
 
-def _show(searched: Searched) -> None:
+def _shown(name: str, searched: Searched) -> bool:
+    """Write to a terminal how far the search is. Always True: it goes on."""
     if sys.stderr.isatty():
-        print(f"depth {searched.depth}: {searched.states[-1]:,} new states", file=sys.stderr, flush=True)
+        print(f"{name}, depth {searched.depth}: {searched.states[-1]:,} new states", file=sys.stderr, flush=True)
+    return True
 
 
 def _row(name: str, searched: Searched, seconds: float) -> str:

@@ -35,6 +35,7 @@ PLAIN: Final = Scope(batches=(1, 1))
 QUEUE: Final = Scope(batches=(1, 1), dead_letters=True, delivery_count_limit=1)
 LATER: Final = Scope(batches=(1, 1), backoff_ms=15)
 ORDERED: Final = Scope(batches=(2,), keys=(1, 1))
+THREE_KEYS: Final = Scope(batches=(2, 2), keys=(1, 2, 3, 1), trimmed=False)
 
 
 def dead_letters_forgotten_by_a_crash() -> AbstractContextManager[object]:
@@ -100,6 +101,17 @@ def keys_not_read() -> AbstractContextManager[object]:
     return replaced((SharePartition, "acquire", acquire))
 
 
+def keys_taken_for_each_other() -> AbstractContextManager[object]:
+    """Of three keys two have the same number: what is free waits for a record of another key."""
+    original = SharePartition.acquire
+
+    def acquire(self: SharePartition, *arguments: Any, **named: Any) -> Any:
+        keys = {offset: key % 2 for offset, key in named["keys"].items()}
+        return original(self, *arguments, **{**named, "keys": keys})
+
+    return replaced((SharePartition, "acquire", acquire))
+
+
 def key_free_before_the_write() -> AbstractContextManager[object]:
     """A record that is given up counts as finished before that is durable."""
     return replaced((KeyOrder, "hold", lambda _self, _write_id: None))
@@ -154,6 +166,7 @@ FAULTS: Final = (
     Planted(no_delay_after_a_lost_lock, LATER, 4),
     Planted(nobody_wakes_what_waits, LATER, 4),
     Planted(keys_not_read, ORDERED, 4),
+    Planted(keys_taken_for_each_other, THREE_KEYS, 4),
     Planted(key_free_before_the_write, Scope(batches=(2,), keys=(1, 1), delivery_count_limit=1), 4),
     Planted(key_free_when_given_back, ORDERED, 5),
     Planted(keys_forgotten_by_a_load, ORDERED, 5),

@@ -9,7 +9,7 @@ from typing import Final
 
 from shareq.broker.share.core.effects import DeadLetter, DeadLetters, Effect, StateBatch, WriteState
 from shareq.broker.share.core.partition import AckBatch, AcquiredRange, RangeView, SharePartition
-from shareq.broker.share.core.window.record_state import TERMINAL, AcknowledgeType, RecordState
+from shareq.broker.share.core.window.record_state import TERMINAL, AcknowledgeType, AcquireMode, RecordState
 from shareq.coordinator.ports import RedeliveryBackoff, ShareGroupSettings
 from shareq.coordinator.shard import CoordinatorRecord
 from shareq.coordinator.share.keys import SharePartitionKey
@@ -156,6 +156,29 @@ class World:
         )
         self._check_order(acquired)
         self.ledger.handed_out(step.member, acquired, self.now_ms, self.now_ms + LOCK_MS)
+        if step.mode is AcquireMode.BATCH_OPTIMIZED and step.max_records == self.scope.log_end:
+            self._check_all_came()
+
+    def _check_all_came(self) -> None:
+        """A fetch of everything leaves nothing behind that is free, while no write is under way and no timer due."""
+        if self.writes or self.log_start or self.scope.window < self.scope.log_end:
+            return
+        deadline = self.core.next_deadline_ms()
+        if deadline is not None and deadline <= self.now_ms:
+            return
+        left = [offset for offset in range(self.scope.log_end) if self._is_free(offset)]
+        if left:
+            raise Broken(f"a fetch of everything did not bring offsets {left}, which are free")
+
+    def _is_free(self, offset: int) -> bool:
+        """Whether nothing is in the way of a record, as far as an observer can know."""
+        ledger, keys = self.ledger, self.scope.keys
+        if ledger.is_over(offset, ()) or offset in ledger.held or ledger.waiting.get(offset, (0, 0))[0] > self.now_ms:
+            return False
+        if self.scope.backoff_ms and offset in ledger.attempts_before:
+            return False  # what a crash left unanswered may have made it wait
+        key = keys[offset] if keys else 0
+        return not key or all(at in ledger.finished for at in range(offset) if keys[at] == key)
 
     def _keys(self, spans: list[Span]) -> dict[int, int]:
         """What the shell reads of the records' keys."""
