@@ -2,7 +2,9 @@
 
     python -m tests.celery_kills --kills 20
 
-Tasks are acknowledged late. Exit code 1: a task was lost, or done again without a kill that explains it.
+Tasks are acknowledged late. Exit code 1: a task was lost, or done again without a kill that explains it: one of the
+worker that was at it, or one of the broker while a worker had it. With --plant tasks that one worker is at are sent
+again when another one is killed: exit code 1 then where the judge finds none of these, or anything else.
 """
 
 from __future__ import annotations
@@ -16,11 +18,12 @@ import sys
 import tempfile
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from shareq.testing import Broker
-from tests.celery_kills.judge import Verdict, judge
+from tests.celery_kills.judge import Kill, Verdict, judge, read
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 WORKERS: Final = 3
@@ -49,11 +52,13 @@ class Workers:
             )
         self._running.append(process)
 
-    def kill_one(self, chance: random.Random) -> None:
+    def kill_one(self, chance: random.Random) -> Kill:
         """The process and all of its children at once."""
         process = self._running.pop(chance.randrange(len(self._running)))
+        since = time.monotonic()
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+        return Kill(since, time.monotonic(), process.pid)
 
     def stop(self) -> None:
         for process in self._running:
@@ -90,13 +95,31 @@ class Load(threading.Thread):
                 self.sent.append(number)
 
 
-def campaign(kills: int, seed: int, pause_s: float, folder: Path) -> tuple[Verdict, int, float]:
-    """Returns the verdict, how many sends failed, and how long it took, in seconds."""
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`planted` are the numbers of the tasks that were sent again on purpose."""
+
+    verdict: Verdict
+    failed_sends: int
+    seconds: float
+    planted: frozenset[int]
+
+    @property
+    def good(self) -> bool:
+        """Nothing is wrong; or, of what was planted, something was found, and nothing else."""
+        if not self.planted:
+            return self.verdict.good
+        found = set(self.verdict.unexplained)
+        return not self.verdict.lost and bool(found) and found <= self.planted
+
+
+def campaign(kills: int, seed: int, pause_s: float, folder: Path, plant: bool) -> Outcome:
     chance = random.Random(seed)
     journal = folder / "journal"
     journal.touch()
     began = time.monotonic()
-    moments: list[float] = []
+    done: list[Kill] = []
+    planted: set[int] = set()
     with Broker(mode="command", data_dir=folder / "data") as broker:
         environment = {"CELERY_KILLS_BROKER": broker.bootstrap, "CELERY_KILLS_JOURNAL": str(journal)}
         os.environ.update(environment)
@@ -108,12 +131,15 @@ def campaign(kills: int, seed: int, pause_s: float, folder: Path) -> tuple[Verdi
         wait_for(lambda: journal.read_text().count("end") > SENDS_TO_START, DRAIN_S)
         for number in range(kills):
             time.sleep(chance.uniform(0.5, 1.5) * pause_s)
-            moments.append(time.monotonic())
             if number % 2:
+                since = time.monotonic()
                 broker.kill()
+                done.append(Kill(since, time.monotonic(), None))
                 broker.start()
             else:
-                workers.kill_one(chance)
+                done.append(workers.kill_one(chance))
+                if plant:
+                    planted |= send_again(journal, done[-1])
                 workers.start()
             print(f"kill {number + 1}: {'broker' if number % 2 else 'worker'}, {len(load.sent)} sent", flush=True)
         time.sleep(pause_s)
@@ -123,8 +149,20 @@ def campaign(kills: int, seed: int, pause_s: float, folder: Path) -> tuple[Verdi
         wait_for(lambda: wanted <= ended(journal), DRAIN_S)
         time.sleep(ACK_S)
         workers.stop()
-    verdict = judge(journal.read_text().splitlines(), load.sent, moments, ACK_S)
-    return verdict, load.failed, time.monotonic() - began
+    verdict = judge(journal.read_text().splitlines(), load.sent, done, ACK_S)
+    return Outcome(verdict, load.failed, time.monotonic() - began, frozenset(planted))
+
+
+def send_again(journal: Path, kill: Kill) -> set[int]:
+    """The fault that the judge has to find: a task that another worker was at during this kill is done again."""
+    from tests.celery_kills.tasks import work
+
+    for number, task in read(journal.read_text().splitlines()).items():
+        run = task.runs[-1] if task.runs else None
+        if run is not None and run.worker != kill.worker and run.end is None and len(task.runs) == 1:
+            work.delay(number, 0.01)
+            return {number}
+    return set()
 
 
 def ended(journal: Path) -> set[int]:
@@ -146,19 +184,26 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--pause", type=float, default=6.0, help="seconds between kills, on average")
     parser.add_argument("--folder", type=Path, help="where logs and data are kept")
+    parser.add_argument("--plant", action="store_true", help="wrong repetitions, which the judge has to find")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="celery-kills-") as temporary:
         folder = given.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        verdict, failed, seconds = campaign(given.kills, given.seed, given.pause, folder)
+        outcome = campaign(given.kills, given.seed, given.pause, folder, given.plant)
+    verdict = outcome.verdict
     print(
-        f"{given.kills} kills, {seconds:.0f} s: {verdict.sent} tasks sent, {failed} sends failed, "
-        f"{len(verdict.lost)} lost, {verdict.again} done again, {len(verdict.unexplained)} of them without a kill"
+        f"{given.kills} kills, {outcome.seconds:.0f} s:",
+        f"{verdict.sent} tasks sent, {outcome.failed_sends} sends failed,",
+        f"{len(verdict.lost)} lost, {verdict.again} done again, {len(verdict.unexplained)} of them without a kill",
     )
-    for name, numbers in (("lost", verdict.lost), ("unexplained", verdict.unexplained)):
+    for name, numbers in (
+        ("lost", verdict.lost),
+        ("unexplained", verdict.unexplained),
+        ("planted", sorted(outcome.planted)),
+    ):
         if numbers:
             print(f"{name}: {', '.join(map(str, numbers[:20]))}")
-    return 0 if verdict.good else 1
+    return 0 if outcome.good else 1
 
 
 if __name__ == "__main__":

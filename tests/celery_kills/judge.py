@@ -1,4 +1,4 @@
-"""What a campaign's journal shows: no task is lost, and one is done again only after a kill. Pure."""
+"""What a campaign's journal shows: no task is lost, and one is done again only after a kill of what had it. Pure."""
 
 from __future__ import annotations
 
@@ -8,9 +8,28 @@ from itertools import pairwise
 
 
 @dataclass(frozen=True, slots=True)
+class Kill:
+    """It happened between these two times. `worker` is the process group that was killed; None: it was the broker."""
+
+    since: float
+    until: float
+    worker: int | None
+
+
+@dataclass(slots=True)
+class Run:
+    """One execution. `received` is when its worker got the task from the broker, `end` None if it never ended."""
+
+    worker: int
+    received: float
+    begin: float
+    end: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
-    """`again`: executions after the first, of all tasks. `unexplained`: tasks that were begun twice without a kill
-    between, or after the first of them had been acknowledged for `ack_s` seconds before the kill."""
+    """`again`: executions after the first, of all tasks. `unexplained`: tasks of which one came without a kill that
+    explains it."""
 
     sent: int
     lost: tuple[int, ...]
@@ -23,30 +42,54 @@ class Verdict:
 
 
 @dataclass(slots=True)
-class _Task:
-    begins: list[float] = field(default_factory=list)
-    ends: list[float] = field(default_factory=list)
+class Task:
+    """Its executions, in the order in which they began."""
+
+    runs: list[Run] = field(default_factory=list)
+    _received: dict[int, float] = field(default_factory=dict)
+
+    def note(self, word: str, worker: int, at: float) -> None:
+        """A line of the journal."""
+        if word == "got":
+            self._received[worker] = at
+        elif word == "begin":
+            self.runs.append(Run(worker, self._received.get(worker, at), at))
+        else:
+            next(run for run in reversed(self.runs) if run.worker == worker and run.end is None).end = at
 
 
-def judge(lines: Iterable[str], sent: Iterable[int], kills: Sequence[float], ack_s: float) -> Verdict:
-    """Lines are "begin|end NUMBER PID TIME". `kills` are times on the same clock. A task that has ended is acknowledged
-    within `ack_s` seconds: a kill later than that is no reason to do it again."""
-    tasks = {number: _Task() for number in sent}
+def read(lines: Iterable[str]) -> dict[int, Task]:
+    """Lines are "got|begin|end NUMBER WORKER TIME"; the worker is its process group."""
+    tasks: dict[int, Task] = {}
     for line in lines:
-        word, number, _, at = line.split()
-        task = tasks.setdefault(int(number), _Task())
-        (task.begins if word == "begin" else task.ends).append(float(at))
-    lost = tuple(number for number, task in tasks.items() if not task.ends)
-    again = sum(max(0, len(task.begins) - 1) for task in tasks.values())
-    unexplained = tuple(number for number, task in tasks.items() if not _explained(task, kills, ack_s))
+        word, number, worker, at = line.split()
+        tasks.setdefault(int(number), Task()).note(word, int(worker), float(at))
+    return tasks
+
+
+def judge(lines: Iterable[str], sent: Iterable[int], kills: Sequence[Kill], ack_s: float) -> Verdict:
+    """Times are on one clock. A task that has ended is acknowledged within `ack_s` seconds: a kill later than that is
+    no reason to do it again."""
+    tasks = read(lines)
+    for number in sent:
+        tasks.setdefault(number, Task())
+    lost = tuple(number for number, task in tasks.items() if all(run.end is None for run in task.runs))
+    again = sum(max(0, len(task.runs) - 1) for task in tasks.values())
+    unexplained = tuple(
+        number
+        for number, task in tasks.items()
+        if not all(
+            any(_explains(kill, before, after, ack_s) for kill in kills) for before, after in pairwise(task.runs)
+        )
+    )
     return Verdict(len(tasks), lost, again, unexplained)
 
 
-def _explained(task: _Task, kills: Sequence[float], ack_s: float) -> bool:
-    """Before each execution but the first came a kill, which came before the one before was acknowledged."""
-    begins = sorted(task.begins)
-    for before, begin in pairwise(begins):
-        end = min((end for end in task.ends if end >= before), default=begin)
-        if not any(before - ack_s <= kill <= min(begin, end + ack_s) for kill in kills):
-            return False
-    return True
+def _explains(kill: Kill, before: Run, after: Run, ack_s: float) -> bool:
+    """A worker's kill explains what that worker was at, or had ended and not acknowledged yet; the broker's what a
+    worker had received, which may have been under way to it for `ack_s` seconds."""
+    if kill.worker is not None and kill.worker != before.worker:
+        return False
+    held_since = before.begin if kill.worker is not None else before.received - ack_s
+    held_until = after.begin if before.end is None else min(after.begin, before.end + ack_s)
+    return held_since <= kill.until and kill.since <= held_until

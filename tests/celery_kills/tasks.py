@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import time
+from typing import Any
 
 from celery import Celery
+from celery.signals import task_received
 
 import shareq.kombu
 
@@ -24,9 +27,15 @@ app.conf.update(
 
 
 def note(word: str, number: int) -> None:
-    """One line; lines of several processes do not mix."""
+    """One line; lines of several processes do not mix. The process group is what a kill of the worker kills."""
     with open(os.environ["CELERY_KILLS_JOURNAL"], "ab", buffering=0) as file:
-        file.write(f"{word} {number} {os.getpid()} {time.monotonic()}\n".encode())
+        file.write(f"{word} {number} {os.getpgrp()} {time.monotonic()}\n".encode())
+
+
+@task_received.connect  # type: ignore[untyped-decorator]
+def received(request: Any, **_: Any) -> None:
+    """The worker has the task; one of its processes begins it later."""
+    note("got", ast.literal_eval(request.argsrepr)[0])
 
 
 @app.task(name="kills.work")  # type: ignore[untyped-decorator]

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
 
 from devtools.clients.admin import configure_group, create_topic, produce
 from devtools.kafka.apache_kafka import free_port
@@ -71,7 +72,11 @@ class Running:
         path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
         with open(self.folder / "log", "ab") as log:
             process = subprocess.Popen(
-                command, cwd=self.folder, stdout=log, stderr=log, env={**os.environ, "PYTHONPATH": path}
+                command,
+                cwd=self.folder,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, "PYTHONPATH": path, "SHAREQ_BOOTSTRAP_SERVERS": self.bootstrap},
             )
         self.processes.append(process)
         return process
@@ -364,6 +369,42 @@ async def handle(value, message):
     for key in ("k0", "k1", "k2"):
         numbers = [int(words[1]) for words in seen if words[0] == key]
         assert numbers == sorted(numbers), key
+
+
+@pytest.mark.parametrize("executor", ["asyncio", "thread", "process"])
+def test_a_trace_goes_from_the_sender_through_the_handler_to_what_that_sends(
+    work: Callable[..., Running], executor: str
+) -> None:
+    running = work(
+        f"""
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+trace.set_tracer_provider(TracerProvider())
+app = Worker(os.environ["SHAREQ_BOOTSTRAP_SERVERS"], group="GROUP")
+sender = app.sender()
+@app.handler("TOPIC", executor="{executor}")
+{"async " if executor == "asyncio" else ""}def handle(value, message):
+    span = trace.get_current_span().get_span_context()
+    parent = dict(message.headers)["traceparent"].decode()
+    log(value.decode(), format(span.trace_id, "032x"), format(span.span_id, "016x"), parent)
+    if value == b"first":
+        sender.send("TOPIC", "second")
+"""
+    )
+    tracer = TracerProvider().get_tracer("test")
+    with tracer.start_as_current_span("the caller") as span, Worker(running.bootstrap, group="any").sender() as sender:
+        sender.send(running.topic, "first")
+        mine = span.get_span_context()
+    with Worker(running.bootstrap, group="any").sender() as sender:
+        sender.send(running.topic, "own", headers={"traceparent": f"00-{'1' * 32}-{'2' * 16}-01"})
+    running.start()
+    seen = {words[0]: words[1:4] for words in running.until(lambda seen: len(seen) == 3)}
+    trace_id = format(mine.trace_id, "032x")
+    assert seen["first"][0] == trace_id
+    assert seen["first"][2].startswith(f"00-{trace_id}-{mine.span_id:016x}-")
+    assert seen["second"][0] == trace_id
+    assert seen["second"][2].startswith(f"00-{trace_id}-{seen['first'][1]}-"), "the handler's span is the parent"
+    assert seen["own"][0] == "1" * 32
 
 
 def test_health_and_metrics(work: Callable[..., Running]) -> None:

@@ -20,6 +20,7 @@ from multiprocessing.context import SpawnProcess
 from typing import Any, Final, Protocol
 
 from shareq.worker.job import Call, HandlerTimeout, Message, WorkerDied
+from shareq.worker.tracing import carried, under
 
 _SPAWN: Final = multiprocessing.get_context("spawn")  # a fork would copy the event loop and its sockets
 END_S: Final = 5.0
@@ -105,17 +106,18 @@ class InProcesses:
             self._idle.put(child)
 
     async def run(self, message: Message) -> None:
-        await self._threads.submit(lambda: self._run(message)).future
+        headers = carried()  # the span: a process has a context of its own
+        await self._threads.submit(lambda: self._run(message, headers)).future
 
     def stop(self) -> None:
         self._threads.stop()
         for child in self._all:
             child.end()
 
-    def _run(self, message: Message) -> None:
+    def _run(self, message: Message, headers: dict[str, str]) -> None:
         child = self._idle.get()
         try:
-            child.run(message, self._timeout_s)
+            child.run(message, headers, self._timeout_s)
         finally:
             self._idle.put(child)
 
@@ -137,12 +139,12 @@ class _Child:
         theirs.close()
         self._result()
 
-    def run(self, message: Message, timeout_s: float | None) -> None:
+    def run(self, message: Message, headers: dict[str, str], timeout_s: float | None) -> None:
         if self._process is None:
             self.start()
         assert self._pipe is not None
         try:
-            self._pipe.send(message)
+            self._pipe.send((message, headers))
             answered = self._pipe.poll(timeout_s)
         except OSError:
             self._gone()
@@ -185,7 +187,7 @@ class _Child:
 
 
 def _serve(pipe: Connection, pickled: bytes) -> None:
-    """The life of a child: a message in, None or an exception out; until its parent is gone."""
+    """The life of a child: a message and its context in, None or an exception out; until its parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the parent sees to the end
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with contextlib.suppress(EOFError, OSError):
@@ -196,13 +198,16 @@ def _serve(pipe: Connection, pickled: bytes) -> None:
             return
         pipe.send(None)
         while True:
-            message: Message = pipe.recv()
-            pipe.send(_outcome(call, message))
+            message: Message
+            headers: dict[str, str]
+            message, headers = pipe.recv()
+            pipe.send(_outcome(call, message, headers))
 
 
-def _outcome(call: Call, message: Message) -> BaseException | None:
+def _outcome(call: Call, message: Message, headers: dict[str, str]) -> BaseException | None:
     try:
-        _called(call, message)
+        with under(headers):
+            _called(call, message)
     except Exception as error:
         return _sendable(error)
     return None

@@ -13,6 +13,7 @@ from shareq.client.network import Network
 from shareq.client.producer import Producer
 from shareq.protocol.records.record_codec import RecordData
 from shareq.worker.job import encoded
+from shareq.worker.tracing import carried
 
 
 class Sender:
@@ -36,10 +37,11 @@ class Sender:
     ) -> tuple[int, int | None]:
         """Write one value, and return its partition and offset; None where the broker only knows that it has it.
 
-        Values of one key go to one partition. Raises BrokerError for a topic that does not exist, Unreachable,
+        Values of one key go to one partition. The current context of OpenTelemetry, if there is one, goes along in the
+        headers, but for those that are given. Raises BrokerError for a topic that does not exist, Unreachable,
         TypeError for a value that has no JSON.
         """
-        named = tuple((name, encoded(text)) for name, text in (headers or {}).items())
+        named = tuple((name, encoded(text)) for name, text in {**carried(), **(headers or {})}.items())
         record = RecordData(encoded(key), encoded(value), named)
         with self._lock:
             producer = self._producers.get(topic)

@@ -1,27 +1,66 @@
-"""A span of OpenTelemetry around each call of a handler, child of the one in the record's headers, if it is installed.
+"""OpenTelemetry, where it is installed: a span around each call of a handler, and contexts that go on as headers.
 
-Nothing of OpenTelemetry is imported before the first worker starts.
+A handler's span is a child of the one in its record's headers. Nothing of OpenTelemetry is imported before the first
+worker starts, or the first value is sent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from shareq.worker.job import Message
 
 Span = Callable[[Message], AbstractContextManager[Any]]
 
 
+class _Api(NamedTuple):
+    """Its modules, by name: their types exist only where they do."""
+
+    context: Any
+    propagate: Any
+    trace: Any
+
+
+@cache
+def _api() -> _Api | None:
+    try:
+        return _Api(*(import_module(f"opentelemetry.{name}") for name in _Api._fields))
+    except ImportError:
+        return None
+
+
+def carried() -> dict[str, str]:
+    """The current context as headers (`traceparent` and the like); none without a span."""
+    headers: dict[str, str] = {}
+    if (api := _api()) is not None:
+        api.propagate.inject(headers)
+    return headers
+
+
+@contextmanager
+def under(headers: Mapping[str, str]) -> Iterator[None]:
+    """Within, the context is the one of these headers."""
+    api = _api() if headers else None
+    if api is None:
+        yield
+        return
+    token = api.context.attach(api.propagate.extract(headers))
+    try:
+        yield
+    finally:
+        api.context.detach(token)
+
+
 def spans(group: str) -> Span:
     """What makes a span; of nothing where OpenTelemetry's API is missing."""
-    try:
-        propagate: Any = import_module("opentelemetry.propagate")  # by name: its types exist only where it does
-        trace: Any = import_module("opentelemetry.trace")
-    except ImportError:
+    api = _api()
+    if api is None:
         return lambda _: nullcontext()
+    propagate, trace = api.propagate, api.trace
     tracer = trace.get_tracer("shareq.worker")
 
     def span(message: Message) -> AbstractContextManager[Any]:

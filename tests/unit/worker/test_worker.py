@@ -19,7 +19,7 @@ from shareq.client.errors import ConfigError
 from shareq.worker import Message, Worker
 from shareq.worker.health import HealthServer
 from shareq.worker.reload import changes
-from shareq.worker.tracing import spans
+from shareq.worker.tracing import _api, carried, spans, under
 
 
 async def coroutine(value: bytes) -> None:
@@ -136,5 +136,11 @@ def test_a_span_is_a_child_of_the_one_that_sent_the_record() -> None:
 
 def test_without_opentelemetry_there_are_no_spans(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.propagate", None)
-    with spans("g")(Message("t", 1, 7, None, b"", (), -1, 3)) as span:
-        assert span is None
+    _api.cache_clear()
+    try:
+        with spans("g")(Message("t", 1, 7, None, b"", (), -1, 3)) as span:
+            assert span is None
+        with under({"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}):
+            assert carried() == {}
+    finally:
+        _api.cache_clear()
