@@ -110,7 +110,7 @@ def run_celery(
         "REDIS_HOST": "127.0.0.1",
         "REDIS_PORT": str(redis_port),
     }
-    more = ["-p", "shareq_plugin", "--timeout=120", *arguments]
+    more = ["-p", "celery.contrib.pytest", "-p", "shareq_plugin", "--timeout=120", *arguments]
     return _pytest(folder, results, more, environment, timeout_s)
 
 
