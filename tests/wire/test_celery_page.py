@@ -9,6 +9,9 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,8 +21,47 @@ from shareq.testing import Broker
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "celery.md").read_text()
-PYTHON = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+PYTHON = BLOCK.findall(PAGE)
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])}
 SHELL = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+
+
+@contextmanager
+def worker(folder: Path, *command: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A command of Celery's in a folder, where its output is `log`."""
+    with open(folder / "log", "wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", *command],
+            cwd=folder,
+            env=ENVIRONMENT,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    try:
+        yield process
+        process.terminate()
+        assert process.wait(60) == 0
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def run(folder: Path, code: str) -> str:
+    """What a program prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr + (folder / "log").read_text()
+    return done.stdout
 
 
 def test_the_example(broker: Broker, tmp_path: Path) -> None:
@@ -28,30 +70,22 @@ def test_the_example(broker: Broker, tmp_path: Path) -> None:
     results.mkdir()
     code = tasks.replace("127.0.0.1:9092", broker.bootstrap).replace("/tmp/results", str(results))
     (tmp_path / "tasks.py").write_text(code)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])}
-    command = [sys.executable, "-m", *shlex.split(SHELL[1])]
-    with open(tmp_path / "log", "wb") as log:
-        worker = subprocess.Popen(
-            command, cwd=tmp_path, env=environment, stdout=log, stderr=log, start_new_session=True
-        )
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", sending],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        shown = re.findall(r"```\n(\d+)\n```", PAGE)
-        assert done.stdout.split() == shown, done.stderr + (tmp_path / "log").read_text()
-        worker.terminate()
-        assert worker.wait(60) == 0
-    finally:
-        if worker.poll() is None:
-            os.killpg(worker.pid, signal.SIGKILL)
-            worker.wait()
+    with worker(tmp_path, *shlex.split(SHELL[1])):
+        assert run(tmp_path, sending).split() == re.findall(r"```\n(\d+)\n```", PAGE)
+
+
+def test_a_countdown_as_those_who_come_from_celery_read_it(broker: Broker, tmp_path: Path) -> None:
+    section = (ROOT / "docs" / "coming-from.md").read_text().split("## Celery")[1].split("\n## ")[0]
+    tasks, sending = BLOCK.findall(section)
+    (command,) = re.findall(r"`(celery [^`]*)`", section)
+    (tmp_path / "mails.py").write_text(tasks.replace("127.0.0.1:9092", broker.bootstrap))
+    with worker(tmp_path, *shlex.split(command)):
+        began = time.monotonic()
+        run(tmp_path, sending)
+        while "a mail to ann@example.com" not in (tmp_path / "log").read_text():
+            assert time.monotonic() - began < 60, (tmp_path / "log").read_text()
+            time.sleep(0.02)
+        assert time.monotonic() - began > 2
 
 
 def test_the_options_of_the_page_are_those_of_the_code() -> None:
