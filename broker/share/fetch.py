@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.pending import Pending
@@ -65,7 +65,8 @@ class WantedPartition:
 class FetchedPartition:
     """The fetch's result for one partition. `records` are whole batches around the acquired ranges.
 
-    Without an error and without records: the partition was looked at, and had nothing to acquire.
+    Without an error and without records: the partition was looked at, and had nothing to acquire. `rounded`: with order
+    by key, how many records the fetch may have in all, because a record batch that it got some of has so many.
     """
 
     topic_id: bytes
@@ -73,6 +74,7 @@ class FetchedPartition:
     error: ErrorCode
     records: bytes | memoryview = b""
     acquired: Sequence[AcquiredRange] = ()
+    rounded: int = 0
 
     @property
     def says_something(self) -> bool:
@@ -114,10 +116,11 @@ class ShareFetch:
         self._waited_ns: int | None = None  # until a partition was open to this fetch
         self._takes_nothing = params.max_records <= 0 or params.max_bytes < 0
         self._open = 0  # partitions that were open to the last attempt
+        self._after: Pending[Any] | None = None
         self.pending: Pending[list[FetchedPartition]] = Pending()
 
-    def start(self) -> Pending[list[FetchedPartition]]:
-        """Try at once; park when there is nothing yet."""
+    def start(self, after: Pending[Any] | None = None) -> Pending[list[FetchedPartition]]:
+        """Try at once, or when `after` has come; park when there is nothing yet."""
         params = self._params
         for wanted in self._wanted:
             if wanted.topic is None:
@@ -126,7 +129,11 @@ class ShareFetch:
                 key = SharePartitionKey(params.group_id, wanted.topic_id, wanted.partition)
                 self._leaders.append(self._manager.get_or_load(key, wanted.topic))
         self._expired = self._expired or not self._leaders
-        if not self._attempt(last=self._expired):
+        if after is not None and not after.done and self._leaders:
+            self._after = after
+            self._park()
+            after.on_complete(lambda _: self._clock.call_soon(self._look_behind))  # others have waited longer
+        elif not self._attempt(last=self._expired):
             self._park()
         return self.pending
 
@@ -156,8 +163,12 @@ class ShareFetch:
 
     def look_again(self) -> None:
         """There may be something on one of the share partitions."""
-        if not self.pending.done:
+        if not self.pending.done and not self._is_held:
             self._attempt(last=self._expired)
+
+    @property
+    def _is_held(self) -> bool:
+        return self._after is not None and not self._after.done
 
     def _look_behind(self) -> None:
         if self._manager.is_parked(self):  # and not answered, or its client gone, meanwhile
@@ -172,7 +183,8 @@ class ShareFetch:
         if not self.pending.done:
             self._manager.counters.expired_fetches += not self._expired  # else there was nothing to wait for
             self._expired = True
-            self._attempt(last=True)
+            if not self._is_held:
+                self._attempt(last=True)
 
     def _complete(self, fetched: list[FetchedPartition]) -> bool:
         self._unpark()
@@ -282,13 +294,21 @@ class ShareFetch:
     def _fetch(self, ready: list[SharePartitionLeader], budgets: list[int]) -> list[FetchedPartition]:
         """What came of each partition that was open, in order: as by Apache Kafka also of those without records."""
         fetched: list[FetchedPartition] = []
-        remaining = self._params.max_records
+        asked, taken, rounded = self._params.max_records, 0, 0
         for leader, budget in zip(ready, budgets, strict=True):
-            result = self._fetch_one(leader, budget, remaining) if remaining > 0 else None
+            left = asked - taken
+            if left <= 0 and taken < rounded and self._is_alone_at(leader):
+                left = min(asked, rounded - taken)
+            result = self._fetch_one(leader, budget, left) if left > 0 else None
             fetched.append(result or FetchedPartition(leader.key.topic_id, leader.key.partition, ErrorCode.NONE))
             if result is not None:
-                remaining -= sum(acquired.last_offset - acquired.first_offset + 1 for acquired in result.acquired)
+                taken += sum(acquired.last_offset - acquired.first_offset + 1 for acquired in result.acquired)
+                rounded = max(rounded, result.rounded)
         return fetched
+
+    def _is_alone_at(self, leader: SharePartitionLeader) -> bool:
+        """Whether no other fetch waits for records of the share partition."""
+        return all(waiter is self for waiter in leader.waiters)
 
     def _fetch_one(self, leader: SharePartitionLeader, max_bytes: int, max_records: int) -> FetchedPartition | None:
         """Read and acquire from one share partition; None when nothing was acquired."""
@@ -310,7 +330,7 @@ class ShareFetch:
         leader.unreadable = None
         ordered = core.settings.order_by_key
         if ordered:
-            from shareq.broker.share.ordered_answer import cut_to, key_hashes  # for these groups alone
+            from shareq.broker.share.ordered.answer import cut_to, key_hashes, size_of_last  # for these groups alone
         acquired = core.acquire(
             params.member_id,
             params.mode,
@@ -331,7 +351,8 @@ class ShareFetch:
         records = cut_to(read, acquired) if ordered else _whole_batches(read, acquired)
         self._host.answer_budget.note_read(len(read.records))
         log.traffic.bytes_out += len(records)
-        return FetchedPartition(leader.key.topic_id, leader.key.partition, ErrorCode.NONE, records, acquired)
+        rounded = size_of_last(read, acquired) if ordered and params.mode is AcquireMode.BATCH_OPTIMIZED else 0
+        return FetchedPartition(leader.key.topic_id, leader.key.partition, ErrorCode.NONE, records, acquired, rounded)
 
     def _aborted(self, log: RecordSource, read: ReadResult) -> Sequence[tuple[int, int]]:
         """The record batches of the read that a read_committed group must not get."""
@@ -344,10 +365,19 @@ class ShareFetch:
         self, leader: SharePartitionLeader, max_bytes: int, max_records: int
     ) -> tuple[int, ReadResult | ErrorCode | NotHereYet]:
         """The next fetch offset, and what the log has from there on, as far as it may be acquired."""
-        core = leader.core
-        offset = core.next_fetch_offset()
-        records = core.read_until(self._params.mode, max_records) - offset + 1
-        return offset, leader.log.read(offset, max_bytes, upto=self._upto(leader), max_records=records)
+        core, log = leader.core, leader.log
+        offset, upto = core.next_fetch_offset(), self._upto(leader)
+        until = core.read_until(self._params.mode, max_records)
+        if not core.settings.order_by_key:
+            return offset, log.read(offset, max_bytes, upto=upto, max_records=until - offset + 1)
+        kept = self._manager.kept_reads()
+        read = kept.get(leader.key, offset, until, upto, max_bytes)
+        if read is not None and offset >= log.log_start_offset and not log.refusal:
+            return offset, read
+        fresh = log.read(offset, max_bytes, upto=upto, max_records=until - offset + 1)
+        if isinstance(fresh, ReadResult):
+            kept.put(leader.key, fresh)
+        return offset, fresh
 
 
 def _whole_batches(read: ReadResult, acquired: Sequence[AcquiredRange]) -> bytes | memoryview:

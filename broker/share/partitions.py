@@ -9,6 +9,7 @@ import heapq
 import logging
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.pending import Pending, completed
@@ -40,6 +41,9 @@ from shareq.coordinator.ports import ShareGroupSettingsSource, TopicImage
 from shareq.coordinator.share.delays import Delay
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from shareq.broker.share.ordered.kept_reads import KeptReads
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +79,16 @@ class SharePartitionManager:
         self._to_wake: dict[SharePartitionLeader, None] = {}
         self._parked: dict[Parked, None] = {}  # in the order they came
         self._events = ShareEvents(env.clock.now_ms)
+        self._kept_reads: KeptReads | None = None
         self.counters = ShareCounters()
+
+    def kept_reads(self) -> KeptReads:
+        """What was read of share partitions with order by key."""
+        if self._kept_reads is None:
+            from shareq.broker.share.ordered.kept_reads import KeptReads  # for these groups alone
+
+            self._kept_reads = KeptReads()
+        return self._kept_reads
 
     # -- looking up and loading
 
@@ -185,6 +198,8 @@ class SharePartitionManager:
     def _drop(self, leader: SharePartitionLeader, state: LeaderState) -> None:
         """Take a share partition out of memory; the next fetch loads it again."""
         leader.state = state
+        if self._kept_reads is not None:
+            self._kept_reads.forget(leader.key)
         if state is LeaderState.FAILED:
             self.counters.loads.add(self._env.clock.now_ns() - leader.since_ns)
         if self._leaders.get(leader.key) is leader:

@@ -6,19 +6,19 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
-from shareq.broker.share import ordered_answer
 from shareq.broker.share.core.window import key_order
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
 from shareq.broker.share.core.window.key_order import KeyOrder
 from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.window import InFlightWindow, Run
+from shareq.broker.share.ordered import answer
 from shareq.protocol.records import keys
 from shareq.protocol.records.walk import KeyChains
 from tests.simulation.planted import LOST, Fault, replaced
 
 
 def keys_are_not_read() -> AbstractContextManager[object]:
-    return replaced((ordered_answer, "key_hashes", lambda _read, _wanted: {}))
+    return replaced((answer, "key_hashes", lambda _read, _wanted: {}))
 
 
 def keys_are_those_of_the_records_before() -> AbstractContextManager[object]:
@@ -29,7 +29,7 @@ def keys_are_those_of_the_records_before() -> AbstractContextManager[object]:
         original(data, position, own)
         found.update({offset + 1: key for offset, key in own.items()})
 
-    return replaced((ordered_answer, "add_key_hashes", add))
+    return replaced((answer, "add_key_hashes", add))
 
 
 def a_released_record_lets_the_next_one_go() -> AbstractContextManager[object]:

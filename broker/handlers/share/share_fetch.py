@@ -103,7 +103,9 @@ def _acknowledge_and_fetch(
             if any(each.topic is not None for each in wanted):
                 return ShareFetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
             mode = AcquireMode.BATCH_OPTIMIZED
-        fetched = _fetch(ctx, request, group_id, mode, wanted, refuse)
+        # With order by key, what is acknowledged here may free the records that this fetch is for.
+        waits = bool(acks) and ctx.services.configs.share_group(group_id).order_by_key
+        fetched = _fetch(ctx, request, group_id, mode, wanted, refuse, acked if waits else None)
 
     def respond(both: tuple[AckResults, list[FetchedPartition]]) -> ShareFetchResponse:
         if context.is_final:
@@ -126,6 +128,7 @@ def _fetch(
     mode: AcquireMode,
     wanted: list[WantedPartition],
     refuse: Refusal | None,
+    after: Pending[AckResults] | None,
 ) -> Pending[list[FetchedPartition]]:
     params = ShareFetchParams(
         group_id=group_id,
@@ -140,7 +143,7 @@ def _fetch(
         batch_size=request.batch_size,
     )
     fetch = ctx.services.share.fetch(params, wanted, refuse)
-    pending = fetch.start()
+    pending = fetch.start(after)
     if not pending.done:
         forget = ctx.connection.on_close(fetch.cancel)
         pending.on_complete(lambda _fetched: forget())

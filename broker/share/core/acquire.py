@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
+from typing import Final
 
 from shareq.broker.share.core.locks import AcquisitionLocks
 from shareq.broker.share.core.values import AcquiredRange, BatchSpan
@@ -21,6 +22,10 @@ from shareq.coordinator.ports import ShareGroupSettings
 
 _base_offset = attrgetter("base_offset")
 _NEVER_DELIVERED = settled(RecordState.AVAILABLE, 0)
+
+FETCH_IN_RANGES: Final = 12
+"""What a fetch from a share partition costs, in ranges that are acquired, acknowledged and written down."""
+_FAR_FROM_BEST: Final = 1.3
 
 
 def capacity(
@@ -92,15 +97,19 @@ class RecordAcquisition:
     """
 
     __slots__ = (
+        "_budget",
         "_deadline_ms",
+        "_enough",
         "_first",
         "_first_delivery",
+        "_from_front",
         "_last",
         "_limited",
         "_locks",
         "_max_deliveries",
         "_memo",
         "_now_ms",
+        "_passed",
         "_spans",
         "_throttle_from",
         "_window",
@@ -132,6 +141,9 @@ class RecordAcquisition:
         self._first = spans[0].base_offset
         self._last = spans[-1].last_offset
         self._memo: dict[DeliveryStatus, DeliveryStatus] = {}
+        self._budget = 0
+        self._enough = self._from_front = False
+        self._passed = 0  # runs of records that wait, in front of what is acquired
         self._first_delivery = _NEVER_DELIVERED.acquired(member_id, self._deadline_ms, now_ms)
         self.member_id = member_id
         self.batch_size = max(batch_size, 1)  # zero or less: cut at every record batch
@@ -156,9 +168,10 @@ class RecordAcquisition:
 
     def run_in_window(self, budget: int, last: int) -> None:
         """Acquire `budget` records, if there are, of those available in the window up to `last` (inclusive)."""
-        self.left, self._last = budget, last
+        self.left, self._last, self._budget = budget, last, budget
+        self._from_front = not self._limited
         for batch in self._window.batches.overlapping(self._first, last):
-            if self.left <= 0 or not self._acquire_again(batch):
+            if self.left <= 0 or self._enough or not self._acquire_again(batch):
                 return
 
     def _walk(self, batches: list[InFlightBatch], position: int) -> bool:
@@ -205,7 +218,8 @@ class RecordAcquisition:
             if not batch.statuses[0].available:
                 return 0
             batch.offset_form = True
-        parts = self._choose(batch)
+        by_front = self._from_front and batch.peak_count < self._throttle_from
+        parts = self._choose_from_front(batch) if by_front else self._choose(batch)
         if not parts:
             return 0
         taken = 0
@@ -255,6 +269,39 @@ class RecordAcquisition:
             if alone or taken == quota or (self._limited and taken == self.left):
                 break
         return parts
+
+    def _choose_from_front(self, batch: InFlightBatch) -> list[Run]:
+        """As `_choose`, of records that wait for others of their keys: those that come cheapest for each.
+
+        Records that wait part what is available into ranges, the shorter the further back, and each of them will be a
+        range of its own. So it is taken from the front as long as that makes a record cheaper, what the fetch costs
+        and a range for each run that waits shared by all. `_enough` says
+        that it ended before the batch does.
+        """
+        available_from, starts, statuses = self._window.available_from, batch.starts, batch.statuses
+        first, last = max(self._first, available_from or 0, batch.first_offset), min(self._last, batch.last_offset)
+        if available_from is None or first > last:
+            return []
+        taken, passed, waited = self._budget - self.left, self._passed, False
+        least = (FETCH_IN_RANGES + passed) / taken if taken else float("inf")
+        parts: list[Run] = []
+        chosen = (0, taken, passed)
+        for index in range(bisect_right(starts, first) - 1, bisect_right(starts, last)):
+            status = statuses[index]
+            if not status.available:
+                waited = status.state is RecordState.AVAILABLE
+                continue
+            run_first, run_last = max(starts[index], first), min(batch.end_of(index), last)
+            taken, passed, waited = taken + run_last - run_first + 1, passed + waited, False
+            parts.append((run_first, run_last, status))
+            cost = (FETCH_IN_RANGES + passed) / taken
+            if cost <= least:
+                least, chosen = cost, (len(parts), taken, passed)
+            elif cost > least * _FAR_FROM_BEST:
+                break
+        count, _, self._passed = chosen
+        self._enough = count < len(parts)
+        return parts[:count]
 
     # -- new records
 

@@ -9,7 +9,7 @@ import pytest
 
 from shareq.broker.log.segments.reader import BatchSpan, ReadResult
 from shareq.broker.share.core.values import AcquiredRange
-from shareq.broker.share.ordered_answer import LEAST_CUT, MOST_OPENED, cut_to
+from shareq.broker.share.ordered.answer import LEAST_CUT, MOST_OPENED, cut_to
 from shareq.protocol.records.batch import Record, RecordData, batch_headers, build_batch, decode_records
 from shareq.protocol.records.compression import Compression
 from shareq.protocol.records.control import build_end_transaction_marker

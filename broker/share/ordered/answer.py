@@ -36,6 +36,13 @@ def key_hashes(read: ReadResult, wanted: tuple[int, int] | None) -> dict[int, in
     return found
 
 
+def size_of_last(read: ReadResult, acquired: Sequence[AcquiredRange]) -> int:
+    """How many offsets the record batch of the last acquired record has."""
+    spans, last = read.batches, acquired[-1].last_offset
+    span = spans[min(bisect_left(spans, last, key=_last_offset), len(spans) - 1)]
+    return span.last_offset - span.base_offset + 1
+
+
 def cut_to(read: ReadResult, acquired: Sequence[AcquiredRange]) -> bytes | memoryview:
     """The record batches of the acquired ranges (ascending, disjoint), of large ones the acquired records alone.
 

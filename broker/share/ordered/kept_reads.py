@@ -1,0 +1,70 @@
+"""What was read of large record batches, for the fetches that come for the rest of them.
+
+With order by key a fetch gets one record of each key at most, so a batch of ten thousand is handed out in many fetches.
+Reading a megabyte and checking its CRC for each of them would cost more than all else that they do.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from operator import attrgetter
+from typing import Final
+
+from shareq.broker.log.segments.reader import ReadResult
+from shareq.coordinator.share.keys import SharePartitionKey
+
+LEAST_BYTES: Final = 64 * 1024
+"""Less is read again: that costs little."""
+MOST_BYTES: Final = 4 * 1024 * 1024
+"""A read with more is not kept."""
+TOTAL_BYTES: Final = 32 * 1024 * 1024
+"""Of all share partitions together; what was not used for longest gives way."""
+
+_last_offset = attrgetter("last_offset")
+
+
+class KeptReads:
+    """The last large read of each share partition. What a log has below its high watermark never becomes something
+    else; whether it may still be handed out, the caller asks the log.
+    """
+
+    __slots__ = ("_reads", "held_bytes")
+
+    def __init__(self) -> None:
+        self._reads: dict[SharePartitionKey, ReadResult] = {}  # the one used last is the last one
+        self.held_bytes = 0
+
+    def put(self, key: SharePartitionKey, read: ReadResult) -> None:
+        """Keep this in the place of what was kept of the share partition."""
+        self.forget(key)
+        size = len(read.records)
+        if LEAST_BYTES <= size <= MOST_BYTES:
+            self._reads[key] = read
+            self.held_bytes += size
+            while self.held_bytes > TOTAL_BYTES:
+                self.forget(next(iter(self._reads)))
+
+    def get(self, key: SharePartitionKey, offset: int, until: int, upto: int, max_bytes: int) -> ReadResult | None:
+        """What a read at `offset` brings that has to reach `until` (inclusive), and must not reach `upto`; None when
+        that is not kept. Of more than `max_bytes` one batch alone, as of any read.
+        """
+        read = self._reads.get(key)
+        if read is None:
+            return None
+        spans = read.batches
+        if not spans[0].base_offset <= offset <= spans[-1].last_offset or spans[-1].last_offset < min(until, upto - 1):
+            return None
+        first = bisect_left(spans, offset, key=_last_offset)
+        if spans[first].base_offset > offset or spans[-1].last_offset >= upto:
+            return None
+        end = spans[-1].position + spans[-1].size
+        if first + 1 < len(spans) and end - spans[first].position > max_bytes:
+            return None
+        self._reads[key] = self._reads.pop(key)
+        return ReadResult(read.records, spans[first:]) if first else read
+
+    def forget(self, key: SharePartitionKey) -> None:
+        """Keep nothing of the share partition."""
+        read = self._reads.pop(key, None)
+        if read is not None:
+            self.held_bytes -= len(read.records)

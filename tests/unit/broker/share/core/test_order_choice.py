@@ -1,0 +1,73 @@
+"""Order by key: how much of what is available one fetch is handed, where records that wait part it into ranges."""
+
+from __future__ import annotations
+
+import random
+
+from shareq.broker.share.core.acquire import FETCH_IN_RANGES
+from shareq.broker.share.core.partition import SharePartition
+from tests.support.models.share_partition import ACCEPT, BATCHES, KEY, RECORDS, batches, settings, settle
+
+PARTED = [key for each in range(100) for key in (each, 0)]
+"""Every second record waits for the first one."""
+
+
+class Log:
+    """A share partition over record batches of `size` with these keys."""
+
+    def __init__(self, keys: list[int], size: int) -> None:
+        self.keys, self.size = keys, size
+        self.core = SharePartition(KEY, 1, settings(limit=20_000)._replace(order_by_key=True))
+        self.core.load(1, 0, (), log_start_offset=0, log_end_offset=len(keys))
+
+    def fetch(self, *, mode: int = BATCHES, most: int = 500) -> list[tuple[int, int]]:
+        core, offset = self.core, self.core.next_fetch_offset()
+        read = [span for span in batches(0, len(self.keys) - 1, self.size) if span.last_offset >= offset]
+        if not read:
+            return []
+        first, last = core.keys_wanted(read) or (1, 0)
+        keys = {each: self.keys[each] for each in range(first, last + 1)}
+        modes = {int(each): each for each in (BATCHES, RECORDS)}
+        acquired = core.acquire("m1", modes[mode], self.size, most, offset, read, 0, keys=keys)
+        return [(first, last) for first, last, _ in acquired]
+
+
+def test_ends_of_parts_that_make_no_record_cheaper_are_left() -> None:
+    """A run of a hundred, then single ones: a range each, and one for each that waits."""
+    log = Log([*range(1, 101), *(key for each in range(200, 260) for key in (1, each))], 500)
+    assert log.fetch() == [(0, 99)]
+    assert log.fetch()[:2] == [(101, 101), (103, 103)]
+
+
+def test_single_records_are_handed_out_together_while_the_fetch_costs_more() -> None:
+    log = Log([each % 20 for each in range(40)], 40)
+    assert log.fetch() == [(0, 19)]
+    few = [key for each in range(FETCH_IN_RANGES) for key in (each, 0)]
+    assert len(Log(few, len(few)).fetch()) == FETCH_IN_RANGES
+
+
+def test_it_goes_on_over_batches_that_are_in_flight_together() -> None:
+    """As it would if they were one; the first that is left ends it."""
+    log = Log([*range(1, 101), *(key for each in range(200, 260) for key in (1, each))], 50)
+    assert log.fetch() == [(0, 49), (50, 99)]
+
+
+def test_exactly_so_many_are_handed_out_where_records_are_counted() -> None:
+    keys = [*range(1, 101), *(key for each in range(200, 260) for key in (1, each))]
+    acquired = Log(keys, 500).fetch(mode=RECORDS, most=130)
+    assert acquired[:2] == [(0, 99), (101, 101)]
+    assert len(acquired) == 31
+
+
+def test_a_thousand_keys_at_random_come_in_ranges_of_several_and_all_of_them() -> None:
+    chance = random.Random(5)
+    log = Log([chance.randrange(1_000) for _ in range(10_000)], 10_000)
+    fetches, ranges, seen = 0, 0, 0
+    while acquired := log.fetch():
+        fetches, ranges = fetches + 1, ranges + len(acquired)
+        seen += sum(last - first + 1 for first, last in acquired)
+        for first, last in acquired:
+            settle(log.core, first, last, ACCEPT)
+    assert seen == 10_000
+    assert seen / ranges > 4
+    assert 100 < seen / fetches < 300

@@ -1,0 +1,158 @@
+"""What is kept of large reads: what of it serves a fetch, and how much memory it takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.log.segments.reader import BatchSpan, ReadResult
+from shareq.broker.share.ordered.kept_reads import LEAST_BYTES, MOST_BYTES, TOTAL_BYTES, KeptReads
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.errors import ErrorCode
+from tests.support.clients.share_client import ACCEPT
+from tests.unit.broker.share.test_order_by_key import member_of, offsets_of, ordered_world, produce
+from tests.unit.broker.share.test_releases import delete_topic
+
+SIZE = LEAST_BYTES
+
+
+def key(number: int = 0) -> SharePartitionKey:
+    return SharePartitionKey("g", bytes(16), number)
+
+
+def read(*sizes: int) -> ReadResult:
+    """Batches of ten records, of so many bytes each, from offset 100 on."""
+    spans, position = [], 0
+    for number, size in enumerate(sizes):
+        spans.append(BatchSpan(100 + 10 * number, 109 + 10 * number, position, size, 0, -1))
+        position += size
+    return ReadResult(bytes(position), spans)
+
+
+def kept_of(result: ReadResult) -> KeptReads:
+    kept = KeptReads()
+    kept.put(key(), result)
+    return kept
+
+
+@pytest.mark.parametrize("offset", [100, 105, 109])
+def test_the_rest_of_a_batch_is_what_was_read(offset: int) -> None:
+    result = read(SIZE)
+    assert kept_of(result).get(key(), offset, 109, 110, SIZE) is result
+
+
+@pytest.mark.parametrize(
+    ("offset", "until", "upto", "max_bytes"),
+    [
+        (99, 109, 200, 9 * SIZE),  # before it
+        (120, 125, 200, 9 * SIZE),  # behind it
+        (100, 120, 200, 9 * SIZE),  # more is wanted, and the log has more
+        (100, 119, 119, 9 * SIZE),  # the end of it must not be seen
+        (100, 119, 200, 2 * SIZE - 1),  # more bytes than one may be sent
+    ],
+)
+def test_what_does_not_serve_is_read_again(offset: int, until: int, upto: int, max_bytes: int) -> None:
+    kept = kept_of(read(SIZE, SIZE))
+    assert kept.get(key(), 100, 119, 200, 2 * SIZE) is not None
+    assert kept.get(key(), offset, until, upto, max_bytes) is None
+
+
+def test_at_the_end_of_the_log_it_reaches_as_far_as_a_read_would() -> None:
+    assert kept_of(read(SIZE)).get(key(), 100, 5_000, 110, SIZE) is not None
+
+
+def test_batches_in_front_of_the_offset_are_left_out_and_do_not_count() -> None:
+    result = read(SIZE, SIZE, SIZE)
+    found = kept_of(result).get(key(), 110, 129, 130, 2 * SIZE)
+    assert found == ReadResult(result.records, result.batches[1:])
+
+
+def test_a_single_batch_may_be_larger_than_a_fetch_may_have() -> None:
+    assert kept_of(read(SIZE, SIZE)).get(key(), 110, 119, 120, 1) is not None
+
+
+def test_what_lies_before_the_next_batch_is_read_again() -> None:
+    """Compacted away, or it has come back to the log: the read finds out."""
+    spans = [BatchSpan(100, 109, 0, SIZE, 0, -1), BatchSpan(120, 129, SIZE, SIZE, 0, -1)]
+    kept = kept_of(ReadResult(bytes(2 * SIZE), spans))
+    assert kept.get(key(), 112, 129, 130, 9 * SIZE) is None
+    assert kept.get(key(), 122, 129, 130, 9 * SIZE) is not None
+
+
+@pytest.mark.parametrize("size", [LEAST_BYTES - 1, MOST_BYTES + 1])
+def test_small_and_very_large_reads_are_not_kept_and_replace_what_was(size: int) -> None:
+    kept = kept_of(read(SIZE))
+    kept.put(key(), read(size))
+    assert kept.get(key(), 100, 109, 110, size) is None
+    assert kept.held_bytes == 0
+
+
+def test_what_was_not_used_for_longest_gives_way() -> None:
+    kept, many = KeptReads(), TOTAL_BYTES // MOST_BYTES
+    for number in range(many):
+        kept.put(key(number), read(MOST_BYTES))
+    assert kept.held_bytes == TOTAL_BYTES
+    assert kept.get(key(0), 100, 109, 110, SIZE) is not None
+    kept.put(key(many), read(SIZE))
+    assert kept.held_bytes == TOTAL_BYTES - MOST_BYTES + SIZE
+    found = [kept.get(key(number), 100, 109, 110, SIZE) is not None for number in range(many + 1)]
+    assert found == [True, False, *[True] * (many - 1)]
+
+
+def test_nothing_is_left_of_what_is_forgotten() -> None:
+    kept = kept_of(read(SIZE))
+    kept.forget(key())
+    kept.forget(key())
+    assert (kept.get(key(), 100, 109, 110, SIZE), kept.held_bytes) == (None, 0)
+
+
+# -- in a broker
+
+
+class CountedReads:
+    """A topic with one batch of more than 64 KB: a hundred keys, ten records of each; and what is read of it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.world, self.place = ordered_world()
+        self.offsets: list[int] = []
+        self.member = member_of(self.world, self.place)
+        produce(self.world, [b"key %d" % (each % 100) + bytes(100) for each in range(1_000)])
+        original = PartitionLog.read
+
+        def counted(log: PartitionLog, offset: int, *arguments: int, **options: int) -> object:
+            if log.topic == "t":
+                self.offsets.append(offset)
+            return original(log, offset, *arguments, **options)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(PartitionLog, "read", counted)
+
+    def take(self) -> list[int]:
+        """Fetch a record of each key, and accept."""
+        found = offsets_of(self.member.acquire(self.place))
+        assert self.member.acknowledge(self.place, (found[0], found[-1], ACCEPT)) is ErrorCode.NONE
+        return found
+
+
+def test_a_large_batch_is_read_once_for_all_fetches(monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = CountedReads(monkeypatch)
+    assert [broker.take() for _ in range(10)] == [[*range(at, at + 100)] for at in range(0, 1_000, 100)]
+    assert broker.offsets == [0]
+
+
+def test_below_the_start_of_the_log_what_was_kept_is_not_handed_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = CountedReads(monkeypatch)
+    broker.take()
+    logs = broker.world.services.logs
+    log = logs.get("t", 0)
+    assert log is not None
+    assert logs.truncate_prefixes({log: 250}) == {log: ErrorCode.NONE}
+    assert broker.take()[0] == 250
+
+
+def test_a_share_partition_that_ends_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = CountedReads(monkeypatch)
+    broker.take()
+    kept = broker.world.services.share.partitions.kept_reads()
+    assert kept.held_bytes > LEAST_BYTES
+    assert delete_topic(broker.world, "t") is ErrorCode.NONE
+    assert kept.held_bytes == 0
