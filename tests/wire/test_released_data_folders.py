@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import tarfile
 from pathlib import Path
 
 import pytest
 
 import tests.fixtures.data_folders.contents as fixture
+from devtools.clients.requests import create_topic
+from devtools.clients.wire import WireClient
+from shareq.broker.maintenance.backup.metadata import copy_metadata
 from shareq.broker.metadata.format_version import FORMAT_VERSION
+from shareq.client.admin.redrives import ENABLED
+from shareq.client.check import check
+from shareq.client.errors import ClientError
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from shareq.protocol.generated.update_features import FeatureUpdateKey, UpdateFeaturesRequest, UpdateFeaturesResponse
+from shareq.testing import Broker
+from tests.fixtures.data_folders import secrets
+from tests.support.cli_scenes import until
+from tests.support.clients.shareq_cli import Shell
 
-ARCHIVES = sorted(Path(fixture.__file__).parent.glob("*.tar.gz"))
+SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
+SHARE_VERSION = "share.version"
+STOPS = ("clean", "killed")
+QUEUE_OF_LETTERS = "dlq.queue"
+
+ARCHIVES = sorted(Path(fixture.__file__).parent.glob("format-*.tar.gz"))
+WITH_SECRETS = sorted(Path(fixture.__file__).parent.glob("secrets-*.tar.gz"))
 
 
 @pytest.mark.parametrize("archive", ARCHIVES, ids=lambda path: path.name)
@@ -29,11 +49,80 @@ def test_a_released_data_folder_opens_with_everything_in_it(tmp_path: Path, arch
     assert again == found
 
 
+@pytest.mark.parametrize("archive", WITH_SECRETS, ids=lambda path: path.name)
+def test_the_secrets_of_a_released_data_folder_survive(tmp_path: Path, archive: Path) -> None:
+    """Users with their passwords, rights, quotas, a keystore's password, and what the broker keeps for itself."""
+    with tarfile.open(archive) as packed:
+        packed.extractall(tmp_path, filter="data")
+    asked = secrets.Asked(**json.loads((tmp_path / "asked.json").read_text()))
+    with Broker(config=secrets.SETTINGS, data_dir=tmp_path / "data") as broker:
+        assert secrets.asked(broker) == asked
+        check(broker.host, broker.port, login(secrets.PASSWORD), 10)
+        with pytest.raises(ClientError):
+            check(broker.host, broker.port, login("guess"), 10)
+        broker.kill()
+        broker.start()
+        assert secrets.asked(broker) == asked
+    found, put = copy_metadata(str(tmp_path / "data")).state, secrets.rows()
+    for kind in secrets.KINDS:
+        assert getattr(found, kind) == getattr(put, kind), kind
+    assert found.meta[secrets.OWN_SECRET]
+
+
+def login(password: str) -> dict[str, str]:
+    return {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": secrets.MECHANISM,
+        "sasl.jaas.config": f'{SCRAM_MODULE} required username="carol" password="{password}";',
+    }
+
+
+@pytest.mark.parametrize("name", ["format-1-killed.tar.gz", "format-2-clean.tar.gz"])
+def test_a_released_data_folder_is_raised_to_dead_letters(tmp_path: Path, name: str) -> None:
+    """It keeps its level until an operator raises it; then what its group gives up becomes a letter."""
+    with tarfile.open(Path(fixture.__file__).with_name(name)) as packed:
+        packed.extractall(tmp_path, filter="data")
+    with fixture.broker_on(str(tmp_path / "data")) as broker, WireClient(broker.address) as client:
+        shell = Shell(broker.bootstrap)
+        create_topic(client, QUEUE_OF_LETTERS, 1, configs={ENABLED: "true"})
+        shell.ok(
+            *("configs", "alter", "group", fixture.SHARE_GROUP),
+            *("--set", f"errors.deadletterqueue.topic.name={QUEUE_OF_LETTERS}"),
+        )
+        assert level(client) == 1
+        reject_one(shell)
+        assert letters(shell) == []
+        raised = UpdateFeaturesRequest(30_000, [FeatureUpdateKey(SHARE_VERSION, 2, upgrade_type=1)])
+        assert client.call(raised, 1, UpdateFeaturesResponse).error_code == ErrorCode.NONE
+        reject_one(shell)
+        (letter,) = until(lambda: letters(shell))
+        broker.kill()
+        broker.start()
+        assert letters(shell) == [letter]
+    with fixture.broker_on(str(tmp_path / "data")) as broker, WireClient(broker.address) as client:
+        assert level(client) == 2
+        assert letters(Shell(broker.bootstrap)) == [letter]
+
+
+def level(client: WireClient) -> int:
+    answer = client.call(ApiVersionsRequest("test", "1"), 3, ApiVersionsResponse)
+    return {each.name: each.max_version_level for each in answer.finalized_features}[SHARE_VERSION]
+
+
+def reject_one(shell: Shell) -> None:
+    shell.ok("share", "consume", fixture.SHARE_GROUP, "--topic", fixture.QUEUE, "-n", "1", "--then", "reject")
+
+
+def letters(shell: Shell) -> list[object]:
+    return list(shell.json("dlq", "show", QUEUE_OF_LETTERS))
+
+
 def test_there_is_a_folder_of_each_format_and_each_kind_of_stop() -> None:
     """Of format 2 twice: its first builds knew neither `log-manifest` nor a `clean-shutdown` with anything in it."""
     eras = ("format-1", "format-2", "format-2-manifest")
-    kept = {f"{era}-{stop}.tar.gz" for era in eras for stop in ("clean", "killed")}
+    kept = {f"{era}-{stop}.tar.gz" for era in eras for stop in STOPS}
     assert {path.name for path in ARCHIVES} == kept
+    assert {path.name for path in WITH_SECRETS} == {f"secrets-{FORMAT_VERSION}-{stop}.tar.gz" for stop in STOPS}
     newest = max(int(path.name.split("-")[1]) for path in ARCHIVES)
     assert newest == FORMAT_VERSION, "keep a folder of a format before there is the next one"
     assert {path.name for path in ARCHIVES if {"log-manifest"} & names_in(path)} == {
