@@ -49,7 +49,6 @@ def read(broker: BrokerUnderTest, queue: str, count: int) -> list[Message]:
             "group.id": f"reader-of-{queue}",
             "auto.offset.reset": "earliest",
             **QUIET,
-            **protocol.properties(broker.bootstrap),
         }
     )
     consumer.subscribe([queue])

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.interop.support import protocol
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.celery_suites import run_kombu
 
@@ -28,7 +29,7 @@ CLASSES = {
 
 
 def test_the_suite_of_kombu(broker: BrokerUnderTest, tmp_path: Path) -> None:
-    outcome = run_kombu(broker.bootstrap, tmp_path / "results.xml")
+    outcome = run_kombu(broker.bootstrap, protocol.properties(broker.bootstrap), tmp_path / "results.xml")
     passed = Counter(name.partition("::")[0] for name in outcome.passed)
     failed = Counter(name.partition("::")[0] for name in outcome.failed)
     rows = re.findall(r"^\| ([^|]+) \| (\d+) \| (\d+) \|", PAGE.read_text(), re.MULTILINE)

@@ -30,7 +30,8 @@ from shareq.protocol.generated.sasl_handshake import SaslHandshakeRequest, SaslH
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
 from tests.interop.support.guarded_broker import guarded_broker
 from tests.interop.support.java_driver import why_no_java
-from tests.support.clients.tokens import MODULE, VALIDATOR, SigningKey, first_message, jwks, unsecured
+from tests.interop.support.listeners import allow_urls, token_settings
+from tests.support.clients.tokens import MODULE, SigningKey, first_message, jwks, unsecured
 
 pytestmark = pytest.mark.interop
 
@@ -38,7 +39,6 @@ KEY, STRANGER = SigningKey("one"), SigningKey("one")
 EXPECTED: Final = {"aud": "kafka", "iss": "https://issuer.example"}
 REFUSED: Final = '{"status":"invalid_token"}'
 NOTHING: Final[Mapping[str, object]] = {}
-ALLOWED: Final = "-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls="
 
 
 def good() -> str:
@@ -55,15 +55,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def oauth_settings(keys: Path, **expected: str) -> dict[str, str]:
-    """Of the one listener; `expected` are `sasl.oauthbearer.*` without that, dots as underscores."""
-    own = "listener.name.clients.oauthbearer."
+    """Of the one listener; `expected` as for `token_settings`."""
     return {
         "sasl.enabled.mechanisms": "OAUTHBEARER",
-        f"{own}sasl.jaas.config": f"{MODULE} required;",
-        f"{own}sasl.server.callback.handler.class": VALIDATOR,
-        "sasl.oauthbearer.jwks.endpoint.url": keys.as_uri(),
         "group.initial.rebalance.delay.ms": "0",
-        **{"sasl.oauthbearer." + name.replace("_", "."): value for name, value in expected.items()},
+        **token_settings(keys, "clients", **expected),
     }
 
 
@@ -78,7 +74,7 @@ def broker(broker_kind: Kind, folder: Path) -> Iterator[BrokerUnderTest]:
     keys = written_keys(folder)
     settings = oauth_settings(keys, expected_audience="queue,kafka", expected_issuer="https://issuer.example")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JAVA_TOOL_OPTIONS", ALLOWED + keys.as_uri())
+        allow_urls(patch, keys)
         with guarded_broker(broker_kind, plain=[], super_users=["alice"], settings=settings) as broker:
             yield broker
             if broker_kind == "ours":  # Apache Kafka's libraries write tokens that they refuse into its log
@@ -202,7 +198,7 @@ def test_java(
         "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler\n"
         f"sasl.oauthbearer.token.endpoint.url={path.as_uri()}\n"
     )
-    monkeypatch.setenv("JAVA_TOOL_OPTIONS", ALLOWED + path.as_uri())
+    allow_urls(monkeypatch, path)
     options = ("--bootstrap-server", broker.bootstrap, "--command-config", str(properties))
     done = java_tool("org.apache.kafka.tools.TopicCommand", *options, "--create", "--topic", "java")
     assert done.returncode == expected, done.stdout + done.stderr
@@ -355,7 +351,7 @@ def test_a_broker_that_expects_nothing_does_not_start(
     broker_kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected: dict[str, str], missing: str
 ) -> None:
     keys = written_keys(tmp_path)
-    monkeypatch.setenv("JAVA_TOOL_OPTIONS", ALLOWED + keys.as_uri())
+    allow_urls(monkeypatch, keys)
     settings = oauth_settings(keys, **expected)
     with (
         pytest.raises(RuntimeError) as failure,
@@ -371,7 +367,7 @@ def test_a_broker_that_may_expect_nothing_takes_any_audience_and_issuer(
     broker_kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = written_keys(tmp_path)
-    monkeypatch.setenv("JAVA_TOOL_OPTIONS", ALLOWED + keys.as_uri())
+    allow_urls(monkeypatch, keys)
     settings = oauth_settings(keys, allow_unverified_audience="true", allow_unverified_issuer="true")
     with guarded_broker(broker_kind, plain=[], super_users=["alice"], settings=settings) as broker:
         for claims in ({}, {"aud": "other"}, {"aud": ["a", "b"], "iss": "https://other.example"}):
@@ -386,7 +382,7 @@ def test_what_is_expected_holds_though_it_need_not_be(
     broker_kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = written_keys(tmp_path)
-    monkeypatch.setenv("JAVA_TOOL_OPTIONS", ALLOWED + keys.as_uri())
+    allow_urls(monkeypatch, keys)
     allowed = {"allow_unverified_audience": "true", "allow_unverified_issuer": "true"}
     settings = oauth_settings(keys, expected_audience="kafka", expected_issuer="https://issuer.example", **allowed)
     with guarded_broker(broker_kind, plain=[], super_users=["alice"], settings=settings) as broker:

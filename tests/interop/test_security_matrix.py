@@ -42,7 +42,8 @@ def cells(request: pytest.FixtureRequest, broker_kind: Kind) -> Iterator[Cells]:
 
 
 @pytest.fixture(scope="module", params=PROGRAMS)
-def client(request: pytest.FixtureRequest) -> Iterator[tuple[str, Client]]:
+def client(request: pytest.FixtureRequest, broker: TlsBroker) -> Iterator[tuple[str, Client]]:
+    """Started with the broker running: Java may read the token then."""
     try:
         client = PROGRAMS[request.param]()
     except Unavailable as error:

@@ -71,10 +71,21 @@ def test_reading(
     cells[row, SPARK] = passed(SPARK, row)
 
 
-def test_a_certificate_of_another_authority_is_refused(
-    spark: SparkSession, broker: TlsBroker, unique: Callable[[str], str], tmp_path: Path
+WRONG = {
+    "stranger": ("MUTUAL", r"ended TLS: |closed the connection"),
+    "authority": ("OPEN", "its certificate is not accepted: unable to get local issuer certificate"),
+    "name": ("ELSEWHERE", "its certificate is not accepted: Hostname mismatch"),
+}
+"""The certificate of the source is of another authority, or the broker's is, or that is of another host."""
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_certificate_is_refused(
+    spark: SparkSession, broker: TlsBroker, unique: Callable[[str], str], tmp_path: Path, what: str
 ) -> None:
-    stream = stream_of(spark, broker, "MUTUAL", unique, tmp_path)
-    stranger = java_security(None, broker.pki.tls(broker.pki.stranger))
-    with pytest.raises(Exception, match=r"ended TLS: |closed the connection"):
-        stream.drain(stream.load(**{f"kafka.{name}": value for name, value in stranger.items()}))
+    listener, error = WRONG[what]
+    pki = broker.pki
+    stream = stream_of(spark, broker, listener, unique, tmp_path)
+    tls = pki.tls(pki.stranger if what == "stranger" else None, pki.other if what == "authority" else pki.authority)
+    with pytest.raises(Exception, match=error):
+        stream.drain(stream.load(**{f"kafka.{name}": value for name, value in java_security(None, tls).items()}))

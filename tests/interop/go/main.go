@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl/oauth"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 )
@@ -21,6 +22,7 @@ import (
 // Login is how a client authenticates; nil for not at all.
 type Login struct {
 	Mechanism, Username, Password string
+	TokenFile                     string `json:"token_file"` // of OAUTHBEARER
 }
 
 // TLS has paths of PEM files; a client without a certificate of its own leaves the last two out.
@@ -108,6 +110,8 @@ func connect(command Command, more ...kgo.Opt) (*kgo.Client, error) {
 			options = append(options, kgo.SASL(user.AsSha256Mechanism()))
 		case "SCRAM-SHA-512":
 			options = append(options, kgo.SASL(user.AsSha512Mechanism()))
+		case "OAUTHBEARER":
+			options = append(options, kgo.SASL(oauth.Oauth(login.token)))
 		}
 	}
 	if command.TLS != nil {
@@ -118,6 +122,11 @@ func connect(command Command, more ...kgo.Opt) (*kgo.Client, error) {
 		options = append(options, kgo.DialTLSConfig(config))
 	}
 	return kgo.NewClient(append(options, more...)...)
+}
+
+func (l *Login) token(context.Context) (oauth.Auth, error) {
+	token, err := os.ReadFile(l.TokenFile)
+	return oauth.Auth{Token: string(token)}, err
 }
 
 func (t *TLS) config() (*tls.Config, error) {

@@ -37,6 +37,9 @@ export function tlsOptions(tls) {
   return { ca: [readFileSync(tls.ca, 'utf8')], ...own }
 }
 
+// Of OAUTHBEARER, which is in a file.
+export const tokenOf = (file) => readFileSync(file, 'utf8')
+
 export function within(ms, promise) {
   let timer
   const late = new Promise((_, reject) => {

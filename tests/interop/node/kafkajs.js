@@ -1,13 +1,18 @@
 // kafkajs under test.
 import { randomUUID } from 'node:crypto'
 import kafkajs from 'kafkajs'
-import { serve, tlsOptions } from './driver.js'
+import { serve, tlsOptions, tokenOf } from './driver.js'
 
 const { CompressionTypes, ConfigResourceTypes, Kafka, logLevel } = kafkajs
 const codecs = { none: CompressionTypes.None, gzip: CompressionTypes.GZIP }
 
+function saslOptions({ mechanism, username, password, token_file: file }) {
+  if (file) return { mechanism: mechanism.toLowerCase(), oauthBearerProvider: async () => ({ value: tokenOf(file) }) }
+  return { mechanism: mechanism.toLowerCase(), username, password }
+}
+
 function connect({ bootstrap, login, tls }) {
-  const sasl = login && { mechanism: login.mechanism.toLowerCase(), username: login.username, password: login.password }
+  const sasl = login && saslOptions(login)
   return new Kafka({ brokers: [bootstrap], sasl: sasl ?? undefined, ssl: tlsOptions(tls), logLevel: logLevel.NOTHING })
 }
 

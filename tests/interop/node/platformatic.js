@@ -1,10 +1,11 @@
 // @platformatic/kafka under test.
 import { randomUUID } from 'node:crypto'
 import { Admin, ConfigResourceTypes, Consumer, MessagesStreamModes, Producer, stringSerializers, stringDeserializers } from '@platformatic/kafka'
-import { serve, tlsOptions } from './driver.js'
+import { serve, tlsOptions, tokenOf } from './driver.js'
 
 function settings({ bootstrap, login, tls }) {
-  const sasl = login ?? undefined
+  const file = login?.token_file
+  const sasl = file ? { mechanism: login.mechanism, token: () => tokenOf(file) } : (login ?? undefined)
   return { clientId: 'platformatic', bootstrapBrokers: [bootstrap], sasl, tls: tlsOptions(tls), timeout: 10_000 }
 }
 

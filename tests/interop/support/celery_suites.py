@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -24,6 +25,7 @@ _PLUGINS: Final = ("pytest-rerunfailures==16.7", "pytest-timeout==2.4.0")
 _LIBRARIES: Final = ("redis>=5,<6.5", "pydantic>=2.12")
 # What a transport has beside the tests that all share.
 _KOMBU_TESTS: Final = """
+import json
 import os
 
 import kombu
@@ -34,21 +36,26 @@ from . import common
 
 shareq.kombu.register()
 BROKER = os.environ["SHAREQ_BROKER"]
+OPTIONS = {"properties": json.loads(os.environ["SHAREQ_PROPERTIES"])}
+
+
+def connected(url, **more):
+    return kombu.Connection(url, transport_options=OPTIONS, **more)
 
 
 @pytest.fixture()
 def connection():
-    return kombu.Connection(f"kafka-share://{BROKER}//")
+    return connected(f"kafka-share://{BROKER}//")
 
 
 @pytest.fixture()
 def invalid_connection():
-    return kombu.Connection("kafka-share://localhost:12345//", connect_timeout=1)
+    return connected("kafka-share://localhost:12345//", connect_timeout=1)
 
 
 @pytest.fixture()
 def failover_connection():
-    return kombu.Connection(f"kafka-share://localhost:12345//;kafka-share://{BROKER}//", connect_timeout=1)
+    return connected(f"kafka-share://localhost:12345//;kafka-share://{BROKER}//", connect_timeout=1)
 
 
 class test_BasicFunctionality(common.BasicFunctionality):
@@ -91,11 +98,12 @@ def sources() -> Path:
     return folder_made_once(CACHE / f"celery-suites-{CELERY}-{KOMBU}", _fetch)
 
 
-def run_kombu(bootstrap: str, results: Path, timeout_s: float = 300) -> Outcome:
-    """Kombu's tests for all transports. `results` is a file for pytest."""
+def run_kombu(bootstrap: str, properties: Mapping[str, str], results: Path, timeout_s: float = 300) -> Outcome:
+    """Kombu's tests for all transports. `properties` are the client's, `results` is a file for pytest."""
     folder = sources() / f"kombu-{KOMBU}"
     (folder / "t" / "integration" / "test_kafka_share.py").write_text(_KOMBU_TESTS)
-    return _pytest(folder, results, ["t/integration/test_kafka_share.py"], {"SHAREQ_BROKER": bootstrap}, timeout_s)
+    environment = {"SHAREQ_BROKER": bootstrap, "SHAREQ_PROPERTIES": json.dumps(dict(properties))}
+    return _pytest(folder, results, ["t/integration/test_kafka_share.py"], environment, timeout_s)
 
 
 def run_celery(

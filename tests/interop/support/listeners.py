@@ -1,16 +1,21 @@
-"""The settings of a broker of either kind with one listener, CLIENTS, for clients that have to log in."""
+"""The settings of a broker of either kind for clients that have to log in: one listener, CLIENTS; tokens of any."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final, Literal
+
+import pytest
 
 from devtools.kafka.apache_kafka import free_port
 from tests.interop.support.clients.commands import SCRAM_MODULE
 from tests.interop.support.clients.features import MECHANISMS
 from tests.support.clients.sasl import PLAIN_MODULE
+from tests.support.clients.tokens import MODULE, VALIDATOR
 
 SCRAM: Final = MECHANISMS[1:]
+_ALLOWED: Final = "-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls="
 
 
 def one_listener(
@@ -44,3 +49,21 @@ def one_listener(
 def scram_users(users: Sequence[str], password: str) -> list[str]:
     """As `--add-scram` takes them, for both mechanisms."""
     return [f"{mechanism}=[name={user},password={password}]" for mechanism in SCRAM for user in users]
+
+
+def token_settings(keys: Path, *listeners: str, **expected: str) -> dict[str, str]:
+    """OAUTHBEARER of these listeners, beside `sasl.enabled.mechanisms`. `keys` is a JWKS; `expected` are
+    `sasl.oauthbearer.*` without that, dots as underscores.
+    """
+    own = [f"listener.name.{listener}.oauthbearer.sasl" for listener in listeners]
+    return {
+        **{f"{prefix}.jaas.config": f"{MODULE} required;" for prefix in own},
+        **{f"{prefix}.server.callback.handler.class": VALIDATOR for prefix in own},
+        "sasl.oauthbearer.jwks.endpoint.url": keys.as_uri(),
+        **{"sasl.oauthbearer." + name.replace("_", "."): value for name, value in expected.items()},
+    }
+
+
+def allow_urls(patch: pytest.MonkeyPatch, *files: Path) -> None:
+    """Let Java that is started meanwhile read keys and tokens from these files."""
+    patch.setenv("JAVA_TOOL_OPTIONS", _ALLOWED + ",".join(file.as_uri() for file in files))

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from devtools.kafka.apache_kafka import TOOLS_VERSION
 from tests.interop.support.broker_under_test import Kind
+from tests.interop.support.clients.commands import OAUTHBEARER
 from tests.interop.support.clients.features import LACKING, MECHANISMS, clients, kafka_go_version
 from tests.interop.support.guarded_broker import PASSWORD
 from tests.interop.support.tls_broker import USER, TlsBroker
@@ -33,6 +34,8 @@ class Way(NamedTuple):
         if self.listener not in ("PLAINTEXT", "CLEAR"):
             tls = broker.pki.tls(broker.pki.client if self.listener == "MUTUAL" else None)
         login = {"mechanism": self.mechanism, "username": USER, "password": PASSWORD} if self.mechanism else None
+        if self.mechanism == OAUTHBEARER:
+            login = {"mechanism": OAUTHBEARER, "token_file": str(broker.pki.token)}
         return {"bootstrap": broker.bootstrap(self.listener), "login": login, "tls": tls}
 
 
@@ -40,23 +43,25 @@ WAYS: Final[Mapping[str, Way]] = {
     "PLAINTEXT": Way("PLAINTEXT"),
     "SSL": Way("OPEN"),
     "SSL, client certificate": Way("MUTUAL"),
-    **{f"SASL_PLAINTEXT, {name}": Way("CLEAR", name) for name in MECHANISMS},
-    **{f"SASL_SSL, {name}": Way("LOGIN", name) for name in MECHANISMS},
+    **{f"SASL_PLAINTEXT, {name}": Way("CLEAR", name) for name in (*MECHANISMS, OAUTHBEARER)},
+    **{f"SASL_SSL, {name}": Way("LOGIN", name) for name in (*MECHANISMS, OAUTHBEARER)},
 }
 TASKS: Final = {"produce": "p", "fetch": "c", "share": "s"}
 BROKERS: Final[Mapping[Kind, str]] = {"ours": "shareq", "apache": "Apache Kafka"}
 TOOLS, OURS, SPARK, KAFKA_GO = "java-tools", "shareq", "spark", "kafka-go"
 
 _NO_SHARE: Final = "has no share consumer"
-_NO_PRODUCER: Final = "has no producer"
 # (client, task) -> what the client lacks, beside `LACKING`.
 _WITHOUT: Final[Mapping[tuple[str, str], str]] = {
     (KAFKA_GO, "share"): _NO_SHARE,
-    (OURS, "produce"): _NO_PRODUCER,
-    (SPARK, "produce"): _NO_PRODUCER,
+    (SPARK, "produce"): "has no producer",
     (SPARK, "fetch"): "reads as a member of a share group alone",
 }
-
+_NO_TOKENS: Final[Mapping[str, str]] = {
+    KAFKA_GO: f"has no {OAUTHBEARER}",
+    "kcat": "can only make tokens that nobody has signed, which no broker here accepts",
+}
+"""Clients that cannot be given a token."""
 
 COLUMNS: Final = (
     *("java", TOOLS, "librdkafka", "kafka-python", "aiokafka", "franz-go", KAFKA_GO, "kafkajs", "platformatic", "kcat"),
@@ -79,6 +84,8 @@ def headings() -> list[str]:
 
 def why_not(client: str, way: Way, task: str) -> str | None:
     """What the client lacks for a cell; None when it has all."""
+    if way.mechanism == OAUTHBEARER and client in _NO_TOKENS:
+        return _NO_TOKENS[client]
     if way.mechanism is not None and (client, way.mechanism) in LACKING:
         return LACKING[client, way.mechanism]
     if task == "share" and (client, "share_group") in LACKING:

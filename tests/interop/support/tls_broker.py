@@ -10,15 +10,18 @@ from pathlib import Path
 from typing import Final
 from urllib.request import urlopen
 
+import pytest
+
 from devtools.kafka.apache_kafka import free_port
 from devtools.kafka.certificates import Authority, Signed
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
-from tests.interop.support.clients.commands import SCRAM_MODULE
+from tests.interop.support.clients.commands import OAUTHBEARER, SCRAM_MODULE
 from tests.interop.support.clients.features import MECHANISMS
 from tests.interop.support.guarded_broker import PASSWORD
-from tests.interop.support.listeners import SCRAM, scram_users
+from tests.interop.support.listeners import SCRAM, allow_urls, scram_users, token_settings
 from tests.support.clients.access import STANDARD
 from tests.support.clients.sasl import PLAIN_MODULE
+from tests.support.clients.tokens import SigningKey, jwks
 
 PROTOCOLS: Final = {
     "PLAINTEXT": "PLAINTEXT",
@@ -34,14 +37,17 @@ ended. PLAINTEXT is for the tests themselves, too.
 """
 
 USER: Final = "alice"
-"""Of SASL, and of the certificate `Pki.client` by `RULES`. May do all, as anonymous clients may."""
+"""Of SASL, of the certificate `Pki.client` by `RULES`, and of the token. May do all, as anonymous clients may."""
+
+CLAIMS: Final = {"aud": "kafka", "iss": "https://issuer.example"}
+"""What the broker expects of a token."""
 
 RULES: Final = "RULE:^CN=([^,]*)-client,OU=Orders.*$/$1/L,DEFAULT"
 
 
 class Pki:
     """`store` is the key store of the broker: `server`, which `again` has the names of. `client` has rights and `guest`
-    has none; `stranger` is of another authority.
+    has none; `stranger` is of another authority. `token` has one of `USER`, and `keys` what the broker checks it with.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -56,6 +62,9 @@ class Pki:
         self.guest, self.stranger = self.authority.sign("guest"), self.other.sign("stranger")
         self.store = folder / "store.pem"
         shutil.copy(self.server.both, self.store)
+        self.token, self.keys, signing = folder / "token.jwt", folder / "keys.json", SigningKey("one")
+        self.token.write_text(signing.token(CLAIMS, sub=USER))
+        self.keys.write_bytes(jwks(signing))
 
     def tls(self, client: Signed | None = None, authority: Authority | None = None) -> dict[str, str]:
         """For the `call` of a client."""
@@ -95,19 +104,23 @@ class TlsBroker:
 
 @contextmanager
 def tls_broker(kind: Kind, folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[TlsBroker]:
-    """Started, and removed at the end; neither password nor key is in its log then."""
+    """Started, and removed at the end; neither password nor key is in its log then. Java that is started meanwhile may
+    read the token.
+    """
     pki = Pki(folder)
     ports = {name: free_port() for name in PROTOCOLS}
     given = {**_common(pki), **_listeners(kind, ports), **(settings or {})}
     users, metrics_port = scram_users([USER], PASSWORD), free_port()
     broker = BrokerUnderTest(kind, given, port=ports["PLAINTEXT"], scram_users=users, metrics_port=metrics_port)
-    try:
-        broker.start()
-        yield TlsBroker(broker, pki, ports, metrics_port)
-        assert PASSWORD not in broker.log
-        assert "PRIVATE KEY" not in broker.log
-    finally:
-        broker.remove()
+    with pytest.MonkeyPatch.context() as patch:
+        allow_urls(patch, pki.keys, pki.token)
+        try:
+            broker.start()
+            yield TlsBroker(broker, pki, ports, metrics_port)
+            assert PASSWORD not in broker.log
+            assert "PRIVATE KEY" not in broker.log
+        finally:
+            broker.remove()
 
 
 def _common(pki: Pki) -> dict[str, str]:
@@ -120,7 +133,8 @@ def _common(pki: Pki) -> dict[str, str]:
         "listener.name.elsewhere.ssl.keystore.location": str(pki.elsewhere.both),
         "listener.name.expired.ssl.keystore.location": str(pki.expired.both),
         "ssl.principal.mapping.rules": RULES,
-        "sasl.enabled.mechanisms": ",".join(MECHANISMS),
+        "sasl.enabled.mechanisms": ",".join((*MECHANISMS, OAUTHBEARER)),
+        **token_settings(pki.keys, "login", "clear", expected_audience=CLAIMS["aud"], expected_issuer=CLAIMS["iss"]),
         **_jaas("login"),
         **_jaas("clear"),
         "authorizer.class.name": STANDARD,

@@ -106,7 +106,14 @@ public final class Clients {
         JsonNode tls = command.path("tls");
         String transport = tls.isObject() ? "SSL" : "PLAINTEXT";
         settings.put("security.protocol", login.isObject() ? "SASL_" + transport : transport);
-        if (login.isObject()) {
+        if (login.has("token_file")) {
+            String url = java.nio.file.Path.of(login.get("token_file").asText()).toUri().toString();
+            String module = "org.apache.kafka.common.security.oauthbearer.";
+            settings.put("sasl.mechanism", login.get("mechanism").asText());
+            settings.put("sasl.jaas.config", module + "OAuthBearerLoginModule required;");
+            settings.put("sasl.login.callback.handler.class", module + "OAuthBearerLoginCallbackHandler");
+            settings.put("sasl.oauthbearer.token.endpoint.url", url);
+        } else if (login.isObject()) {
             String mechanism = login.get("mechanism").asText();
             String module = mechanism.equals("PLAIN") ? "plain.PlainLoginModule" : "scram.ScramLoginModule";
             settings.put("sasl.mechanism", mechanism);

@@ -5,15 +5,25 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.abc import AbstractTokenProvider
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic, RecordsToDelete
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
-from tests.interop.support.clients.commands import python_security
+from tests.interop.support.clients.commands import OAUTHBEARER, python_security
 
 TIMEOUT_S = 30
+
+
+class _TokenOfFile(AbstractTokenProvider):  # type: ignore[misc]
+    def __init__(self, file: str) -> None:
+        self._file = Path(file)
+
+    async def token(self) -> str:
+        return self._file.read_text()
 
 
 class AioKafka:
@@ -21,10 +31,10 @@ class AioKafka:
 
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
         """Raises KafkaError or TimeoutError."""
-        settings = {
-            "bootstrap_servers": arguments["bootstrap"],
-            **python_security(arguments.get("login"), arguments.get("tls")),
-        }
+        login = arguments.get("login")
+        settings = {"bootstrap_servers": arguments["bootstrap"], **python_security(login, arguments.get("tls"))}
+        if login is not None and login["mechanism"] == OAUTHBEARER:
+            settings["sasl_oauth_token_provider"] = _TokenOfFile(login["token_file"])
 
         async def answer() -> dict[str, Any]:
             async with asyncio.timeout(TIMEOUT_S):

@@ -1,9 +1,9 @@
 """The commands that every client program of the suite understands, in whatever language it is written.
 
 `call(do, bootstrap=..., login=..., tls=..., **arguments)` returns a dictionary; a failure raises. `login` is None or
-has `mechanism`, `username`, `password`; `tls` is missing or has the paths `ca`, and perhaps `certificate` and `key`, of
-PEM files. What a program is not given it leaves at the client's own default. Topics have one
-partition, but where `partitions` says so.
+has `mechanism` with `username` and `password`, or (OAUTHBEARER) with the path `token_file`; `tls` is missing or has the
+paths `ca`, and perhaps `certificate` and `key`, of PEM files. What a program is not given it leaves at the client's own
+default. Topics have one partition, but where `partitions` says so.
 
 | do | arguments | answer |
 | --- | --- | --- |
@@ -29,8 +29,10 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from tests.support.clients.sasl import PLAIN_MODULE
+from tests.support.clients.tokens import MODULE as TOKEN_MODULE
 
 SCRAM_MODULE: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
+OAUTHBEARER: Final = "OAUTHBEARER"
 
 
 class Client(Protocol):
@@ -55,14 +57,12 @@ def protocol_of(login: Mapping[str, str] | None, tls: Mapping[str, str] | None) 
 
 
 def librdkafka_security(login: Mapping[str, str] | None, tls: Mapping[str, str] | None) -> dict[str, str]:
-    """`login` and `tls` as settings of librdkafka."""
+    """`login` and `tls` as settings of librdkafka; a token is for the caller to give."""
     settings = {"security.protocol": protocol_of(login, tls)}
     if login is not None:
-        settings |= {
-            "sasl.mechanism": login["mechanism"],
-            "sasl.username": login["username"],
-            "sasl.password": login["password"],
-        }
+        settings["sasl.mechanism"] = login["mechanism"]
+        if login["mechanism"] != OAUTHBEARER:
+            settings |= {"sasl.username": login["username"], "sasl.password": login["password"]}
     if tls is not None:
         settings["ssl.ca.location"] = tls["ca"]
         if "certificate" in tls:
@@ -71,9 +71,14 @@ def librdkafka_security(login: Mapping[str, str] | None, tls: Mapping[str, str] 
 
 
 def java_security(login: Mapping[str, str] | None, tls: Mapping[str, str] | None) -> dict[str, str]:
-    """`login` and `tls` as properties of Java's clients, and of our own client, which has their names."""
+    """`login` and `tls` as properties of Java's clients, and of our own client, which has their names. Java's need
+    `JAVA_TOKENS` as well.
+    """
     settings = {"security.protocol": protocol_of(login, tls)}
-    if login is not None:
+    if login is not None and login["mechanism"] == OAUTHBEARER:
+        settings |= {"sasl.mechanism": OAUTHBEARER, "sasl.jaas.config": f"{TOKEN_MODULE} required;"}
+        settings["sasl.oauthbearer.token.endpoint.url"] = Path(login["token_file"]).as_uri()
+    elif login is not None:
         module = PLAIN_MODULE if login["mechanism"] == "PLAIN" else SCRAM_MODULE
         user = f'username="{login["username"]}" password="{login["password"]}"'
         settings |= {"sasl.mechanism": login["mechanism"], "sasl.jaas.config": f"{module} required {user};"}
@@ -84,6 +89,14 @@ def java_security(login: Mapping[str, str] | None, tls: Mapping[str, str] | None
             settings |= {"ssl.keystore.type": "PEM"}
             settings |= {"ssl.keystore.certificate.chain": chain, "ssl.keystore.key": key}
     return settings
+
+
+JAVA_TOKENS: Final = {
+    "sasl.login.callback.handler.class": (
+        "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"
+    )
+}
+"""What has Java's clients read the token."""
 
 
 def properties_text(properties: Mapping[str, str]) -> str:
@@ -101,14 +114,13 @@ def tls_context(tls: Mapping[str, str]) -> ssl.SSLContext:
 
 
 def python_security(login: Mapping[str, str] | None, tls: Mapping[str, str] | None) -> dict[str, Any]:
-    """`login` and `tls` as the settings of kafka-python, which are aiokafka's, too."""
+    """`login` and `tls` as the settings of kafka-python, which are aiokafka's, too; a token is for the caller."""
     settings: dict[str, Any] = {"security_protocol": protocol_of(login, tls)}
     if tls is not None:
         settings["ssl_context"] = tls_context(tls)
     if login is None:
         return settings
-    return settings | {
-        "sasl_mechanism": login["mechanism"],
-        "sasl_plain_username": login["username"],
-        "sasl_plain_password": login["password"],
-    }
+    settings["sasl_mechanism"] = login["mechanism"]
+    if login["mechanism"] != OAUTHBEARER:
+        settings |= {"sasl_plain_username": login["username"], "sasl_plain_password": login["password"]}
+    return settings

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from devtools.kafka.apache_kafka import class_path
-from tests.interop.support.clients.commands import Unavailable, java_security, properties_text
+from tests.interop.support.clients.commands import JAVA_TOKENS, OAUTHBEARER, Unavailable, java_security, properties_text
 from tests.interop.support.java_driver import JavaDriver, why_no_java
 from tests.interop.support.json_process import ProgramError
 
@@ -30,7 +30,9 @@ class JavaTools:
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
         """Raises ProgramError with what the tool printed."""
         config = Path(self._folder.name) / "client.properties"
-        config.write_text(properties_text(java_security(arguments.get("login"), arguments.get("tls"))))
+        login = arguments.get("login")
+        handler = JAVA_TOKENS if login is not None and login["mechanism"] == OAUTHBEARER else {}
+        config.write_text(properties_text(java_security(login, arguments.get("tls")) | handler))
         address = ("--bootstrap-server", arguments["bootstrap"], "--command-config", str(config))
         common = [*address, "--topic", arguments["topic"]]
         if do == "produce":

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient, NewTopic
+from kafka.net.sasl.oauth import AbstractTokenProvider
 
-from tests.interop.support.clients.commands import python_security
+from tests.interop.support.clients.commands import OAUTHBEARER, python_security
 
 TIMEOUT_S = 30
+
+
+class _TokenOfFile(AbstractTokenProvider):  # type: ignore[misc]
+    def __init__(self, file: str) -> None:
+        super().__init__()
+        self._file = Path(file)
+
+    def token(self) -> str:
+        return self._file.read_text()
 
 
 class KafkaPython:
@@ -19,10 +30,10 @@ class KafkaPython:
 
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
         """Raises KafkaError or TimeoutError."""
-        settings = {
-            "bootstrap_servers": arguments["bootstrap"],
-            **python_security(arguments.get("login"), arguments.get("tls")),
-        }
+        login = arguments.get("login")
+        settings = {"bootstrap_servers": arguments["bootstrap"], **python_security(login, arguments.get("tls"))}
+        if login is not None and login["mechanism"] == OAUTHBEARER:
+            settings["sasl_oauth_token_provider"] = _TokenOfFile(login["token_file"])
         answer: dict[str, Any] = getattr(self, f"_{do}")(settings, arguments)
         return answer
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from confluent_kafka import (
@@ -21,9 +23,11 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # t
 from confluent_kafka.cimpl import NewTopic
 
 from devtools.clients.admin import QUIET
-from tests.interop.support.clients.commands import librdkafka_security
+from tests.interop.support.clients.commands import OAUTHBEARER, librdkafka_security
 
 TIMEOUT_S = 30
+TOKEN_S = 300
+"""How long a token counts as new."""
 
 
 class Librdkafka:
@@ -31,8 +35,12 @@ class Librdkafka:
 
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
         """Raises KafkaException or TimeoutError."""
-        security = librdkafka_security(arguments.get("login"), arguments.get("tls"))
+        login = arguments.get("login")
+        security = librdkafka_security(login, arguments.get("tls"))
         settings = {"bootstrap.servers": arguments["bootstrap"], **security, **QUIET, "error_cb": self._note}
+        if login is not None and login["mechanism"] == OAUTHBEARER:
+            file = Path(login["token_file"])
+            settings["oauth_cb"] = lambda _: (file.read_text(), time.time() + TOKEN_S)
         self._last = ""
         try:
             answer: dict[str, Any] = getattr(self, f"_{do}")(settings, arguments)

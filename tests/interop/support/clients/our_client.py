@@ -1,16 +1,19 @@
-"""The client of the Spark source: `shareq.client`."""
+"""Our own client: `shareq.client`."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any, Final
 
 from shareq.client.admin import Admin
 from shareq.client.config import ClientConfig
 from shareq.client.fetch import RangeFetcher
 from shareq.client.network import Network
+from shareq.client.producer import Producer
 from shareq.client.share.consumer import AcknowledgeType, AckRange, AcquiredRange, ShareRangeConsumer
 from shareq.protocol.records.batch import batch_headers, decode_records
+from shareq.protocol.records.record_codec import RecordData
 from tests.interop.support.clients.commands import java_security
 
 TIMEOUT_S: Final = 30
@@ -18,13 +21,16 @@ Record = tuple[int, str]
 
 
 class OurClient:
-    """`fetch` and `share` of `Client`'s commands; it has no producer."""
+    """`produce`, `fetch` and `share` of `Client`'s commands, without what is beside topic, group, count and values."""
 
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
         """Raises ClientError or TimeoutError."""
         given = java_security(arguments.get("login"), arguments.get("tls"))
         given |= {"bootstrap.servers": arguments["bootstrap"], "default.api.timeout.ms": str(TIMEOUT_S * 1000)}
         config = ClientConfig.from_properties(given)
+        if do == "produce":
+            _produce(config, arguments["topic"], arguments["values"])
+            return {}
         if do == "fetch":
             records = _fetch(config, arguments["topic"], arguments["count"])
             return {"records": [{"offset": offset, "value": value} for offset, value in records]}
@@ -33,6 +39,15 @@ class OurClient:
 
     def close(self) -> None:
         """Nothing stays open between commands."""
+
+
+def _produce(config: ClientConfig, topic: str, values: Sequence[str]) -> None:
+    network = Network(config)
+    try:
+        records = [RecordData(None, value.encode()) for value in values]
+        Producer(network, topic).write(records, now_ms=int(time.time() * 1000))
+    finally:
+        network.close()
 
 
 def _fetch(config: ClientConfig, topic: str, count: int) -> list[Record]:
