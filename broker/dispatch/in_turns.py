@@ -4,6 +4,7 @@ against its client's quota."""
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from heapq import merge
 from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -117,6 +118,24 @@ def made_in_turns(items: Iterable[S], make: Callable[[S], T], most: int) -> Step
         if turn.full():
             yield
     return made
+
+
+def sorted_in_turns(items: Iterable[str], most: int) -> Steps[list[str]]:
+    """The items, each once, in order; `most` looked at, put in order or merged in one turn."""
+    known: dict[str, None] = {}
+    turn = TurnCount(most)
+    for item in items:
+        known[item] = None
+        if turn.full():
+            yield
+    parts: list[list[str]] = []
+    for some in pieces(list(known), most):
+        parts.append(sorted(some))
+        if turn.full(len(some)):
+            yield
+    if len(parts) == 1:
+        return parts[0]
+    return (yield from made_in_turns(merge(*parts), lambda item: item, most))
 
 
 def lacking_in_turns(ctx: RequestContext, right: Right, names: Iterable[str]) -> Steps[set[str]]:

@@ -171,6 +171,10 @@ class MetadataStore:
         """All topics, by name."""
         return [self._by_name[name] for name in sorted(self._by_name)]
 
+    def topic_names(self) -> list[str]:
+        """The names of all topics, in no order."""
+        return list(self._by_name)
+
     def deleted_topics(self) -> list[TopicImage]:
         """Topics that were deleted, and may still have folders."""
         return [self._image(row) for row in self._state.deleted.values()]

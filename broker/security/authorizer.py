@@ -17,7 +17,7 @@ from ipaddress import IPv6Address
 from typing import Final
 
 from shareq.broker.security.acl_search import AclSearch
-from shareq.broker.security.acls import Acl, AclFilter, Operation, PatternType, Permission
+from shareq.broker.security.acls import Acl, Operation, PatternType, Permission
 from shareq.broker.security.names import EVERYBODY, WILDCARD
 
 MOST_REMEMBERED: Final = 10_000  # decisions; clients make up names
@@ -95,9 +95,9 @@ class Authorizer:
             if not lengths[len(acl.name)]:
                 del lengths[len(acl.name)]
 
-    def matching(self, wanted: AclFilter) -> list[Acl]:
-        """The ACLs that a valid filter means, in the order they were created."""
-        return [acl for acl in self._acls if wanted.matches(acl)]
+    def acls(self) -> list[Acl]:
+        """The ACLs of this moment, in the order they were created."""
+        return list(self._acls)
 
     def search(self) -> AclSearch:
         """Looks many filters up among the ACLs of this moment."""

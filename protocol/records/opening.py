@@ -25,7 +25,7 @@ from shareq.protocol.records.walk import CANNOT_TELL, NOT_FOUND, find_time, whol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["PIECE_BYTES", "Run", "Step", "find_in_steps", "record_runs"]
+__all__ = ["PIECE_BYTES", "Run", "Step", "find_in_steps", "pieces", "record_runs"]
 
 PIECE_BYTES: Final = 64 * 1024
 """Bytes that are opened at a time: a twentieth of a millisecond, a quarter with gzip."""
@@ -73,7 +73,7 @@ def record_runs(codec: Compression, payload: memoryview, count: int, max_bytes: 
     """
     rest: list[bytes] = []  # of a record that is not here whole
     held = needed = skip = longest = 0
-    for piece in _pieces(codec, payload, max_bytes):
+    for piece in pieces(codec, payload, max_bytes):
         opened = len(piece)
         if skip >= opened:
             skip -= opened
@@ -169,8 +169,8 @@ def _number(data: bytes, pos: int) -> tuple[int, int]:
     raise IndexError
 
 
-def _pieces(codec: Compression, payload: memoryview, max_bytes: int) -> Iterator[bytes]:
-    """What the bytes stand for, `PIECE_BYTES` at a time."""
+def pieces(codec: Compression, payload: memoryview, max_bytes: int) -> Iterator[bytes]:
+    """What the bytes stand for, `PIECE_BYTES` at a time. Raises `MalformedMessage` and `TooLargeToOpen`."""
     total = 0
     for piece in _opened(codec, payload, max_bytes):
         total += len(piece)

@@ -20,17 +20,21 @@ from shareq.protocol.primitives import zigzag_varint
 from shareq.protocol.records.batch import (
     CODEC_MASK,
     DELETE_HORIZON,
+    HEADER_SIZE,
     LOG_APPEND_TIME,
     NO_TIMESTAMP,
     BatchHeader,
     Compression,
     encode_batch,
+    read_header,
     records_block,
 )
-from shareq.protocol.records.compression import compress
+from shareq.protocol.records.compression import MAX_DECOMPRESSED_BYTES, compress, compress_in_steps
+from shareq.protocol.records.opening import pieces
 from shareq.protocol.records.walk import read_keys
 
 __all__ = [
+    "OPENED_AT_ONCE",
     "SLICE_RECORDS",
     "KeptRecords",
     "KeyedRecord",
@@ -38,10 +42,14 @@ __all__ = [
     "emptied",
     "in_slices",
     "open_batch",
+    "open_in_steps",
     "retained",
 ]
 
 SLICE_RECORDS: Final = 3_000
+OPENED_AT_ONCE: Final = 512 * 1024
+"""Bytes of compressed records that callers who let others go on open, and compress, in one go."""
+_PIECES: Final = 4  # of 64 KiB opened, that take as long as so many records
 
 
 class KeyedRecord(NamedTuple):
@@ -70,18 +78,38 @@ class Opened(NamedTuple):
     records: list[KeyedRecord]
 
 
-def open_batch(batch: bytes | bytearray | memoryview) -> Opened:
-    """Read a batch up to the keys of its records. Raises `MalformedMessage` for what cannot be read."""
-    opened, slices = in_slices(batch)
+def open_batch(batch: bytes | bytearray | memoryview, most_opened: int = MAX_DECOMPRESSED_BYTES) -> Opened:
+    """Read a batch up to the keys of its records. Raises `MalformedMessage` for what cannot be read, `TooLargeToOpen`
+    for compressed records that are more than `most_opened` bytes.
+    """
+    opened, slices = in_slices(batch, most_opened)
     return opened._replace(records=list(chain.from_iterable(slices)))
 
 
-def in_slices(batch: bytes | bytearray | memoryview) -> tuple[Opened, Iterator[list[KeyedRecord]]]:
+def in_slices(
+    batch: bytes | bytearray | memoryview, most_opened: int = MAX_DECOMPRESSED_BYTES
+) -> tuple[Opened, Iterator[list[KeyedRecord]]]:
     """A batch whose records are uncompressed and not read, and what reads them, as many as `SLICE_RECORDS` at a time.
     Both raise `MalformedMessage`, as `open_batch` does.
     """
-    header, data, pos = records_block(batch)
+    header, data, pos = records_block(batch, max(most_opened, len(batch)))
     return Opened(header, data, []), _slices(header, data, pos)
+
+
+def open_in_steps(batch: bytes) -> Generator[int, None, tuple[Opened, Iterator[list[KeyedRecord]]]]:
+    """As `in_slices`, but the records are uncompressed in steps; after each, how many records it is worth."""
+    header = read_header(batch, 0)
+    codec = Compression(header.attributes & CODEC_MASK)
+    if codec is Compression.NONE:
+        return in_slices(batch)
+    parts = []
+    for part in pieces(codec, memoryview(batch)[HEADER_SIZE:], MAX_DECOMPRESSED_BYTES):
+        parts.append(part)
+        if len(parts) % _PIECES == 0:
+            yield SLICE_RECORDS
+    data = b"".join(parts)
+    yield SLICE_RECORDS
+    return Opened(header, data, []), _slices(header, data, 0)
 
 
 def _slices(header: BatchHeader, data: bytes, pos: int) -> Iterator[list[KeyedRecord]]:
@@ -110,6 +138,9 @@ def retained(opened: Opened, kept: Sequence[KeyedRecord], delete_horizon_ms: int
     else:
         payload = _timed_from(delete_horizon_ms, opened.data, kept)
     newest = max(record.timestamp for record in kept)
+    codec = Compression(opened.header.attributes & CODEC_MASK)
+    if codec is not Compression.NONE:
+        payload = compress(codec, payload)
     return _encoded(opened.header, payload, len(kept), newest, delete_horizon_ms)
 
 
@@ -144,19 +175,24 @@ class KeptRecords:
                 parts[index] = _timed_from(delete_horizon_ms, parts[index], records)
                 yield count
         payload = b"".join(parts)
-        yield SLICE_RECORDS  # before what cannot be done in steps: it is compressed as a whole
+        yield SLICE_RECORDS
+        packing = compress_in_steps(Compression(header.attributes & CODEC_MASK), payload)
+        while True:
+            try:
+                next(packing)
+            except StopIteration as end:
+                payload = end.value
+                break
+            yield SLICE_RECORDS
         return _encoded(header, payload, self.count, max(self._newest), delete_horizon_ms)
 
 
 def _encoded(header: BatchHeader, payload: bytes, count: int, newest: int, delete_horizon_ms: int | None) -> bytearray:
-    """The batch with other records, of which this is the newest time."""
+    """The batch with other records, compressed as they were, of which this is the newest time."""
     if delete_horizon_ms is not None:
         header = header._replace(base_timestamp=delete_horizon_ms, attributes=header.attributes | DELETE_HORIZON)
     if not header.attributes & LOG_APPEND_TIME:
         header = header._replace(max_timestamp=newest)
-    codec = Compression(header.attributes & CODEC_MASK)
-    if codec is not Compression.NONE:
-        payload = compress(codec, payload)
     return encode_batch(header._replace(records_count=count), payload)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import each_in_turns
+from shareq.broker.dispatch.in_turns import Steps, each_in_turns, made_in_turns, pending_in_turns, sorted_in_turns
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.security.rights import DELETE_GROUP
 from shareq.protocol.errors import ErrorCode
@@ -19,25 +19,33 @@ from shareq.protocol.generated.delete_groups import DeletableGroupResult, Delete
 
 TURN_GROUPS: Final = 250
 """So many are deleted in one turn, 10 µs each; more where there are offsets of theirs."""
+TURN_REFUSED: Final = 2_000
+"""So many that the client may not delete are put in order, or answered, in one turn."""
 
 
 def handle(ctx: RequestContext, request: DeleteGroupsRequest) -> Pending[DeleteGroupsResponse]:
     refused: set[str] = set()
 
-    def delete(group_id: str) -> Pending[DeletableGroupResult]:
+    def delete(group_id: str) -> Pending[DeletableGroupResult | None]:
         if not ctx.may(DELETE_GROUP, group_id):
             refused.add(group_id)
-            return completed(DeletableGroupResult(group_id, DELETE_GROUP.error))
+            return completed(None)
         outcome = ctx.services.groups.administration.delete_group(group_id)
         return outcome.then(lambda outcome: DeletableGroupResult(group_id, outcome.code))
 
-    def respond(results: list[DeletableGroupResult]) -> DeleteGroupsResponse:
-        if refused:
-            results = [result for result in results if result.group_id not in refused]
-            results += [DeletableGroupResult(group_id, DELETE_GROUP.error) for group_id in sorted(refused)]
-        return DeleteGroupsResponse(results=results)
+    def respond(results: list[DeletableGroupResult | None]) -> Pending[DeleteGroupsResponse]:
+        deleted = [result for result in results if result is not None]
+        if not refused:
+            return completed(DeleteGroupsResponse(results=deleted))
+        return pending_in_turns(ctx, _with_refused(deleted, refused))
 
-    return each_in_turns(ctx, dict.fromkeys(request.groups_names), delete, TURN_GROUPS).then(respond)
+    return each_in_turns(ctx, dict.fromkeys(request.groups_names), delete, TURN_GROUPS).chain(respond)
+
+
+def _with_refused(deleted: list[DeletableGroupResult], refused: set[str]) -> Steps[Pending[DeleteGroupsResponse]]:
+    names = yield from sorted_in_turns(refused, TURN_REFUSED)
+    rows = yield from made_in_turns(names, lambda name: DeletableGroupResult(name, DELETE_GROUP.error), TURN_REFUSED)
+    return completed(DeleteGroupsResponse(results=deleted + rows))
 
 
 def failed(request: DeleteGroupsRequest, error: ErrorCode) -> DeleteGroupsResponse:

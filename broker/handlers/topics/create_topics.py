@@ -1,6 +1,6 @@
 """CreateTopics: v2-7.
 
-Behaviour: every topic stands alone; those that can be created are, in one commit. A name given twice and
+Behaviour: every topic stands alone; those that can be created are, up to 500 in one commit. A name given twice and
 `__cluster_metadata` get INVALID_REQUEST, whatever else is wrong with them. More than 10,000 partitions in one request
 get POLICY_VIOLATION for all topics. Checks run in Apache Kafka's order: name, existence, properties, partitions and
 replicas. CREATE on the cluster or on the topic is needed. `validate_only` answers the same and creates nothing.
@@ -21,6 +21,7 @@ from shareq.broker.handlers.shared.long.topic_plans import Plans, plans_in_turns
 from shareq.broker.handlers.shared.mutation_quota import EXCEEDED, mutation_quota
 from shareq.broker.metadata.store import NewTopic
 from shareq.broker.security.rights import DESCRIBE_TOPIC_CONFIGS
+from shareq.broker.topics.creation import check_name
 from shareq.protocol.errors import ApiError, ErrorCode, storage_failure
 from shareq.protocol.generated.create_topics import (
     CreatableTopicConfigs,
@@ -44,6 +45,10 @@ partitions, and the row of one.
 """
 
 
+CREATED_TOGETHER: Final = 500
+"""So many are created in one commit, 9 µs each beside what the disk takes."""
+
+
 def handle(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse | Pending[CreateTopicsResponse]:
     return in_turns(ctx, _steps(ctx, request))
 
@@ -57,7 +62,7 @@ def _steps(ctx: RequestContext, request: CreateTopicsRequest) -> Steps[CreateTop
             if isinstance(plan, NewTopic) and not quota.may(plan.partitions):
                 plans[name] = EXCEEDED
     if not request.validate_only:
-        _create(ctx, plans)
+        yield from _create(ctx, plans)
     rows: list[CreatableTopicResult] = []
     for name, plan in plans.items():
         rows.append(_result(ctx, name, plan))
@@ -70,16 +75,22 @@ def failed(request: CreateTopicsRequest, error: ErrorCode) -> CreateTopicsRespon
     return CreateTopicsResponse(topics=[_error_row(topic.name, ApiError(error)) for topic in request.topics])
 
 
-def _create(ctx: RequestContext, plans: Plans) -> None:
-    """Create what can be, and turn all of it into errors if it cannot be stored."""
+def _create(ctx: RequestContext, plans: Plans) -> Steps[None]:
+    """Create what can be, and turn what cannot be stored into errors."""
+    metadata = ctx.services.metadata
     topics = [plan for plan in plans.values() if isinstance(plan, NewTopic)]
-    if not topics:
-        return
-    try:
-        ctx.services.metadata.create_topics(topics)
-    except OSError as error:
-        logger.error("topics %s: not created: %s", ", ".join(topic.name for topic in topics), error)
-        plans.update((topic.name, storage_failure(error)) for topic in topics)
+    for at in range(0, len(topics), CREATED_TOGETHER):
+        some = topics[at : at + CREATED_TOGETHER]
+        if at:
+            yield
+            for topic in some:  # others had their turns
+                plans[topic.name] = check_name(metadata, topic.name) or topic
+            some = [topic for topic in some if plans[topic.name] is topic]
+        try:
+            metadata.create_topics(some)
+        except OSError as error:
+            logger.error("topics %s: not created: %s", ", ".join(topic.name for topic in some), error)
+            plans.update((topic.name, storage_failure(error)) for topic in some)
 
 
 def _result(ctx: RequestContext, name: str, plan: NewTopic | ApiError) -> CreatableTopicResult:

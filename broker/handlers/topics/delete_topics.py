@@ -1,8 +1,8 @@
 """DeleteTopics: v1-6.
 
-Behaviour: every topic stands alone; those that can be deleted are, in one commit. `delete.topic.enable=false` refuses
-the whole request: INVALID_REQUEST, or TOPIC_DELETION_DISABLED from v3. A topic named twice, by name or id, gets one
-row with INVALID_REQUEST. Unknown ones get UNKNOWN_TOPIC_OR_PARTITION or UNKNOWN_TOPIC_ID. The coordinators' topics
+Behaviour: every topic stands alone; those that can be deleted are, up to 500 in one commit. `delete.topic.enable=false`
+refuses the whole request: INVALID_REQUEST, or TOPIC_DELETION_DISABLED from v3. A topic named twice, by name or id, gets
+one row with INVALID_REQUEST. Unknown ones get UNKNOWN_TOPIC_OR_PARTITION or UNKNOWN_TOPIC_ID. The coordinators' topics
 follow the same rules.
 v5: what is over `controller_mutation_rate` is refused.
 v6: by name or by id; both or neither for one topic is INVALID_REQUEST.
@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.in_turns import Steps, TurnCount, in_turns, made_in_turns
+from shareq.broker.dispatch.in_turns import Steps, TurnCount, in_turns, made_in_turns, pieces
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.shared.mutation_quota import EXCEEDED, mutation_quota
 from shareq.broker.security.rights import DELETE_CLUSTER, DELETE_TOPIC, DESCRIBE_TOPIC
@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 
 TURN_TOPICS: Final = 500
-"""So many are looked up in one turn, 4 µs each, and answered. Those that go do so in one."""
+"""So many are looked up in one turn, 4 µs each, answered, or deleted in one commit, 8 µs each beside the disk."""
 
 
 def handle(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse | Pending[DeleteTopicsResponse]:
@@ -73,9 +73,13 @@ def _steps(ctx: RequestContext, request: DeleteTopicsRequest) -> Steps[DeleteTop
             rows.append(_row(topic.name, topic.topic_id, _DUPLICATE))
         if turn.full():
             yield
-    if ctx.services.metadata.topic_changes != changes:  # others had their turns
-        _mark_gone(ctx, doomed)
-    _delete(ctx, [row for row in doomed if not row.error_code])
+    allowed_rows = [row for row in doomed if not row.error_code]
+    for at, some in enumerate(pieces(allowed_rows, TURN_TOPICS)):
+        if at:
+            yield
+        if ctx.services.metadata.topic_changes != changes:  # others had their turns
+            _mark_gone(ctx, some)
+        _delete(ctx, [row for row in some if not row.error_code])
     return DeleteTopicsResponse(0 if quota is None else quota.throttle_ms, rows + doomed)
 
 
@@ -109,7 +113,7 @@ def _find(ctx: RequestContext, state: DeleteTopicState, may_all: bool) -> TopicI
     return topic
 
 
-def _mark_gone(ctx: RequestContext, rows: list[DeletableTopicResult]) -> None:
+def _mark_gone(ctx: RequestContext, rows: Sequence[DeletableTopicResult]) -> None:
     """Topics that another request has deleted meanwhile."""
     for row in rows:
         topic = ctx.services.metadata.topic(row.name or "")

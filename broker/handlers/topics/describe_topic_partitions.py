@@ -8,8 +8,12 @@ partition, is INVALID_REQUEST.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from shareq.broker.dispatch.in_turns import Steps, TurnCount, in_turns, made_in_turns, sorted_in_turns
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.shared import authorized_operations
 from shareq.broker.metadata.topic_names import name_error
 from shareq.broker.security.rights import DESCRIBE_TOPIC
@@ -30,26 +34,44 @@ if TYPE_CHECKING:
 _LEADER_EPOCH: Final = 0  # leadership never moves
 
 
-def handle(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
+TURN_TOPICS: Final = 1_000
+"""So many names are looked at, put in order or answered in one turn."""
+
+
+def handle(
+    ctx: RequestContext, request: DescribeTopicPartitionsRequest
+) -> DescribeTopicPartitionsResponse | Pending[DescribeTopicPartitionsResponse]:
+    return in_turns(ctx, _steps(ctx, request))
+
+
+def _steps(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -> Steps[DescribeTopicPartitionsResponse]:
     cursor = request.cursor
-    names = {topic.name for topic in request.topics}
-    if cursor is not None and (cursor.partition_index < 0 or (names and cursor.topic_name not in names)):
+    if cursor is not None and cursor.partition_index < 0:
         return failed(request, ErrorCode.INVALID_REQUEST)
-    wanted = sorted(names) if names else [topic.name for topic in ctx.services.metadata.topics()]
+    all_topics = not request.topics
     first_name = cursor.topic_name if cursor is not None else ""
-    wanted = [name for name in wanted if name >= first_name]
-    may = ctx.may if names else ctx.sees
-    hidden = {name for name in wanted if not may(DESCRIBE_TOPIC, name)}
-    response = _page(
+    named = (topic.name for topic in request.topics)
+    names = yield from sorted_in_turns(ctx.services.metadata.topic_names() if all_topics else named, TURN_TOPICS)
+    at = bisect_left(names, first_name)
+    if cursor is not None and not all_topics and names[at : at + 1] != [first_name]:
+        return failed(request, ErrorCode.INVALID_REQUEST)
+    turn = TurnCount(TURN_TOPICS)
+    may = ctx.sees if all_topics else ctx.may
+    visible: list[str] = []
+    hidden: list[str] = []
+    for name in islice(names, at, None):
+        (visible if may(DESCRIBE_TOPIC, name) else hidden).append(name)
+        if turn.full():
+            yield
+    response = yield from _page(
         ctx,
-        [name for name in wanted if name not in hidden],
+        visible,
         {} if cursor is None else {cursor.topic_name: cursor.partition_index},
         max(1, min(request.response_partition_limit, ctx.services.configs.broker.max_request_partition_size_limit)),
+        all_topics=all_topics,
     )
-    if names:  # of all topics, only those are returned that the client may describe
-        response.topics += [
-            DescribeTopicPartitionsResponseTopic(error_code=DESCRIBE_TOPIC.error, name=name) for name in sorted(hidden)
-        ]
+    if not all_topics:  # of all topics, only those are returned that the client may describe
+        response.topics += yield from made_in_turns(hidden, _hidden, TURN_TOPICS)
     return response
 
 
@@ -59,17 +81,20 @@ def failed(request: DescribeTopicPartitionsRequest, error: ErrorCode) -> Describ
 
 
 def _page(
-    ctx: RequestContext, names: list[str], first_partitions: dict[str, int], limit: int
-) -> DescribeTopicPartitionsResponse:
+    ctx: RequestContext, names: list[str], first_partitions: dict[str, int], limit: int, *, all_topics: bool
+) -> Steps[DescribeTopicPartitionsResponse]:
     response = DescribeTopicPartitionsResponse()
+    turn = TurnCount(TURN_TOPICS)
     for name in names:
+        if turn.full():
+            yield
         first = first_partitions.get(name, 0)
         if limit <= 0:
             response.next_cursor = DescribeTopicPartitionsResponseCursor(name, first)
             break
         topic = ctx.services.metadata.topic(name)
         if topic is None:
-            response.topics.append(_unknown(ctx, name))
+            response.topics += [] if all_topics else [_unknown(ctx, name)]  # deleted meanwhile, or unknown
             continue
         last = min(topic.partitions, first + limit)
         response.topics.append(_row(ctx, topic, first, last))
@@ -78,6 +103,10 @@ def _page(
             break
         limit -= max(last - first, 0)
     return response
+
+
+def _hidden(name: str) -> DescribeTopicPartitionsResponseTopic:
+    return DescribeTopicPartitionsResponseTopic(error_code=DESCRIBE_TOPIC.error, name=name)
 
 
 def _unknown(ctx: RequestContext, name: str) -> DescribeTopicPartitionsResponseTopic:

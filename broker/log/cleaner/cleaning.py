@@ -23,13 +23,13 @@ from shareq.broker.log.segments.swap import commit, discard, finish, new_cleaned
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.records.batch import BatchHeader, read_header
-from shareq.protocol.records.retain import SLICE_RECORDS, emptied, in_slices
+from shareq.protocol.records.compression import TooLargeToOpen
+from shareq.protocol.records.retain import OPENED_AT_ONCE, SLICE_RECORDS, emptied, in_slices, open_in_steps
 
 __all__ = ["CleaningPass", "DamagedLogError", "PassAbandonedError", "Step"]
 
 STEP_BYTES: Final = 32 * 1024  # a millisecond or two of work
 RECORD_BYTES: Final = 100  # what a record counts at least: there may be many in a small, compressed batch
-_OPENING_BYTES: Final = RECORD_BYTES * SLICE_RECORDS  # what opening a batch of many records counts
 _MAX_SEGMENT_BYTES: Final = 2**31 - 1
 _TIDY_BYTES: Final = 4096  # what removing a file counts
 
@@ -129,10 +129,13 @@ class CleaningPass:
         if aborted:
             return self._newest.note((), header.next_offset)
         try:
-            _, slices = in_slices(batch)
             if header.records_count <= SLICE_RECORDS:
-                return self._newest.note(chain.from_iterable(slices), header.next_offset)
-            yield from self._pause(_OPENING_BYTES)
+                try:
+                    _, slices = in_slices(batch, OPENED_AT_ONCE)
+                    return self._newest.note(chain.from_iterable(slices), header.next_offset)
+                except TooLargeToOpen:
+                    pass
+            _, slices = yield from self._paused(open_in_steps(batch))
             return (yield from self._paused(self._newest.noting(slices, header.next_offset)))
         except MalformedMessage as error:
             raise _unreadable(segment, header, error) from error

@@ -13,12 +13,14 @@ from typing import Final, NamedTuple
 from shareq.broker.log.cleaner.survivors import Newest
 from shareq.broker.log.cleaner.transactions import TransactionTrace
 from shareq.protocol.records.batch import NO_PRODUCER_ID, BatchHeader
+from shareq.protocol.records.compression import TooLargeToOpen
 from shareq.protocol.records.retain import (
+    OPENED_AT_ONCE,
     SLICE_RECORDS,
     KeptRecords,
     emptied,
-    in_slices,
     open_batch,
+    open_in_steps,
     retained,
 )
 
@@ -58,8 +60,8 @@ class BatchCleaner:
         self.trace = trace
 
     def clean(self, header: BatchHeader, batch: bytes) -> Generator[int, None, Cleaned]:
-        """Judge one batch, in steps if it has many records: after each, how many records it took. Raises
-        `MalformedMessage` when they cannot be read.
+        """Judge one batch, in steps if it has many records, or large ones that are compressed: after each, how many
+        records it took. Raises `MalformedMessage` when they cannot be read.
         """
         if header.is_control:
             return self._clean_control(header, batch)
@@ -70,7 +72,10 @@ class BatchCleaner:
             return self._without_records(header, batch)
         if header.records_count > SLICE_RECORDS:
             return (yield from self._clean_in_slices(header, batch))
-        opened = open_batch(batch)
+        try:
+            opened = open_batch(batch, OPENED_AT_ONCE)
+        except TooLargeToOpen:
+            return (yield from self._clean_in_slices(header, batch))
         newest = self._newest
         over = self._is_over(header)
         kept = [record for record in opened.records if newest.keeps(record, over)]
@@ -85,9 +90,8 @@ class BatchCleaner:
         return Cleaned(retained(opened, kept, horizon), removed)
 
     def _clean_in_slices(self, header: BatchHeader, batch: bytes) -> Generator[int, None, Cleaned]:
-        """The same for a batch with many records."""
-        opened, slices = in_slices(batch)
-        yield SLICE_RECORDS  # what opening it is worth
+        """The same for a large batch."""
+        opened, slices = yield from open_in_steps(batch)
         newest = self._newest
         over = self._is_over(header)
         kept = KeptRecords(opened)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import struct
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -106,6 +106,7 @@ from shareq.protocol.generated.write_txn_markers import (
 from shareq.protocol.primitives import Message, uvarint
 from shareq.protocol.records import opening
 from shareq.protocol.records.batch import Compression, RecordData, build_batch
+from tests.support.worlds.counted_work import Work
 
 GROUP = 32
 
@@ -149,36 +150,6 @@ def test_a_request_of_too_many_elements_is_refused_before_memory_is_taken(
     assert stranger.closed
     (line,) = (each.getMessage() for each in caplog.records)
     assert f"more than {most_elements(ATTACKS[name][0])} elements" in line
-
-
-class Work:
-    """What was done in each tick of the loop, as far as it is counted."""
-
-    def __init__(self) -> None:
-        self.ticks: list[int] = []
-        self.now = 0
-
-    def count(self, function: Callable[..., Any], each: Callable[..., int] = lambda *_: 1) -> Callable[..., Any]:
-        """The function, counted; `each` gives from its arguments for how much a call counts."""
-
-        def counted(*args: Any, **named: Any) -> Any:
-            self.now += each(*args)
-            return function(*args, **named)
-
-        return counted
-
-    def run(self, world: BrokerWorld, neighbour: MockConnection) -> None:
-        """Let the broker work, tick by tick; the neighbour asks in each of them, and is answered at once."""
-        while True:
-            neighbour.send(ApiVersionsRequest(), 0)
-            assert len(neighbour.frames) == 1, "answered in the same tick"
-            neighbour.frames.clear()
-            neighbour.requests.forget_oldest()
-            ready = world.clock.run_tick()
-            self.ticks.append(self.now)
-            self.now = 0
-            if not ready:
-                return
 
 
 def describe_groups(count: int) -> DescribeConfigsRequest:
