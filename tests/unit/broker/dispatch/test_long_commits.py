@@ -24,7 +24,7 @@ from shareq.protocol.generated.offset_commit import (
 )
 from shareq.protocol.primitives import Message
 from tests.support.clients.access import STANDARD
-from tests.unit.broker.dispatch.test_long_requests import Work
+from tests.support.worlds.counted_work import Work
 
 ONE_LOG = {"offsets.topic.num.partitions": "1"}
 FITS = 8_000
