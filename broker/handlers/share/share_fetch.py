@@ -4,22 +4,33 @@ Behaviour: opens (epoch 0), uses or ends (-1) the member's share session; applie
 fetches from the session's partitions at the same time; answers when both are done. Errors of fetching and of
 acknowledging are apart, for each partition. Records are never null. The answer that opens a session lists every
 partition that was looked at; later ones leave out what has nothing new; the last one lists acknowledgements alone.
+More than 10,000 partitions in one session are INVALID_REQUEST. Of a session with more than 1,000 each request looks at
+the next 1,000, and waits for its part of the time.
 v2: ShareAcquireMode, IsRenewAck (renews locks, fetches nothing).
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.in_turns import Steps, pending_in_turns
 from shareq.broker.foundation.pending import Pending, completed, join
-from shareq.broker.handlers.shared.fetch_bound import most_bytes
+from shareq.broker.handlers.shared.long.share_sessions import (
+    TURN_LOADED,
+    begun,
+    loaded_in_turns,
+    names_too_many,
+    rounds,
+)
 from shareq.broker.handlers.shared.share_fetch_response import share_fetch_response
-from shareq.broker.handlers.shared.share_fetch_rights import Refusal, refusal, wanted_partitions, without_refused
+from shareq.broker.handlers.shared.share_fetch_rights import refusal, wanted_partitions, without_refused
 from shareq.broker.handlers.shared.share_requests import acknowledge, requested_acks, share_request_error
 from shareq.broker.security.rights import READ_GROUP
 from shareq.broker.share.acknowledgements import AckResults, PartitionAcks
 from shareq.broker.share.core.sessions import ListedPartition, ShareFetchContext
 from shareq.broker.share.core.window.record_state import AcquireMode
-from shareq.broker.share.fetch import FetchedPartition, ShareFetchParams, WantedPartition
+from shareq.broker.share.fetch import FetchedPartition, WantedPartition
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
 
@@ -32,6 +43,8 @@ def handle(ctx: RequestContext, request: ShareFetchRequest) -> ShareFetchAnswer:
         error = ErrorCode.INVALID_REQUEST  # KIP-1222: before the session is touched, so its epoch stays
     if error is not ErrorCode.NONE or request.group_id is None:
         return ShareFetchResponse(error_code=error)
+    if names_too_many(request):
+        return ShareFetchResponse(error_code=ErrorCode.INVALID_REQUEST)
     has_acks = any(each.acknowledgement_batches for topic in request.topics for each in topic.partitions)
     context = _session(ctx, request, request.group_id, has_acks=has_acks)
     if context is ErrorCode.SHARE_SESSION_LIMIT_REACHED:
@@ -91,9 +104,29 @@ def _acknowledge_and_fetch(
     context: ShareFetchContext,
     acks: list[PartitionAcks],
 ) -> ShareFetchAnswer:
-    member_id = request.member_id or ""
-    acked = acknowledge(ctx, group_id, member_id, acks, renew_request=request.is_renew_ack)
+    acked = acknowledge(ctx, group_id, request.member_id or "", acks, renew_request=request.is_renew_ack)
     wanted = [] if context.is_final or request.is_renew_ack else wanted_partitions(ctx, context)
+    finish = partial(_fetch_and_answer, ctx, request, group_id, context, acked, bool(acks))
+    if len(wanted) <= TURN_LOADED or not (request.max_records and request.max_bytes):
+        return finish(wanted)
+
+    def steps() -> Steps[Pending[ShareFetchResponse]]:
+        paused = yield from loaded_in_turns(ctx, group_id, wanted)
+        return finish(wanted_partitions(ctx, context) if paused else wanted)
+
+    return pending_in_turns(ctx, steps())
+
+
+def _fetch_and_answer(
+    ctx: RequestContext,
+    request: ShareFetchRequest,
+    group_id: str,
+    context: ShareFetchContext,
+    acked: Pending[AckResults],
+    has_acks: bool,
+    wanted: list[WantedPartition],
+) -> Pending[ShareFetchResponse]:
+    member_id = request.member_id or ""
     refuse = refusal(ctx, group_id)
     fetched: Pending[list[FetchedPartition]] = completed([])
     if wanted:
@@ -101,11 +134,9 @@ def _acknowledge_and_fetch(
             mode = AcquireMode(request.share_acquire_mode)
         except ValueError:  # found out late, as by Apache Kafka: the epoch and the acknowledgements have gone through
             if any(each.topic is not None for each in wanted):
-                return ShareFetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
+                return completed(ShareFetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR))
             mode = AcquireMode.BATCH_OPTIMIZED
-        # With order by key, what is acknowledged here may free the records that this fetch is for.
-        waits = bool(acks) and ctx.services.configs.share_group(group_id).order_by_key
-        fetched = _fetch(ctx, request, group_id, mode, wanted, refuse, acked if waits else None)
+        fetched = begun(ctx, request, mode, wanted, refuse, acked if has_acks else None, rounds(context))
 
     def respond(both: tuple[AckResults, list[FetchedPartition]]) -> ShareFetchResponse:
         if context.is_final:
@@ -119,32 +150,3 @@ def _acknowledge_and_fetch(
         return share_fetch_response(ctx, group_id, list(selected), both[0])
 
     return join(acked, fetched).then(respond)
-
-
-def _fetch(
-    ctx: RequestContext,
-    request: ShareFetchRequest,
-    group_id: str,
-    mode: AcquireMode,
-    wanted: list[WantedPartition],
-    refuse: Refusal | None,
-    after: Pending[AckResults] | None,
-) -> Pending[list[FetchedPartition]]:
-    params = ShareFetchParams(
-        group_id=group_id,
-        member_id=request.member_id or "",
-        mode=mode,
-        max_wait_ms=request.max_wait_ms,
-        min_bytes=request.min_bytes,
-        max_bytes=most_bytes(
-            ctx, request.max_bytes
-        ),  # what is over the quota is paid for later: it is the member's by then
-        max_records=request.max_records,
-        batch_size=request.batch_size,
-    )
-    fetch = ctx.services.share.fetch(params, wanted, refuse)
-    pending = fetch.start(after)
-    if not pending.done:
-        forget = ctx.connection.on_close(fetch.cancel)
-        pending.on_complete(lambda _fetched: forget())
-    return pending

@@ -46,6 +46,13 @@ def rotate(partitions: Sequence[T], session_epoch: int) -> list[T]:
     return [*partitions[begin:], *partitions[:begin]]
 
 
+def looked_at(partitions: Sequence[T], session_epoch: int, most: int) -> list[T]:
+    """Those of many that a request of the session looks at, in order: the `most` behind those of the request before."""
+    begin = max(session_epoch, 0) * most % len(partitions)
+    some = list(partitions[begin : begin + most])
+    return some + list(partitions[: most - len(some)])
+
+
 def split_bytes(max_bytes: int, partitions: int, chance: Chance) -> list[int]:
     """Byte budgets of `partitions` partitions, in order: even shares, the remainder to one of them.
 

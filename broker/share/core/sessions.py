@@ -13,7 +13,7 @@ releases nothing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Final, NamedTuple, Protocol, TypeVar
@@ -22,6 +22,12 @@ from shareq.protocol.errors import ErrorCode
 
 MOST_OF_A_CONNECTION: Final = 100
 """Sessions that one connection may open. A client's has one."""
+
+MOST_PARTITIONS: Final = 10_000
+"""Of one session: as many as the largest topic has."""
+
+LOOKED_AT: Final = 1_000
+"""Partitions of a session that one ShareFetch looks at, 10 µs each. Of a larger session each looks at the next ones."""
 
 INITIAL_EPOCH: Final = 0
 FINAL_EPOCH: Final = -1
@@ -145,7 +151,7 @@ class ShareFetchContext:
         due = failed or filled or partition.must_answer
         if not preview:
             partition.must_answer = failed
-            if filled:
+            if filled and len(self.session.partitions) <= LOOKED_AT:  # of more, it is not their turn next anyway
                 self.session.partitions[key] = self.session.partitions.pop(key)
         return due
 
@@ -202,15 +208,19 @@ class ShareSessions:
     ) -> ShareFetchContext | ErrorCode:
         """Begin a ShareFetch. Errors leave the sessions as they are; without one the epoch has advanced.
 
-        INVALID_REQUEST: acknowledgements (`has_acks`) while opening. SHARE_SESSION_LIMIT_REACHED: no room for a new
+        INVALID_REQUEST: acknowledgements (`has_acks`) while opening, or more than `MOST_PARTITIONS`.
+        SHARE_SESSION_LIMIT_REACHED: no room for a new
         session, and nobody with more; or too many of one connection. The caller delays that answer by MaxWaitMs, so
         that clients do not try again at once.
         SHARE_SESSION_NOT_FOUND and INVALID_SHARE_SESSION_EPOCH as for `update`.
         """
         if epoch == INITIAL_EPOCH:
-            if has_acks:
+            if has_acks or _are_too_many({}, listed):
                 return ErrorCode.INVALID_REQUEST
             return self._open(ShareSession(group_id, member_id, connection_id, owner), listed)
+        known = self._sessions.get((group_id, member_id))
+        if known is not None and listed and _are_too_many(known.partitions, listed):
+            return ErrorCode.INVALID_REQUEST
         session = self.update(group_id, member_id, epoch)
         if isinstance(session, ErrorCode):
             return session
@@ -302,6 +312,12 @@ class ShareSessions:
         if connection is not None:
             connection.keys.pop(key, None)
         return ClosedSession(session.group_id, session.member_id, tuple(session.partitions))
+
+
+def _are_too_many(known: Mapping[PartitionId, SessionPartition], listed: Sequence[ListedPartition]) -> bool:
+    if len(known) + len(listed) <= MOST_PARTITIONS:
+        return False
+    return len(known.keys() | {(each.topic_id, each.partition) for each in listed}) > MOST_PARTITIONS
 
 
 _LEVELS: Final[tuple[Callable[[ShareSession], Hashable], ...]] = (

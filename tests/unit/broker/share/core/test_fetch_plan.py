@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from shareq.broker.share.core.fetch_plan import rotate, slice_bounds, split_bytes, validate_ack_batches
+from shareq.broker.share.core.fetch_plan import looked_at, rotate, slice_bounds, split_bytes, validate_ack_batches
 from shareq.broker.share.core.values import AckBatch, AcquiredRange
 from shareq.protocol.errors import ErrorCode
 
@@ -31,6 +31,13 @@ class Placed:
 )
 def test_every_request_of_a_session_begins_one_partition_further_on(epoch: int, order: str) -> None:
     assert rotate("abc", epoch) == list(order)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "order"), [(-1, "ab"), (0, "ab"), (1, "cd"), (2, "ea"), (3, "bc"), (4, "de"), (5, "ab")]
+)
+def test_each_request_of_a_large_session_looks_at_the_next_ones(epoch: int, order: str) -> None:
+    assert looked_at("abcde", epoch, 2) == list(order)
 
 
 def test_nothing_or_one_partition_cannot_be_rotated() -> None:

@@ -1,0 +1,95 @@
+"""A share session with thousands of partitions: each request looks at some, all are looked at, and loaded in turns."""
+
+from __future__ import annotations
+
+import pytest
+
+from devtools.in_memory.mock_transport import BrokerWorld
+from shareq.broker.handlers.shared import share_fetch_rights
+from shareq.broker.handlers.shared.long.share_sessions import TURN_LOADED
+from shareq.broker.share.core import sessions
+from shareq.broker.share.core.sessions import LOOKED_AT, MOST_PARTITIONS
+from shareq.broker.share.partitions import SharePartitionManager
+from shareq.protocol.errors import ErrorCode
+from tests.support.clients.share_client import Place, ShareClient, acquired_of, append, fetch_errors, from_the_start
+from tests.support.worlds.counted_work import Work
+
+PARTITIONS = 2_500
+WAIT_MS = 900
+
+
+def member_of(partitions: int) -> tuple[ShareClient, list[Place]]:
+    """A member of a group that begins with the first record, and the partitions of its topic."""
+    world = BrokerWorld()
+    topic_id = world.create_topic("t", partitions).topic_id
+    from_the_start(world)
+    member = ShareClient(world)
+    member.join("t")
+    return member, [(topic_id, partition) for partition in range(partitions)]
+
+
+def waited(member: ShareClient) -> int:
+    """After how many milliseconds a fetch without records is answered that would wait for `WAIT_MS`."""
+    clock = member.world.clock
+    member.send_fetch(max_wait_ms=WAIT_MS)
+    began = clock.now_ms()
+    while not member.connection.frames:
+        clock.advance(1)
+    assert not acquired_of(member.fetch_answer())
+    return clock.now_ms() - began
+
+
+def test_each_request_looks_at_some_and_loads_them_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """10 µs for each partition, with every request: a small one held the loop as long as the session was large."""
+    member, places = member_of(PARTITIONS)
+    world, work = member.world, Work()
+    neighbour = world.connect()
+    monkeypatch.setattr(SharePartitionManager, "_load", work.count(SharePartitionManager._load))
+    for epoch in range(4):
+        member.send_fetch(*(places if epoch == 0 else ()))
+        work.run(world, neighbour)
+        assert not fetch_errors(member.fetch_answer())
+    assert sum(work.ticks) == PARTITIONS
+    assert max(work.ticks) <= TURN_LOADED
+    monkeypatch.setattr(share_fetch_rights, "_wanted", work.count(share_fetch_rights._wanted))
+    work.ticks.clear()
+    member.send_fetch()
+    work.run(world, neighbour)
+    member.fetch_answer()
+    assert sum(work.ticks) == LOOKED_AT
+
+
+def test_all_partitions_are_looked_at_within_the_time_of_one_wait() -> None:
+    member, places = member_of(PARTITIONS)
+    for epoch in range(3):
+        member.fetch(*(places if epoch == 0 else ()))
+    assert sum(waited(member) for _ in range(3)) == WAIT_MS
+    for partition in (0, 1_234, 2_345):
+        append(member.world, "t", 1, partition=partition)
+    acquired = [len(acquired_of(member.fetch())) for _ in range(6)]  # the first look writes a start offset down
+    assert sum(acquired) == 3
+
+
+def test_a_session_of_few_partitions_waits_as_long_as_it_asked_for() -> None:
+    member, places = member_of(LOOKED_AT)
+    member.fetch(*places)
+    assert waited(member) == WAIT_MS
+
+
+def test_a_session_has_no_more_partitions_than_the_largest_topic(monkeypatch: pytest.MonkeyPatch) -> None:
+    member, places = member_of(16)
+    topic_id = places[0][0]
+    too_many = [(topic_id, partition) for partition in range(MOST_PARTITIONS + 1)]
+    assert member.fetch(*too_many).error_code == ErrorCode.INVALID_REQUEST
+    monkeypatch.setattr(sessions, "MOST_PARTITIONS", 15)
+    assert member.fetch(*places).error_code == ErrorCode.INVALID_REQUEST
+    assert member.fetch(*places[:10]).error_code == ErrorCode.NONE
+    assert member.fetch(*places[6:]).error_code == ErrorCode.INVALID_REQUEST
+    assert member.fetch(*places[5:15]).error_code == ErrorCode.NONE, "those that it has are not counted twice"
+
+
+def test_no_more_are_forgotten_than_there_may_be() -> None:
+    member, places = member_of(1)
+    member.fetch(*places)
+    forgotten = [(places[0][0], partition) for partition in range(MOST_PARTITIONS + 1)]
+    assert member.fetch(forgotten=forgotten).error_code == ErrorCode.INVALID_REQUEST
