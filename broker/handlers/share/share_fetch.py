@@ -39,12 +39,11 @@ ShareFetchAnswer = ShareFetchResponse | Pending[ShareFetchResponse]
 
 def handle(ctx: RequestContext, request: ShareFetchRequest) -> ShareFetchAnswer:
     error = share_request_error(ctx, request.group_id, request.member_id)
-    if error is ErrorCode.NONE and request.is_renew_ack and _asks_for_records(request):
-        error = ErrorCode.INVALID_REQUEST  # KIP-1222: before the session is touched, so its epoch stays
+    renews_and_fetches = request.is_renew_ack and _asks_for_records(request)  # KIP-1222
+    if error is ErrorCode.NONE and (renews_and_fetches or names_too_many(request)):
+        error = ErrorCode.INVALID_REQUEST  # before the session is touched, so its epoch stays
     if error is not ErrorCode.NONE or request.group_id is None:
         return ShareFetchResponse(error_code=error)
-    if names_too_many(request):
-        return ShareFetchResponse(error_code=ErrorCode.INVALID_REQUEST)
     has_acks = any(each.acknowledgement_batches for topic in request.topics for each in topic.partitions)
     context = _session(ctx, request, request.group_id, has_acks=has_acks)
     if context is ErrorCode.SHARE_SESSION_LIMIT_REACHED:
