@@ -2,63 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from celery import Celery
 
-import shareq.kombu
 from shareq.testing import Broker
-
-PATIENCE_S = 60.0
-ROOT = Path(__file__).resolve().parents[2]
-TASKS = """
-import os, time
-from celery import Celery
-from celery.exceptions import Reject
-import shareq.kombu
-
-shareq.kombu.register()
-app = Celery("NAME", broker="kafka-share://BROKER//", backend="file://FOLDER/results")
-app.conf.update(task_default_queue="NAME", worker_prefetch_multiplier=1, task_acks_late=True,
-                broker_transport_options={"group_config": GROUP_CONFIG})
-
-def log(*words):
-    with open("seen", "a") as file:
-        file.write(" ".join(map(str, (*words, os.getpid()))) + "\\n")
-
-@app.task
-def add(a, b):
-    return a + b
-
-@app.task
-def work(name, seconds):
-    log("begin", name)
-    time.sleep(seconds)
-    log("end", name)
-
-@app.task(bind=True, max_retries=3)
-def fails_twice(self):
-    log("try", self.request.retries)
-    if self.request.retries < 2:
-        raise self.retry(countdown=0.2)
-    return self.request.retries
-
-@app.task(bind=True)
-def rejects(self, requeue):
-    log("rejects", self.request.delivery_info["redelivered"])
-    if not self.request.delivery_info["redelivered"]:
-        raise Reject("no", requeue=requeue)
-"""
-_numbers = itertools.count(1)
+from tests.support.worlds.celery_workers import PATIENCE_S, CeleryWorkers
 
 
 @pytest.fixture(scope="module")
@@ -71,85 +24,14 @@ def broker() -> Iterator[Broker]:
         yield running
 
 
-class Running:
-    """An application in a folder, its workers, and the same application here."""
-
-    def __init__(self, broker: Broker, folder: Path, group_config: dict[str, str]) -> None:
-        self.name = f"app{next(_numbers)}"
-        self.folder = folder
-        (folder / "results").mkdir()
-        given = {"NAME": self.name, "BROKER": broker.bootstrap, "FOLDER": str(folder)}
-        code = TASKS.replace("GROUP_CONFIG", str(group_config))
-        for key, value in given.items():
-            code = code.replace(key, value)
-        (folder / "tasks.py").write_text(code)
-        shareq.kombu.register()
-        self.app = Celery(self.name, broker=f"kafka-share://{broker.bootstrap}//", backend=f"file://{folder}/results")
-        self.app.conf.task_default_queue = self.name
-        self.workers: list[subprocess.Popen[bytes]] = []
-
-    def start(self, *options: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "celery", "-A", "tasks", "worker", "-l", "INFO", "-c", "1"]
-        command += ["-n", f"w{len(self.workers)}@{self.name}", *options]
-        path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-        ready = self.log.count(" ready.") if self.workers else 0
-        with open(self.folder / "log", "ab") as log:
-            process = subprocess.Popen(
-                command,
-                cwd=self.folder,
-                stdout=log,
-                stderr=log,
-                env={**os.environ, "PYTHONPATH": path},
-                start_new_session=True,
-            )
-        self.workers.append(process)
-        self.until(lambda: self.log.count(" ready.") > ready)
-        return process
-
-    def send(self, name: str, *arguments: Any, **more: Any) -> Any:
-        return self.app.send_task(f"tasks.{name}", arguments, **more)
-
-    @property
-    def log(self) -> str:
-        return (self.folder / "log").read_text()
-
-    @property
-    def seen(self) -> list[str]:
-        """What tasks wrote, without the process."""
-        path = self.folder / "seen"
-        return [line.rpartition(" ")[0] for line in path.read_text().splitlines()] if path.exists() else []
-
-    def until(self, condition: Callable[[], object]) -> None:
-        deadline = time.monotonic() + PATIENCE_S
-        while not condition():
-            assert time.monotonic() < deadline, f"{self.seen}\n{self.log}"
-            time.sleep(0.02)
-
-    def stop(self) -> None:
-        for process in self.workers:
-            if process.poll() is None:
-                process.terminate()
-        try:
-            for process in self.workers:
-                process.wait(PATIENCE_S)
-        finally:
-            self.kill()
-        self.app.close()
-
-    def kill(self) -> None:
-        """All workers, with what they are at."""
-        for process in self.workers:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-
-
 @pytest.fixture
-def celery(broker: Broker, tmp_path: Path) -> Iterator[Callable[..., Running]]:
-    made: list[Running] = []
+def celery(broker: Broker, tmp_path: Path) -> Iterator[Callable[..., CeleryWorkers]]:
+    made: list[CeleryWorkers] = []
 
-    def make(**group_config: str) -> Running:
-        made.append(Running(broker, tmp_path, {k.replace("_", "."): v for k, v in group_config.items()}))
+    def make(**group_config: str) -> CeleryWorkers:
+        made.append(
+            CeleryWorkers(broker.bootstrap, tmp_path, {k.replace("_", "."): v for k, v in group_config.items()})
+        )
         return made[-1]
 
     yield make
@@ -157,7 +39,7 @@ def celery(broker: Broker, tmp_path: Path) -> Iterator[Callable[..., Running]]:
         each.stop()
 
 
-def test_tasks_results_countdowns_retries_and_remote_control(celery: Callable[..., Running]) -> None:
+def test_tasks_results_countdowns_retries_and_remote_control(celery: Callable[..., CeleryWorkers]) -> None:
     running = celery()
     running.start("-c", "2", "-E")
     assert running.send("add", 1, 2).get(timeout=PATIENCE_S) == 3
@@ -188,13 +70,13 @@ def test_tasks_results_countdowns_retries_and_remote_control(celery: Callable[..
 
 
 @pytest.mark.parametrize("pool", ["solo", "threads"])
-def test_other_pools(celery: Callable[..., Running], pool: str) -> None:
+def test_other_pools(celery: Callable[..., CeleryWorkers], pool: str) -> None:
     running = celery()
     running.start("-P", pool, "-c", "2")
     assert [running.send("add", n, n).get(timeout=PATIENCE_S) for n in range(3)] == [0, 2, 4]
 
 
-def test_one_slow_task_delays_nobody(celery: Callable[..., Running]) -> None:
+def test_one_slow_task_delays_nobody(celery: Callable[..., CeleryWorkers]) -> None:
     """One partition, two workers: with positions, what comes after the slow task would wait or be lost with it."""
     running = celery()
     running.start()
@@ -212,7 +94,7 @@ def test_one_slow_task_delays_nobody(celery: Callable[..., Running]) -> None:
 
 @pytest.mark.parametrize("more", [{}, {"countdown": 3600}], ids=["done tasks", "tasks with a countdown"])
 def test_more_tasks_than_the_window_of_a_group_by_default_stop_nothing(
-    celery: Callable[..., Running], more: dict[str, int]
+    celery: Callable[..., CeleryWorkers], more: dict[str, int]
 ) -> None:
     """KIP-932: a share partition hands out `share.partition.max.record.locks` records from the oldest unfinished one
     on, 2,000 by default. The transport asks for a wider window."""
@@ -231,7 +113,7 @@ def test_more_tasks_than_the_window_of_a_group_by_default_stop_nothing(
         running.kill()
 
 
-def test_what_a_killed_worker_had_is_done_by_another(celery: Callable[..., Running]) -> None:
+def test_what_a_killed_worker_had_is_done_by_another(celery: Callable[..., CeleryWorkers]) -> None:
     running = celery()
     first = running.start()
     running.send("work", "first", 3)
@@ -245,7 +127,7 @@ def test_what_a_killed_worker_had_is_done_by_another(celery: Callable[..., Runni
     assert running.seen == ["begin first", "begin first", "end first"]
 
 
-def test_a_task_that_takes_longer_than_a_lock_is_done_once(celery: Callable[..., Running]) -> None:
+def test_a_task_that_takes_longer_than_a_lock_is_done_once(celery: Callable[..., CeleryWorkers]) -> None:
     running = celery(share_record_lock_duration_ms="1000")
     running.start()
     running.start()
@@ -256,7 +138,7 @@ def test_a_task_that_takes_longer_than_a_lock_is_done_once(celery: Callable[...,
     assert running.seen == ["begin long", "end long", "begin next", "end next"]
 
 
-def test_tasks_reject_with_and_without_requeue(celery: Callable[..., Running]) -> None:
+def test_tasks_reject_with_and_without_requeue(celery: Callable[..., CeleryWorkers]) -> None:
     running = celery(errors_deadletterqueue_topic_name="dlq.rejected", errors_deadletterqueue_copy_record_enable="true")
     running.start()
     running.send("rejects", True)
@@ -276,14 +158,14 @@ def test_tasks_reject_with_and_without_requeue(celery: Callable[..., Running]) -
     assert len(running.seen) == 3
 
 
-def test_priorities_are_refused_where_a_task_is_sent(celery: Callable[..., Running]) -> None:
+def test_priorities_are_refused_where_a_task_is_sent(celery: Callable[..., CeleryWorkers]) -> None:
     with pytest.raises(NotImplementedError, match="a log has no priorities"):
         celery().send("add", 1, 2, priority=3)
 
 
 def test_a_broker_that_is_killed_is_waited_for(tmp_path: Path) -> None:
     with Broker() as broker:
-        running = Running(broker, tmp_path, {})
+        running = CeleryWorkers(broker.bootstrap, tmp_path, {})
         try:
             running.start()
             assert running.send("add", 1, 2).get(timeout=PATIENCE_S) == 3
