@@ -19,7 +19,10 @@ FEW_YOUNG: Final = 10_000
 """Objects that the collector has not seen, and that it looks at in a millisecond."""
 
 GIVES_WAY: Final = 3
-"""Ticks in a row: a request that comes during a turn is read in the next one, written in another and answered."""
+"""Ticks behind a request that came: in the next one what it appends is written, in another it is answered."""
+
+MOST_GIVES_WAY: Final = 8
+"""Ticks in a row, however many requests come."""
 
 
 class Turns:
@@ -29,23 +32,24 @@ class Turns:
     Work is an iterator: each `next` is a turn, which should do a counted, small amount. Owned by the broker, on the
     loop's thread.
 
-    When requests came since the last turn, the next one waits for `GIVES_WAY` ticks, so that they meet the rest of one
-    turn and not one in each tick they take. However many come, each turn but those ticks is the work's.
+    A turn waits until no request has come for `GIVES_WAY` ticks, so that each of them meets the rest of one turn and
+    not one in each tick it takes; and for `MOST_GIVES_WAY` ticks at most.
 
     The collector rests from the first turn of a work until few things are left of it: a hundred thousand small things
     have nothing that only a collector could free, but it would look at all of them again and again, for longer than a
     turn. Where many stay when nothing more waits, it looks at them, a tick after the last turn.
     """
 
-    __slots__ = ("_behind", "_call_soon", "_collected", "_gave_way", "_goes", "_in_turn", "_waiting")
+    __slots__ = ("_behind", "_call_soon", "_collected", "_gave_way", "_goes", "_in_turn", "_quiet", "_waiting")
 
     def __init__(self, call_soon: Callable[[Callable[[], None]], None]) -> None:
         self._call_soon = call_soon
         self._waiting: deque[_Work] = deque()  # the first one is under way
         self._behind = 0  # how many of them were begun by the first one
         self._in_turn = False
-        self._goes = EFFORT.goes  # at the end of the last turn
-        self._gave_way = 0  # ticks since then
+        self._goes = EFFORT.goes  # when it was looked at last
+        self._quiet = GIVES_WAY  # ticks since a request came
+        self._gave_way = 0  # ticks since the last turn
         self._collected: bool | None = None  # whether the collector was at work before; None: it has not been stopped
 
     def __len__(self) -> int:
@@ -74,7 +78,11 @@ class Turns:
     def _turn(self) -> None:
         if not self._waiting:  # closed meanwhile
             return
-        if EFFORT.goes != self._goes and self._gave_way < GIVES_WAY:
+        if EFFORT.goes != self._goes:
+            self._goes, self._quiet = EFFORT.goes, 0
+        else:
+            self._quiet += 1
+        if self._quiet < GIVES_WAY and self._gave_way < MOST_GIVES_WAY:
             self._gave_way += 1
             self._call_soon(self._turn)
             return
@@ -92,7 +100,7 @@ class Turns:
             failed(error)
         finally:
             self._in_turn = False
-            self._goes, self._gave_way = EFFORT.goes, 0
+            self._gave_way = 0
             if done and self._waiting:
                 self._waiting.popleft()
                 self._behind = 0
