@@ -217,6 +217,23 @@ class _Commands(_Command, click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), *CLUSTER_COMMANDS, WORKER]
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from shareq.client.cli import write_commands
+
+        write_commands(self, ctx, formatter)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], self.list_commands(ctx), 1)
+            hint = f"did you mean {near[0]}? " if near else ""
+            exit_with(USAGE_ERROR, f"there is no command {args[0][:40]}; {hint}--help shows them all")
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name == WORKER:
             from shareq.worker.command import worker
@@ -241,7 +258,12 @@ class _Commands(_Command, click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="shareq", message="%(prog)s %(version)s")
 def main() -> None:
-    """A Kafka-wire-compatible broker for queues: share groups in one process."""
+    """A Kafka-wire-compatible broker for queues: share groups in one process.
+
+    shareq serve runs the broker. topics, produce, consume, share, dlq and the others work on a running cluster, shareq
+    or Apache Kafka, by default at 127.0.0.1:9092 (-b says where). What is stuck is shown by shareq top, share lag and
+    share records. Each command has --help with examples.
+    """
 
 
 @main.command(epilog=EPILOG)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from shareq.broker.process.usage import USAGE_ERROR, exit_with, host_and_port, pairs, read_properties
+from shareq.broker.process.usage import USAGE_ERROR, exit_with, host_and_port, pairs, read_properties, warn_of_readers
 
 if TYPE_CHECKING:
     from shareq.broker.config.broker_config import BrokerConfig
@@ -204,6 +204,7 @@ def apply_records_api(overrides: dict[str, str], address: str | None, token_file
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else "is no UTF-8"
             exit_with(USAGE_ERROR, f"--records-api-token-file {token_file}: {reason}")
+        warn_of_readers("--records-api-token-file", token_file)
 
 
 def console_options_of(address: str | None, token_file: str | None, config_file: str | None) -> ConsoleOptions | None:
@@ -220,6 +221,7 @@ def console_options_of(address: str | None, token_file: str | None, config_file:
             check_token_file(token_file)
         except ValueError as error:
             exit_with(USAGE_ERROR, f"--console-token-file {token_file}: {error}")
+        warn_of_readers("--console-token-file", token_file)
     client = {} if config_file is None else read_properties(config_file, "--console-config")
     protocol = client.get("security.protocol", "PLAINTEXT").upper()
     return ConsoleOptions(Address(*host_and_port("--console", address, 8080)), token_file, config_file, protocol)

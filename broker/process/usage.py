@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import stat
 from collections.abc import Iterable
 from typing import Final, NoReturn
 
@@ -27,6 +30,14 @@ class CommandEnd(SystemExit):
 def exit_with(code: int, message: str) -> NoReturn:
     """End the command with one line on standard error."""
     raise CommandEnd(code, message)
+
+
+def warn_of_readers(option: str, path: str) -> None:
+    """Say so on standard error if a file with a secret may be read by every user of the machine."""
+    with contextlib.suppress(OSError):
+        mode = os.stat(path).st_mode
+        if stat.S_ISREG(mode) and mode & stat.S_IROTH:
+            click.echo(f"shareq: {option} {path}: other users can read it: chmod 600 {path}", err=True)
 
 
 def read_properties(path: str, option: str = "--config") -> dict[str, str]:

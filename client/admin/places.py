@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FORMS: Final = "earliest, latest, an offset, a time as 2026-03-01T12:00 (UTC without a zone), or an age as -90m"
 _UNITS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_AGE: Final = re.compile(r"-(\d{1,12})([smhd])")
+_DURATION: Final = re.compile(r"(\d{1,12})([smhd])")
 _LONGEST_OFFSET: Final = 19
 
 
@@ -33,9 +33,17 @@ def parse_place(text: str, now_ms: int) -> Place:
         return Place("time", EARLIEST if text == "earliest" else LATEST)
     if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_OFFSET:
         return Place("offset", int(text))
-    if age := _AGE.fullmatch(text):
-        return Place("time", max(0, now_ms - int(age[1]) * _UNITS[age[2]]))
+    if text.startswith("-"):
+        return Place("time", max(0, now_ms - parse_duration(text[1:])))
     return Place("time", parse_moment(text))
+
+
+def parse_duration(text: str) -> int:
+    """Read a duration as 90s, 5m, 2h or 7d, in milliseconds. Raises ValueError for what is none."""
+    found = _DURATION.fullmatch(text)
+    if found is None or not text.isascii():
+        raise ValueError(f"{text}: must be a duration as 5m")
+    return int(found[1]) * _UNITS[found[2]]
 
 
 def parse_moment(text: str) -> int:

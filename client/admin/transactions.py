@@ -118,15 +118,7 @@ class Transactions:
         Returns its producer. BrokerError INVALID_TXN_STATE if no open transaction begins there.
         """
         name, number = partition
-        known = only(self.producers([partition]), partition)
-        hanging = next((each for each in known if each.open_from == first_offset), None)
-        if hanging is None:
-            begun = ", ".join(str(each.open_from) for each in known if each.open_from is not None) or "none"
-            raise BrokerError(
-                ErrorCode.INVALID_TXN_STATE,
-                f"partition {name}-{number}",
-                f"No open transaction begins at offset {first_offset}; first offsets of open ones: {begun}.",
-            )
+        hanging = self.hanging(partition, first_offset)
         marker = WritableTxnMarker(
             hanging.producer_id,
             hanging.producer_epoch,
@@ -141,6 +133,20 @@ class Transactions:
             return {partition: refused(row.error_code, f"partition {name}-{number}") or True}
 
         only(self._calls.each_partition([partition], lambda _: WriteTxnMarkersRequest([marker]), take), partition)
+        return hanging
+
+    def hanging(self, partition: Partition, first_offset: int) -> Producer:
+        """The producer whose open transaction begins there. BrokerError INVALID_TXN_STATE if none does."""
+        name, number = partition
+        known = only(self.producers([partition]), partition)
+        hanging = next((each for each in known if each.open_from == first_offset), None)
+        if hanging is None:
+            begun = ", ".join(str(each.open_from) for each in known if each.open_from is not None) or "none"
+            raise BrokerError(
+                ErrorCode.INVALID_TXN_STATE,
+                f"partition {name}-{number}",
+                f"No open transaction begins at offset {first_offset}; first offsets of open ones: {begun}.",
+            )
         return hanging
 
 

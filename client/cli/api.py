@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from shareq.client.cli.command import Session
-from shareq.client.cli.exits import USAGE, exit_with
+from shareq.client.cli.exits import USAGE, exit_with, warn_of_readers
 from shareq.client.cli.profile import profile_settings
 from shareq.client.records_api import RecordsApi
 
@@ -39,6 +39,7 @@ def records_api(
         token_file, token = profile.get("api.token.file"), profile.get("api.token")
     if token_file is not None:
         token = _read(token_file)
+        warn_of_readers("--api-token-file", token_file)
     if not token:
         exit_with(
             USAGE, "--api: it needs a token: --api-token-file FILE, SHAREQ_API_TOKEN, or api.token.file of a profile"

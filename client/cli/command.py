@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 import click
 
 from shareq.client.admin import Admin
-from shareq.client.cli import output
+from shareq.client.cli import output, write_commands
 from shareq.client.cli.exits import (
     EXIT_CODES,
     INTERRUPTED,
@@ -43,6 +43,10 @@ class Session:
     """Those of the table, where the command's options choose them."""
     afterwards: Callable[[], None] | None = field(default=None, init=False)
     """Prints what comes behind the table."""
+    empty: str | None = field(default=None, init=False)
+    """What is said when there are no rows, where the command's options choose it."""
+    notes: list[str] = field(default_factory=list, init=False)
+    """What is said on standard error behind the rows, in whichever form they are."""
 
     @cached_property
     def network(self) -> Network:
@@ -55,9 +59,9 @@ class Session:
     def admin(self) -> Admin:
         return Admin(self.network)
 
-    def failed(self, error: ClientError) -> None:
+    def failed(self, error: ClientError, remark: str = "") -> None:
         """Note that one of several things failed; the command goes on, and ends with the code of the first."""
-        say(output.printable(str(error)))
+        say(output.printable(str(error)) + remark)
         self.code = self.code or exit_code(error)
 
     def confirm(self, question: str, yes: bool) -> None:
@@ -82,6 +86,9 @@ def now_ms() -> int:
 
 class ClusterGroup(click.Group):
     """A subject's commands."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_commands(self, ctx, formatter)
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -236,11 +243,13 @@ def _print(
         _print_stream(result, session.as_json, line or (lambda one: "\t".join(map(str, one))))
     elif session.as_json:
         output.print_json_rows(result)
-    elif not output.print_table(result, names) and empty is not None and not session.code:
-        say(empty)
+    elif not output.print_table(result, names) and (text := session.empty or empty) and not session.code:
+        say(text)
     if session.afterwards is not None and not session.as_json:
         session.afterwards()
     sys.stdout.flush()
+    for note in session.notes:
+        say(note)
 
 
 def _print_stream(rows: Iterable[Any], as_json: bool, line: Callable[[Any], str]) -> None:

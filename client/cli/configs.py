@@ -145,6 +145,7 @@ def alter(
     key = _resource(kind, resource)
     outcome = session.admin.configs.alter({key: change}, dry_run=dry_run)[key]
     if isinstance(outcome, ClientError):
-        raise outcome
+        session.failed(outcome, " Nothing was changed.")
+        return
     for operation, name, value in rows:
         yield ConfigChangeRow(kind, resource, operation, name, value, not dry_run)

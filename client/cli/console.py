@@ -15,7 +15,7 @@ import click
 
 from shareq.client.cli.api import api_options, records_api
 from shareq.client.cli.command import CONTEXT, Session
-from shareq.client.cli.exits import NO_CONNECTION, USAGE, exit_with, say
+from shareq.client.cli.exits import NO_CONNECTION, USAGE, exit_with, say, warn_of_readers
 from shareq.client.cli.profile import client_config, read_properties
 from shareq.client.config import ClientConfig
 from shareq.client.errors import ConfigError
@@ -146,6 +146,7 @@ def read_token(option: str, path: str) -> str:
         exit_with(USAGE, f"{option} {path}: {reason}")
     if len(token) < LEAST_TOKEN or not token.isprintable() or " " in token:
         exit_with(USAGE, f"{option} {path}: must have a token of at least {LEAST_TOKEN} visible characters")
+    warn_of_readers(option, path)
     return token
 
 

@@ -11,6 +11,7 @@ from shareq.client.admin.redrives import Letter, Queue, letter_of
 from shareq.client.admin.topics import EARLIEST, LATEST
 from shareq.client.cli.command import Session, cluster_command, cluster_group, dry_run_option, yes_option
 from shareq.client.cli.exits import USAGE, exit_with
+from shareq.client.cli.progress import Progress
 from shareq.client.cli.record_text import RecordRow, line_of, read_to_end, record_row
 from shareq.client.cli.redrives import add_redrives
 from shareq.client.cli.topics import TrimRow
@@ -103,15 +104,17 @@ def show(
     last = session.admin.topics.offsets(dict.fromkeys(starts, LATEST))
     ends = {each: end.offset or 0 for each, end in last.items() if not isinstance(end, ClientError)}
     count = 0
-    for found in read_to_end(Reader(session.network, starts), ends):
-        letter = letter_of(found.record.headers)
-        if _is_wanted(letter, group, source_topic, reason):
-            died_ms = found.record.timestamp if letter.died_ms is None else letter.died_ms
-            said = (letter.topic, letter.partition, letter.offset, letter.group, letter.deliveries, letter.reason)
-            yield LetterRow(found.topic, *said, died_ms, record_row(*found))
-            count += 1
-            if count == max_records:
-                return
+    with Progress(beside_output=True) as progress:
+        for number, found in enumerate(read_to_end(Reader(session.network, starts), ends), 1):
+            progress.show(f"{number:,} letters read, {count:,} shown")
+            letter = letter_of(found.record.headers)
+            if _is_wanted(letter, group, source_topic, reason):
+                died_ms = found.record.timestamp if letter.died_ms is None else letter.died_ms
+                said = (letter.topic, letter.partition, letter.offset, letter.group, letter.deliveries, letter.reason)
+                yield LetterRow(found.topic, *said, died_ms, record_row(*found))
+                count += 1
+                if count == max_records:
+                    return
 
 
 def _is_wanted(letter: Letter, group: str | None, source_topic: str | None, reason: str | None) -> bool:

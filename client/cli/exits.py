@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from typing import Final, NoReturn
 
 import click
 
+from shareq.client.cli.progress import Progress
 from shareq.client.errors import AuthenticationFailed, BrokerError, ClientError, ConfigError, Unreachable
 from shareq.protocol.errors import ErrorCode
 
@@ -45,7 +48,18 @@ def exit_code(error: ClientError) -> int:
 
 def say(message: str) -> None:
     """One line on standard error."""
+    Progress.clear()
     click.echo(f"shareq: {message}", err=True)
+
+
+def warn_of_readers(option: str, path: str) -> None:
+    """Say so if a file with a secret may be read by other users of the machine."""
+    try:
+        mode = os.stat(os.path.expanduser(path)).st_mode
+    except OSError:
+        return
+    if stat.S_ISREG(mode) and mode & stat.S_IROTH:
+        say(f"{option} {path}: other users can read it: chmod 600 {path}")
 
 
 def exit_with(code: int, message: str) -> NoReturn:

@@ -16,8 +16,10 @@ from shareq.client.cli.command import (
     yes_option,
 )
 from shareq.client.cli.exits import USAGE, exit_with
+from shareq.client.cli.progress import Progress
 from shareq.client.cli.where import FORMS, offsets_of, partitions_of, place
-from shareq.client.errors import ClientError
+from shareq.client.errors import BrokerError, ClientError
+from shareq.protocol.errors import ErrorCode
 
 
 class GroupRow(NamedTuple):
@@ -67,6 +69,7 @@ class ResetRow(NamedTuple):
     group: Annotated[str, "The group."]
     topic: Annotated[str, "The topic."]
     partition: Annotated[int, "The partition's number."]
+    before: Annotated[int | None, "The first offset that was not done with; null where the group had not begun."]
     offset: Annotated[int, "The offset at which the group goes on."]
     done: Annotated[bool, "False with --dry-run."]
 
@@ -112,6 +115,9 @@ class Kind(Protocol):
         self, session: Session, ids: Iterable[str], ends: bool
     ) -> Iterator[tuple[str, Outcome[dict[Partition, Outcome[Position]]]]]:
         """Positions of groups that exist. Without `ends`, the ends of logs are only looked up for the lag."""
+
+    def explain(self, session: Session, group: str, positions: Mapping[Partition, Outcome[Position]]) -> None:
+        """Note what a reader should know of positions that are not known yet."""
 
     def alter(
         self, session: Session, group: str, offsets: Mapping[Partition, int]
@@ -164,6 +170,7 @@ def described_rows(session: Session, kind: Kind, groups: Iterable[str]) -> Itera
         if isinstance(positions, ClientError):
             session.failed(positions)
             continue
+        kind.explain(session, name, positions)
         count, lag, _ = sums(positions.values())
         yield GroupInfo(name, each.kind, each.state, each.epoch, each.assignor, len(each.members), count, lag)
 
@@ -200,6 +207,7 @@ def _add_offsets(group: ClusterGroup, kind: Kind, word: str) -> None:
             if isinstance(outcome, ClientError):
                 session.failed(outcome)
                 continue
+            kind.explain(session, name, outcome)
             for (topic, number), position in sorted(outcome.items(), key=lambda item: item[0]):
                 if isinstance(position, ClientError):
                     session.failed(position)
@@ -215,12 +223,18 @@ def _add_lag(group: ClusterGroup, kind: Kind, word: str) -> None:
     )
     @click.argument("groups", metavar="[GROUP]...", nargs=-1)
     def lag(session: Session, groups: tuple[str, ...]) -> Iterator[LagRow]:
-        for some in batched(groups or names_of(session, kind)):
-            names = [name for name, _ in existing(session, kind, some)] if groups else some
-            for name, outcome in kind.positions(session, names, False):
-                if isinstance(outcome, ClientError):
-                    session.failed(outcome)
-                else:
+        with Progress() as progress:
+            done = 0
+            for some in batched(groups or names_of(session, kind)):
+                names = [name for name, _ in existing(session, kind, some)] if groups else some
+                for name, outcome in kind.positions(session, names, False):
+                    done += 1
+                    progress.show(f"{done:,} groups")
+                    if isinstance(outcome, ClientError):
+                        session.failed(outcome)
+                        continue
+                    if groups:
+                        kind.explain(session, name, outcome)
                     yield LagRow(name, *sums(outcome.values()))
 
     lag.help = f"Show how many records {kind.word}s have before them; of all groups without names."
@@ -247,6 +261,7 @@ def _add_reset(group: ClusterGroup, kind: Kind, word: str) -> None:
         if bool(topics) == all_topics:
             exit_with(USAGE, f"{word} reset: give either --topic or --all-topics")
         at = place("--to", to)
+        before, count = _offsets_now(session, kind, name)
         partitions = _begun(session, kind, name) if all_topics else partitions_of(session, topics)
         wanted: dict[Partition, int] = {}
         for partition, outcome in offsets_of(session.admin, at, partitions).items():
@@ -254,15 +269,19 @@ def _add_reset(group: ClusterGroup, kind: Kind, word: str) -> None:
                 session.failed(outcome)
             else:
                 wanted[partition] = outcome
+        if dry_run and wanted and count:
+            session.failed(has_members(kind, name, count))
+            return
         if dry_run or not wanted:
-            yield from (ResetRow(name, *partition, offset, False) for partition, offset in sorted(wanted.items()))
+            for partition, offset in sorted(wanted.items()):
+                yield ResetRow(name, *partition, before.get(partition), offset, False)
             return
         session.confirm(f"let {kind.word} {name} go on at {to} in {len(wanted)} partitions", yes)
         for partition, altered in sorted(kind.alter(session, name, wanted).items(), key=lambda item: item[0]):
             if isinstance(altered, ClientError):
                 session.failed(altered)
             else:
-                yield ResetRow(name, *partition, altered, True)
+                yield ResetRow(name, *partition, before.get(partition), altered, True)
 
     reset.help = f"Let a {kind.word} without members go on at another place. A group that does not exist is made."
 
@@ -301,16 +320,22 @@ def _add_delete(group: ClusterGroup, kind: Kind, word: str) -> None:
     @yes_option
     @dry_run_option
     def delete(session: Session, names: tuple[str, ...], yes: bool, dry_run: bool) -> Iterator[DeletedRow]:
-        found = [name for name, _ in existing(session, kind, dict.fromkeys(names))]
-        if dry_run or not found:
-            yield from (DeletedRow(name, False) for name in found)
+        members = {name: len(each.members) for name, each in existing(session, kind, dict.fromkeys(names))}
+        if dry_run or not members:
+            for name, count in members.items():
+                if count:
+                    session.failed(has_members(kind, name, count))
+                else:
+                    yield DeletedRow(name, False)
             return
-        session.confirm(f"delete {kind.word} {', '.join(found)} with all offsets", yes)
-        for name, outcome in session.admin.groups.delete(found):
-            if isinstance(outcome, ClientError):
-                session.failed(outcome)
-            else:
-                yield DeletedRow(name, True)
+        session.confirm(f"delete {kind.word} {', '.join(members)} with all offsets", yes)
+        with Progress() as progress:
+            for done, (name, outcome) in enumerate(session.admin.groups.delete(members), 1):
+                progress.show(f"{done:,} of {len(members):,} groups deleted")
+                if isinstance(outcome, ClientError):
+                    session.failed(outcome)
+                else:
+                    yield DeletedRow(name, True)
 
     delete.help = f"Delete {kind.word}s without members, with all their offsets."
 
@@ -328,6 +353,24 @@ def add_commands(group: ClusterGroup, kind: Kind, word: str) -> None:
         _add_delete,
     ):
         add(group, kind, word)
+
+
+def has_members(kind: Kind, name: str, count: int) -> ClientError:
+    """What a cluster says to changes of a group that is at work."""
+    return BrokerError(ErrorCode.NON_EMPTY_GROUP, f"{kind.word} {name}", f"It has members: {count}.")
+
+
+def _offsets_now(session: Session, kind: Kind, name: str) -> tuple[dict[Partition, int | None], int]:
+    """Where a group is, and how many members it has; one that does not exist is nowhere."""
+    members = 0
+    for _, outcome in kind.describe(session, [name]):
+        if isinstance(outcome, ClientError):
+            return {}, 0
+        members = len(outcome.members)
+    positions = dict(kind.positions(session, [name], False)).get(name, {})
+    if isinstance(positions, ClientError):
+        return {}, members
+    return {at: None if isinstance(each, ClientError) else each.offset for at, each in positions.items()}, members
 
 
 def _begun(session: Session, kind: Kind, name: str) -> list[Partition]:

@@ -57,6 +57,9 @@ class ConsumerKind:
                     rows[partition] = Position(each.offset, end.offset, max(0, end.offset - each.offset))
             yield name, rows
 
+    def explain(self, session: Session, group: str, positions: Mapping[Partition, Outcome[Position]]) -> None:
+        """A consumer group has positions from its first commit on."""
+
     def alter(self, session: Session, group: str, offsets: Mapping[Partition, int]) -> dict[Partition, Outcome[int]]:
         return session.admin.consumer_groups.alter_offsets(group, offsets)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from shareq.client.cli.progress import Progress
 from shareq.client.cli.schema import to_json
 
+_UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"))
 PAGE: Final = 1000
 """Rows whose widths make a table's; further ones are in tables of their own."""
 _NUMBERS: Final = (int, float)
@@ -43,10 +45,12 @@ def print_json_line(value: Any) -> None:
 def print_table(rows: Iterable[Any], columns: Sequence[str]) -> int:
     """Rows in columns, with rich on a terminal that has it. Returns how many."""
     count = 0
-    draw = _rich_table if sys.stdout.isatty() and _has_rich() else _plain_table
+    is_terminal = sys.stdout.isatty()
+    draw = _rich_table if is_terminal and _has_rich() else _plain_table
     for page in _pages(rows):
         count += len(page)
-        draw(page, columns)
+        Progress.clear()
+        draw(page, [_column(name, people=is_terminal) for name in columns])
     return count
 
 
@@ -63,11 +67,36 @@ def _pages(rows: Iterable[Any]) -> Iterator[list[Any]]:
         yield page
 
 
-def _plain_table(rows: Sequence[Any], columns: Sequence[str]) -> None:
-    texts = [[_text(getattr(row, name)) for name in columns] for row in rows]
-    titles = [_title(name) for name in columns]
+class _Column(NamedTuple):
+    """A field of rows, its title, and how a value is written."""
+
+    name: str
+    title: str
+    text: Callable[[Any], str]
+
+
+def _column(name: str, *, people: bool) -> _Column:
+    """Durations have a unit for people, and are milliseconds for everything else."""
+    if people and name.endswith("_ms"):
+        return _Column(name, _title(name.removesuffix("_ms")), duration)
+    return _Column(name, _title(name), _text)
+
+
+def duration(value: int | None) -> str:
+    """Milliseconds in the unit that fits."""
+    if value is None:
+        return "-"
+    for unit, name in _UNITS:
+        if value >= unit:
+            return f"{value / unit:.1f}{name}"
+    return f"{value}ms"
+
+
+def _plain_table(rows: Sequence[Any], columns: Sequence[_Column]) -> None:
+    texts = [[each.text(getattr(row, each.name)) for each in columns] for row in rows]
+    titles = [each.title for each in columns]
     widths = [max(len(each[at]) for each in (titles, *texts)) for at in range(len(columns))]
-    right = [_is_numeric(rows, name) for name in columns]
+    right = [_is_numeric(rows, each.name) for each in columns]
     for line in (titles, *texts):
         cells = [
             text.rjust(width) if numeric else text.ljust(width)
@@ -76,17 +105,17 @@ def _plain_table(rows: Sequence[Any], columns: Sequence[str]) -> None:
         sys.stdout.write("  ".join(cells).rstrip() + "\n")
 
 
-def _rich_table(rows: Sequence[Any], columns: Sequence[str]) -> None:
+def _rich_table(rows: Sequence[Any], columns: Sequence[_Column]) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in columns:
-        table.add_column(_title(name), justify="right" if _is_numeric(rows, name) else "left", overflow="fold")
+    for each in columns:
+        table.add_column(each.title, justify="right" if _is_numeric(rows, each.name) else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(_text(getattr(row, name))) for name in columns))
+        table.add_row(*(Text(each.text(getattr(row, each.name))) for each in columns))
     Console().print(table)
 
 

@@ -1,4 +1,4 @@
-"""How far a long command is: one line on the terminal's standard error, which is gone when the command is over."""
+"""How far a long command is: one line on the terminal's standard error, gone before anything else is printed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import sys
 import time
 from types import TracebackType
 from typing import Final
-
-from shareq.client.cli.output import printable
 
 EVERY_S: Final = 0.2
 BEGIN_AFTER_S: Final = 1.0
@@ -20,25 +18,27 @@ class Progress:
     the log of a job. `beside_output`: the command prints while it works, so only where its output goes elsewhere.
     """
 
+    _shown = False  # of all of them: there is one terminal
+
     def __init__(self, *, beside_output: bool = False) -> None:
         self._is_on = sys.stderr.isatty() and not (beside_output and sys.stdout.isatty())
         self._due_s = time.monotonic() + BEGIN_AFTER_S
-        self._is_shown = False
 
     def show(self, text: str) -> None:
         """Write the line, but not too often."""
         if not self._is_on or (now := time.monotonic()) < self._due_s:
             return
         self._due_s = now + EVERY_S
-        self._is_shown = True
-        width = shutil.get_terminal_size().columns - 1
-        sys.stderr.write(f"\r\x1b[K{printable(text)[:width]}")
+        visible = "".join(each if each.isprintable() else "?" for each in text)
+        Progress._shown = True
+        sys.stderr.write(f"\r\x1b[K{visible[: shutil.get_terminal_size().columns - 1]}")
         sys.stderr.flush()
 
-    def clear(self) -> None:
-        """Take the line away, before something else is printed."""
-        if self._is_shown:
-            self._is_shown = False
+    @staticmethod
+    def clear() -> None:
+        """Take the line away."""
+        if Progress._shown:
+            Progress._shown = False
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
 

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Final, NamedTuple
 
 import click
 
-from shareq.client.admin.calls import Partition
+from shareq.client.admin.calls import NotFound, Partition
 from shareq.client.cli.api import api_options, records_api
 from shareq.client.cli.command import ClusterGroup, Session, cluster_command
 from shareq.client.cli.decoding import FORMS, Decode, decoder
 from shareq.client.cli.exits import USAGE, exit_with, say
 from shareq.client.cli.output import printable
 from shareq.client.cli.profile import profile_settings
-from shareq.client.cli.where import iso, topics_and_partitions
+from shareq.client.cli.progress import Progress
+from shareq.client.cli.record_choice import Choice, limited
+from shareq.client.cli.where import duration, iso, topics_and_partitions
 from shareq.client.cli.windows import NOTE, Window, windows
+from shareq.client.errors import ClientError
 from shareq.client.fetch import OffsetsGone, RangeFetcher
-from shareq.client.records_api import RangeRow
+from shareq.client.records_api import RangeRow, RecordsApi
 from shareq.client.state_colours import STATES
 from shareq.protocol.records.batch import batch_headers, decode_records
 from shareq.protocol.records.record_codec import Record
@@ -28,11 +30,9 @@ MOST_ROWS: Final = 100_000
 PARTS: Final = ("key", "value", "headers")
 _FETCHED_AT_ONCE: Final = 500
 _LONGEST_CELL: Final = 80
-_TABLE: Final = (
-    *("topic", "partition", "first", "last", "state", "deliveries", "client", "member"),
-    *("held_ms", "left_ms", "behind"),
-)
-_RECORDS: Final = ("topic", "partition", "first", "state", "deliveries", "client", "held_ms", "left_ms", "behind")
+_TIMES: Final = ("age_ms", "held_ms", "left_ms", "behind")
+_TABLE: Final = ("topic", "partition", "first", "last", "state", "deliveries", "client", "member", *_TIMES)
+_RECORDS: Final = ("topic", "partition", "first", "state", "deliveries", "client", *_TIMES)
 
 
 class TextRow(NamedTuple):
@@ -62,6 +62,9 @@ class RecordStateRow(NamedTuple):
     held_ms: Annotated[int | None, "For how long, by the broker's clock."]
     until: Annotated[str | None, "When its lock runs out, or when delayed records may be delivered, in UTC."]
     left_ms: Annotated[int | None, "How long it is until then."]
+    age_ms: Annotated[
+        int | None, "For how long they have been in flight, however often they were given back; null if not known."
+    ]
     behind: Annotated[int | None, "The record of the same key that they wait for."]
     source: Annotated[str, "api: what the leader knows; log: what is written down in __share_group_state."]
     timestamp: Annotated[int | None, "The record's time in milliseconds since the epoch; null without --show."]
@@ -90,6 +93,7 @@ def add_records(command: ClusterGroup) -> None:
         command,
         "records",
         "  shareq share records packers\n"
+        "  shareq share records --held-for 5m\n"
         "  shareq share records packers --topic orders:0 --show key,value --decode json -n 20\n"
         "  shareq share records packers --api http://127.0.0.1:9465 --api-token-file operator.token --state acquired",
         row=RecordStateRow,
@@ -99,10 +103,28 @@ def add_records(command: ClusterGroup) -> None:
     decorate(_records)
 
 
-@click.argument("group")
+@click.argument("groups", metavar="[GROUP]...", nargs=-1)
 @click.option("--topic", "topics", metavar="TOPIC[:PARTITION]", multiple=True, help="Only there. Repeatable.")
 @click.option("--state", "states", type=click.Choice(STATES), multiple=True, help="Only in this state. Repeatable.")
+@click.option("--all", "finished", is_flag=True, help="Finished ones behind an unfinished one, too.")
 @click.option("--member", metavar="MEMBER", help="Only what this member has; needs the records API.")
+@click.option(
+    "--held-for",
+    metavar="DURATION",
+    callback=duration,
+    help="Only what a member has had for so long, as 5m; needs the records API.",
+)
+@click.option(
+    "--older-than",
+    metavar="DURATION",
+    callback=duration,
+    help="Only what has been in flight for so long, given back or not; needs the records API.",
+)
+@click.option(
+    "--sort",
+    type=click.Choice(("offset", "age")),
+    help="The oldest first with age [default: age with --held-for and --older-than, else offset].",
+)
 @click.option("--from", "first", metavar="OFFSET", type=click.IntRange(0), default=0, help="Where to begin.")
 @click.option(
     "--limit",
@@ -118,10 +140,14 @@ def add_records(command: ClusterGroup) -> None:
 @api_options
 def _records(
     session: Session,
-    group: str,
+    groups: tuple[str, ...],
     topics: tuple[str, ...],
     states: tuple[str, ...],
+    finished: bool,
     member: str | None,
+    held_for: int | None,
+    older_than: int | None,
+    sort: str | None,
     first: int,
     limit: int,
     show: frozenset[str],
@@ -130,24 +156,32 @@ def _records(
     api: str | None,
     api_token_file: str | None,
 ) -> Iterator[RecordStateRow]:
-    """Show what is in flight of a share group: ranges of like offsets, their state, who has them and for how long.
+    """Show what is in flight of share groups: ranges of like offsets, their state, who has them and for how long.
 
-    With the records API of shareq as the leader knows it. Without, from any cluster, as it is written down in
-    __share_group_state: what is finished, and how often the rest was delivered. With --show one row for each record,
-    read from its log; no delivery is counted.
+    Without a name, of all groups. With the records API of shareq as the leader knows it. Without, from any cluster, as
+    it is written down in __share_group_state: what is finished, and how often the rest was delivered. With --show one
+    row for each record, read from its log; no delivery is counted.
     """
     found = records_api(session, api, api_token_file)
-    if member is not None and found is None:
-        exit_with(USAGE, "share records: --member needs the records API (--api): brokers do not say who has a record")
+    for option, value in (("--member", member), ("--held-for", held_for), ("--older-than", older_than)):
+        if value is not None and found is None:
+            exit_with(USAGE, f"share records: {option} needs the records API (--api): no other broker says so")
+    by_age = sort == "age" if sort is not None else (held_for, older_than) != (None, None)
+    choice = Choice(states, finished, member, first, held_for, older_than, by_age)
     shown = Shown(show, decoder(decode, _registry(session, schema_registry))) if show else None
     whole, some = topics_and_partitions(topics)
-    rows = _rows(windows(session, found, group, whole, some), group, states, member, first, found is not None)
+    rows = choice.ordered(_rows(session, found, groups, whole, some, choice), limit + 1)
+    if choice.filters or topics:
+        session.empty = "nothing that is in flight matches these options"
     if found is None:
         session.afterwards = lambda: None if session.code else say(NOTE)
-    if shown is None:
-        return islice(rows, limit)
-    session.columns = (*_RECORDS, *(part for part in PARTS if part in show))
-    return islice(_with_records(session, rows, shown, limit, table=not session.as_json), limit)
+    columns = _TABLE if shown is None else (*_RECORDS, *(part for part in PARTS if part in show))
+    session.columns = columns if len(groups) == 1 else ("group", *columns)
+    if shown is not None:
+        rows = _with_records(session, rows, shown, limit + 1, table=not session.as_json)
+    what = "ranges" if shown is None else "records"
+    more = f"these are the first {limit:,} {what}, and there are more: --limit N shows up to {MOST_ROWS:,}"
+    return limited(rows, limit, lambda: session.notes.append(more))
 
 
 def _registry(session: Session, given: str | None, environment: Mapping[str, str] = os.environ) -> str | None:
@@ -156,16 +190,37 @@ def _registry(session: Session, given: str | None, environment: Mapping[str, str
 
 
 def _rows(
-    found: Iterable[Window],
-    group: str,
-    states: Collection[str],
-    member: str | None,
-    first: int,
-    of_api: bool,
+    session: Session,
+    api: RecordsApi | None,
+    groups: Sequence[str],
+    topics: Collection[str],
+    partitions: Collection[Partition],
+    choice: Choice,
 ) -> Iterator[RecordStateRow]:
-    for window in found:
-        for each in window.ranges(first, states, member):
-            yield _row(group, window, each, "api" if of_api else "log")
+    """Of the groups in their order; of those that are not named, what has not begun is left out."""
+    asked, source = choice.asked(of_api=api is not None), "log" if api is None else "api"
+    hidden = 0
+    with Progress() as progress:
+        for number, group in enumerate(groups or _all_groups(session), 1):
+            progress.show(f"{number:,} share groups looked at")
+            try:
+                for window in windows(session, api, group, topics, partitions):
+                    hidden += window.finished
+                    for each in window.ranges(choice.first, asked, choice.member):
+                        yield _row(group, window, each, source)
+            except NotFound as error:
+                if groups:
+                    session.failed(error)
+            except ClientError as error:
+                if len(groups) == 1:
+                    raise
+                session.failed(error)
+    if hidden and choice.hides_finished:
+        session.notes.append(f"{hidden:,} finished offsets behind unfinished ones are not shown; --all shows them")
+
+
+def _all_groups(session: Session) -> list[str]:
+    return sorted(each.group_id for each in session.admin.groups.find(("share",)))
 
 
 def _row(group: str, window: Window, each: RangeRow, source: str) -> RecordStateRow:
@@ -185,6 +240,7 @@ def _row(group: str, window: Window, each: RangeRow, source: str) -> RecordState
         None if each.since_ms is None else max(0, each.at_ms - each.since_ms),
         iso(each.until_ms),
         None if each.until_ms is None else max(0, each.until_ms - each.at_ms),
+        None if each.in_flight_ms is None else max(0, each.at_ms - each.in_flight_ms),
         each.behind,
         source,
         None,

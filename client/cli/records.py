@@ -12,6 +12,7 @@ from shareq.client.admin.calls import Partition
 from shareq.client.admin.topics import LATEST
 from shareq.client.cli.command import Session, cluster_command, now_ms
 from shareq.client.cli.exits import USAGE, exit_with, wrong
+from shareq.client.cli.progress import Progress
 from shareq.client.cli.record_text import ROUND_MS, RecordRow, line_of, read_to_end, record_row
 from shareq.client.cli.where import from_option, offsets_of, partitions_of, place
 from shareq.client.errors import ClientError
@@ -74,9 +75,13 @@ def produce(
         records = iter([RecordData(fixed, None if value is None else value.encode(), shared)])
     else:
         records = _lines(fixed, key_separator, shared)
-    for batch in _batches(records):
-        for written in producer.write(batch, now_ms(), partition):
-            yield WrittenRow(topic, *written)
+    done = 0
+    with Progress(beside_output=True) as progress:
+        for batch in _batches(records):
+            for written in producer.write(batch, now_ms(), partition):
+                yield WrittenRow(topic, *written)
+            done += len(batch)
+            progress.show(f"{done:,} records written")
 
 
 def _header(text: str) -> tuple[str, bytes | None]:
@@ -141,10 +146,12 @@ def consume(
     starts = _found(session, offsets_of(session.admin, place("--from", begin), partitions_of(session, topics)))
     reader = Reader(session.network, starts, committed_only=committed)
     records = _all(reader) if follow else read_to_end(reader, _ends(session, starts, committed))
-    for count, found in enumerate(records, 1):
-        yield record_row(*found)
-        if count == max_records:
-            return
+    with Progress(beside_output=True) as progress:
+        for count, found in enumerate(records, 1):
+            progress.show(f"{count:,} records")
+            yield record_row(*found)
+            if count == max_records:
+                return
 
 
 @cluster_command(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from typing import Annotated, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import click
 
@@ -23,6 +23,7 @@ from shareq.client.cli.group_commands import (
     described_rows,
     existing,
 )
+from shareq.client.cli.progress import Progress
 from shareq.client.cli.record_states import add_records
 from shareq.client.cli.record_text import RecordRow, line_of, read_to_end, record_row
 from shareq.client.cli.windows import draw_windows
@@ -35,6 +36,9 @@ from shareq.protocol.records.batch import batch_headers, decode_records
 command = cluster_group(
     "share", "Share groups: list, describe, members, offsets, lag, records, reset, delete, consume, peek."
 )
+
+
+RESET: Final = "share.auto.offset.reset"
 
 
 class ShareKind:
@@ -68,6 +72,17 @@ class ShareKind:
                 known = None if end is None or isinstance(end, ClientError) else end.offset
                 rows[partition] = each if isinstance(each, ClientError) else Position(each.start, known, each.lag)
             yield name, rows
+
+    def explain(self, session: Session, group: str, positions: Mapping[Partition, Outcome[Position]]) -> None:
+        """Say why a group has no lag in partitions that it has not begun, if that is because it begins at the end."""
+        if all(isinstance(each, ClientError) or each.offset is not None for each in positions.values()):
+            return
+        for _, outcome in session.admin.configs.describe([("group", group)], [RESET]):
+            if not isinstance(outcome, ClientError) and any(each.value == "latest" for each in outcome):
+                session.notes.append(
+                    f"{group} begins at the end of partitions it has not begun, at its first fetch: {RESET} is latest; "
+                    f"for all records: shareq configs alter group {group} --set {RESET}=earliest"
+                )
 
     def alter(self, session: Session, group: str, offsets: Mapping[Partition, int]) -> dict[Partition, Outcome[int]]:
         return session.admin.share_groups.alter_offsets(group, offsets)
@@ -160,7 +175,8 @@ def consume(
     fetcher = RangeFetcher(session.config)
     left = max_records
     try:
-        with ShareRangeConsumer(session.config, group, topics) as member:
+        taken = 0
+        with ShareRangeConsumer(session.config, group, topics) as member, Progress(beside_output=True) as progress:
             while left is None or left > 0:
                 acquired = member.poll(
                     max_records=min(500, left or 500), max_wait_ms=round(idle_s * 1000), strict=left is not None
@@ -168,7 +184,9 @@ def consume(
                 if not acquired:
                     return
                 for one in acquired:
+                    progress.show(f"{taken:,} records")
                     count = yield from _of_range(session, member, fetcher, group, one, verdict)
+                    taken += count
                     left = None if left is None else left - count
     finally:
         fetcher.close()

@@ -8,11 +8,13 @@ from typing import Annotated, NamedTuple
 
 import click
 
+from shareq.client.admin.calls import batched
 from shareq.client.admin.configs import Change
 from shareq.client.admin.topics import EARLIEST, LATEST, NewTopic, TopicInfo
 from shareq.client.cli.command import Session, cluster_command, cluster_group, dry_run_option, yes_option
 from shareq.client.cli.exits import USAGE, exit_with
 from shareq.client.cli.profile import pairs
+from shareq.client.cli.progress import Progress
 from shareq.client.cli.where import FORMS, offsets_of, partitions_of, place
 from shareq.client.errors import BrokerError, ClientError
 from shareq.protocol.errors import ErrorCode
@@ -192,11 +194,16 @@ def delete(session: Session, topics: tuple[str, ...], yes: bool, dry_run: bool) 
         yield from (TopicChangeRow(name, count, False) for name, count in counts.items())
         return
     session.confirm(f"delete {', '.join(counts)} with all records", yes)
-    for name, deleted in session.admin.topics.delete(list(counts)).items():
-        if isinstance(deleted, ClientError):
-            session.failed(deleted)
-        else:
-            yield TopicChangeRow(name, counts[name], True)
+    done = 0
+    with Progress() as progress:
+        for some in batched(counts):
+            for name, deleted in session.admin.topics.delete(some).items():
+                if isinstance(deleted, ClientError):
+                    session.failed(deleted)
+                else:
+                    yield TopicChangeRow(name, counts[name], True)
+            done += len(some)
+            progress.show(f"{done:,} of {len(counts):,} topics")
 
 
 @cluster_command(

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 
 import click
 
-from shareq.client.cli.command import Session, cluster_command, cluster_group, now_ms, yes_option
+from shareq.client.cli.command import Session, cluster_command, cluster_group, dry_run_option, now_ms, yes_option
 from shareq.client.cli.exits import USAGE, exit_with
 from shareq.client.cli.where import iso, partitions_of
 from shareq.client.errors import ClientError
@@ -36,8 +36,11 @@ class AbortRow(NamedTuple):
     transactional_id: Annotated[str | None, "The id; null with --topic."]
     topic: Annotated[str | None, "The topic; null with an id."]
     partition: Annotated[int | None, "The partition's number; null with an id."]
-    producer_id: Annotated[int | None, "Whose transaction was aborted; null with an id."]
-    producer_epoch: Annotated[int, "With an id the new epoch, which shuts out the producer; else the producer's."]
+    producer_id: Annotated[int | None, "Whose transaction it was; null with an id, if it was aborted."]
+    producer_epoch: Annotated[
+        int, "With an id the new epoch, which shuts out the producer; else, and with --dry-run, the producer's."
+    ]
+    done: Annotated[bool, "False with --dry-run."]
 
 
 @cluster_command(
@@ -83,6 +86,7 @@ def describe(session: Session, ids: tuple[str, ...]) -> Iterator[TransactionInfo
 @cluster_command(
     command,
     "abort",
+    "  shareq transactions abort billing-1 --dry-run\n"
     "  shareq transactions abort billing-1 --yes\n"
     "  shareq transactions abort --topic orders:0 --first-offset 1200 --yes",
     row=AbortRow,
@@ -91,8 +95,14 @@ def describe(session: Session, ids: tuple[str, ...]) -> Iterator[TransactionInfo
 @click.option("--topic", metavar="TOPIC:PARTITION", help="In place of an id: where one hangs that no id knows.")
 @click.option("--first-offset", type=click.IntRange(0), help="Its first offset there.")
 @yes_option
+@dry_run_option
 def abort(
-    session: Session, transactional_id: str | None, topic: str | None, first_offset: int | None, yes: bool
+    session: Session,
+    transactional_id: str | None,
+    topic: str | None,
+    first_offset: int | None,
+    yes: bool,
+    dry_run: bool,
 ) -> Iterator[AbortRow]:
     """Abort an open transaction, by its transactional id: the producer is shut out, and a new one may begin.
 
@@ -104,15 +114,24 @@ def abort(
         for _, known in session.admin.transactions.describe([transactional_id]):
             if isinstance(known, ClientError):
                 raise known
+            if dry_run:
+                if known.started_ms is None:
+                    session.notes.append(f"{transactional_id} has no open transaction; its producer would be shut out")
+                yield AbortRow(transactional_id, None, None, known.producer_id, known.producer_epoch, False)
+                return
         session.confirm(f"abort the transaction of {transactional_id}", yes)
         epoch = session.admin.transactions.fence(transactional_id)
-        yield AbortRow(transactional_id, None, None, None, epoch)
+        yield AbortRow(transactional_id, None, None, None, epoch, True)
         return
     assert topic is not None
     assert first_offset is not None
     if ":" not in topic:
         exit_with(USAGE, f"--topic {topic}: must be TOPIC:PARTITION")
     for partition in partitions_of(session, [topic]):
+        if dry_run:
+            found = session.admin.transactions.hanging(partition, first_offset)
+            yield AbortRow(None, *partition, found.producer_id, found.producer_epoch, False)
+            continue
         session.confirm(f"abort the transaction from offset {first_offset} on in {topic}", yes)
         producer = session.admin.transactions.abort_hanging(partition, first_offset)
-        yield AbortRow(None, *partition, producer.producer_id, producer.producer_epoch)
+        yield AbortRow(None, *partition, producer.producer_id, producer.producer_epoch, True)

@@ -9,7 +9,7 @@ import click
 
 from shareq.client.admin import Partition
 from shareq.client.admin.calls import NotFound
-from shareq.client.admin.places import FORMS, Place, offsets_of, parse_moment, parse_place
+from shareq.client.admin.places import FORMS, Place, offsets_of, parse_duration, parse_moment, parse_place
 from shareq.client.admin.topics import TopicInfo
 from shareq.client.cli.command import Session, now_ms
 from shareq.client.cli.exits import wrong
@@ -19,6 +19,7 @@ from shareq.protocol.errors import ErrorCode
 __all__ = [
     "FORMS",
     "Place",
+    "duration",
     "from_option",
     "iso",
     "moment",
@@ -43,6 +44,14 @@ def moment(option: str, text: str, forms: str = "a time as 2026-03-01T12:00 (UTC
         return parse_moment(text)
     except ValueError:
         wrong(option, text, f"must be {forms}")
+
+
+def duration(_context: click.Context, _parameter: click.Parameter, text: str | None) -> int | None:
+    """Read a duration, in milliseconds: for an option's `callback`."""
+    try:
+        return None if text is None else parse_duration(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def iso(time_ms: int | None) -> str | None:

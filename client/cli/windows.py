@@ -12,6 +12,7 @@ from shareq.client.cli.command import Session, now_ms
 from shareq.client.cli.exits import say
 from shareq.client.cli.output import printable
 from shareq.client.cli.plot import has_colour, plot, width_of_terminal
+from shareq.client.cli.record_choice import FINISHED
 from shareq.client.errors import ClientError
 from shareq.client.records_api import RangeRow, RecordsApi
 from shareq.client.share_states import AVAILABLE, StoredState, stored_states
@@ -26,7 +27,8 @@ _STATES: Final = {2: "acknowledged", 3: "archiving", 4: "archived"}
 
 class Window(NamedTuple):
     """A share partition: its start offset (None: not resolved), the high watermark (None: not known), and what lies
-    between, as ranges. `ranges` takes the first offset, states (none: all) and a member.
+    between, as ranges. `ranges` takes the first offset, states (none: all) and a member. `finished`: how many offsets
+    are acknowledged or archived behind one that is not.
     """
 
     topic: str
@@ -34,6 +36,7 @@ class Window(NamedTuple):
     start: int | None
     end: int | None
     ranges: Callable[[int, Collection[str], str | None], Iterator[RangeRow]]
+    finished: int
 
 
 def windows(
@@ -67,7 +70,8 @@ def _of_api(api: RecordsApi, group: str, is_wanted: Callable[[str, int], bool]) 
             ) -> Iterator[RangeRow]:
                 return api.ranges(group, topic, number, first=first, states=states, member=member)
 
-            yield Window(topic, number, row["start_offset"], row["high_watermark"], ranges)
+            finished = sum(row["states"].get(state, 0) for state in FINISHED)
+            yield Window(topic, number, row["start_offset"], row["high_watermark"], ranges, finished)
 
 
 def _of_states(session: Session, group: str, is_wanted: Callable[[str, int], bool]) -> Iterator[Window]:
@@ -86,17 +90,18 @@ def _of_states(session: Session, group: str, is_wanted: Callable[[str, int], boo
         if isinstance(state, ClientError):
             session.failed(state)
             continue
-        rows = _rows(state, end)
+        rows = tuple(_rows(state, end))
 
         def ranges(
-            first: int, states: Collection[str], member: str | None, rows: Collection[RangeRow] = tuple(rows)
+            first: int, states: Collection[str], member: str | None, rows: Collection[RangeRow] = rows
         ) -> Iterator[RangeRow]:
             del member
             for row in rows:
                 if row.last >= first and (not states or row.state in states):
                     yield row._replace(first=max(row.first, first))
 
-        yield Window(*partition, state.start, end, ranges)
+        finished = sum(row.last - row.first + 1 for row in rows if row.state in FINISHED)
+        yield Window(*partition, state.start, end, ranges, finished)
 
 
 def _rows(state: StoredState, end: int | None) -> Iterator[RangeRow]:

@@ -175,6 +175,7 @@ def share_groups(shell: Shell) -> None:
         "group": "s.g",
         "topic": "s.a",
         "partition": 0,
+        "before": 2,
         "offset": 0,
         "done": False,
     }
@@ -208,9 +209,14 @@ def consumer_groups(shell: Shell) -> None:
         consumer.commit(message=message, asynchronous=False)
         (member,) = shell.json("groups", "members", "g.g")
         assert (member["client"], member["assignment"]) == ("worker", {"g.a": [0]})
-        busy = shell.run("groups", "delete", "g.g", "--yes")
-        assert busy.code == 1
-        assert "NON_EMPTY_GROUP" in busy.err
+        for answer in ("--dry-run", "--yes"):
+            busy = shell.run("groups", "delete", "g.g", answer)
+            assert (busy.code, busy.out) == (1, "")
+            assert "NON_EMPTY_GROUP" in busy.err
+        planned = shell.run("groups", "reset", "g.g", "--topic", "g.a", "--to", "0", "--dry-run")
+        assert (planned.code, planned.out, planned.err.count("\n")) == (1, "", 1)
+        assert "NON_EMPTY_GROUP" in planned.err
+        assert shell.run("groups", "reset", "g.g", "--topic", "g.a", "--to", "0", "--yes").code == 1
     finally:
         consumer.close()
     until(lambda: shell.json("groups", "describe", "g.g")[0]["state"] == "Empty")
@@ -250,6 +256,7 @@ def configs(shell: Shell) -> None:
         refused = shell.run(*words)
         assert (refused.code, refused.err.count("\n")) == (1, 1)
         assert "INVALID_CONFIG" in refused.err
+        assert refused.err.endswith(" Nothing was changed.\n")
     assert shell.json(
         "configs", "alter", "group", "c.g", "--set", "share.record.lock.duration.ms=20000", "--dry-run"
     ) == [
@@ -351,6 +358,19 @@ def transactions(shell: Shell) -> None:
     assert described["producer_id"] == row["producer_id"]
     assert described["open_ms"] is not None
     assert shell.run("transactions", "abort", "x.t").code == 5
+    assert shell.json("transactions", "abort", "x.t", "--dry-run") == [
+        {
+            "transactional_id": "x.t",
+            "topic": None,
+            "partition": None,
+            "producer_id": described["producer_id"],
+            "producer_epoch": described["producer_epoch"],
+            "done": False,
+        }
+    ]
+    (place,) = shell.json("transactions", "abort", "--topic", "x.a:0", "--first-offset", "0", "--dry-run")
+    assert (place["topic"], place["producer_id"], place["done"]) == ("x.a", described["producer_id"], False)
+    assert shell.json("transactions", "describe", "x.t")[0]["state"] == "Ongoing"
     wrong = shell.run("transactions", "abort", "--topic", "x.a:0", "--first-offset", "7", "--yes")
     assert wrong.code == 1
     assert "first offsets of open ones: 0" in wrong.err

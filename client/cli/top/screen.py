@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from shareq.client.cli.output import printable
+from shareq.client.cli.output import duration, printable
 from shareq.client.cli.top.data import MemberView, PartitionView, TopRow
 
 HELP: Final = (
@@ -15,7 +15,6 @@ HELP: Final = (
 _INVERSE: Final = "\x1b[7m"
 _BOLD: Final = "\x1b[1m"
 _PLAIN: Final = "\x1b[0m"
-_UNITS: Final = ((3_600_000, "h"), (60_000, "m"), (1_000, "s"))
 
 
 class Column(NamedTuple):
@@ -36,16 +35,6 @@ def rate(value: float | None) -> str:
     return "-" if value is None else f"{value:,.1f}" if abs(value) < 100 else f"{value:,.0f}"
 
 
-def age(value: int | None) -> str:
-    """Milliseconds in the unit that fits."""
-    if value is None:
-        return "-"
-    for unit, name in _UNITS:
-        if value >= unit:
-            return f"{value / unit:.1f}{name}"
-    return f"{value}ms"
-
-
 GROUPS: Final = (
     Column("GROUP", "group", plain),
     Column("STATE", "state", plain),
@@ -58,7 +47,7 @@ GROUPS: Final = (
     Column("ACQ/S", "acquired_per_s", rate),
     Column("ACK/S", "acknowledged_per_s", rate),
     Column("AGAIN/S", "redeliveries_per_s", rate),
-    Column("OLDEST", "oldest_ms", age),
+    Column("OLDEST", "oldest_ms", duration),
 )
 TOPICS: Final = (
     Column("TOPIC", "topic", plain),
@@ -73,7 +62,7 @@ PARTITIONS: Final = (
     Column("LAG", "lag", plain),
     Column("IN FLIGHT", "in_flight", plain),
     Column("HELD", "held", plain),
-    Column("OLDEST", "oldest_ms", age),
+    Column("OLDEST", "oldest_ms", duration),
     Column("STATES", "states", plain),
 )
 MEMBERS: Final = (

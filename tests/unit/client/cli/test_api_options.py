@@ -82,3 +82,16 @@ def test_a_wrong_url_and_an_api_that_is_not_there(files: Path) -> None:
     away = shell.run("share", "records", "packers", "--api", "http://127.0.0.1:1")
     assert (away.code, away.err.count("\n")) == (3, 1)
     assert "no answer from the records API at http://127.0.0.1:1/api/v1" in away.err
+
+
+def test_a_token_that_other_users_can_read_is_warned_of(files: Path) -> None:
+    token = files / "one"
+    shell = Shell("127.0.0.1:1")
+    words = ("share", "records", "packers", "--api", "http://127.0.0.1:1", "--api-token-file", str(token))
+    token.chmod(0o644)
+    assert shell.run(*words).err.startswith(
+        f"shareq: --api-token-file {token}: other users can read it: chmod 600 {token}\n"
+    )
+    for mode in (0o600, 0o640):
+        token.chmod(mode)
+        assert "can read it" not in shell.run(*words).err

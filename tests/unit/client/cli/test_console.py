@@ -30,6 +30,7 @@ def refused(*words: str) -> tuple[int, str]:
 def token(tmp_path: Path) -> Path:
     path = tmp_path / "token"
     path.write_text(f"{TOKEN}\n")
+    path.chmod(0o600)
     return path
 
 

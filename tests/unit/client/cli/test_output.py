@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, NamedTuple
 
@@ -75,6 +76,30 @@ def test_a_terminal_gets_a_table_of_rich(monkeypatch: pytest.MonkeyPatch) -> Non
     text = terminal.getvalue()
     assert "[bold]not markup" in text
     assert "─" in text
+
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Aged(NamedTuple):
+    age_ms: Annotated[int | None, "An age."]
+
+
+@pytest.mark.parametrize("with_rich", [True, False])
+def test_durations_have_units_for_people(monkeypatch: pytest.MonkeyPatch, with_rich: bool) -> None:
+    if with_rich:
+        pytest.importorskip("rich")
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stdout", terminal)
+    monkeypatch.setattr(output, "_has_rich", lambda: with_rich)
+    output.print_table([Aged(90_000), Aged(None), Aged(200_000_000)], ("age_ms",))
+    words = [word for word in _ESCAPES.sub("", terminal.getvalue()).split() if not word.startswith("─")]
+    assert words == ["AGE", "1.5m", "-", "2.3d"]
+
+
+def test_durations_are_milliseconds_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    output.print_table([Aged(90_000)], ("age_ms",))
+    assert capsys.readouterr().out.split() == ["AGE", "MS", "90000"]
 
 
 def test_a_terminal_without_rich_gets_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:

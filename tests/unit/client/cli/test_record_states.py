@@ -85,9 +85,64 @@ def test_the_records_themselves(shell: Shell) -> None:
     assert {row["value"]["encoding"] for row in rows} == {"json"}
     assert all(row["headers"] is None and row["timestamp"] > 0 for row in rows)
     ran = shell.run(*words, "-n", "1")
-    assert ran.err == ""
+    assert ran.err == ("shareq: these are the first 1 records, and there are more: --limit N shows up to 100,000\n")
+    assert shell.run(*words).err == ""
     assert ran.lines[0].split()[-2:] == ["KEY", "VALUE"]
     assert ran.lines[1].endswith('k    {"n": 0}')
+
+
+def test_what_is_cut_off_is_said_in_json_too(shell: Shell) -> None:
+    ran = shell.run("share", "records", "packers", "-n", "3", "--json")
+    assert len(shell.values(("share", "records"), ran.lines)) == 3
+    assert ran.err.startswith("shareq: these are the first 3 ranges, and there are more")
+    assert shell.run("share", "records", "packers", "-n", "4", "--json").err == ""
+
+
+def test_what_is_held_for_long_and_what_is_old(shell: Shell) -> None:
+    held = shell.json("share", "records", "--held-for", "0s")
+    assert {(row["group"], row["first"]) for row in held} == {("packers", 0), ("packers", 2), ("sorters", 0)}
+    times = [row["held_ms"] for row in held]
+    assert times == sorted(times, reverse=True)
+    old = shell.json("share", "records", "packers", "sorters", "--older-than", "0s")
+    assert {row["group"] for row in old} == {"packers", "sorters"}
+    assert [row["age_ms"] for row in old] == sorted((row["age_ms"] for row in old), reverse=True)
+    assert [row["group"] for row in shell.json("share", "records", "--sort", "offset", "-n", "4")] == ["packers"] * 4
+    for option in ("--held-for", "--older-than"):
+        nothing = shell.run("share", "records", "packers", option, "7d")
+        assert (nothing.code, nothing.out) == (0, "")
+        assert nothing.err == "shareq: nothing that is in flight matches these options\n"
+        wrong = shell.run("share", "records", "packers", option, "5")
+        assert (wrong.code, wrong.err.count("\n")) == (2, 1)
+        assert "must be a duration as 5m" in wrong.err
+
+
+def test_a_table_of_several_groups_names_them(shell: Shell) -> None:
+    assert shell.ok("share", "records")[0].split()[:2] == ["GROUP", "TOPIC"]
+    assert shell.ok("share", "records", "packers")[0].split()[0] == "TOPIC"
+    ran = shell.run("share", "records", "packers", "nobody")
+    assert (ran.code, ran.err.count("\n"), len(ran.lines)) == (4, 1, 5)
+
+
+def test_finished_ones_behind_a_gap_are_summed_up(shell: Shell, broker: Broker) -> None:
+    shell.ok("topics", "create", "gaps")
+    shell.ok("produce", "gaps", stdin="".join(f"{number}\n" for number in range(6)))
+    shell.ok("configs", "alter", "group", "gaps", "--set", "share.auto.offset.reset=earliest")
+    config = client_config(broker.bootstrap, None, None, (), 10, {})
+    with ShareRangeConsumer(config, "gaps", ["gaps"]) as member:
+        (held,) = member.poll(max_records=6, max_wait_ms=20_000, strict=True)
+        member.acknowledge([AckRange(held.topic_id, 0, 2, 4)], AcknowledgeType.ACCEPT)
+        ran = shell.run("share", "records", "gaps", "--json")
+        assert [row["first"] for row in shell.values(("share", "records"), ran.lines)] == [0, 5]
+        assert ran.err == "shareq: 3 finished offsets behind unfinished ones are not shown; --all shows them\n"
+        whole = shell.json("share", "records", "gaps", "--all")
+        assert [(row["first"], row["state"]) for row in whole] == [
+            (0, "acquired"),
+            (2, "acknowledged"),
+            (5, "acquired"),
+        ]
+        assert [row["first"] for row in shell.json("share", "records", "gaps", "--state", "acknowledged")] == [2]
+        assert [row["first"] for row in shell.json("share", "records", "gaps", "--state", "unfinished")] == [0, 5]
+    shell.ok("share", "delete", "gaps", "--yes")
 
 
 def test_what_waits_for_an_earlier_record_of_its_key(shell: Shell) -> None:

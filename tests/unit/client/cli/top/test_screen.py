@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from shareq.client.cli.output import duration
 from shareq.client.cli.top.data import (
     GroupSample,
     MemberView,
@@ -16,7 +17,7 @@ from shareq.client.cli.top.data import (
     TopTopicRow,
     rates,
 )
-from shareq.client.cli.top.screen import Screen, age, rate
+from shareq.client.cli.top.screen import Screen, rate
 
 
 def group(name: str, lag: int | None, acquired_per_s: float | None = None) -> TopGroupRow:
@@ -168,7 +169,7 @@ def test_before_the_first_sample() -> None:
 
 def test_numbers() -> None:
     assert [rate(each) for each in (None, 0.0, 12.34, 1234.5, -3.0)] == ["-", "0.0", "12.3", "1,234", "-3.0"]
-    assert [age(each) for each in (None, 5, 1_500, 90_000, 5_400_000)] == ["-", "5ms", "1.5s", "1.5m", "1.5h"]
+    assert [duration(each) for each in (None, 5, 1_500, 90_000, 5_400_000)] == ["-", "5ms", "1.5s", "1.5m", "1.5h"]
 
 
 # -- rates

@@ -1,0 +1,90 @@
+"""Which ranges `shareq share records` shows, in which order, and what it says of those that it leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from heapq import nlargest
+from itertools import islice
+from typing import Final, NamedTuple, Protocol, TypeVar
+
+from shareq.client.state_colours import STATES
+
+FINISHED: Final = ("acknowledged", "archived")
+_UNFINISHED: Final = tuple(state for state in STATES if state not in FINISHED)
+_MEANS: Final = {"unfinished": ("available", "delayed", "waiting", "acquired")}
+
+
+class Range(Protocol):
+    """What a choice looks at."""
+
+    @property
+    def state(self) -> str: ...
+    @property
+    def held_ms(self) -> int | None: ...
+    @property
+    def age_ms(self) -> int | None: ...
+
+
+Row = TypeVar("Row")
+R = TypeVar("R", bound=Range)
+
+
+class Choice(NamedTuple):
+    """What is wanted. `states`: none for all that are not finished; `finished`: those, too. `held_for_ms` is for how
+    long a member has it, `older_ms` for how long it has been in flight, however often it was given back.
+    """
+
+    states: tuple[str, ...]
+    finished: bool
+    member: str | None
+    first: int
+    held_for_ms: int | None
+    older_ms: int | None
+    by_age: bool
+
+    @property
+    def filters(self) -> bool:
+        """Whether it may leave out something that is not finished."""
+        return bool(self.states or self.member or self.first) or (self.held_for_ms, self.older_ms) != (None, None)
+
+    @property
+    def hides_finished(self) -> bool:
+        """Whether finished offsets are left out without having been asked for."""
+        return not self.states and not self.finished
+
+    def asked(self, *, of_api: bool) -> Collection[str]:
+        """The states to ask for; none: all. The records API has other states in the place of `unfinished`."""
+        wanted = self.states or (() if self.finished else _UNFINISHED)
+        if not of_api:
+            return wanted
+        return tuple(dict.fromkeys(name for each in wanted for name in _MEANS.get(each, (each,))))
+
+    def takes(self, row: Range) -> bool:
+        """Whether it takes a range by its age. One whose age is not known may be old."""
+        if self.held_for_ms is not None and (row.held_ms is None or row.held_ms < self.held_for_ms):
+            return False
+        return self.older_ms is None or (
+            row.state not in FINISHED and (row.age_ms is None or row.age_ms >= self.older_ms)
+        )
+
+    def ordered(self, rows: Iterable[R], most: int) -> Iterable[R]:
+        """The rows as they are to be shown: all, or the `most` oldest ones."""
+        taken = filter(self.takes, rows)
+        if not self.by_age:
+            return taken
+        held = self.held_for_ms is not None
+
+        def age(row: R) -> int:
+            found = row.held_ms if held else row.age_ms
+            return -1 if found is None else found
+
+        return nlargest(most, taken, key=age)
+
+
+def limited(rows: Iterable[Row], limit: int, more: Callable[[], None]) -> Iterator[Row]:
+    """The first rows. `more` is called if there are others."""
+    left = iter(rows)
+    yield from islice(left, limit)
+    for _ in left:
+        more()
+        return
