@@ -17,7 +17,12 @@ from shareq.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsResponse,
 )
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from shareq.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+from shareq.protocol.generated.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
 from shareq.protocol.generated.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -56,7 +61,7 @@ from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatR
 from tests.differential.answers import Answer, PartitionAnswer
 from tests.differential.steps import PARTITIONS, MemberEpoch
 from tests.differential.wire import Connection
-from tests.interop.support.share_wire import NOT_READY
+from tests.interop.support.share_wire import ARCHIVING, NOT_READY
 
 T = TypeVar("T")
 
@@ -89,12 +94,19 @@ async def served(connection: Connection) -> set[int]:
     return {one.api_key for one in answer.api_keys}
 
 
+async def has_dead_letters(connection: Connection) -> bool:
+    """Whether share groups may have dead-letter queues."""
+    answer = await connection.call(ApiVersionsRequest("differential", "1"), 4, ApiVersionsResponse)
+    return any(one.name == "share.version" and one.max_version_level >= 2 for one in answer.finalized_features)
+
+
 # -- topics and records
 
 
-async def create_topic(connection: Connection, name: str) -> bytes:
+async def create_topic(connection: Connection, name: str, configs: Mapping[str, str] | None = None) -> bytes:
     """A topic of two partitions; its id."""
-    request = CreateTopicsRequest([CreatableTopic(name, PARTITIONS, 1)], 20_000)
+    rows = [CreatableTopicConfig(*each) for each in (configs or {}).items()]
+    request = CreateTopicsRequest([CreatableTopic(name, PARTITIONS, 1, [], rows)], 20_000)
     topic = (await connection.call(request, 7, CreateTopicsResponse)).topics[0]
     assert topic.error_code == ErrorCode.NONE, topic
     return topic.topic_id
@@ -219,6 +231,18 @@ async def read_state(connection: Connection, group: str, topic_id: bytes) -> Ans
         rows = await _stored(connection, group, topic_id, known | {one: current[one] for one in fenced})
     partitions = {row.partition: PartitionAnswer(row.error_code, start_offset=row.start_offset) for row in rows}
     return Answer(0, partitions)
+
+
+async def until_buried(connection: Connection, group: str, topic_id: bytes) -> None:
+    """Wait until no record is archiving: each has its letter, or goes without. TimeoutError."""
+    deadline = time.monotonic() + READY_WITHIN_S
+    while time.monotonic() < deadline:
+        known = await _persisted_epochs(connection, group, topic_id)
+        rows = await _stored(connection, group, topic_id, known)
+        if not any(each.delivery_state == ARCHIVING for row in rows for each in row.state_batches):
+            return
+        await asyncio.sleep(0.02)
+    raise TimeoutError("records are still archiving")
 
 
 async def _persisted_epochs(connection: Connection, group: str, topic_id: bytes) -> dict[int, int]:

@@ -10,10 +10,10 @@ from types import TracebackType
 from typing import Literal, Self
 
 from shareq.protocol.api_keys import ApiKey
-from tests.differential.admin import served, until_there
+from tests.differential.admin import create_topic, has_dead_letters, served, until_there
 from tests.differential.player import Player, Plays
 from tests.differential.runner import TRIES, Attempt, Duel, RestartGate, Verdict, verdict
-from tests.differential.steps import STEPS, setup_of
+from tests.differential.steps import QUEUE, STEPS, setup_of
 from tests.differential.wire import Connection
 from tests.interop.support.broker_under_test import BrokerUnderTest
 
@@ -49,6 +49,7 @@ class Campaign:
     _brokers: tuple[BrokerUnderTest, BrokerUnderTest] = field(init=False)
     _attempts: dict[int, list[Attempt]] = field(default_factory=dict)
     _delete_records: bool = False
+    _dead_letters: bool = False
     _reported: float = 0.0
     _written_ms: int = 0
 
@@ -87,14 +88,19 @@ class Campaign:
         return [Outcome(seed, self._attempts[seed], verdict(self._attempts[seed])) for seed in wanted]
 
     async def _warm_up(self) -> None:
-        """What both serve, and coordinators that are there."""
+        """What both serve, coordinators that are there, and the dead-letter queue."""
         keys = []
+        queues = []
         for broker in self._brokers:
             connection = Connection(broker.port)
             keys.append(await served(connection))
+            queues.append(await has_dead_letters(connection))
+            if queues[-1]:
+                await create_topic(connection, QUEUE, {"errors.deadletterqueue.group.enable": "true"})
             await until_there(connection, "warm-up")
             await connection.close()
         self._delete_records = all(ApiKey.DELETE_RECORDS in each for each in keys)
+        self._dead_letters = all(queues)
 
     async def _once(self, seeds: list[int], attempt: int) -> None:
         """Those with a restart in waves, each with one way to end; the others whenever there is room."""
@@ -118,7 +124,7 @@ class Campaign:
         await asyncio.gather(*(work() for _ in range(self.at_once)))
 
     async def _play(self, seed: int, attempt: int, gate: RestartGate | None) -> None:
-        duel = Duel(self.make, seed, f"{seed}-{attempt}", gate, self._delete_records, self.steps)
+        duel = Duel(self.make, seed, f"{seed}-{attempt}", gate, self._delete_records, self._dead_letters, self.steps)
         played = await duel.play()
         self._attempts.setdefault(seed, []).append(played)
         if time.monotonic() - self._reported > SHOW_EVERY_S:

@@ -14,7 +14,10 @@ from tests.differential.steps import (
     LONG_LOCK_MS,
     MEMBERS,
     PARTITIONS,
+    QUEUE,
     RECORD_LIMIT,
+    REJECT,
+    RELEASE,
     SHORT_LOCK_MS,
     UNKNOWN_PARTITION,
     Acknowledge,
@@ -45,15 +48,17 @@ PLENTY = 100_000
 NEVER_ENOUGH = 8 << 20
 """MinBytes of such a fetch: it looks only when its time is up, when all partitions are loaded."""
 LOCK_MS = "share.record.lock.duration.ms"
+QUEUE_NAME = "errors.deadletterqueue.topic.name"
+QUEUE_COPIES = "errors.deadletterqueue.copy.record.enable"
 
 
 class Sequence:
     """One seed's sequence. `next` makes a step, `note` learns from its answer. No clock, no chance but the seed.
 
-    `delete_records`: whether the brokers have that RPC.
+    `delete_records`: whether the brokers have that RPC; `dead_letters`: whether they have dead-letter queues.
     """
 
-    def __init__(self, seed: int, *, delete_records: bool = False) -> None:
+    def __init__(self, seed: int, *, delete_records: bool = False, dead_letters: bool = False) -> None:
         self.seed = seed
         self.setup = setup_of(seed)
         self.view = View(self.setup)
@@ -64,6 +69,8 @@ class Sequence:
             del self._kinds["delete records"]
         if self.setup.begins == "altered":
             del self._kinds["heartbeat"]
+        if dead_letters and self.setup.dead_letters:
+            self._kinds |= DEAD_LETTER_KINDS
         self._begin()
 
     def _begin(self) -> None:
@@ -331,6 +338,38 @@ def _configure(chance: Random, view: View) -> Step:
     return Configure("wrong group config", ((name, value),))
 
 
+def _dead_letter_queue(chance: Random, view: View) -> Step:
+    """With one, what is rejected or fails for the last time is archiving (3) until it has its letter, then archived."""
+    if view.has_queue and chance.random() < 0.25:
+        return Configure("no dead-letter queue", ((QUEUE_NAME, ""),))
+    return Configure("dead-letter queue", ((QUEUE_NAME, QUEUE), (QUEUE_COPIES, chance.choice(("true", "false")))))
+
+
+def _last_release(chance: Random, view: View) -> Step:
+    return Configure("delivery count limit", (("share.delivery.count.limit", "2"),))
+
+
+def _reject(chance: Random, view: View) -> Step | None:
+    """Some of what the member holds, one after the other or in a range."""
+    return _all_of_one_kind(chance, view, "reject", REJECT)
+
+
+def _release(chance: Random, view: View) -> Step | None:
+    return _all_of_one_kind(chance, view, "release", RELEASE)
+
+
+def _all_of_one_kind(chance: Random, view: View, kind: str, what: int) -> Step | None:
+    holders = [member for member in view.sessions if sound_acks(Random(0), view, member, renew=False)]
+    if not holders:
+        return None
+    member = chance.choice(holders)
+    acks = tuple(
+        (partition, tuple(replace(one, types=(what,)) for one in ranges))
+        for partition, ranges in sound_acks(chance, view, member, renew=False)
+    )
+    return Acknowledge(kind, member, view.sessions[member].epoch, acks)
+
+
 def _alter(chance: Random, view: View) -> Step:
     """Anywhere in the logs; a group with members refuses it."""
     offsets = tuple(chance.choice((0, end, chance.randint(0, end))) for end in view.log_end)
@@ -374,6 +413,10 @@ MAKERS: Final[dict[str, Maker]] = {
     "read state": lambda chance, view: ReadState("read state"),
     "delete records": _delete_records,
     "heartbeat": _heartbeat,
+    "dead-letter queue": _dead_letter_queue,
+    "limit of two": _last_release,
+    "reject": _reject,
+    "release": _release,
     "unknown mode": _unknown_mode,
     "unknown topic": _unknown_topic_fetch,
     "unknown topic ack": _unknown_topic_ack,
@@ -383,6 +426,26 @@ PLANS: Final[dict[str, tuple[str, ...]]] = {
     "locks run out": ("short lock", "quick fetch", "quick fetch", "long lock", "acknowledge", "mistaken", "pause"),
     "locks of all": ("short lock", "quick fetch", "long lock", "pause", "read state"),
     "offsets altered": ("drop all", "alter", "describe", "open"),
+    "rejected": ("dead-letter queue", "fetch", "reject", "read state", "describe"),
+    "released for the last time": (
+        "dead-letter queue",
+        "limit of two",
+        "fetch",
+        "release",
+        "fetch",
+        "release",
+        "read state",
+        "describe",
+    ),
+    "locks that run out for the last time": (
+        "dead-letter queue",
+        "limit of two",
+        "short lock",
+        "quick fetch",
+        "long lock",
+        "pause",
+        "read state",
+    ),
 }
 """Kinds that take several steps."""
 
@@ -409,3 +472,11 @@ KINDS: Final[dict[str, float]] = {
     "offsets altered": 0.6,
 }
 """Weights."""
+
+DEAD_LETTER_KINDS: Final[dict[str, float]] = {
+    "dead-letter queue": 2,
+    "rejected": 3,
+    "released for the last time": 1.5,
+    "locks that run out for the last time": 0.5,
+}
+"""Beside those in seeds with dead letters."""

@@ -47,6 +47,9 @@ class Plays(Protocol):
 
     async def play(self, step: Step) -> Answer: ...
 
+    async def settle(self) -> None:
+        """Wait until what has died is done with. TimeoutError."""
+
     async def end(self) -> None: ...
 
 
@@ -65,9 +68,12 @@ class Player:
     stranger: Connection = field(init=False)
     members: list[Connection] = field(init=False)
     member_epochs: dict[int, int] = field(default_factory=dict)
+    onlooker: Connection = field(init=False)
+    has_queue: bool = False
 
     def __post_init__(self) -> None:
         self.admin, self.stranger = Connection(self.port), Connection(self.port)
+        self.onlooker = Connection(self.port)
         self.members = [Connection(self.port) for _ in range(MEMBERS)]
 
     @property
@@ -99,7 +105,7 @@ class Player:
         try:
             await admin.delete_topic(self.admin, self.topic)
         finally:
-            for connection in (self.admin, *self.members):
+            for connection in (self.admin, self.onlooker, *self.members):
                 await connection.close()
 
     async def play(self, step: Step) -> Answer:
@@ -113,8 +119,14 @@ class Player:
         answer = await self._play(step)
         if isinstance(step, Restart):
             return answer  # asked until everything was there
+        if isinstance(step, Configure) and not answer.error:
+            self.has_queue = self.has_queue or "errors.deadletterqueue.topic.name" in dict(step.configs)
         fields = Fields.of(self.names, *(message for each in connections for message in each.heard.values()))
         return replace(answer, fields=fields.judged, aside=fields.aside)
+
+    async def settle(self) -> None:
+        if self.has_queue:
+            await admin.until_buried(self.onlooker, self.group, self.topic_id)
 
     async def _play(self, step: Step) -> Answer:
         match step:
@@ -157,7 +169,7 @@ class Player:
                 return await admin.delete_records(self.admin, self.topic, step.partition, step.before)
 
     async def _after_restart(self) -> Answer:
-        for connection in (self.admin, *self.members):
+        for connection in (self.admin, self.onlooker, *self.members):
             await connection.close()
         await admin.until_ready(self.admin, self.group, self.topic, self.topic_id)
         return Answer()

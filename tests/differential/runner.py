@@ -92,13 +92,14 @@ class Duel:
     name: str
     gate: RestartGate | None = None
     delete_records: bool = False
+    dead_letters: bool = False
     steps: int = STEPS
     _ours: Plays = field(init=False)
     _theirs: Plays = field(init=False)
 
     async def play(self) -> Attempt:
         """From the beginning to the end, or to the first difference that nothing justifies."""
-        sequence = Sequence(self.seed, delete_records=self.delete_records)
+        sequence = Sequence(self.seed, delete_records=self.delete_records, dead_letters=self.dead_letters)
         attempt = Attempt(self.seed, [], (), Counter())
         await self._begin(sequence, 0)
         try:
@@ -122,6 +123,9 @@ class Duel:
                         continue
                 sequence.note(step, ours)
                 await asyncio.sleep(SETTLE_AFTER_DROP_S if isinstance(step, Drop) else SETTLE_S)
+                settled = await asyncio.gather(_settled(self._ours), _settled(self._theirs))
+                if not all(settled):
+                    return replace(attempt, found=(Difference(None, "the dead are done with", *settled),))
             return attempt
         finally:
             await self._end()
@@ -135,6 +139,14 @@ class Duel:
 
     async def _end(self) -> None:
         await asyncio.gather(self._ours.end(), self._theirs.end(), return_exceptions=True)
+
+
+async def _settled(player: Plays) -> bool:
+    try:
+        await player.settle()
+    except (OSError, EOFError, TimeoutError):
+        return False
+    return True
 
 
 async def _answer(player: Plays, step: Step) -> Answer:

@@ -19,6 +19,9 @@ STEPS = 60
 GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
 BATCH_OPTIMIZED, RECORD_LIMIT = 0, 1
 
+QUEUE = "dlq.differential"
+"""The dead-letter queue of all groups that have one."""
+
 LONG_LOCK_MS = 600_000
 """No lock runs out by itself: two brokers never agree on the millisecond."""
 SHORT_LOCK_MS = 1_500
@@ -199,7 +202,8 @@ class Setup:
     """How a sequence begins. `begins` by altered offsets has no members in the group; else all three have joined.
 
     `gives_back`: members release most of what they get, so that records come again and again. `restart_at` is the step
-    before which both brokers are restarted; None: they are not.
+    before which both brokers are restarted; None: they are not. `dead_letters`: the group may get a dead-letter queue,
+    where both brokers have them.
     """
 
     begins: Literal["altered", "earliest", "latest"]
@@ -209,6 +213,7 @@ class Setup:
     first_batches: tuple[tuple[int, ...], ...]
     restart_at: int | None
     kill: bool
+    dead_letters: bool
 
     def group_configs(self) -> tuple[tuple[str, str], ...]:
         """What the group is configured with before anything else."""
@@ -233,6 +238,7 @@ def setup_of(seed: int) -> Setup:
         first_batches=tuple(batch_sizes(chance) for _ in range(PARTITIONS)),
         restart_at=chance.randrange(STEPS // 4, STEPS * 3 // 4) if restarts else None,
         kill=seed % 20 == 13,
+        dead_letters=Random(f"{seed}/dead letters").random() < 0.35,
     )
 
 

@@ -70,7 +70,7 @@ class Obliging:
 
 
 def played(seed: int) -> list[Step]:
-    sequence = Sequence(seed, delete_records=True)
+    sequence = Sequence(seed, delete_records=True, dead_letters=True)
     broker = Obliging(sequence)
     steps = []
     for _ in range(STEPS):
@@ -107,12 +107,24 @@ def test_everything_happens() -> None:
         epoch of no session, fetch|fetch|fetch with acks|fetch, forgetting|fetch, shared budget|heartbeat, leave
         fetch, unknown partition|heartbeat, ahead|locks run out|open|open with acks|produce|read state|record locks
         renew|renew by fetch|renewals|reopen|short locks|unknown acquire mode|unknown topic|wrong epoch, acknowledge
-        wrong epoch, fetch|wrong group config
+        wrong epoch, fetch|wrong group config|dead-letter queue|no dead-letter queue|reject|release
         """.strip()
         .replace("\n        ", "|")
         .split("|")
     )
     assert wanted <= kinds.keys(), wanted - kinds.keys()
+
+
+def test_where_brokers_have_no_dead_letters_nothing_is_said_of_them() -> None:
+    """And a seed without them is the same sequence with and without."""
+    having = [seed for seed in range(100) if setup_of(seed).dead_letters]
+    assert 25 <= len(having) <= 45
+    for seed in range(100):
+        without, steps = Sequence(seed, delete_records=True), Sequence(seed, delete_records=True, dead_letters=True)
+        kinds = [without.next().kind for _ in range(STEPS)]
+        assert not any("dead-letter" in kind for kind in kinds)
+        if seed not in having:
+            assert kinds == [steps.next().kind for _ in range(STEPS)]
 
 
 def test_one_seed_of_ten_is_restarted_and_half_of_those_killed() -> None:

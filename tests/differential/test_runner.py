@@ -276,6 +276,9 @@ class CountsWrong:
             rows[number] = replace(row, acquired=wrong)
         return replace(answer, partitions=rows)
 
+    async def settle(self) -> None:
+        await self.player.settle()
+
     async def end(self) -> None:
         await self.player.end()
 

@@ -70,6 +70,7 @@ class View:
     """Partitions whose state has been written since the group began."""
     joined: set[int] = field(default_factory=set)
     lock_ms: int = LONG_LOCK_MS
+    has_queue: bool = False
 
     def held_by(self, member: int, partition: int) -> list[int]:
         """Offsets, ascending."""
@@ -91,7 +92,9 @@ class View:
             case Restart():
                 self._restarted()
             case Configure() if not answer.error:
-                self.lock_ms = int(dict(step.configs).get("share.record.lock.duration.ms", self.lock_ms))
+                configs = dict(step.configs)
+                self.lock_ms = int(configs.get("share.record.lock.duration.ms", self.lock_ms))
+                self.has_queue = bool(configs.get("errors.deadletterqueue.topic.name", self.has_queue))
             case AlterOffsets() if not answer.error:
                 self._altered()
             case DeleteRecords() if not answer.error:
