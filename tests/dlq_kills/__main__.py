@@ -14,6 +14,7 @@ from devtools.documents import write_between
 from devtools.provenance import machine
 from tests.dlq_kills.broker import FAULTS, Aim
 from tests.dlq_kills.campaign import GROUPS, MEMBERS, Campaign, Result
+from tests.dlq_kills.troubles import Trouble
 
 BEGIN, END = "<!-- dead-letter kills: begin -->", "<!-- dead-letter kills: end -->"
 PLANTED_KILLS: Final = 12
@@ -26,6 +27,7 @@ COUNTS: Final = (
     "accepted",
     "accepted, the answer was lost",
     "dead-lettered",
+    "dead, without a letter",
     "letters",
     "letters twice",
     "redrives",
@@ -65,6 +67,10 @@ def markdown(result: Result, seed: int) -> list[str]:
         "| killed | times |",
         "| --- | --- |",
         *(f"| {aim.value} | {result.met[aim]} |" for aim in Aim),
+        "",
+        "| the queue of two groups | lives |",
+        "| --- | --- |",
+        *(f"| {trouble.value} | {result.troubles[trouble]} |" for trouble in Trouble),
     ]
     return lines + [f"* {line}" for line in result.broken[:20]]
 

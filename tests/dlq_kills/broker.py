@@ -1,7 +1,7 @@
 """A broker that dies at a chosen moment, or has a planted fault: `python -m tests.dlq_kills.broker serve ...`.
 
 SHAREQ_DIE_AT names the moment, SHAREQ_DIE_AFTER how many times it comes before that is the end (1: the first time);
-SHAREQ_PLANTED names a fault.
+SHAREQ_PLANTED names a fault, SHAREQ_FAILING_QUEUES queues that cannot be written, with commas between.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from shareq.broker.share.core.effects import DeadLetter, WriteState
 from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.dlq.topics import BrokerQueues
 from shareq.broker.share.partitions import SharePartitionManager
+from shareq.protocol.errors import ErrorCode
 from tests.simulation import planted_deaths, planted_redrives
 from tests.simulation.planted import Fault
 
 DIE_AT: Final = "SHAREQ_DIE_AT"
 DIE_AFTER: Final = "SHAREQ_DIE_AFTER"
 PLANTED: Final = "SHAREQ_PLANTED"
+FAILING: Final = "SHAREQ_FAILING_QUEUES"
 
 FAULTS: Final[dict[str, Fault]] = {
     fault.__name__: fault
@@ -68,6 +70,16 @@ def die_at(aim: Aim, after: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     _PREPARE[aim](comes)
+
+
+def fail_writes(queues: Sequence[str]) -> None:
+    """Appends to these queues fail, as if their disk did."""
+    original = BrokerQueues.append
+
+    def append(self: BrokerQueues, name: str, *others: Any) -> ErrorCode:
+        return ErrorCode.KAFKA_STORAGE_ERROR if name in queues else original(self, name, *others)
+
+    BrokerQueues.append = append  # type: ignore[method-assign]
 
 
 def _before(owner: type, name: str, is_meant: Callable[..., object], comes: Callable[[], None]) -> None:
@@ -174,6 +186,8 @@ if __name__ == "__main__":
         planted.__enter__()
     if DIE_AT in os.environ:
         die_at(Aim[os.environ[DIE_AT]], int(os.environ[DIE_AFTER]))
+    if FAILING in os.environ:
+        fail_writes(os.environ[FAILING].split(","))
     from shareq.broker.cli import main
 
     main()

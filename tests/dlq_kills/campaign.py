@@ -33,10 +33,11 @@ from shareq.protocol.generated.list_offsets import (
 )
 from shareq.protocol.generated.start_redrive import StartRedriveRequest, StartRedriveResponse
 from tests.dlq_kills import load
-from tests.dlq_kills.broker import DIE_AFTER, DIE_AT, OF_REDRIVES, PLANTED, Aim
+from tests.dlq_kills.broker import DIE_AFTER, DIE_AT, FAILING, OF_REDRIVES, PLANTED, Aim
 from tests.dlq_kills.judge import Group, Redriven, judge, judge_redrive
 from tests.dlq_kills.ledger import Ledger
 from tests.dlq_kills.load import PARTITIONS, TOPIC, Load
+from tests.dlq_kills.troubles import Queues, Trouble, exists
 from tests.order_kills.judge import ACCEPT, REJECT, Place
 from tests.order_kills.member import RELEASE, Member
 from tests.storage.node import Node, StartRefused
@@ -47,6 +48,8 @@ GROUPS: Final = (
     Group("kept", 2, copies=True, keeps=True, committed=True),
     Group("kept-bare", 3, copies=False, keeps=True),
     Group("delayed", 2, copies=True, keeps=True, delay_ms=400),
+    Group("troubled", 2, copies=True, keeps=False, has_trouble=True),
+    Group("troubled-kept", 2, copies=True, keeps=True, has_trouble=True),
 )
 KEPT: Final = GROUPS[2]
 MEMBERS: Final = 2  # of each group
@@ -69,9 +72,12 @@ Broken = (OSError, ConnectionClosed)
 
 
 class Result(NamedTuple):
-    """Of a campaign. `met`: kills by their moment; `seen` of members, records and letters; `broken`: must be empty."""
+    """Of a campaign. `met`: kills by their moment; `seen` of members, records and letters; `broken`: must be empty.
+    `troubles`: lives by what was wrong with queues.
+    """
 
     kills: int
+    troubles: Counter[Trouble]
     met: Counter[Aim]
     seen: Counter[str]
     broken: list[str]
@@ -103,6 +109,9 @@ class Campaign:
         self._starts_ms: list[int] = []
         self._redrives: list[Redriven] = []
         self._met: Counter[Aim] = Counter()
+        self._queues = Queues([group for group in GROUPS if group.has_trouble])
+        self._troubles: Counter[Trouble] = Counter()
+        self._all_exist = False
         self._broken: list[str] = []
 
     def run(self) -> Result:
@@ -120,7 +129,7 @@ class Campaign:
             self._stop.set()
             self._node.kill()
             shutil.rmtree(self._folder, ignore_errors=True)
-        return Result(self._kills, self._met, seen, self._broken, time.monotonic() - began)
+        return Result(self._kills, self._troubles, self._met, seen, self._broken, time.monotonic() - began)
 
     # -- lives of the broker
 
@@ -129,6 +138,7 @@ class Campaign:
         with WireClient(self._node.address) as client:
             topic_id = create_topic(client, TOPIC, PARTITIONS, {"retention.ms": "-1"})
             self._load.write(client, 8)
+            self._queues.begin(client)
         for group in GROUPS:
             configure_group(f"127.0.0.1:{self._node.port}", group.name, group.properties)
         topic = (TOPIC, topic_id, PARTITIONS)
@@ -149,11 +159,15 @@ class Campaign:
         with_redrive = number % REDRIVE_EVERY == REDRIVE_EVERY - 1 or (number % REDRIVE_EVERY == 0 and number > 0)
         aims = [aim for aim in Aim if with_redrive or aim not in OF_REDRIVES]
         aim = self._rng.choice([*OF_REDRIVES, *aims] if with_redrive else [Aim.ANY, *aims])
-        self._start(aim)
+        trouble = self._trouble_of(number)
+        self._start(aim, trouble)
         with suppress(*Broken), WireClient(self._node.address, timeout_s=5) as client:
+            self._queues.trouble(client, trouble, number)
+            self._troubles[trouble] += 1
             if with_redrive:
                 self._redrive(client, f"redrive-{number}", to_group=number % 2 == 0)
             self._load.write(client, self._rng.randint(2, 6))
+            self._all_exist = self._all_exist or all(exists(client, group.queue) for group in GROUPS)
         if number % LONG_EVERY == LONG_EVERY - 1:
             time.sleep(1.5 * LOCK_MS / 1000)
         self._end_of_life(aim)
@@ -161,8 +175,14 @@ class Campaign:
             over = sum(len(ledger.accepted) + len(ledger.rejected) for ledger in self._ledgers.values())
             self._show(f"  kill {number + 1}: {over:,} ends answered, {len(self._redrives)} redrives begun")
 
-    def _start(self, aim: Aim) -> None:
+    def _trouble_of(self, number: int) -> Trouble:
+        """One after the other, when the other groups' queues have been created: one kind keeps all from that."""
+        return list(Trouble)[number % len(Trouble)] if self._all_exist else Trouble.NONE
+
+    def _start(self, aim: Aim, trouble: Trouble = Trouble.NONE) -> None:
         environment = {PLANTED: self._planted} if self._planted else {}
+        if trouble is Trouble.FAILS:
+            environment[FAILING] = ",".join(group.queue for group in self._queues.groups)
         if aim is not Aim.ANY:
             environment |= {DIE_AT: aim.name, DIE_AFTER: str(self._rng.choice((1, 1, 2, 5, 12)))}
         self._node.environment = environment
@@ -233,6 +253,7 @@ class Campaign:
         """Redrives and groups come to their ends; then no member works."""
         deadline = time.monotonic() + self._patience_s
         with WireClient(self._node.address) as client:
+            self._queues.trouble(client, Trouble.NONE, self._kills)
             self._load.end_transactions(client)
             while any(_state_of(client, each.name) == "RUNNING" for each in self._redrives):
                 if time.monotonic() > deadline:
@@ -258,7 +279,8 @@ class Campaign:
             seen["records"] = len(topic.records)
             for group in GROUPS:
                 ledger = self._ledgers[group.name]
-                letters = load.plain_records(client, group.queue, 0)
+                queues = self._queues.topics.get(group.name, [group.queue])
+                letters = [letter for queue in queues for letter in load.plain_records(client, queue, 0)]
                 found = judge(group, TOPIC, ledger, topic, letters, self._starts_ms)
                 seen.update(ledger.seen)
                 seen.update(found.seen)

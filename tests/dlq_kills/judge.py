@@ -20,7 +20,7 @@ _EXCEEDED: Final = b"Offset delivery count exceeded the threshold."
 
 
 class Group(NamedTuple):
-    """How a group is configured."""
+    """How a group is configured. With `has_trouble` its queue refuses letters now and then."""
 
     name: str
     limit: int
@@ -28,6 +28,12 @@ class Group(NamedTuple):
     keeps: bool
     committed: bool = False
     delay_ms: int = 0
+    has_trouble: bool = False
+
+    @property
+    def may_lose(self) -> bool:
+        """Whether a dead record may be archived without a letter."""
+        return self.has_trouble and not self.keeps
 
     @property
     def queue(self) -> str:
@@ -84,19 +90,21 @@ def judge(
     for place in source.records:
         if group.committed and place in source.aborted:
             continue
-        what = _end_of(ledger, place, place in by_place, group.limit)
+        what = _end_of(ledger, place, place in by_place, group)
         seen[what.removeprefix("!")] += 1
         if what.startswith("!"):
             broken.append(f"{group.name}: {place} is {what[1:]}")
     return Judged(seen, broken)
 
 
-def _end_of(ledger: Ledger, place: Place, has_letter: bool, limit: int) -> str:
+def _end_of(ledger: Ledger, place: Place, has_letter: bool, group: Group) -> str:
     """What became of a record that is over; with "!" what must not be."""
     if place in ledger.accepted:
         return "!accepted, and has a letter" if has_letter else "accepted"
     if has_letter:
         return "dead-lettered"
+    if group.may_lose and (place in ledger.reject_sent or ledger.counts.get(place, 0) >= group.limit):
+        return "dead, without a letter"
     if place in ledger.rejected:
         return "!rejected, and has no letter"
     if ledger.open.get(place) == ACCEPT:

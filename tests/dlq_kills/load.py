@@ -18,7 +18,7 @@ from tests.order_kills.judge import Place
 
 PARTITIONS: Final = 3
 TOPIC: Final = "work"
-CODECS: Final = (Compression.NONE, Compression.LZ4, Compression.GZIP, Compression.SNAPPY)
+CODECS: Final = tuple(Compression)
 
 
 class Load:

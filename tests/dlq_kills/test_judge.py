@@ -54,6 +54,17 @@ def test_what_is_lost_is_noticed() -> None:
     assert broken(ledger((ACCEPT, None))) == []
 
 
+def test_a_queue_that_refuses_costs_the_letters_of_dead_records_alone() -> None:
+    refused = PLAIN._replace(has_trouble=True)
+    for dead in (ledger((REJECT, True)), ledger((REJECT, None)), ledger((RELEASE, True), (RELEASE, None))):
+        assert broken(dead, group=refused) == []
+        assert broken(dead, group=refused._replace(keeps=True)) != []
+    for alive in (Ledger(), ledger((RELEASE, True)), ledger((ACCEPT, False))):
+        assert broken(alive, group=refused) == ["g: (0, 0) is lost: neither accepted nor dead-lettered"]
+    assert broken(ledger((ACCEPT, True)), LETTER, group=refused) != []
+    assert "after the answer that it is rejected" in broken(ledger((REJECT, True), (ACCEPT, None)), group=refused)[0]
+
+
 def test_an_accepted_record_with_a_letter_and_one_that_comes_again_are_noticed() -> None:
     assert broken(ledger((ACCEPT, True)), LETTER)[-1] == "g: (0, 0) is accepted, and has a letter"
     assert "after the answer that it is accepted" in broken(ledger((ACCEPT, True), (ACCEPT, True)))[0]
