@@ -9,12 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from shareq.protocol.errors import ErrorCode
 from tests.differential.answers import Answer
 from tests.differential.compare import Difference
-from tests.differential.steps import BATCH_OPTIMIZED, PARTITIONS, RELEASE, Acknowledge, Fetch, ReadState, Step
+from tests.differential.steps import (
+    BATCH_OPTIMIZED,
+    PARTITIONS,
+    RELEASE,
+    Acknowledge,
+    DescribeOffsets,
+    Fetch,
+    ReadState,
+    Step,
+)
 from tests.differential.view import View
 
 
@@ -35,10 +44,20 @@ FOLLOWS: Final = frozenset(
 )
 """What is as it is because of the records that were acquired: explained with them."""
 
+_FINISHED: Final = frozenset((2, 4))
+"""Acknowledged and archived."""
+
 LEAST_THROTTLED = 3
 """With any delivery limit, the lowest delivery count at which fewer records may have been handed out."""
 
 Explains = Callable[[Situation, Difference], bool]
+
+
+_SUMMARY: Final = "ReadShareGroupStateSummaryResponse.results.partitions."
+_BATCHES: Final = "ReadShareGroupStateResponse.results.partitions.state_batches"
+_SAID_OF_STATE: Final = frozenset(
+    ("start_offset", f"{_SUMMARY}start_offset", f"{_SUMMARY}delivery_complete_count", _BATCHES)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +220,32 @@ def _behind_what_the_log_start_passed(situation: Situation, difference: Differen
     )
 
 
+def _start_offset_of_the_dead(situation: Situation, difference: Difference) -> bool:
+    """Both persisted the same end of every record: one has the start offset pass those that the other still lists."""
+    partition = difference.partition
+    if not situation.view.had_queue or partition is None or difference.what not in _SAID_OF_STATE:
+        return False
+    ours, theirs = situation.ours.of(partition), situation.theirs.of(partition)
+    if isinstance(situation.step, DescribeOffsets):
+        return difference.what == "start_offset" and ours.lag == theirs.lag
+    if not isinstance(situation.step, ReadState) or ours.start_offset is None or theirs.start_offset is None:
+        return False
+    low, high = sorted(
+        ((one.start_offset or 0), _states(answer, partition))
+        for one, answer in ((ours, situation.ours), (theirs, situation.theirs))
+    )
+    passed = range(low[0], high[0])
+    return all(low[1].get(at, (0, 0))[0] in _FINISHED for at in passed) and high[1] == {
+        at: state for at, state in low[1].items() if at >= high[0]
+    }
+
+
+def _states(answer: Answer, partition: int) -> dict[int, tuple[int, int]]:
+    """Delivery state and count by offset, as they are persisted."""
+    said = cast("Sequence[Sequence[tuple[int, int, int, int]]]", answer.fields.get((partition, _BATCHES), ((),)))
+    return {at: (state, count) for first, last, state, count in said[0] for at in range(first, last + 1)}
+
+
 def _which_partition_first(situation: Situation, difference: Difference) -> bool:
     step, ours, theirs = situation.step, situation.ours, situation.theirs
     if not isinstance(step, Fetch) or step.kind != "fetch, shared budget" or difference.what != "acquired":
@@ -286,6 +331,13 @@ JUSTIFIED: Final = (
         "deleted records again. Here they are written down before DeleteRecords is answered",
         _log_start_forgotten,
         diverges=True,
+    ),
+    Justified(
+        "start offset that is persisted while the dead are archived",
+        "it goes with the writes of a share partition's state, and Apache Kafka archives each dead record, or each "
+        "range as it was rejected, with a write of its own, in any order and with the start offset that it has by "
+        "then; here those of a batch of letters are one write. Both know the same of every record",
+        _start_offset_of_the_dead,
     ),
     Justified(
         "which partition a shared MaxRecords goes to first",

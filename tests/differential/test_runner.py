@@ -22,6 +22,7 @@ from tests.differential.steps import (
     BATCH_OPTIMIZED,
     Acknowledge,
     AckRange,
+    DescribeOffsets,
     Fetch,
     Produce,
     ReadState,
@@ -210,6 +211,33 @@ def test_what_a_request_releases_may_come_with_records_of_the_other_partition() 
     assert explains(step, Answer(0, {0: first, 1: PartitionAnswer(acquired={4: 2})}), theirs) == []
     assert explains(step, Answer(0, {1: PartitionAnswer(acquired={2: 2, 3: 2})}), Answer()) == []
     assert explains(replace(step, acks=()), Answer(0, {0: first, 1: PartitionAnswer(acquired={2: 2})}), theirs) == []
+
+
+def stored(start: int, *batches: tuple[int, int, int, int]) -> Answer:
+    path = "ReadShareGroupStateResponse.results.partitions.state_batches"
+    return Answer(0, {0: PartitionAnswer(start_offset=start)}, {(0, path): (batches,)})
+
+
+def test_the_start_offset_may_be_behind_the_dead_that_are_archived() -> None:
+    step, view = ReadState("read state"), view_of()
+    lower, higher = stored(1, (1, 5, 4, 2), (6, 6, 0, 1)), stored(4, (4, 5, 4, 2), (6, 6, 0, 1))
+    assert explains(step, lower, higher, view) == []
+    view.had_queue = True
+    known = ["start offset that is persisted while the dead are archived"]
+    assert explains(step, lower, higher, view) == explains(step, higher, lower, view) == known
+    for other in (
+        stored(4, (4, 5, 4, 1), (6, 6, 0, 1)),
+        stored(4, (4, 5, 2, 2), (6, 6, 0, 1)),
+        stored(4, (6, 6, 0, 1)),
+        stored(7),
+    ):
+        assert explains(step, lower, other, view) == []
+    assert explains(step, stored(1, (1, 3, 3, 2), (4, 4, 4, 1)), stored(4, (4, 4, 4, 1)), view) == []
+    described = [
+        Answer(0, {0: PartitionAnswer(start_offset=start, lag=lag)}) for start, lag in ((1, 3), (4, 3), (4, 2))
+    ]
+    assert explains(DescribeOffsets("describe offsets"), described[0], described[1], view) == known
+    assert explains(DescribeOffsets("describe offsets"), described[0], described[2], view) == []
 
 
 def test_what_follows_from_the_acquired_records_is_explained_with_them() -> None:

@@ -71,6 +71,7 @@ class View:
     joined: set[int] = field(default_factory=set)
     lock_ms: int = LONG_LOCK_MS
     has_queue: bool = False
+    had_queue: bool = False
 
     def held_by(self, member: int, partition: int) -> list[int]:
         """Offsets, ascending."""
@@ -95,6 +96,7 @@ class View:
                 configs = dict(step.configs)
                 self.lock_ms = int(configs.get("share.record.lock.duration.ms", self.lock_ms))
                 self.has_queue = bool(configs.get("errors.deadletterqueue.topic.name", self.has_queue))
+                self.had_queue |= self.has_queue
             case AlterOffsets() if not answer.error:
                 self._altered()
             case DeleteRecords() if not answer.error:

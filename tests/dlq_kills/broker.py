@@ -76,8 +76,9 @@ def fail_writes(queues: Sequence[str]) -> None:
     """Appends to these queues fail, as if their disk did."""
     original = BrokerQueues.append
 
-    def append(self: BrokerQueues, name: str, *others: Any) -> ErrorCode:
-        return ErrorCode.KAFKA_STORAGE_ERROR if name in queues else original(self, name, *others)
+    def append(self: BrokerQueues, name: str, partition: int, batch: bytearray, on_durable: Callable[..., None]) -> Any:
+        failed = ErrorCode.KAFKA_STORAGE_ERROR
+        return failed if name in queues else original(self, name, partition, batch, on_durable)
 
     BrokerQueues.append = append  # type: ignore[method-assign]
 
