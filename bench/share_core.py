@@ -26,6 +26,9 @@ RECORDS = 10_000
 SETTINGS = ShareGroupSettings(partition_max_record_locks=1_000_000)
 ORDERED = ShareGroupSettings(order_by_key=True)
 KEYS = 1_000
+_CHANCE = Random(KEYS)
+IN_TURN = [offset % KEYS for offset in range(RECORDS)]
+AT_RANDOM = [_CHANCE.randrange(KEYS) for _ in range(RECORDS)]
 ALTERNATING = ([1, 2, 3] * RECORDS)[:RECORDS]  # accept, release, reject
 
 
@@ -161,13 +164,12 @@ def record_limit() -> int:
 
 def keys_in_turn() -> int:
     """Order by key: 1,000 keys in turn, 10,000 records of one record batch."""
-    return _by_key([offset % KEYS for offset in range(RECORDS)])
+    return _by_key(IN_TURN)
 
 
 def keys_at_random() -> int:
-    """Order by key: the same with keys at random, so that most ranges are of one record."""
-    chance = Random(KEYS)
-    return _by_key([chance.randrange(KEYS) for _ in range(RECORDS)])
+    """Order by key: the same with keys at random, so that ranges are of some records."""
+    return _by_key(AT_RANDOM)
 
 
 def _by_key(keys: Sequence[int]) -> int:

@@ -367,10 +367,11 @@ class ShareFetch:
         """The next fetch offset, and what the log has from there on, as far as it may be acquired."""
         core, log = leader.core, leader.log
         offset, upto = core.next_fetch_offset(), self._upto(leader)
-        until = core.read_until(self._params.mode, max_records)
         if not core.settings.order_by_key:
+            until = core.read_until(self._params.mode, max_records)
             return offset, log.read(offset, max_bytes, upto=upto, max_records=until - offset + 1)
         kept = self._manager.kept_reads()
+        until = core.read_until(self._params.mode, max_records, kept.known_until(leader.key))
         read = kept.get(leader.key, offset, until, upto, max_bytes)
         if read is not None and offset >= log.log_start_offset and not log.refusal:
             return offset, read

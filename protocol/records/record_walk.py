@@ -444,3 +444,55 @@ class KeyChains:
                     found[offset] = head
                 offset = self._following[offset]
         return found
+
+
+def replaced(
+    starts: list[Any], statuses: list[Any], end: i64, offsets: list[Any], old: Any, new: Any
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """Runs, of which the last ends at `end` (exclusive), with `new` in the place of `old` at the offsets, ascending and
+    all in the runs. Neighbours of one status are one run. Then the offsets that had another status.
+    """
+    new_starts: list[Any] = []
+    new_statuses: list[Any] = []
+    others: list[Any] = []
+    last: Any = None
+    runs: i64 = len(starts)
+    count: i64 = len(offsets)
+    index: i64 = 0
+    at: i64 = 0
+    offset: i64 = end
+    if count > 0:
+        offset = offsets[0]
+    while index < runs:
+        start: Any = starts[index]
+        status: Any = statuses[index]
+        index += 1
+        stop: i64 = end
+        if offset < end and index < runs:
+            stop = starts[index]
+        if offset < stop:
+            position: i64 = start
+            while offset < stop:
+                if status is not old:
+                    others.append(offsets[at])
+                else:
+                    if offset > position and last is not old:
+                        new_starts.append(position)
+                        new_statuses.append(old)
+                    if offset > position or last is not new:
+                        new_starts.append(offsets[at])
+                        new_statuses.append(new)
+                    last = new
+                    position = offset + 1
+                at += 1
+                offset = end
+                if at < count:
+                    offset = offsets[at]
+            if position == stop:
+                continue
+            start = position
+        if status is not last:
+            new_starts.append(start)
+            new_statuses.append(status)
+            last = status
+    return new_starts, new_statuses, others

@@ -21,6 +21,7 @@ __all__ = [
     "largest",
     "pick",
     "read_keys",
+    "replaced",
     "walk",
     "whole_records",
 ]
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         largest,
         pick,
         read_keys,
+        replaced,
         walk,
         whole_records,
     )
@@ -60,5 +62,6 @@ else:
     key_hashes = _form.key_hashes
     pick = _form.pick
     read_keys = _form.read_keys
+    replaced = _form.replaced
     walk = _form.walk
     whole_records = _form.whole_records

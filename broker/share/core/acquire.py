@@ -25,7 +25,7 @@ _NEVER_DELIVERED = settled(RecordState.AVAILABLE, 0)
 
 FETCH_IN_RANGES: Final = 12
 """What a fetch from a share partition costs, in ranges that are acquired, acknowledged and written down."""
-_FAR_FROM_BEST: Final = 1.3
+_FAR_FROM_BEST: Final = 1.2
 
 
 def capacity(
@@ -285,21 +285,27 @@ class RecordAcquisition:
         taken, passed, waited = self._budget - self.left, self._passed, False
         least = (FETCH_IN_RANGES + passed) / taken if taken else float("inf")
         parts: list[Run] = []
-        chosen = (0, taken, passed)
-        for index in range(bisect_right(starts, first) - 1, bisect_right(starts, last)):
+        chosen = (0, passed)
+        low, high, behind = bisect_right(starts, first) - 1, bisect_right(starts, last), len(starts)
+        for index in range(low, high):
             status = statuses[index]
             if not status.available:
                 waited = status.state is RecordState.AVAILABLE
                 continue
-            run_first, run_last = max(starts[index], first), min(batch.end_of(index), last)
-            taken, passed, waited = taken + run_last - run_first + 1, passed + waited, False
+            run_first = starts[index] if index > low else first
+            run_last = starts[index + 1] - 1 if index + 1 < behind else batch.last_offset
+            if run_last > last:
+                run_last = last
+            taken += run_last - run_first + 1
+            if waited:
+                passed, waited = passed + 1, False
             parts.append((run_first, run_last, status))
             cost = (FETCH_IN_RANGES + passed) / taken
             if cost <= least:
-                least, chosen = cost, (len(parts), taken, passed)
+                least, chosen = cost, (len(parts), passed)
             elif cost > least * _FAR_FROM_BEST:
                 break
-        count, _, self._passed = chosen
+        count, self._passed = chosen
         self._enough = count < len(parts)
         return parts[:count]
 

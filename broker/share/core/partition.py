@@ -242,12 +242,15 @@ class SharePartition:
             return True
         return not self._writes and make_room(window) and window.in_flight() < limit
 
-    def read_until(self, mode: AcquireMode, max_records: int) -> int:
+    def read_until(self, mode: AcquireMode, max_records: int, known_until: int = -1) -> int:
         """The last offset (inclusive) that a read at the next fetch offset has to reach to acquire `max_records` > 0.
 
-        Whatever lies behind it would not be acquired, nor change what is.
+        Whatever lies behind it would not be acquired, nor change what is. With order by key it may be further than need
+        be if that is not beyond `known_until` (inclusive), up to where nothing has to be read.
         """
         window, limit = self._window, self.settings.partition_max_record_locks
+        if window.end_offset <= known_until and window.in_flight() >= limit:
+            return window.end_offset  # and nothing behind that may enter
         until = read_until(window, limit, mode, max_records, self.settings.delivery_count_limit)
         if self._order is None or window.in_flight() < limit:
             return until

@@ -44,6 +44,11 @@ class KeptReads:
             while self.held_bytes > TOTAL_BYTES:
                 self.forget(next(iter(self._reads)))
 
+    def known_until(self, key: SharePartitionKey) -> int:
+        """The last offset (inclusive) of what is kept of the share partition; -1 for nothing."""
+        read = self._reads.get(key)
+        return -1 if read is None else read.batches[-1].last_offset
+
     def get(self, key: SharePartitionKey, offset: int, until: int, upto: int, max_bytes: int) -> ReadResult | None:
         """What a read at `offset` brings that has to reach `until` (inclusive), and must not reach `upto`; None when
         that is not kept. Of more than `max_bytes` one batch alone, as of any read.

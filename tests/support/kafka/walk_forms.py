@@ -31,6 +31,10 @@ class RecordWalk(Protocol):
 
     KeyChains: type[Any]
 
+    def replaced(
+        self, starts: list[int], statuses: list[Any], end: int, offsets: list[int], old: object, new: object, /
+    ) -> tuple[list[int], list[Any], list[int]]: ...
+
     def pick(
         self, data: bytes, pos: int, end: int, count: int, wanted: list[int], /
     ) -> tuple[int, list[bytes]] | None: ...

@@ -16,6 +16,7 @@ from itertools import compress
 from operator import is_not
 
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
+from shareq.protocol.records.walk import replaced
 
 
 class InFlightBatch:
@@ -153,6 +154,20 @@ class InFlightBatch:
         starts += old_starts[copied:]
         statuses += old_statuses[copied:]
         self.starts, self.statuses = merged(starts, statuses)
+
+    def replace(self, offsets: list[int], old: DeliveryStatus, new: DeliveryStatus) -> list[int]:
+        """Give those of the offsets that have the status `old` the status `new`; the others.
+
+        Ascending, at least one, and all of the batch. One compiled pass over the runs between them.
+        """
+        starts, statuses = self.starts, self.statuses
+        low, high = self.index_of(offsets[0]), bisect_right(starts, offsets[-1])
+        end = starts[high] if high < len(starts) else self.last_offset + 1
+        parts = replaced(starts[low:high], statuses[low:high], end, offsets, old, new)
+        if len(parts[2]) < len(offsets):
+            self.offset_form = True
+            self._put(low, high, parts[0], parts[1])
+        return parts[2]
 
     def _put(self, low: int, high: int, starts: Sequence[int], statuses: Sequence[DeliveryStatus]) -> None:
         """Replace the runs [low, high); neighbours of the same status merge."""

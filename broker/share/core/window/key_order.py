@@ -201,16 +201,19 @@ class KeyOrder:
         return found
 
     @staticmethod
-    def _free(window: InFlightWindow, heads: Sequence[int]) -> bool:
+    def _free(window: InFlightWindow, heads: list[int]) -> bool:
         """Have those of the offsets (ascending, unfinished) that wait be available; False when none did."""
         found, low = False, 0
         for batch in window.batches.overlapping(heads[0], heads[-1]) if heads else ():
             low = bisect_left(heads, batch.first_offset, low)
             high = bisect_right(heads, batch.last_offset, low)
-            freed = _freed(batch, heads[low:high])
+            among = heads[low:high]
+            others = batch.replace(among, waiting(0), _NEVER_DELIVERED) if among else []
+            freed = _freed(batch, others) if others else []
             if freed:
                 batch.overwrite_many(freed)
-                window.note_available(freed[0][0])
+            if freed or len(others) < len(among):
+                window.note_available(among[0])
                 found = True
         return found
 

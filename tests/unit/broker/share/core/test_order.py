@@ -148,6 +148,16 @@ def test_at_the_limit_a_read_ends_with_the_window() -> None:
     assert world.core.read_until(AcquireMode.RECORD_LIMIT, 500) == 5
 
 
+def test_with_a_full_window_at_hand_nothing_is_looked_for() -> None:
+    world = Ordered([A, B] * 15, size=2, limit=6)
+    assert world.core.read_until(AcquireMode.RECORD_LIMIT, 1, known_until=29) == 0  # nothing has entered
+    assert world.fetch() == [0, 1]
+    settle(world.core, 1, 1, RELEASE)
+    assert world.core.read_until(AcquireMode.RECORD_LIMIT, 1) == 1
+    assert world.core.read_until(AcquireMode.RECORD_LIMIT, 1, known_until=4) == 1
+    assert world.core.read_until(AcquireMode.RECORD_LIMIT, 1, known_until=5) == 5
+
+
 def test_the_key_of_a_single_record_is_asked_for() -> None:
     world = Ordered([A, A], size=1, limit=1)
     assert world.fetch() == [0]

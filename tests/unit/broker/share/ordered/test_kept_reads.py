@@ -99,6 +99,11 @@ def test_what_was_not_used_for_longest_gives_way() -> None:
     assert found == [True, False, *[True] * (many - 1)]
 
 
+def test_up_to_where_it_is_known_is_the_end_of_what_is_kept() -> None:
+    kept = kept_of(read(SIZE, SIZE))
+    assert (kept.known_until(key()), kept.known_until(key(1))) == (119, -1)
+
+
 def test_nothing_is_left_of_what_is_forgotten() -> None:
     kept = kept_of(read(SIZE))
     kept.forget(key())

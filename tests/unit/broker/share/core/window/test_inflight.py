@@ -137,6 +137,30 @@ def test_many_parts_that_begin_inside_their_runs_leave_the_rest_alone() -> None:
     assert batch.statuses == [COLOURS[0], held[0], COLOURS[0], held[1], COLOURS[1], held[2]]
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_single_offsets_of_one_status_get_another(seed: int) -> None:
+    rng = Random(seed)
+    batch = InFlightBatch(10, 29, NEW)
+    plain = [rng.choice(COLOURS) for _ in range(20)]
+    starts = [at for at in range(20) if at == 0 or plain[at] is not plain[at - 1]]
+    batch.overwrite(10, 29, [10 + at for at in starts], [plain[at] for at in starts])
+    old, new = rng.sample(COLOURS, 2)
+    offsets = sorted(rng.sample(range(10, 30), rng.randint(1, 12)))
+    others = [offset for offset in offsets if plain[offset - 10] is not old]
+    assert batch.replace(offsets, old, new) == others
+    plain = [new if status is old and 10 + at in offsets else status for at, status in enumerate(plain)]
+    assert unroll(batch) == plain
+    assert all(one is not other for one, other in zip(batch.statuses, batch.statuses[1:], strict=False))
+
+
+def test_a_batch_of_which_nothing_is_replaced_keeps_its_form() -> None:
+    batch = InFlightBatch(0, 9, NEW)
+    assert batch.replace([3, 4], COLOURS[1], COLOURS[2]) == [3, 4]
+    assert (batch.starts, batch.statuses, batch.offset_form) == ([0], [NEW], False)
+    assert batch.replace([3, 4], NEW, COLOURS[2]) == []
+    assert (batch.starts, batch.offset_form) == ([0, 3, 5], True)
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_the_map_finds_what_a_sorted_list_finds(seed: int) -> None:
     rng = Random(seed)
