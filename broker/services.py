@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from shareq.broker.groups.ports import ShareStates
     from shareq.broker.groups.service import GroupService
     from shareq.broker.network.audit_log import AuditLog
+    from shareq.broker.quotas.owned_rate import OwnedRate
     from shareq.broker.redrive.service import RedriveService
     from shareq.broker.security.authorizer import Authorizer
     from shareq.broker.security.credentials import ScramCredential
@@ -301,6 +302,14 @@ class Services:
             MostPerOwner(config.shareq_max_groups_per_principal, config.shareq_max_members_per_principal),
         )
         return made
+
+    @cached_property
+    def auto_creations(self) -> OwnedRate:
+        """How many topics may be created because they were asked for."""
+        from shareq.broker.quotas.owned_rate import OwnedRate
+        from shareq.broker.topics.creation import AUTO_CREATED_BURST_S, AUTO_CREATED_PER_SECOND
+
+        return OwnedRate(AUTO_CREATED_PER_SECOND, AUTO_CREATED_BURST_S)
 
     @cached_property
     def producer_names(self) -> ProducerNames:

@@ -28,6 +28,14 @@ CREATED_TOGETHER: Final = 5
 """Of those, in one commit: a millisecond of work, beside what the disk takes."""
 
 
+AUTO_CREATED_PER_SECOND: Final = 5
+"""Topics that one user (without authentication: one address) may have created by asking for them: each commit waits for
+the disk in the loop, and these are one a second."""
+
+AUTO_CREATED_BURST_S: Final = 20
+"""Seconds of them at once: a hundred topics."""
+
+
 class TopicSpec(NamedTuple):
     """A topic as a client asks for it. `assignments` are (partition, broker ids) pairs; none means automatic."""
 

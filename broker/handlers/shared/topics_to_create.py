@@ -22,8 +22,8 @@ TURN_SIZE: Final = 1_000
 def create_missing(
     ctx: RequestContext, asked: Sequence[MetadataRequestTopic]
 ) -> Generator[None, None, dict[str, ApiError]]:
-    """Create the first topics that do not exist and may be created, some in a commit, each commit in a turn of its own;
-    why some of them could not be, by name.
+    """Create the first topics that do not exist and may be created, as many as their client may have created now, some
+    in a commit, each commit in a turn of its own; why some of them could not be, by name.
     """
     metadata = ctx.services.metadata
     new: dict[str, None] = {}
@@ -38,6 +38,8 @@ def create_missing(
         if not index % (TURN_SIZE // 2):
             yield
     names = list(new)
+    if names:
+        del names[ctx.services.auto_creations.take(ctx.owner, len(names), ctx.services.env.clock.now_ms()) :]
     refused: dict[str, ApiError] = {}
     for at in range(0, len(names), CREATED_TOGETHER):
         if at:

@@ -1,9 +1,10 @@
 """Metadata: v0-13.
 
 Behaviour: null topics (v0: an empty list) means all, an empty list none. A topic that does not exist is created if the
-request and `auto.create.topics.enable` allow it, and is in the same answer; a request creates 50 topics at most, in one
-commit. Otherwise its row says UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID if it was asked for by id. A name that no
-topic can have gets INVALID_TOPIC_EXCEPTION. This broker is the controller and leads everything.
+request and `auto.create.topics.enable` allow it, and is in the same answer; a request creates 50 topics at most, and
+those of one user 100 at once and 5 a second. Otherwise its row says UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID if
+it was asked for by id. A name that no topic can have gets INVALID_TOPIC_EXCEPTION. This broker is the controller and
+leads everything.
 v4: the request says whether topics may be created. v8-10: authorized operations of the cluster; v8: of topics.
 v10: topic ids in answers; v12: in requests, which v10 and v11 refuse with INVALID_REQUEST although they can carry them.
 """
