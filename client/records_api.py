@@ -71,9 +71,9 @@ class RecordsApi:
         """Version, cluster id and node id."""
         return self.get("")
 
-    def groups(self) -> Iterator[dict[str, Any]]:
-        """Share groups by name, with sums over their partitions."""
-        return self._pages("/share-groups", "groups", "after")
+    def groups(self, *, behind: str = "") -> Iterator[dict[str, Any]]:
+        """Share groups by name, with sums over their partitions; those whose names come after `behind`."""
+        return self._pages("/share-groups", "groups", "after", behind)
 
     def group(self, group: str) -> dict[str, Any]:
         """One group with its members."""
@@ -117,8 +117,8 @@ class RecordsApi:
                 return
             asked["from"] = answer["next"]
 
-    def _pages(self, path: str, rows: str, cursor: str) -> Iterator[dict[str, Any]]:
-        following: str | None = ""
+    def _pages(self, path: str, rows: str, cursor: str, behind: str = "") -> Iterator[dict[str, Any]]:
+        following: str | None = behind
         while following is not None:
             answer = self.get(path, **({cursor: following} if following else {}))
             yield from answer[rows]

@@ -13,6 +13,7 @@ import click
 
 from shareq.client.admin import Admin
 from shareq.client.cli import output, write_commands
+from shareq.client.cli.completion import name_parameters
 from shareq.client.cli.exits import (
     EXIT_CODES,
     INTERRUPTED,
@@ -217,6 +218,7 @@ def cluster_command(
             context_settings=CONTEXT,
         )
         wrapped.row, wrapped.shape = row, shape
+        name_parameters(name if group is None else f"{group.name} {name}", wrapped.params)
         if group is not None:
             group.add_command(wrapped)
         return wrapped

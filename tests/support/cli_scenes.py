@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,7 @@ def topics(shell: Shell) -> None:
 def records(shell: Shell) -> None:
     """Records are written with keys and headers, in every codec, and read back."""
     shell.ok("topics", "create", "r.a", "-p", "3")
+    until(lambda: shell.run("topics", "describe", "r.a").code == 0)
     written = shell.json("produce", "r.a", "--key-separator", ":", stdin="a:apples\nb:pears\na:plums\n")
     places = {(row["partition"], row["offset"]) for row in written}
     assert len(places) == 3
@@ -319,6 +321,11 @@ def access(shell: Shell, folder: Path) -> None:
     until(lambda: shell.json("quotas", "list") == [])
 
 
+def is_level(shell: Shell, level: int) -> bool:
+    """Whether the level of transactions is that, by the table of features."""
+    return ["transaction.version", str(level)] in [line.split()[:2] for line in shell.ok("features", "list")]
+
+
 def cluster(shell: Shell) -> None:
     """The cluster, its brokers, its features."""
     found = shell.json("cluster", "describe")
@@ -332,6 +339,12 @@ def cluster(shell: Shell) -> None:
     assert change == {"feature": "group.version", "level": 0, "before": 1, "done": False}
     assert shell.run("features", "set", "share.version=99", "--yes").code == 1
     assert shell.run("features", "set", "group.version=0").code == 5
+    level = levels["transaction.version"]
+    for new, before in ((level - 1, level), (level, level - 1)):
+        assert shell.json("features", "set", f"transaction.version={new}", "--yes") == [
+            {"feature": "transaction.version", "level": new, "before": before, "done": True}
+        ]
+        until(partial(is_level, shell, new))
     schemas = json.loads("\n".join(shell.ok("json-schema")))
     assert schemas["topics list"]["type"] == "array"
 

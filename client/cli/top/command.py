@@ -17,7 +17,7 @@ from shareq.client.cli.api import api_options, records_api
 from shareq.client.cli.command import Session, cluster_command
 from shareq.client.cli.exits import USAGE, exit_with
 from shareq.client.cli.top.data import Sample, TopRow, look_into, rates, take
-from shareq.client.cli.top.screen import GROUPS, TOPICS, Screen, table
+from shareq.client.cli.top.screen import GROUPS, TOPICS, Screen, left_out, table
 from shareq.client.errors import ClientError
 from shareq.client.records_api import RecordsApi
 
@@ -45,6 +45,8 @@ def _text(row: TopRow) -> str:
     parts = ["\n".join(table(row.groups, GROUPS)) if row.groups else "no share groups"]
     if row.topics:
         parts.append("\n".join(table(row.topics, TOPICS)))
+    if row.left_out:
+        parts.append(left_out(row))
     return "\n\n".join(parts)
 
 
@@ -67,35 +69,52 @@ def _text(row: TopRow) -> str:
     show_default=True,
     help="From one sample to the next.",
 )
+@click.option(
+    "--group",
+    "patterns",
+    metavar="NAME",
+    multiple=True,
+    help="Only groups like this, with * and ?. Repeatable.",
+)
 @click.option("--once", is_flag=True, help="Print one comparison of two samples, and end.")
 @api_options
-def top(session: Session, every_s: float, once: bool, api: str | None, api_token_file: str | None) -> Iterator[TopRow]:
+def top(
+    session: Session,
+    every_s: float,
+    patterns: tuple[str, ...],
+    once: bool,
+    api: str | None,
+    api_token_file: str | None,
+) -> Iterator[TopRow]:
     """Show share groups at work: lag, rates, what is in flight, how old the oldest is; and topics.
 
-    On a terminal it is drawn again and again: q ends it, s and r sort, / filters, enter looks into a group, ? says the
-    rest. Elsewhere, and with --once or --json, each comparison is printed. Over the wire it knows lag, and what is done
-    with; the records API of shareq (--api) adds deliveries, redeliveries, what is in flight and its age.
+    At most 1,000 groups are shown, those with members first; --group chooses. On a terminal it is drawn again and
+    again: q ends it, s and r sort, / filters, enter looks into a group, ? says the rest. Elsewhere, and with --once or
+    --json, each comparison is printed. Over the wire it knows lag, and what is done with; the records API of shareq
+    (--api) adds deliveries, redeliveries, what is in flight, what of it is held, and its age.
     """
     found = records_api(session, api, api_token_file)
     if once or session.as_json or not (sys.stdout.isatty() and sys.stdin.isatty()):
-        return _comparisons(session, found, every_s, 1 if once else None)
+        return _comparisons(session, found, every_s, patterns, 1 if once else None)
     if sys.platform == "win32":
         exit_with(USAGE, "top: a live screen needs a Unix terminal; --once and --json work everywhere")
-    _live(session, found, every_s)
+    _live(session, found, every_s, patterns)
     return iter(())
 
 
-def _comparisons(session: Session, api: RecordsApi | None, every_s: float, count: int | None) -> Iterator[TopRow]:
-    before = take(session.admin, api, time.monotonic())
+def _comparisons(
+    session: Session, api: RecordsApi | None, every_s: float, patterns: tuple[str, ...], count: int | None
+) -> Iterator[TopRow]:
+    before = take(session.admin, api, time.monotonic(), patterns)
     made = 0
     while count is None or made < count:
         time.sleep(every_s)
-        now = take(session.admin, api, time.monotonic())
+        now = take(session.admin, api, time.monotonic(), patterns)
         yield rates(before, now)
         before, made = now, made + 1
 
 
-def _live(session: Session, api: RecordsApi | None, every_s: float) -> None:
+def _live(session: Session, api: RecordsApi | None, every_s: float, patterns: tuple[str, ...]) -> None:
     screen = Screen("over the wire and from the records API" if api is not None else "over the wire")
     before: Sample | None = None
     session.network  # noqa: B018 a cluster that is not there is said so in one line, not on a screen
@@ -103,7 +122,7 @@ def _live(session: Session, api: RecordsApi | None, every_s: float) -> None:
         while not screen.done:
             due = time.monotonic() + every_s
             try:
-                now = take(session.admin, api, time.monotonic())
+                now = take(session.admin, api, time.monotonic(), patterns)
                 screen.show(rates(before, now))
                 before = now
                 _look(session, api, screen)

@@ -6,8 +6,10 @@ of shareq, where it is given. None stands for what is not known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from heapq import nsmallest
+from typing import Annotated, Any, Final, NamedTuple
 
 from shareq.client.admin import Admin
 from shareq.client.admin.calls import Partition, batched
@@ -15,6 +17,10 @@ from shareq.client.admin.share_groups import SharePosition
 from shareq.client.admin.topics import LATEST
 from shareq.client.errors import ClientError
 from shareq.client.records_api import RecordsApi
+
+MOST_GROUPS: Final = 1_000
+MOST_PARTITIONS: Final = 50_000
+"""Share groups, and partitions that they have begun, of one sample: it is taken every other second."""
 
 
 class GroupSample(NamedTuple):
@@ -37,13 +43,14 @@ class GroupSample(NamedTuple):
 
 class Sample(NamedTuple):
     """A cluster at the time `at_s` (monotonic). `ends`: of each topic, the sum of its high watermarks; `now_ms` is the
-    broker's time of day where the API has it.
+    broker's time of day where the API has it; `left_out` is how many groups there are beside those.
     """
 
     at_s: float
     groups: Mapping[str, GroupSample]
     ends: Mapping[str, int]
     now_ms: int | None
+    left_out: int = 0
 
 
 class TopGroupRow(NamedTuple):
@@ -77,7 +84,8 @@ class TopTopicRow(NamedTuple):
 class TopRow(NamedTuple):
     seconds: Annotated[float | None, "Between the two samples that rates are of; null in the first one."]
     groups: Annotated[tuple[TopGroupRow, ...], "Share groups."]
-    topics: Annotated[tuple[TopTopicRow, ...], "Topics that share groups have begun."]
+    topics: Annotated[tuple[TopTopicRow, ...], "Topics that they have begun."]
+    left_out: Annotated[int, "Groups beyond the first 1,000, those with members first."]
 
 
 class PartitionView(NamedTuple):
@@ -104,15 +112,22 @@ class MemberView(NamedTuple):
     held: int | None
 
 
-def take(admin: Admin, api: RecordsApi | None, at_s: float) -> Sample:
-    """A sample of all share groups. Groups that vanish meanwhile are left out."""
-    listed = {row.group_id: row.state for row in admin.groups.find(("share",))}
+def take(admin: Admin, api: RecordsApi | None, at_s: float, patterns: Sequence[str] = ()) -> Sample:
+    """A sample of share groups, with `patterns` of those whose name is like one of them: `MOST_GROUPS` at most, those
+    with members first, and no more once `MOST_PARTITIONS` are reached. Groups that vanish meanwhile are left out.
+    """
+    listed, count = _listed(admin, patterns)
     positions: dict[str, dict[Partition, SharePosition]] = {}
-    for some in batched(listed):
+    asked = begun = 0
+    for some in batched(listed, 50):
+        if begun >= MOST_PARTITIONS:
+            break
+        asked += len(some)
         for group, outcome in admin.share_groups.offsets(some):
             if not isinstance(outcome, ClientError):
                 known = {each: one for each, one in outcome.items() if not isinstance(one, ClientError)}
                 positions[group] = known
+                begun += len(known)
     wanted = {partition for each in positions.values() for partition in each}
     found = admin.topics.offsets(dict.fromkeys(sorted(wanted), LATEST)) if wanted else {}
     ends = {each: one.offset or 0 for each, one in found.items() if not isinstance(one, ClientError)}
@@ -121,7 +136,21 @@ def take(admin: Admin, api: RecordsApi | None, at_s: float) -> Sample:
     sums: dict[str, int] = {}
     for (topic, _), end in ends.items():
         sums[topic] = sums.get(topic, 0) + end
-    return Sample(at_s, groups, sums, now_ms)
+    return Sample(at_s, groups, sums, now_ms, count - asked)
+
+
+def _listed(admin: Admin, patterns: Sequence[str]) -> tuple[dict[str, str], int]:
+    """States by group, of at most `MOST_GROUPS`; and how many there are."""
+    count = 0
+
+    def rows() -> Iterator[tuple[bool, str, str]]:
+        nonlocal count
+        for row in admin.groups.find(("share",)):
+            if not patterns or any(fnmatchcase(row.group_id, each) for each in patterns):
+                count += 1
+                yield row.state == "Empty", row.group_id, row.state
+
+    return {name: state for _, name, state in nsmallest(MOST_GROUPS, rows())}, count
 
 
 def _group(state: str, positions: Mapping[Partition, SharePosition], ends: Mapping[Partition, int]) -> GroupSample:
@@ -132,7 +161,10 @@ def _group(state: str, positions: Mapping[Partition, SharePosition], ends: Mappi
 
 
 def _add_api(groups: dict[str, GroupSample], api: RecordsApi) -> int:
-    for row in api.groups():
+    last = max(groups, default="")
+    for row in api.groups(behind=min(groups, default="")[:-1]):
+        if row["group"] > last:
+            break
         sample = groups.get(row["group"])
         if sample is not None:
             groups[row["group"]] = sample._replace(
@@ -155,7 +187,7 @@ def rates(before: Sample | None, now: Sample) -> TopRow:
     old_ends = {} if before is None else before.ends
     groups = [_group_row(name, old_groups.get(name), each, seconds, now.now_ms) for name, each in now.groups.items()]
     topics = [TopTopicRow(name, end, _rate(old_ends.get(name), end, seconds)) for name, end in now.ends.items()]
-    return TopRow(seconds, tuple(sorted(groups)), tuple(sorted(topics)))
+    return TopRow(seconds, tuple(sorted(groups)), tuple(sorted(topics)), now.left_out)
 
 
 def _group_row(

@@ -89,6 +89,11 @@ def table(rows: Sequence[Any], columns: Sequence[Column]) -> list[str]:
     ]
 
 
+def left_out(row: TopRow) -> str:
+    """Which groups are not shown."""
+    return f"{row.left_out:,} groups left out: --group chooses"
+
+
 class Screen:
     """What is shown, and how it is sorted, filtered and looked into.
 
@@ -201,6 +206,8 @@ class Screen:
             column = (TOPICS if self._topics else GROUPS)[self._sort[self._topics]]
             words.append(f"by {column.title.lower()}{' down' if self._reverse[self._topics] else ''}")
         words.append(self._source)
+        if self._row is not None and self._row.left_out:
+            words.append(left_out(self._row))
         if self.trouble is not None:
             words.append(printable(self.trouble))
         return "  |  ".join([*words, "? help"])

@@ -15,6 +15,9 @@ LEAVES = dict(leaves())
 SCHEMAS = {name: schema(name, command) for name, command in LEAVES.items()}
 
 
+_PRETEND = {"--dry-run", "--help", "-h"}
+
+
 class Ran(NamedTuple):
     """How a command ended, and what it printed."""
 
@@ -29,7 +32,9 @@ class Ran(NamedTuple):
 
 
 class Shell:
-    """Calls commands about one cluster. `seen` are those that were called and ended well, by their words."""
+    """Calls commands about one cluster. `seen` are those that did what they are for, and ended well, by their words: a
+    dry run and a look at the help do not count.
+    """
 
     def __init__(self, bootstrap: str, **environment: str) -> None:
         self.environment = {
@@ -45,7 +50,7 @@ class Shell:
         result = CliRunner(env=self.environment).invoke(main, list(words), input=stdin)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
-        if result.exit_code == 0:
+        if result.exit_code == 0 and not _PRETEND.intersection(words):
             self.seen.add(name_of(words))
         return Ran(result.exit_code, result.stdout, result.stderr)
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from shareq.client.cli.profile import client_config
+from shareq.client.cli.top import data
 from shareq.client.share.consumer import ShareRangeConsumer
 from shareq.testing import Broker
 from tests.support.clients.shareq_cli import Shell
@@ -144,3 +145,15 @@ def test_what_a_dead_worker_had_is_in_flight_and_held_by_nobody(broker: Broker) 
     (dead,) = [each for each in row["groups"] if each["group"] == "dead"]
     assert (dead["members"], dead["in_flight"], dead["held"], dead["lag"]) == (0, 3, 0, 4)
     assert dead["oldest_ms"] > 0
+
+
+def test_a_sample_has_a_bounded_number_of_groups(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = Shell(broker.bootstrap, SHAREQ_API_URL=str(broker.records_api_url), SHAREQ_API_TOKEN=TOKEN)
+    (row,) = shell.json("top", "--once", "--every", "0.1", "--group", "pack*", "--group", "ship*")
+    assert ([each["group"] for each in row["groups"]], row["left_out"]) == (["packers", "shippers"], 0)
+    monkeypatch.setattr(data, "MOST_GROUPS", 1)
+    (row,) = shell.json("top", "--once", "--every", "0.1", "--group", "pack*", "--group", "ship*")
+    assert ([each["group"] for each in row["groups"]], row["left_out"]) == (["packers"], 1)
+    assert row["groups"][0]["in_flight"] is not None
+    lines = shell.ok("top", "--once", "--every", "0.1", "--group", "*packers", "--group", "shippers")
+    assert lines[-1] == "1 groups left out: --group chooses"

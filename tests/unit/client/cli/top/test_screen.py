@@ -28,6 +28,7 @@ ROWS = TopRow(
     2.0,
     (group("billing", 5), group("packers", 70, acquired_per_s=3.5), group("unknown", None), group("shippers", 12)),
     (TopTopicRow("orders", 100, 1.0), TopTopicRow("audit", 7, 30.0)),
+    0,
 )
 
 
@@ -120,7 +121,8 @@ def test_a_group_is_looked_into(screen: Screen) -> None:
 
 def test_a_long_list_scrolls_with_the_selection() -> None:
     screen = Screen("x")
-    screen.show(TopRow(1.0, tuple(group(f"g{number:03}", 1_000 - number) for number in range(100)), ()))
+    screen.show(TopRow(1.0, tuple(group(f"g{number:03}", 1_000 - number) for number in range(100)), (), 7_000))
+    assert "7,000 groups left out: --group chooses" in screen.lines(80, 10)[0] + screen.lines(200, 10)[0]
     assert len(screen.lines(80, 10)) == 10
     press(screen, *("down" for _ in range(12)))
     assert selected_in(screen, 10) == "g012"
@@ -151,7 +153,7 @@ def test_no_line_is_longer_than_the_terminal(screen: Screen, width: int, height:
 
 def test_names_cannot_write_to_the_terminal() -> None:
     screen = Screen("x")
-    screen.show(TopRow(1.0, (group("a\x1b[2Jb", 1),), ()))
+    screen.show(TopRow(1.0, (group("a\x1b[2Jb", 1),), (), 0))
     assert "a\\x1b[2Jb" in plain(screen)[2]
     assert not any("\x1b[2J" in line for line in screen.lines(80, 10))
 
