@@ -174,6 +174,31 @@ def test_fanout_goes_to_all_who_listen(connect: Connect, name: str) -> None:
     late.nothing_comes()
 
 
+def test_what_is_said_to_all_is_handed_on_before_messages(connect: Connect, name: str) -> None:
+    """Celery revokes a task that is sent next; its worker has to hear that first."""
+    connection, queue = connect(), queue_of(name)
+    news = Queue(f"{name}-news", Exchange(f"{name}-news", type="fanout"), auto_delete=True)
+    order: list[str] = []
+    tasks, control = connection.channel(), connection.channel()
+
+    def take(body: str, message: Any) -> None:
+        order.append(body)
+
+    with (
+        Consumer(tasks, [queue], callbacks=[take], no_ack=True),
+        Consumer(control, [news], callbacks=[take], no_ack=True),
+    ):
+        send(connection, queue, "task")
+        Producer(connection).publish("news", exchange=news.exchange)
+        deadline = time.monotonic() + PATIENCE_S
+        while not (tasks.ready and control.ready):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        for _ in range(2):
+            connection.drain_events(timeout=PATIENCE_S)
+    assert order == ["news", "task"]
+
+
 def test_transient_queues_hear_by_routing_key(connect: Connect, name: str) -> None:
     topics, direct = Exchange(f"{name}-t", type="topic"), Exchange(f"{name}-d", type="direct", durable=False)
     events = Taking(connect(), Queue(f"{name}-events", topics, routing_key="task.*", auto_delete=True), no_ack=True)

@@ -282,9 +282,14 @@ class Channel(virtual.Channel):
         self.has_room()
 
     @property
+    def hears(self) -> bool:
+        """Whether a transient queue has something to hand on."""
+        return any(self.connection.heard.get(queue) for queue in self._callbacks)
+
+    @property
     def ready(self) -> bool:
         """Whether `deliver` would find something."""
-        return any(self.connection.heard.get(queue) for queue in self._callbacks) or any(
+        return self.hears or any(
             arrival.queue in self._callbacks and (arrival.queue in self._without_ack or self.qos.can_consume())
             for arrival in list(self._arrivals)
         )

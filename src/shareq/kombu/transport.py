@@ -115,7 +115,8 @@ class Transport(virtual.Transport):
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
-        return any(channel.deliver() for channel in list(self.channels))
+        channels = sorted(self.channels, key=lambda channel: not channel.hears)  # what is said to all goes first
+        return any(channel.deliver() for channel in channels)
 
     def _anything(self) -> bool:
         return self._failure is not None or any(channel.ready for channel in list(self.channels))
