@@ -1,4 +1,4 @@
-"""Where shareq means to answer differently from Apache Kafka 4.3.1, by name: the only differences that are let pass.
+"""Where shareq means to answer differently from Apache Kafka 4.4.0, by name: the only differences that are let pass.
 
 Each has its reason and a narrow predicate, and is counted where it hits; one that never hits in a full run is
 reported, and should go. `diverges`: the brokers' states differ from then on, so the sequence goes on with a fresh topic

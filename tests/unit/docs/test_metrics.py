@@ -13,7 +13,7 @@ from shareq.broker.metrics.family import Family, Kind
 
 TEXT = (Path(__file__).resolve().parents[3] / "docs" / "metrics.md").read_text()
 
-# Apache Kafka 4.3.1: the metrics that came with share groups, those of the coordinators and of their runtime.
+# Apache Kafka 4.4.0: the metrics that came with share groups, those of the coordinators and of their runtime.
 KAFKA_METRICS = re.findall(
     r"\S+",
     """
@@ -21,6 +21,8 @@ KAFKA_METRICS = re.findall(
     consumer-group-count consumer-group-rebalance-rate consumer-group-rebalance-count
     group-completed-rebalance-rate group-completed-rebalance-count
     streams-group-count streams-group-rebalance-rate streams-group-rebalance-count
+    classic-group-count offset-count streams-group-topology-description
+    DeadLetterQueueRecordCount DeadLetterQueueTotalProduceRequestsPerSec DeadLetterQueueFailedProduceRequestsPerSec
     offset-commit-rate offset-commit-count offset-expiration-rate offset-expiration-count
     offset-deletion-rate offset-deletion-count
     NumGroups NumOffsets NumGroupsPreparingRebalance NumGroupsCompletingRebalance NumGroupsStable NumGroupsDead
