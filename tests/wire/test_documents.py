@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -19,7 +20,7 @@ from devtools.kafka.certificates import why_unavailable
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
 _BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_ENVIRONMENT: Final = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+ENVIRONMENT: Final = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
 
 class Document:
@@ -55,7 +56,7 @@ def sh(command: str, folder: Path, **environment: str) -> str:
     done = subprocess.run(
         ["sh", "-e", "-c", command],
         cwd=folder,
-        env=_ENVIRONMENT | environment,
+        env=ENVIRONMENT | environment,
         capture_output=True,
         text=True,
         timeout=60,
@@ -66,12 +67,12 @@ def sh(command: str, folder: Path, **environment: str) -> str:
 
 
 @contextmanager
-def serving(command: str, folder: Path) -> Iterator[None]:
-    """Until the block ends; it has to end with 0 then."""
-    broker = subprocess.Popen(["sh", "-c", f"exec {command}"], cwd=folder, env=_ENVIRONMENT, stdout=subprocess.PIPE)
+def serving(command: str, folder: Path, says: str = "listening on") -> Iterator[None]:
+    """Until the block ends; it has to end with 0 then. `says`: in its first line."""
+    broker = subprocess.Popen(["sh", "-c", f"exec {command}"], cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE)
     try:
         assert broker.stdout is not None
-        assert b"listening on" in broker.stdout.readline()
+        assert says.encode() in broker.stdout.readline()
         yield
     finally:
         broker.terminate()
@@ -124,3 +125,75 @@ def test_an_upgrade_and_the_way_back(tmp_path: Path) -> None:
         with serving(serve.replace("shareq-data", folder), tmp_path):
             pass
     sh("shareq restore backups new-data && shareq verify new-data", tmp_path)
+
+
+def test_the_records_api(tmp_path: Path) -> None:
+    document = Document("records-api.md", 9465)
+    token, serve, ask = document.block("head -c 24").splitlines()
+    assert serve.startswith("shareq serve ")
+    sh(token, tmp_path)
+    with serving(f"{serve} --listen 127.0.0.1:{free_port()}", tmp_path):
+        assert json.loads(sh(ask, tmp_path))["groups"] == []
+        refused = sh(ask.replace("$(cat operator.token)", "not-the-token-1234"), tmp_path)
+    assert "error" in json.loads(refused)
+
+
+def test_a_console_beside_the_broker_and_one_elsewhere(tmp_path: Path) -> None:
+    document = Document("console.md", 8080)
+    document.port[9092] = free_port()
+    (token,) = [line for line in document.block("head -c 24").splitlines() if line.startswith("head")]
+    sh(token, tmp_path)
+    page = f"curl -sf http://127.0.0.1:{document.port[8080]}/"
+    for begin in ("pip install 'shareq[console]'", "head -c 24"):
+        (serve,) = [line for line in document.block(begin).splitlines() if line.startswith("shareq serve")]
+        with serving(f"{serve} --listen 127.0.0.1:{document.port[9092]}", tmp_path):
+            assert "<html" in sh(f"{page} | head -c 500", tmp_path)
+    (elsewhere,) = [line for line in document.block("pip install").splitlines() if line.startswith("shareq console")]
+    assert elsewhere == "shareq console localhost:9092"
+    here = elsewhere.replace("9092", str(document.port[9092])) + f" --listen 127.0.0.1:{document.port[8080]}"
+    with (
+        serving(f"shareq serve --listen 127.0.0.1:{document.port[9092]}", tmp_path),
+        serving(here, tmp_path, "http://"),
+    ):
+        assert "<html" in sh(f"{page} | head -c 500", tmp_path)
+
+
+def test_the_log_of_share_groups_alone(tmp_path: Path) -> None:
+    document = Document("operating.md")
+    command = document.command("shareq serve --data-dir").replace("/tmp/shareq-data", str(tmp_path / "data"))
+    port = free_port()
+    with serving(f"{command} --listen 127.0.0.1:{port} 2>{tmp_path / 'log'}", tmp_path):
+        cluster = f"SHAREQ_BOOTSTRAP_SERVERS=127.0.0.1:{port} shareq"
+        sh(f"{cluster} topics create orders && {cluster} produce orders --value apples", tmp_path)
+        sh(f"{cluster} configs alter group packers --set share.auto.offset.reset=earliest", tmp_path)
+        sh(f"{cluster} share consume packers --topic orders -n 1", tmp_path)
+    events = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert {"member_joined", "member_left"} <= {each.get("fields", {}).get("event") for each in events}
+    assert all(
+        each["level"] == "WARNING" or ".share" in each["logger"] or ".groups" in each["logger"] for each in events
+    )
+
+
+def test_backups_and_what_comes_of_them(tmp_path: Path) -> None:
+    """Each command of the page's blocks, in their order: beside the broker, and after it."""
+    document = Document("maintenance.md")
+
+    def run(begin: str) -> list[str]:
+        commands = re.findall(r"^\$ (shareq .*)$", document.block(begin), re.MULTILINE)
+        return [sh(command, tmp_path) for command in commands if not command.startswith("shareq serve")]
+
+    port = free_port()
+    with serving(f"shareq serve --data-dir shareq-data --listen 127.0.0.1:{port}", tmp_path):
+        sh(f"shareq topics create orders -b 127.0.0.1:{port}", tmp_path)
+        *taken, listed, checked = run("$ shareq backup shareq-data backups\n")
+    assert [each.split(":")[0].split()[0] for each in taken] == ["backup", "backup"]
+    assert len(listed.splitlines()) == 3
+    assert [line.split(": ")[1] for line in checked.splitlines()] == ["sound", "sound"]
+    (restored,) = run("$ shareq restore")
+    assert restored.startswith("restored backup ")
+    (sound,) = run("$ shareq verify new-data\nnew-data: sound")
+    assert sound.startswith("new-data: sound; ")
+    (repaired,) = run("$ shareq verify new-data --repair --skip-damage")
+    assert repaired.splitlines()[-1].startswith("new-data: sound; ")
+    with serving(f"shareq serve --data-dir new-data --listen 127.0.0.1:{port}", tmp_path):
+        assert "orders" in sh(f"shareq topics list -b 127.0.0.1:{port}", tmp_path)
