@@ -48,7 +48,7 @@ help:
 	@echo "  make interop     every Kafka client, and Kafka's tools; needs Java, Maven, Go, Node, kcat, skips what is missing"
 	@echo "  make interop-apache  the same tests on Apache Kafka 4.4.0, which judges them (7 minutes); KAFKA_VERSION=4.3.1 for that one"
 	@echo "  make interop-apache-431  the same on Apache Kafka 4.3.1"
-	@echo "  make interop-tls  the same tests with every client behind TLS and a login (SASL_SSL); ARGS=--broker=apache"
+	@echo "  make interop-tls  the same tests, and those that need only Python, with every client behind TLS and a login (SASL_SSL); ARGS=--broker=apache"
 	@echo "  make interop-cluster  the client of the Spark source on three nodes of Apache Kafka; needs Java, Maven, openssl"
 	@echo "  make interop-kafka-tests  Apache Kafka's own share tests on this broker (10 minutes); ARGS=--broker=apache: on Apache Kafka"
 	@echo "  make interop-all both, with clean restarts where make interop has the kill -9 alone"
@@ -202,7 +202,7 @@ interop-apache: $(READY)
 
 # The same tests, their clients behind TLS and a login. Those that cannot be are skipped, with reasons, and counted.
 interop-tls: $(READY)
-	$(WITHIN) 900 $(BIN)/pytest $(INTEROP) --numprocesses=2 --protocol=SASL_SSL $(ARGS)
+	$(WITHIN) 1800 $(BIN)/pytest $(INTEROP) -m "not thorough" --numprocesses=2 --protocol=SASL_SSL $(ARGS) tests/interop
 
 interop-cluster: $(READY)
 	$(WITHIN) 240 $(BIN)/pytest -q -rs -m interop $(CLUSTER) $(ARGS)

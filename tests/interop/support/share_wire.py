@@ -290,14 +290,18 @@ def joined(acquired: Iterable[Acquired]) -> list[Acquired]:
 
 
 def read_state(client: Caller, group: str, topic_id: bytes, partition: int = 0) -> tuple[int, list[StateBatch]]:
-    """Start offset and state batches as stored. Reads with the leader epoch that a partition begins with.
+    """Start offset and state batches as stored. Reads with the lowest leader epoch that the coordinator accepts, which
+    a restart of Apache Kafka raises: a higher one would fence the leader itself.
 
     Waits for a coordinator that is still loading after a restart.
     """
-    request = ReadShareGroupStateRequest(group, [ReadStateData(topic_id, [PartitionData(partition, 0)])])
+    epoch = 0
 
     def attempt() -> PartitionResult | None:
+        nonlocal epoch
+        request = ReadShareGroupStateRequest(group, [ReadStateData(topic_id, [PartitionData(partition, epoch)])])
         result = client.call(request, 0, ReadShareGroupStateResponse).results[0].partitions[0]
+        epoch += result.error_code == ErrorCode.FENCED_LEADER_EPOCH
         return None if result.error_code in NOT_READY else result
 
     result = eventually(attempt)
