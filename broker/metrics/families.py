@@ -155,6 +155,23 @@ _BROKER: Final = (
             lambda row: row.throttled_ms / 1000,
         ),
     ),
+    *for_each(
+        "quota_usages",
+        ("quota", "user", "client_id"),
+        (GAUGE, "shareq_quota_limit", "A quota as it was set for an entity.", attrgetter("bound")),
+        (
+            COUNTER,
+            "shareq_quota_used_total",
+            "What all clients of the entity used: bytes, partitions, or hundredths of seconds of the one thread.",
+            attrgetter("used"),
+        ),
+        (
+            COUNTER,
+            "shareq_quota_throttle_time_seconds_total",
+            "How long clients of the entity had to wait because of the quota.",
+            lambda row: row.throttled_ms / 1000,
+        ),
+    ),
     single(
         GAUGE,
         "shareq_muted_connections",

@@ -70,6 +70,17 @@ class QuotaRow(NamedTuple):
     throttled_ms: int
 
 
+class QuotaUsageRow(NamedTuple):
+    """One quota of an entity: the names as they were set, "<default>" for a default, "" where they do not matter."""
+
+    key: str
+    user: str
+    client_id: str
+    bound: float
+    used: float
+    throttled_ms: int
+
+
 class RequestRow(NamedTuple):
     """One RPC, by its name in Apache Kafka. `errors` by name."""
 
@@ -257,6 +268,7 @@ class Snapshot:
     listeners: list[ListenerRow] = field(default_factory=list)
     requests: list[RequestRow] = field(default_factory=list)
     quotas: list[QuotaRow] = field(default_factory=list)
+    quota_usages: list[QuotaUsageRow] = field(default_factory=list)
     muted_connections: int = 0
     logs: list[LogRow] = field(default_factory=list)
     topics: list[TopicRow] = field(default_factory=list)

@@ -17,6 +17,7 @@ from shareq.broker.metrics.rows import (
     ListenerRow,
     LogRow,
     QuotaRow,
+    QuotaUsageRow,
     RedriveTotals,
     RequestRow,
     SharePartitionRow,
@@ -36,12 +37,16 @@ if TYPE_CHECKING:
     from shareq.broker.log.partition_log import PartitionLog
     from shareq.broker.network.counters import Requests
     from shareq.broker.network.listener import Listener
+    from shareq.broker.quotas.clients import ClientQuotas
     from shareq.broker.services import Services
     from shareq.broker.share.coordinator import ShareCoordinatorService
     from shareq.broker.share.dlq.queues import DeadLetterQueues
     from shareq.broker.share.leader import SharePartitionLeader
     from shareq.broker.share.partitions import SharePartitionManager
     from shareq.protocol.api_keys import ApiKey
+
+MOST_QUOTA_ROWS: Final = 1_000
+"""Quotas that have samples of their own, those that were set first."""
 
 LATE_MS: Final = 300_000
 """A transaction counts as forgotten once it lasts so much longer than `transaction.max.timeout.ms`."""
@@ -93,6 +98,7 @@ def take(
     into.muted_connections = quotas.muted
     into.quotas = [QuotaRow(key, each.number, each.total_ms) for key, each in quotas.throttles.items()]
     yield
+    yield from _take_quota_usages(into.quota_usages, quotas)
     logs: Logs = {}
     yield from _take_logs(into, services, logs)
     made, now_ns = services.made, services.env.clock.now_ns()
@@ -126,6 +132,20 @@ def take(
     if leaders is not None:
         _take_shares(into, services, leaders)
     yield from _take_share_partitions(into, services, made.share_states, leaders, logs)
+
+
+def _take_quota_usages(into: list[QuotaUsageRow], quotas: ClientQuotas) -> Steps:
+    for some in slices(list(quotas.usages.items())[:MOST_QUOTA_ROWS]):
+        for (key, entity), usage in some:
+            bound = quotas.bound_of(key, entity)
+            if bound is not None:  # it was not removed since the last pause
+                names = (_entity_name(entity.user), _entity_name(entity.client_id))
+                into.append(QuotaUsageRow(key, *names, bound, usage.amount, usage.throttles.total_ms))
+        yield
+
+
+def _entity_name(name: str | None) -> str:
+    return "" if name is None else name or "<default>"
 
 
 def _take_logs(into: Snapshot, services: Services, by_name: Logs) -> Steps:

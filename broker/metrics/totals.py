@@ -1,6 +1,7 @@
-"""Metrics without the names of topics and groups: one sample for all of them.
+"""Metrics without the names of topics, groups, users and clients: one sample for all of them.
 
-What counts adds up, and so do gauges, but for offsets, which are left out, and ages, of which the greatest is taken.
+What counts adds up, and so do gauges, but for offsets and limits, which are left out, and ages, of which the greatest
+is taken.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from typing import Final
 from shareq.broker.metrics.family import BOUNDS, GAUGE, HISTOGRAM, Distribution, Family, Kind, Value
 from shareq.broker.metrics.rows import Snapshot
 
-NAMES: Final = frozenset(("topic", "group"))
+NAMES: Final = frozenset(("topic", "group", "user", "client_id"))
 SLICE: Final = 1000  # samples between two pauses
 
 
 def has_names(family: Family) -> bool:
-    """Whether its labels name topics or groups."""
+    """Whether its labels name topics, groups, users or clients."""
     return not NAMES.isdisjoint(family.labels)
 
 
@@ -25,7 +26,7 @@ def total_of(family: Family, snapshot: Snapshot) -> Generator[None, None, Value 
     """The sum of all samples, of ages the greatest; None where it would mean nothing. Others have their turn at each
     pause.
     """
-    if family.kind is GAUGE and family.name.endswith("_offset"):
+    if family.kind is GAUGE and family.name.endswith(("_offset", "_limit")):
         return None
     add = max if family.kind is GAUGE and family.name.endswith("_age_seconds") else _sum
     samples = iter(family.samples(snapshot))

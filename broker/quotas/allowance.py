@@ -26,13 +26,23 @@ class Throttles:
             self.total_ms += throttle_ms
 
 
+class Usage:
+    """What all clients of one entity used of one quota that was set for it, in terms of the quota, and their waits."""
+
+    __slots__ = ("amount", "throttles")
+
+    def __init__(self) -> None:
+        self.amount = 0.0
+        self.throttles = Throttles()
+
+
 class Allowance:
     """The rate of those who share a quota. `unit` is what one that is used counts as in terms of the quota.
 
     What was used at one moment is `pending` until the next one, and nothing has to be looked at while it is at most
     `room`: `begin` the moment, add to `pending`, and call `throttle_ms` when it is more. Rates, and waits, are those of
-    a `Rate` that is looked at each time. `used` is what was used in all but for what is pending, `throttled` the waits
-    of those who share the quota; `throttles` are those of all clients.
+    a `Rate` that is looked at each time. What was used, but for what is pending, and the waits are added to `usage`,
+    the waits to `throttles`, those of all clients, too.
     """
 
     __slots__ = (
@@ -45,18 +55,23 @@ class Allowance:
         "bound",
         "pending",
         "room",
-        "throttled",
-        "used",
+        "usage",
     )
 
     def __init__(
-        self, bound: float, windows: Windows, throttles: Throttles, *, unit: float = 1, longest_ms: int | None = None
+        self,
+        bound: float,
+        windows: Windows,
+        throttles: Throttles,
+        usage: Usage,
+        *,
+        unit: float = 1,
+        longest_ms: int | None = None,
     ) -> None:
         self.bound = bound
         self.pending = 0
         self.room = 0.0
-        self.used = 0
-        self.throttled = Throttles()
+        self.usage = usage
         self._windows = windows
         self._throttles = throttles
         self._unit = unit
@@ -64,8 +79,9 @@ class Allowance:
         self._rate: Rate | None = None  # until something is used
         self._now_ms = -1
 
-    def limit(self, bound: float) -> None:
+    def limit(self, bound: float, usage: Usage) -> None:
         """The quota is another one from now on. What was used counts on."""
+        self.usage = usage
         if bound != self.bound:
             self.bound = bound
             self.room = -inf  # it is looked at with the next request
@@ -95,7 +111,7 @@ class Allowance:
             throttle_ms = min(throttle_ms, self._longest_ms)
         let_through = self.bound * self._windows.full_ms / 1000 * _SURE
         self.room = (let_through - rate.total) / self._unit
-        self.throttled.add(throttle_ms)
+        self.usage.throttles.add(throttle_ms)
         self._throttles.add(throttle_ms)
         return throttle_ms
 
@@ -108,7 +124,8 @@ class Allowance:
         if rate is None:
             rate = self._rate = Rate(self._now_ms)
         pending, self.pending = self.pending, 0
-        rate.record(pending * self._unit, self._now_ms, self._windows)
+        amount = pending * self._unit
+        rate.record(amount, self._now_ms, self._windows)
         self.room -= pending
-        self.used += pending
+        self.usage.amount += amount
         return rate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from shareq.broker.quotas.allowance import Allowance, Throttles
+from shareq.broker.quotas.allowance import Allowance, Throttles, Usage
 from shareq.broker.quotas.entity import (
     CONSUMER_BYTE_RATE,
     CONTROLLER_MUTATION_RATE,
@@ -80,8 +80,8 @@ class ClientQuotas:
 
     `active`: whether there are any; nothing is to be recorded without. `throttles` are counted by key. Names of users
     are those behind their type; a client id that is not given is "". What nobody uses any more is forgotten.
-    `generation`: of the accounts that may be used. `allowances`: by quota, user and client id, "" where these do not
-    matter.
+    `usages` are kept by quota and whom it was set for, `allowances` by quota, user and client id, "" where these do not
+    matter. `generation`: of the accounts that may be used.
     """
 
     def __init__(self, windows: Windows = Windows(), mutation_windows: Windows = Windows()) -> None:  # noqa: B008
@@ -95,6 +95,7 @@ class ClientQuotas:
         self.allowances: dict[tuple[str, str, str], Allowance] = {}
         self._buckets: dict[tuple[str, str], TokenBucket] = {}
         self._sweep_at = _LEAST_SWEEP
+        self.usages: dict[tuple[str, QuotaEntity], Usage] = {}
 
     @property
     def known(self) -> int:
@@ -104,6 +105,10 @@ class ClientQuotas:
     def replace(self, quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> None:
         """These are the quotas now. What was used counts on."""
         self._limits = {key: Limits(key, quotas) for key in KEYS}
+        before, self.usages = self.usages, {}
+        for key, limits in self._limits.items():
+            for entity in limits.bounds():
+                self.usages[key, entity] = before.get((key, entity)) or Usage()
         self.active = any(self._limits.values())
         self.generation += 1
         if not self.active:
@@ -127,13 +132,19 @@ class ClientQuotas:
         bucket = self._buckets.setdefault((limit.user, limit.client_id), TokenBucket())
         self._sweep(now_ms)
         throttles = self.throttles[CONTROLLER_MUTATION_RATE]
-        return Mutations(bucket, limit.bound, now_ms, self._mutation_windows, throttles, strict=strict)
+        usage = self.usages[CONTROLLER_MUTATION_RATE, limit.entity]
+        return Mutations(bucket, limit.bound, now_ms, self._mutation_windows, throttles, usage, strict=strict)
+
+    def bound_of(self, key: str, entity: QuotaEntity) -> float | None:
+        """A quota as it was set for an entity; None: it was not."""
+        return self._limits[key].bounds().get(entity)
 
     def _allowance(self, key: str, user: str, client_id: str) -> Allowance | None:
         limit = self._limits[key].of_client(user, client_id)
         if limit is None:
             return None
         name = (key, limit.user, limit.client_id)
+        usage = self.usages[key, limit.entity]
         allowance = self.allowances.get(name)
         if allowance is None:
             of_time = key == REQUEST_PERCENTAGE
@@ -141,10 +152,11 @@ class ClientQuotas:
                 limit.bound,
                 self._windows,
                 self.throttles[key],
+                usage,
                 unit=_PERCENT_OF_NS if of_time else 1,
                 longest_ms=self._windows.size_ms if of_time else None,
             )
-        allowance.limit(limit.bound)
+        allowance.limit(limit.bound, usage)
         return allowance
 
     def _sweep(self, now_ms: int) -> None:
@@ -165,16 +177,25 @@ class ClientQuotas:
 class Mutations:
     """The partitions that one request creates and deletes. `throttle_ms`: for how long to read nothing more then."""
 
-    __slots__ = ("_bound", "_bucket", "_now_ms", "_strict", "_throttles", "_windows", "throttle_ms")
+    __slots__ = ("_bound", "_bucket", "_now_ms", "_strict", "_throttles", "_usage", "_windows", "throttle_ms")
 
     def __init__(
-        self, bucket: TokenBucket, bound: float, now_ms: int, windows: Windows, throttles: Throttles, *, strict: bool
+        self,
+        bucket: TokenBucket,
+        bound: float,
+        now_ms: int,
+        windows: Windows,
+        throttles: Throttles,
+        usage: Usage,
+        *,
+        strict: bool,
     ) -> None:
         self._bucket = bucket
         self._bound = bound
         self._now_ms = now_ms
         self._windows = windows
         self._throttles = throttles
+        self._usage = usage
         self._strict = strict
         self.throttle_ms = 0
 
@@ -183,6 +204,7 @@ class Mutations:
         if self._strict and self._overdrawn():
             return False
         self._bucket.take(partitions, self._bound, self._now_ms, self._windows)
+        self._usage.amount += partitions
         if not self._strict:
             self._overdrawn()
         return True
@@ -191,5 +213,6 @@ class Mutations:
         throttle_ms = self._bucket.throttle_ms(self._bound, self._now_ms, self._windows)
         if throttle_ms and not self.throttle_ms:
             self._throttles.add(throttle_ms)
+            self._usage.throttles.add(throttle_ms)
         self.throttle_ms = max(self.throttle_ms, throttle_ms)
         return throttle_ms > 0

@@ -9,11 +9,15 @@ from shareq.broker.quotas.entity import DEFAULT, QuotaEntity
 
 
 class Limit(NamedTuple):
-    """A quota that holds. Who share it: all clients of `user`, or with `client_id`; "" where that does not matter."""
+    """A quota that holds, as it was set for `entity`.
+
+    Who share it: all clients of `user`, or with `client_id`; "" where that does not matter.
+    """
 
     user: str
     client_id: str
     bound: float
+    entity: QuotaEntity
 
 
 class Limits:
@@ -23,6 +27,10 @@ class Limits:
 
     def __init__(self, key: str, quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> None:
         self._bounds = {entity: values[key] for entity, values in quotas.items() if key in values}
+
+    def bounds(self) -> Mapping[QuotaEntity, float]:
+        """By whom they were set for."""
+        return self._bounds
 
     def __bool__(self) -> bool:
         return bool(self._bounds)
@@ -36,16 +44,19 @@ class Limits:
         for named_user in (user, DEFAULT):
             if client_id:
                 for named_id in (client_id, DEFAULT):
-                    bound = self._bounds.get(QuotaEntity(named_user, named_id))
+                    entity = QuotaEntity(named_user, named_id)
+                    bound = self._bounds.get(entity)
                     if bound is not None:
-                        return Limit(user, client_id, bound)
-            bound = self._bounds.get(QuotaEntity(named_user))
+                        return Limit(user, client_id, bound, entity)
+            entity = QuotaEntity(named_user)
+            bound = self._bounds.get(entity)
             if bound is not None:
-                return Limit(user, "", bound)
+                return Limit(user, "", bound, entity)
         for named_id in (client_id, DEFAULT) if client_id else ():
-            bound = self._bounds.get(QuotaEntity(None, named_id))
+            entity = QuotaEntity(None, named_id)
+            bound = self._bounds.get(entity)
             if bound is not None:
-                return Limit("", client_id, bound)
+                return Limit("", client_id, bound, entity)
         return None
 
     def of_address(self, ip: str) -> float | None:

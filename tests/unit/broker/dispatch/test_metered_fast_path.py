@@ -28,7 +28,8 @@ class Seen(NamedTuple):
 
     answers: list[tuple[int, bytes]]  # when each came, and of whom
     throttles: dict[str, tuple[int, int]]
-    used: dict[tuple[str, str, str], int]
+    used: dict[tuple[str, QuotaEntity], float]
+    pending: dict[tuple[str, str, str], int]
     muted: list[int]
 
 
@@ -87,8 +88,9 @@ def run(patch: pytest.MonkeyPatch, seed: int, version: int, quotas: dict[QuotaEn
             answers += [(world.clock.now_ms(), bytes([number]) + frame) for frame in each.frames]
             each.frames.clear()
     throttles = {key: (each.number, each.total_ms) for key, each in world.services.quotas.throttles.items()}
-    used = {name: each.used + each.pending for name, each in world.services.quotas.allowances.items()}
-    return Seen(answers, throttles, used, muted)
+    used = {name: each.amount for name, each in world.services.quotas.usages.items()}
+    pending = {name: each.pending for name, each in world.services.quotas.allowances.items()}
+    return Seen(answers, throttles, used, pending, muted)
 
 
 QUOTAS = {

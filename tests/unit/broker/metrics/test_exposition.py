@@ -11,13 +11,16 @@ import pytest
 from devtools.clients.requests import TIMESTAMP_MS, fetch_request, produce_request
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq import __version__
+from shareq.broker.metadata.changes import PutQuota
 from shareq.broker.metrics import exposition, snapshot
 from shareq.broker.metrics.exposition import metric, scrape, text_of
 from shareq.broker.metrics.families import FAMILIES
 from shareq.broker.metrics.family import BOUNDS, Distribution, Family, Kind
 from shareq.broker.metrics.rows import SharePartitionRow, Snapshot
 from shareq.broker.metrics.slices import SLICE
+from shareq.broker.metrics.snapshot import MOST_QUOTA_ROWS
 from shareq.broker.network.listener import Listener, ListenerLimits, SocketConnection
+from shareq.broker.quotas.entity import DEFAULT, QuotaEntity
 from shareq.protocol.generated.fetch import FetchResponse
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.generated.produce import ProduceResponse
@@ -190,6 +193,35 @@ def test_listeners() -> None:
     assert reported.value("shareq_held_reply_bytes") == 77
 
 
+def test_quotas_by_whom_they_were_set_for() -> None:
+    world = BrokerWorld()
+    world.create_topic("t")
+    default, alice = QuotaEntity(None, DEFAULT), QuotaEntity("alice", "app")
+    limits = [PutQuota(default, "producer_byte_rate", 10.0), PutQuota(alice, "controller_mutation_rate", 2.0)]
+    world.services.metadata.alter_quotas(limits)
+    client = world.connect(client_id="made-up")
+    request = produce_request(bytes(build_batch([RecordData(None, b"x" * 100)], timestamp_ms=1)), topic="t")
+    size = len(client.requests.frame_of(request, 9)) - 4
+    client.requests.forget_last()
+    throttle_ms = client.call(request, 9, ProduceResponse).throttle_time_ms
+    reported = scraped(world)
+    labels = {"quota": "producer_byte_rate", "user": "", "client_id": "<default>"}
+    assert reported.value("shareq_quota_limit", **labels) == 10
+    assert reported.value("shareq_quota_used_total", **labels) == size
+    assert reported.value("shareq_quota_throttle_time_seconds_total", **labels) == throttle_ms / 1000 > 0
+    labels = {"quota": "controller_mutation_rate", "user": "alice", "client_id": "app"}
+    assert reported.value("shareq_quota_used_total", **labels) == 0
+    assert len(reported.labels_of("shareq_quota_limit")) == 2
+    assert "made-up" not in reported.text
+
+
+def test_as_many_quotas_have_samples_as_are_allowed() -> None:
+    world = BrokerWorld()
+    users = [PutQuota(QuotaEntity(f"u{number}"), "producer_byte_rate", 1.0) for number in range(MOST_QUOTA_ROWS + 5)]
+    world.services.metadata.alter_quotas(users)
+    assert len(scraped(world).labels_of("shareq_quota_limit")) == MOST_QUOTA_ROWS
+
+
 def test_without_names_there_is_one_sample_for_all_and_none_of_offsets() -> None:
     partitions = [share_partition(each, "secret") for each in range(3)]
     text = b"".join(text_of(Snapshot(share_partitions=partitions), names=False)).decode()
@@ -202,7 +234,7 @@ def test_without_names_there_is_one_sample_for_all_and_none_of_offsets() -> None
     assert reported.value(batches) == sum(each) > 0
     for family in FAMILIES:
         for labels in reported.labels_of(family.name):
-            assert {"topic", "group"}.isdisjoint(labels), family.name
+            assert {"topic", "group", "user", "client_id"}.isdisjoint(labels), family.name
 
 
 def test_without_names_the_greatest_age_stands_for_all() -> None:

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from shareq.broker.quotas.allowance import Allowance, Throttles
+from shareq.broker.quotas.allowance import Allowance, Throttles, Usage
 from shareq.broker.quotas.rate import Rate, Windows
 from tests.unit.broker.quotas.apache_kafkas_rates import RUNS
 
@@ -17,7 +17,7 @@ BOUND = 100.0
 def test_the_times_to_wait_are_apache_kafkas(
     number: int, size_ms: int, steps: tuple[tuple[int, int, int, int, int], ...]
 ) -> None:
-    allowance = Allowance(BOUND, Windows(number, size_ms), Throttles())
+    allowance = Allowance(BOUND, Windows(number, size_ms), Throttles(), Usage())
     for now_ms, value, throttle_ms, _, _ in steps:
         assert allowance.spend(value, now_ms) == throttle_ms, now_ms
 
@@ -28,7 +28,7 @@ def test_waits_are_those_of_a_rate_that_is_looked_at_each_time(seed: int) -> Non
     random = Random(seed)
     windows = Windows(random.choice([1, 2, 3, 11]), random.choice([10, 1000]))
     bound, mean = BOUND, random.choice([1, 20, 60, 95, 105, 300]) * windows.size_ms / 1000
-    allowance, now_ms = Allowance(bound, windows, throttles := Throttles()), 1000
+    allowance, now_ms = Allowance(bound, windows, throttles := Throttles(), usage := Usage()), 1000
     rate, waits = Rate(now_ms), list[int]()
     for _ in range(400):
         amount = random.choice([0, 1, random.randrange(int(4 * mean) + 1)])
@@ -44,12 +44,12 @@ def test_waits_are_those_of_a_rate_that_is_looked_at_each_time(seed: int) -> Non
             allowance.take_back(amount)
         if random.random() < 0.02:
             bound *= random.choice([0.5, 2])
-            allowance.limit(bound)
+            allowance.limit(bound, usage)
         now_ms += random.choice(
             [0, 0, 1, windows.size_ms // 2, windows.size_ms, random.choice([0, 20]) * windows.size_ms]
         )
     assert (throttles.number, throttles.total_ms) == (sum(map(bool, waits)), sum(waits))
-    assert allowance.throttled.total_ms == sum(waits)
+    assert usage.throttles.total_ms == sum(waits)
 
 
 def test_far_below_the_quota_hardly_anything_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,24 +60,25 @@ def test_far_below_the_quota_hardly_anything_is_looked_at(monkeypatch: pytest.Mo
         return look(self, bound, now_ms, windows)
 
     monkeypatch.setattr(Rate, "throttle_ms", looking)
-    allowance = Allowance(BOUND, Windows(), Throttles())
+    allowance = Allowance(BOUND, Windows(), Throttles(), Usage())
     for now_ms in range(100_000):  # half of the quota for a hundred seconds
         assert allowance.spend(now_ms % 20 == 0, now_ms) == 0
     assert 1 < len(looks) < 20
 
 
 def test_what_is_idle_and_what_was_used() -> None:
-    allowance = Allowance(BOUND, Windows(), Throttles())
+    usage = Usage()
+    allowance = Allowance(BOUND, Windows(), Throttles(), usage)
     assert allowance.is_idle(0)
     for now_ms in (5, 5, 6):
         allowance.spend(7, now_ms)
     assert not allowance.is_idle(11_005)
     assert allowance.is_idle(11_006)
-    assert allowance.used == 21
+    assert usage.amount == 21
 
 
 def test_a_wait_of_one_window_is_the_longest_where_it_is_bounded() -> None:
-    allowance = Allowance(10.0, Windows(), Throttles(), unit=1e-7, longest_ms=1000)
+    allowance = Allowance(10.0, Windows(), Throttles(), Usage(), unit=1e-7, longest_ms=1000)
     assert allowance.spend(1_000_000_000, 0) == 0  # a second, in percent over ten seconds
     assert allowance.spend(10_000_000, 0) == 100
     assert allowance.spend(1_000_000_000, 0) == 1000

@@ -84,3 +84,30 @@ def test_names_that_clients_make_up_are_forgotten() -> None:
     for number in range(20_000):
         quotas.account("ANONYMOUS", f"made-up-{number}", number).produced(1, number)
     assert quotas.known <= 2_000
+
+
+def test_what_is_used_is_known_by_whom_the_quota_was_set_for() -> None:
+    """Names that clients make up are no keys: a default is one entity, whoever comes under it."""
+    quotas = ClientQuotas()
+    everybody, alice = QuotaEntity(None, DEFAULT), QuotaEntity("alice")
+    wanted = {everybody: {"producer_byte_rate": 100.0, "request_percentage": 5.0}, alice: {"producer_byte_rate": 10.0}}
+    quotas.replace({**wanted, QuotaEntity(DEFAULT): {"controller_mutation_rate": 1.0}})
+    for number in range(50):
+        for now_ms in (number, 100 + number):
+            quotas.account("bob", f"made-up-{number}", now_ms).produced(7, now_ms)
+    for _ in range(2):
+        quotas.account("alice", "app", 0).produced(200, 0)
+    quotas.account("bob", "app", 0).used(SECOND_NS, 0)
+    quotas.account("bob", "app", 0).used(SECOND_NS, 1)
+    mutations = quotas.mutations("bob", "app", 0, strict=True)
+    assert mutations is not None
+    assert [mutations.may(12), mutations.may(1)] == [True, False]
+    assert {name: each.amount for name, each in quotas.usages.items()} == {
+        ("producer_byte_rate", everybody): 50 * 7,  # and as much that is pending
+        ("producer_byte_rate", alice): 400,
+        ("request_percentage", everybody): 200,  # of which one second is looked at already: it is over the quota
+        ("controller_mutation_rate", QuotaEntity(DEFAULT)): 12,
+    }
+    assert quotas.usages["producer_byte_rate", alice].throttles.total_ms == 10_000 + 30_000
+    quotas.replace({alice: {"producer_byte_rate": 5.0}})
+    assert {name: each.amount for name, each in quotas.usages.items()} == {("producer_byte_rate", alice): 400}

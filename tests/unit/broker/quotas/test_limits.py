@@ -31,18 +31,18 @@ def test_the_first_that_there_is_holds(present: tuple[bool, ...]) -> None:
     expected = None
     if there:
         user, _, client_id = SHARED[there[0]].partition(" ")
-        expected = Limit(user, client_id, there[0] + 1.0)
+        expected = Limit(user, client_id, there[0] + 1.0, IN_ORDER[there[0]])
     assert limits.of_client("alice", "app") == expected
     assert bool(limits) == bool(there)
 
 
 def test_others_have_the_defaults_and_each_a_share_of_their_own() -> None:
     limits = Limits(KEY, {entity: {KEY: at + 1.0} for at, entity in enumerate(IN_ORDER)})
-    assert limits.of_client("bob", "app") == Limit("bob", "app", 4.0)
-    assert limits.of_client("bob", "web") == Limit("bob", "web", 5.0)
-    assert limits.of_client("alice", "web") == Limit("alice", "web", 2.0)
-    assert limits.of_client("alice", "") == Limit("alice", "", 3.0)
-    assert limits.of_client("bob", "") == Limit("bob", "", 6.0)
+    assert limits.of_client("bob", "app") == Limit("bob", "app", 4.0, IN_ORDER[3])
+    assert limits.of_client("bob", "web") == Limit("bob", "web", 5.0, IN_ORDER[4])
+    assert limits.of_client("alice", "web") == Limit("alice", "web", 2.0, IN_ORDER[1])
+    assert limits.of_client("alice", "") == Limit("alice", "", 3.0, IN_ORDER[2])
+    assert limits.of_client("bob", "") == Limit("bob", "", 6.0, IN_ORDER[5])
     assert Limits(KEY, {QuotaEntity(None, DEFAULT): {KEY: 1.0}}).of_client("bob", "") is None
 
 
