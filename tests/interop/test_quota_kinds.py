@@ -88,10 +88,10 @@ def test_a_client_over_its_request_percentage_waits(broker: BrokerUnderTest) -> 
             throttle_ms = client.call(MetadataRequest(None), 12, MetadataResponse).throttle_time_ms
             return (throttle_ms, time.monotonic()) if throttle_ms else None
 
-        throttle_ms, told_s = eventually(throttled, pause_s=0)
+        throttle_ms, answered_s = eventually(throttled, pause_s=0)
         assert 0 < throttle_ms <= 1000, "one window at most"
         client.call(MetadataRequest([]), 12, MetadataResponse)
-        assert time.monotonic() - told_s > throttle_ms / 1000 - 0.1, "the client did not wait by itself"
+        assert time.monotonic() - answered_s > throttle_ms / 1000 - 0.1, "the client did not wait by itself"
         began_s, number = time.monotonic(), 0
         while time.monotonic() - began_s < 3:
             client.call(MetadataRequest(None), 12, MetadataResponse)
