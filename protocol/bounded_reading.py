@@ -27,6 +27,7 @@ STEP_ELEMENTS: Final = 500
 _LONG: Final = 250  # elements that are read together, if they have no arrays
 _PIECE: Final = 50  # of an array whose elements have no arrays
 _NUMBERS: Final = 4  # that count as one element
+_LONG_NUMBERS: Final = 40_000  # that are read between two pauses: a millisecond
 
 M = TypeVar("M", bound=Message)
 _Read = Callable[..., tuple[Any, int]]  # Any: what a generated reader returns, and the lists of its arrays
@@ -43,12 +44,14 @@ class TooManyElements(MalformedMessage):
 class _LongArray(Exception):
     """An array that has to be read first, in pieces."""
 
-    def __init__(self, read: _Read, position: int, count: int, piece: int) -> None:
+    def __init__(self, read: _Read, position: int, count: int, piece: int, weight: int = 1) -> None:
+        """`weight`: how many of its elements count as one."""
         super().__init__()
         self.read = read
         self.position = position
         self.count = count
         self.piece = piece
+        self.weight = weight
 
 
 class BoundedReader(Generic[M]):
@@ -59,6 +62,7 @@ class BoundedReader(Generic[M]):
         self._most = 0  # elements the message may have
         self._total = 0  # that were counted
         self._step = 0  # since the last pause
+        self._numbers = 0  # of arrays of numbers, since the last pause
         self._in_steps = False
         self._ready: dict[int, tuple[Any, int]] = {}  # by position: arrays that were read in pieces, and their ends
         decoder = cast(FunctionType, message_class.DECODERS[version])
@@ -97,6 +101,7 @@ class BoundedReader(Generic[M]):
 
     def _begin(self, most: int, *, in_steps: bool) -> None:
         self._most, self._total, self._step, self._in_steps = most, 0, 0, in_steps
+        self._numbers = 0
         self._ready.clear()
 
     def _read(self, data: bytes, offset: int) -> M:
@@ -115,7 +120,7 @@ class BoundedReader(Generic[M]):
 
     def _read_first(self, data: bytes, array: _LongArray) -> Generator[None, None, None]:
         """Read an array in pieces and keep it ready for what it is part of."""
-        self._count(array.count)
+        self._count(array.count // array.weight)
         items: list[Any] = []
         position, left = array.position, array.count
         while left:
@@ -124,8 +129,8 @@ class BoundedReader(Generic[M]):
             items += some
             left -= count
             self._step += count
-            if self._step >= STEP_ELEMENTS:
-                self._step = 0
+            if self._step >= STEP_ELEMENTS or array.weight == _NUMBERS:
+                self._step = self._numbers = 0
                 yield
         self._ready[array.position] = items, position
 
@@ -174,6 +179,13 @@ class BoundedReader(Generic[M]):
             return None
 
         def reader(data: bytes, pos: int, count: int, code: str) -> tuple[Any, int]:
+            if self._in_steps:
+                ready = self._ready.get(pos)
+                if ready is not None:
+                    return ready
+                self._numbers += count
+                if self._numbers > _LONG_NUMBERS:
+                    raise _LongArray(lambda *at: read(*at, code), pos, count, _LONG_NUMBERS, _NUMBERS)
             self._count(count // _NUMBERS)
             return read(data, pos, count, code)
 

@@ -21,7 +21,7 @@ from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.group.share.describe import share_group_error_entry
 from shareq.coordinator.group.share.heartbeat import LEAVE_EPOCH, HeartbeatPlan, refusal
 from shareq.coordinator.shard import CoordinatorResult
-from shareq.protocol.errors import ApiError, ErrorCode
+from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_group_describe import DescribedGroup
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.generated.share_group_metadata import ShareGroupMetadataKey
@@ -30,6 +30,9 @@ logger = logging.getLogger(__name__)
 
 _FENCED: Final = (ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID)
 """Errors of a member that has to join again."""
+
+TURN_INITIALIZED: Final = 250
+"""States of share partitions that one heartbeat makes in a tick of the loop, 15 µs each."""
 
 
 class ShareGroupService:
@@ -50,6 +53,7 @@ class ShareGroupService:
         self._internal_topics = internal_topics
         self._states = states
         self._leaders = leaders
+        self._clock = clock
         self._now = clock.now_ms
         self._membership = BoundedLog(logger, clock.now_ms)
         self._fenced = BoundedLog(logger, clock.now_ms)
@@ -148,23 +152,49 @@ class ShareGroupService:
         answer: Pending[ShareGroupHeartbeatResponse],
     ) -> None:
         self._initializing[plan.group_id] = self._initializing.get(plan.group_id, 0) + 1
-        replaced = self._leaders.state_replaced
-        outcomes = gather(
-            [
-                self._states.initialize_once(each.key, each.state_epoch, each.start_offset, replaced, again=each.again)
-                for each in plan.initialize
-            ]
-        )
 
-        def initialized(results: list[ApiError]) -> None:
-            self._finish(partition, plan, not any(results), answer)
+        def initialized(success: bool) -> None:
+            self._finish(partition, plan, success, answer)
             left = self._initializing[plan.group_id] = self._initializing[plan.group_id] - 1
             if not left:
                 del self._initializing[plan.group_id]
                 for finish in self._waiting.pop(plan.group_id, ()):
                     finish()
 
-        outcomes.on_complete(initialized)
+        self._initialized(partition, plan).on_complete(initialized)
+
+    def _initialized(
+        self, partition: CoordinatorPartition[GroupCoordinatorShard], plan: HeartbeatPlan
+    ) -> Pending[bool]:
+        """Make the states, `TURN_INITIALIZED` in a tick; whether all were made. When the last member has left, the rest
+        is not made: the group may be deleted then, and what is made later would stay.
+        """
+        replaced = self._leaders.state_replaced
+        outcomes: list[Pending[bool]] = []
+        done: Pending[bool] = Pending()
+
+        def go_on(at: int) -> None:
+            some = plan.initialize[at : at + TURN_INITIALIZED]
+            made = [
+                self._states.initialize_once(each.key, each.state_epoch, each.start_offset, replaced, again=each.again)
+                for each in some
+            ]
+            outcomes.append(gather(made).then(lambda errors: not any(errors)))
+            at += TURN_INITIALIZED
+            if at < len(plan.initialize):
+                self._clock.call_soon(lambda: go_on(at) if has_members() else end(complete=False))
+            else:
+                end(complete=True)
+
+        def has_members() -> bool:
+            group = partition.shard.share_group(plan.group_id)
+            return group is not None and bool(group.members)
+
+        def end(*, complete: bool) -> None:
+            gather(outcomes).then(lambda made: complete and all(made)).on_complete(done.complete)
+
+        go_on(0)
+        return done
 
     def _finish(
         self,

@@ -4,8 +4,7 @@ Behaviour: opens (epoch 0), uses or ends (-1) the member's share session; applie
 fetches from the session's partitions at the same time; answers when both are done. Errors of fetching and of
 acknowledging are apart, for each partition. Records are never null. The answer that opens a session lists every
 partition that was looked at; later ones leave out what has nothing new; the last one lists acknowledgements alone.
-More than 10,000 partitions in one session are INVALID_REQUEST. Of a session with more than 1,000 each request looks at
-the next 1,000, and waits for its part of the time.
+A session has 10,000 partitions at most, else INVALID_REQUEST; each request looks at the next 1,000 of many.
 v2: ShareAcquireMode, IsRenewAck (renews locks, fetches nothing).
 """
 
@@ -39,8 +38,7 @@ ShareFetchAnswer = ShareFetchResponse | Pending[ShareFetchResponse]
 
 def handle(ctx: RequestContext, request: ShareFetchRequest) -> ShareFetchAnswer:
     error = share_request_error(ctx, request.group_id, request.member_id)
-    renews_and_fetches = request.is_renew_ack and _asks_for_records(request)  # KIP-1222
-    if error is ErrorCode.NONE and (renews_and_fetches or names_too_many(request)):
+    if error is ErrorCode.NONE and (_renews_and_fetches(request) or names_too_many(request)):
         error = ErrorCode.INVALID_REQUEST  # before the session is touched, so its epoch stays
     if error is not ErrorCode.NONE or request.group_id is None:
         return ShareFetchResponse(error_code=error)
@@ -50,12 +48,13 @@ def handle(ctx: RequestContext, request: ShareFetchRequest) -> ShareFetchAnswer:
         return _later(ctx, request.max_wait_ms, ShareFetchResponse(error_code=context))
     if isinstance(context, ErrorCode):
         return ShareFetchResponse(error_code=context)
-    acks = requested_acks(request.topics) if has_acks else []  # most have none, and may have all partitions there are
+    acks = requested_acks(request.topics) if has_acks else []
     return _acknowledge_and_fetch(ctx, request, request.group_id, context, acks)
 
 
-def _asks_for_records(request: ShareFetchRequest) -> bool:
-    return bool(request.max_bytes or request.min_bytes or request.max_records or request.max_wait_ms)
+def _renews_and_fetches(request: ShareFetchRequest) -> bool:  # KIP-1222
+    asked = request.max_bytes, request.min_bytes, request.max_records, request.max_wait_ms
+    return request.is_renew_ack and any(asked)
 
 
 def _session(
@@ -65,7 +64,7 @@ def _session(
     listed = []
     for topic in request.topics:
         image = metadata.topic_by_id(topic.topic_id)
-        name = None if image is None else image.name
+        name = image.name if image is not None else None
         listed += [ListedPartition(topic.topic_id, each.partition_index, name) for each in topic.partitions]
     forgotten = [(topic.topic_id, index) for topic in request.forgotten_topics_data for index in topic.partitions]
     context = ctx.services.share.sessions.sessions.open_or_update(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
+from typing import Final
 
 from shareq.coordinator.group.classic_groups import ClassicGroups
 from shareq.coordinator.group.counters import GroupCounters
@@ -22,8 +24,11 @@ from shareq.protocol.generated.offset_commit import OffsetCommitKey, OffsetCommi
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseGroup
 from shareq.protocol.primitives import ZERO_UUID, Message
 
-TOMBSTONES_AT_ONCE = 5_000
-"""So many expired offsets go with one append, which has to fit a batch; the others follow."""
+TOMBSTONES_AT_ONCE: Final = 1_000
+"""So many expired offsets go with one append, 10 µs each; the others follow."""
+
+LOOKED_AT_ONCE: Final = 10_000
+"""So many offsets, a group counted as one more, are looked at in one go, and the rest of a group's; then the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,7 @@ class GroupOffsets:
         self.settings = settings
         self._counters = counters
         self.store = OffsetStore()
+        self._to_check: list[str] = []  # groups whose offsets are still to be looked at, the next one last
         self._groups = groups
         self._classic = classic
         self._wall_ms = wall_ms
@@ -201,16 +207,27 @@ class GroupOffsets:
         """Offsets that have expired go, and groups that have nothing left: no members, and no offsets."""
         if self._check_at_ms is None or now_ms < self._check_at_ms:
             return ()
-        self._check_at_ms = now_ms + self.settings.check_interval_ms
+        if not self._to_check:
+            self._to_check = list(self._groups)
+            self._to_check.reverse()
         wall_ms = self._wall_ms()
         records: list[CoordinatorRecord] = []
-        for group in filter(rules.has_offsets, self._groups.values()):
-            gone = list(expired(group, self.store, wall_ms, self.settings.retention_ms))
-            records += [offset_tombstone(group.group_id, topic, partition) for topic, partition in gone]
+        looked_at = 0
+        while self._to_check and looked_at < LOOKED_AT_ONCE and len(records) < TOMBSTONES_AT_ONCE:
+            group_id = self._to_check.pop()
+            group = self._groups.get(group_id)
+            looked_at += 1
+            if group is None or not rules.has_offsets(group):
+                continue
+            known = sum(1 for _ in self.store.known(group_id))
+            looked_at += known
+            all_gone = expired(group, self.store, wall_ms, self.settings.retention_ms)
+            gone = list(islice(all_gone, TOMBSTONES_AT_ONCE))
+            records += [offset_tombstone(group_id, topic, partition) for topic, partition in gone]
             self._counters.offset_expirations += len(gone)
-            if group.is_empty and len(gone) == sum(1 for _ in self.store.known(group.group_id)):
+            if group.is_empty and len(gone) == known:
                 records += rules.group_tombstones(group)
-            if len(records) >= TOMBSTONES_AT_ONCE:
-                self._check_at_ms = now_ms  # the rest in the next append
-                break
+            elif len(gone) == TOMBSTONES_AT_ONCE:
+                self._to_check.append(group_id)  # there may be more
+        self._check_at_ms = now_ms if self._to_check else now_ms + self.settings.check_interval_ms
         return tuple(records)

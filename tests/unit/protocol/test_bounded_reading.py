@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 import tracemalloc
+from collections.abc import Iterator
 
 import pytest
 
 from shareq.protocol.bounded_reading import STEP_ELEMENTS, BoundedReader, TooManyElements
 from shareq.protocol.errors import MalformedMessage
+from shareq.protocol.generated import offset_fetch
 from shareq.protocol.generated.list_groups import ListGroupsRequest
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic
 from shareq.protocol.generated.offset_commit import (
@@ -16,13 +18,14 @@ from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from shareq.protocol.generated.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from shareq.protocol.generated.share_acknowledge import (
     AcknowledgementBatch,
     AcknowledgePartition,
     AcknowledgeTopic,
     ShareAcknowledgeRequest,
 )
-from shareq.protocol.primitives import Message, uvarint
+from shareq.protocol.primitives import Message, read_numbers, uvarint
 from tests.support.kafka.random_messages import MESSAGE_NAMES, RandomMessages, message_versions
 
 MOST = 100_000
@@ -142,6 +145,32 @@ def test_too_many_elements_are_refused_before_memory_is_taken(cls: type[Message]
         assert tracemalloc.get_traced_memory()[1] - before < 100_000
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("sizes", [(800_000,), (16_000,) * 50, (39_999, 2) * 20, (0, 100_000, 0)], ids=str)
+def test_many_numbers_are_read_in_steps(sizes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """800,000 at once took 20 ms. Those that are read again, with what they are part of, count again."""
+    now = [0]
+
+    def counted(data: bytes, pos: int, count: int, code: str) -> tuple[list[int], int]:
+        now[-1] += count
+        return read_numbers(data, pos, count, code)
+
+    monkeypatch.setitem(vars(offset_fetch), "read_numbers", counted)
+    topics = [OffsetFetchRequestTopic(f"t{i}", list(range(size))) for i, size in enumerate(sizes)]
+    message = OffsetFetchRequest(group_id="g", topics=topics)
+
+    def read() -> Iterator[None]:
+        found.append((yield from BoundedReader(OffsetFetchRequest, 7).read_in_steps(message.encode(7), 0, 1_000_000)))
+
+    found: list[OffsetFetchRequest] = []
+    for _ in read():
+        now += [0]
+    assert found == [message]
+    assert max(now) <= 2 * 40_000
+    with pytest.raises(TooManyElements):
+        for _ in BoundedReader(OffsetFetchRequest, 7).read_in_steps(message.encode(7), 0, sum(sizes) // 4 // 2):
+            pass
 
 
 def test_elements_of_nested_arrays_are_counted_together() -> None:

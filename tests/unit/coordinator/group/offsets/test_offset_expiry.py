@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
+from shareq.coordinator.group.groups import Group
 from shareq.coordinator.group.offsets import group_offsets
+from shareq.coordinator.group.offsets.expiry import expired
 from shareq.coordinator.group.offsets.group_offsets import OffsetSettings
 from shareq.protocol.generated.group_metadata import GroupMetadataValue
 from tests.unit.coordinator.group.offsets.world import DAY_MS, OffsetsWorld
@@ -142,6 +147,39 @@ def test_many_expired_offsets_go_in_portions(monkeypatch: pytest.MonkeyPatch) ->
         world.log.run(world.shard.on_deadline(world.time.now_ms))
         sizes.append(len(world.log.last))
     assert (sizes, world.listed()) == ([3, 3, 3, 3, 3], [])
+
+
+def test_the_expired_offsets_of_a_large_group_go_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_offsets, "TOMBSTONES_AT_ONCE", 2)
+    world = OffsetsWorld()
+    world.committed({("t", 0): 1, ("t", 1): 2, ("t", 2): 3, ("u", 0): 4, ("u", 1): 5})
+    world.time.now_ms += 8 * DAY_MS
+    sizes = []
+    while (world.shard.next_deadline_ms() or 0) <= world.time.now_ms:
+        world.log.run(world.shard.on_deadline(world.time.now_ms))
+        sizes.append(len(world.log.last))
+    assert (sizes, world.listed()) == ([2, 2, 2], []), "the last one with the group"
+    assert world.shard.next_deadline_ms() == world.time.now_ms + CHECK_MS
+
+
+def test_many_offsets_are_looked_at_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """100,000 offsets of which none has expired took 50 ms; each is looked at once in a round."""
+    monkeypatch.setattr(group_offsets, "LOOKED_AT_ONCE", 6)
+    looked_at: list[list[str]] = []
+
+    def counted(group: Group, *rest: Any) -> Iterator[tuple[str, int]]:
+        looked_at[-1].append(group.group_id)
+        return expired(group, *rest)
+
+    monkeypatch.setattr(group_offsets, "expired", counted)
+    world = OffsetsWorld()
+    for number in range(5):
+        world.committed({T0: 1, T1: 2}, group=f"g{number}")
+    world.time.now_ms += CHECK_MS
+    while (world.shard.next_deadline_ms() or 0) <= world.time.now_ms:
+        looked_at.append([])
+        assert world.shard.on_deadline(world.time.now_ms).records == ()
+    assert looked_at == [["g0", "g1"], ["g2", "g3"], ["g4"]]
 
 
 def test_the_broker_looks_at_its_interval() -> None:
