@@ -297,7 +297,7 @@ def _fill(slot: AnswerSlot, bound: BoundRoute, response: Message | Parts | None,
     if response is None:
         slot.fill(None)
         return
-    if isinstance(response, Parts):
+    if isinstance(response, Parts) or bound.context.services.turns.in_turn:  # it was long to make, too
         _fill_in_turns(slot, bound, response, correlation_id)
         return
     try:

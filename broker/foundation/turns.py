@@ -52,6 +52,11 @@ class Turns:
         self._gave_way = 0  # ticks since the last turn
         self._collected: bool | None = None  # whether the collector was at work before; None: it has not been stopped
 
+    @property
+    def in_turn(self) -> bool:
+        """Whether this is called by a turn."""
+        return self._in_turn
+
     def __len__(self) -> int:
         """How much work is not done."""
         return len(self._waiting)

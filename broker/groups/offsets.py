@@ -145,18 +145,37 @@ class GroupOffsetsService:
             for topic in group.topics:
                 image = self._topic(topic.name)
                 topic.topic_id = ZERO_UUID if image is None else image.topic_id
-        if not self._groups.partitions.count:
-            answer = completed(fetch.nothing(group))
-        else:
-            refused = fetch.refused if version >= FETCH_GROUP_ERROR_FROM else fetch.refused_by_partition
-            answer = self._groups.schedule(
-                group.group_id,
-                lambda shard: shard.offsets.fetch(group, require_stable=require_stable),
-                lambda error: refused(group, error),
-            )
-        if by_id and group.topics is None:
-            return answer.then(self._with_ids)
+        if group.topics is None:
+            return self.fetch_committed(group, version, require_stable=require_stable)
+        answer = self._fetch(group, version, require_stable=require_stable)
         return answer.then(lambda response: _with_topics(response, unknown)) if unknown else answer
+
+    def fetch_committed(
+        self, group: OffsetFetchRequestGroup, version: int, *, require_stable: bool
+    ) -> Pending[OffsetFetchResponseGroup]:
+        """As `fetch` of all topics, or of some of `committed`."""
+        answer = self._fetch(group, version, require_stable=require_stable)
+        return answer.then(self._with_ids) if version >= FETCH_TOPIC_IDS_FROM else answer
+
+    def _fetch(
+        self, group: OffsetFetchRequestGroup, version: int, *, require_stable: bool
+    ) -> Pending[OffsetFetchResponseGroup]:
+        if not self._groups.partitions.count:
+            return completed(fetch.nothing(group))
+        refused = fetch.refused if version >= FETCH_GROUP_ERROR_FROM else fetch.refused_by_partition
+        return self._groups.schedule(
+            group.group_id,
+            lambda shard: shard.offsets.fetch(group, require_stable=require_stable),
+            lambda error: refused(group, error),
+        )
+
+    def committed(self, group: OffsetFetchRequestGroup) -> OffsetFetchRequestGroup:
+        """The group with everything named of which it has an offset now, in order."""
+        topics: list[OffsetFetchRequestTopics] = []
+        if self._groups.partitions.count:
+            offsets = self._groups.partition(group.group_id).shard.offsets.store.of(group.group_id)
+            topics = [OffsetFetchRequestTopics(name, ZERO_UUID, sorted(offsets[name])) for name in sorted(offsets)]
+        return OffsetFetchRequestGroup(group.group_id, group.member_id, group.member_epoch, topics)
 
     def _unknown(self, topics: Sequence[OffsetFetchRequestTopics]) -> list[OffsetFetchResponseTopics]:
         return [

@@ -16,14 +16,20 @@ from typing import Final
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.in_turns import Steps, each_in_turns, made_in_turns, pending_in_turns, run_in_turns
 from shareq.broker.foundation.pending import Pending, completed, gather
-from shareq.broker.handlers.shared.long.offset_rows import joined_in_turns, one_response, response_of
+from shareq.broker.handlers.shared.long.offset_rows import (
+    committed_in_turns,
+    group_of,
+    joined_in_turns,
+    one_response,
+    response_of,
+    topic_of,
+)
 from shareq.broker.security.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC
 from shareq.coordinator.group.offsets.fetch import parts_of, refused, refused_by_partition, refused_topic
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
-    OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
@@ -55,7 +61,7 @@ def handle(ctx: RequestContext, request: OffsetFetchRequest) -> Pending[OffsetFe
 def _of_one_group(ctx: RequestContext, request: OffsetFetchRequest) -> Steps[Pending[OffsetFetchResponse]]:
     topics = None
     if request.topics is not None:
-        topics = yield from made_in_turns(request.topics, _topic_of, _TURN_TOPICS)
+        topics = yield from made_in_turns(request.topics, topic_of, _TURN_TOPICS)
     group = OffsetFetchRequestGroup(request.group_id, topics=topics)
     fetched = _fetch_in_turns(ctx, group, require_stable=request.require_stable)
     return fetched.chain(lambda group: pending_in_turns(ctx, one_response(group)))
@@ -63,7 +69,7 @@ def _of_one_group(ctx: RequestContext, request: OffsetFetchRequest) -> Steps[Pen
 
 def failed(request: OffsetFetchRequest, error: ErrorCode) -> OffsetFetchResponse:
     """In every version an error for each place that it has: rows of version 1, the group, or each of many."""
-    response = response_of(refused_by_partition(_group_of(request), error))
+    response = response_of(refused_by_partition(group_of(request), error))
     response.error_code = error
     response.groups = [OffsetFetchResponseGroup(group.group_id, error_code=error) for group in request.groups]
     return response
@@ -72,7 +78,12 @@ def failed(request: OffsetFetchRequest, error: ErrorCode) -> OffsetFetchResponse
 def _fetch_in_turns(
     ctx: RequestContext, group: OffsetFetchRequestGroup, *, require_stable: bool
 ) -> Pending[OffsetFetchResponseGroup]:
-    """As `_fetch`, some partitions in each turn of the loop, where many are named."""
+    """As `_fetch`, some partitions in each turn of the loop, where many are named, or committed."""
+    if group.topics is None:
+        all_of_it = ctx.services.groups.offsets.committed(group)
+        if _weight(all_of_it) > TURN_PARTITIONS + _GROUP and ctx.may(DESCRIBE_GROUP, group.group_id):
+            parts = parts_of(all_of_it, TURN_PARTITIONS)
+            return pending_in_turns(ctx, committed_in_turns(ctx, parts, require_stable=require_stable))
     if _weight(group) <= TURN_PARTITIONS + _GROUP:
         return _fetch(ctx, group, require_stable=require_stable)
     if not ctx.sees(DESCRIBE_GROUP, group.group_id):
@@ -136,15 +147,3 @@ def _may_describe(ctx: RequestContext, topic: OffsetFetchRequestTopics) -> bool:
         return ctx.may(DESCRIBE_TOPIC, topic.name)
     image = ctx.services.metadata.topic_by_id(topic.topic_id)
     return image is None or ctx.may(DESCRIBE_TOPIC, image.name)
-
-
-def _group_of(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
-    """The one group of earlier versions."""
-    topics = None
-    if request.topics is not None:
-        topics = list(map(_topic_of, request.topics))
-    return OffsetFetchRequestGroup(request.group_id, topics=topics)
-
-
-def _topic_of(topic: OffsetFetchRequestTopic) -> OffsetFetchRequestTopics:
-    return OffsetFetchRequestTopics(name=topic.name, partition_indexes=topic.partition_indexes)

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.in_turns import Steps, TurnCount, pieces
-from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.dispatch.in_turns import Steps, TurnCount, pending_in_turns, pieces
+from shareq.broker.foundation.pending import Pending, completed, gather
+from shareq.broker.security.rights import DESCRIBE_TOPIC
 from shareq.coordinator.group.offsets.fetch import Joined
 from shareq.protocol.generated.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
     OffsetFetchResponsePartition,
     OffsetFetchResponsePartitions,
     OffsetFetchResponseTopic,
 )
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
 
 _TURN_ROWS: Final = 5_000  # of version 1 that are made in one turn
 
@@ -44,6 +52,19 @@ def joined_in_turns(parts: Iterable[OffsetFetchResponseGroup]) -> Steps[Pending[
     return completed(whole.group)
 
 
+def committed_in_turns(
+    ctx: RequestContext, parts: Iterable[OffsetFetchRequestGroup], *, require_stable: bool
+) -> Steps[Pending[OffsetFetchResponseGroup]]:
+    """The answer of a group whose offsets were asked for without their names: `parts` of all it has, each in a turn."""
+    offsets, version = ctx.services.groups.offsets, ctx.api_version
+    fetched: list[Pending[OffsetFetchResponseGroup]] = []
+    for part in parts:
+        part.topics = [topic for topic in part.topics or () if ctx.sees(DESCRIBE_TOPIC, topic.name)]
+        fetched.append(offsets.fetch_committed(part, version, require_stable=require_stable))
+        yield
+    return gather(fetched).chain(lambda answers: pending_in_turns(ctx, joined_in_turns(answers)))
+
+
 def _row_of(row: OffsetFetchResponsePartitions) -> OffsetFetchResponsePartition:
     return OffsetFetchResponsePartition(
         row.partition_index, row.committed_offset, row.committed_leader_epoch, row.metadata, row.error_code
@@ -59,3 +80,16 @@ def response_of(group: OffsetFetchResponseGroup) -> OffsetFetchResponse:
         for topic in group.topics
     ]
     return OffsetFetchResponse(topics=topics, error_code=group.error_code)
+
+
+def topic_of(topic: OffsetFetchRequestTopic) -> OffsetFetchRequestTopics:
+    """A topic of those versions, as later ones name it."""
+    return OffsetFetchRequestTopics(name=topic.name, partition_indexes=topic.partition_indexes)
+
+
+def group_of(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
+    """The one group of earlier versions."""
+    topics = None
+    if request.topics is not None:
+        topics = list(map(topic_of, request.topics))
+    return OffsetFetchRequestGroup(request.group_id, topics=topics)
