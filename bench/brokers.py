@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import compileall
+import os
 import shutil
 import signal
 import subprocess
@@ -75,11 +76,15 @@ def secured(folder: Path) -> Secure:
 
 @dataclass(slots=True)
 class Shareq:
-    """`python -m shareq.broker serve` with its defaults, but for options, and properties given as NAME=VALUE."""
+    """`python -m shareq.broker serve` with its defaults, but for options, and properties given as NAME=VALUE.
+
+    `packages` is a folder with another shareq, to run in the place of this checkout's.
+    """
 
     folder: Path
     properties: tuple[str, ...] = ()
     options: tuple[str, ...] = field(default=(), kw_only=True)
+    packages: Path | None = field(default=None, kw_only=True)
     port: int = field(default_factory=free_port)
     process: subprocess.Popen[bytes] | None = None
 
@@ -99,9 +104,12 @@ class Shareq:
             command += ["--listen", self.address]
         command += [argument for text in self.properties for argument in ("--set", text)]
         command += self.options
+        packages = {} if self.packages is None else {"PYTHONPATH": str(self.packages)}
         with (self.folder / "broker.log").open("ab") as log:
             started = time.perf_counter()
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=os.environ | packages
+            )
         while not answers(self.port):
             if self.process.poll() is not None or time.perf_counter() - started > timeout_s:
                 self.stop()
