@@ -12,7 +12,7 @@ import argparse
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
@@ -61,10 +61,10 @@ def _compare(text: str, how: Mapping[str, Any], brokers: Mapping[str, Shareq], r
             sample = run_client(brokers[name], "share", {"topic": topic, "group": group, "records": records})
             if run >= 0:
                 taken[name].append(sample)
-                print(f"  {text}, {name}: {_line(lambda key, sample=sample: sample[key])}", flush=True)
+                print(f"  {text}, {name}: {_line(sample)}", flush=True)
     for name, samples in taken.items():
-        print(f"{text}, {name}, median:   {_line(lambda key, all_=samples: median(each[key] for each in all_))}")
-        print(f"{text}, {name}, quickest: {_line(lambda key, all_=samples: _best(key, all_))}", flush=True)
+        print(f"{text}, {name}, median:   {_line({key: median(each[key] for each in samples) for key in SHOWN})}")
+        print(f"{text}, {name}, quickest: {_line({key: _best(key, samples) for key in SHOWN})}", flush=True)
 
 
 def _best(key: str, samples: Sequence[Sample]) -> float:
@@ -72,8 +72,8 @@ def _best(key: str, samples: Sequence[Sample]) -> float:
     return (max if key == "rate" else min)(each[key] for each in samples)
 
 
-def _line(value: Callable[[str], float]) -> str:
-    return ", ".join(form.format(value(key)) for key, form in SHOWN.items())
+def _line(sample: Sample) -> str:
+    return ", ".join(form.format(sample[key]) for key, form in SHOWN.items())
 
 
 def _built(commit: str, folder: Path) -> Path:
