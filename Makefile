@@ -34,7 +34,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := broker client coordinator protocol spark src
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-kafka-tests interop-spark bench-spark bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills crash-images docker-test differential differential-few sim exhaustive fuzz soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
+.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-kafka-tests interop-spark bench-spark bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills crash-images docker-test differential differential-few sim exhaustive wakeups fuzz soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -63,6 +63,7 @@ help:
 	@echo "  make docker-test the image, built and run without a daemon; needs root, buildah and debootstrap, else skips"
 	@echo "  make sim SEEDS=n the broker on virtual time and a disk that forgets, n seeds, n / 10 with dead letters, n / 10 with redrives (default 1000)"
 	@echo "  make exhaustive DEPTH=n  every life of n steps of a share partition in small worlds (default 5)"
+	@echo "  make wakeups     how late a fetch is answered when a delayed record's time has come, of 200 (2 minutes); ARGS=--help"
 	@echo "  make fuzz FRAMES=n  bent requests of every RPC, n in memory (default 20,000), a tenth to a broker process"
 	@echo "  make soak MINUTES=n  mixed load, clock steps, stops, a slow disk and strangers (default 30 minutes); ARGS=--help"
 	@echo "  make dashboard   what the dashboard asks, asked of Prometheus while a broker is at work; one alert fires (4 minutes)"
@@ -249,6 +250,9 @@ differential: $(READY)
 
 sim: $(READY)
 	@$(RUN) -m tests.simulation $(SEEDS) $(ARGS)
+
+wakeups: $(READY)
+	@$(RUN) -m tests.wakeups $(ARGS)
 
 exhaustive: $(READY)
 	@$(RUN) -m tests.exhaustive $(DEPTH) $(ARGS)

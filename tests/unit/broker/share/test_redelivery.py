@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from random import Random
 
 import pytest
 
@@ -49,6 +50,34 @@ def test_a_waiting_fetch_is_answered_at_the_records_time() -> None:
     assert answered == []
     rig.clock.advance(1)
     assert answered == [(begin + 5_000, [(0, 2, 2)])]
+
+
+@pytest.mark.parametrize(("waits", "others"), [(200, 0), (20, MANY)], ids=["alone", "beside 100,000 that wait"])
+def test_each_wait_ends_a_waiting_fetch_at_its_millisecond(waits: int, others: int) -> None:
+    """None late, none early. The others' times are later, each its own."""
+    rig, chance = ShareRig(), Random(1)
+    rig.source().fill(*[b""] * (waits + others))
+    rig.settings.share = rig.settings.share._replace(partition_max_record_locks=1_000_000)
+    wall = rig.clock.wall_ms()
+    times = sorted(chance.sample(range(wall + 1, wall + 20_000), waits))
+    delays = [Delay(at, at, time, 1) for at, time in enumerate(times)]
+    delays += [Delay(at, at, wall + 50_000 + at, 1) for at in range(waits, waits + others)]
+    rig.states.states[rig.key()] = KeptState(1, 0, [StateBatch(0, waits + others - 1, 0, 1)], delays)
+    rig.leader()
+    came: list[tuple[int, list[tuple[int, int, int]]]] = []
+
+    def ask() -> None:
+        rig.start(member="n", wait_ms=1_000_000).on_complete(
+            lambda fetched: came.append((rig.clock.wall_ms(), ranges(fetched)))
+        )
+
+    for at, time in enumerate(times):
+        ask()
+        rig.clock.advance(time - 1 - rig.clock.wall_ms())
+        assert len(came) == at
+        rig.clock.advance(1)
+        assert came[at:] == [(time, [(at, at, 2)])]
+        rig.acknowledge(at, at, AcknowledgeType.ACCEPT, member="n")
 
 
 def test_a_record_whose_lock_ran_out_comes_to_a_waiting_fetch_a_wait_later() -> None:
