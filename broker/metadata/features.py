@@ -2,7 +2,8 @@
 
 Clients look at transaction.version only; share.version and group.version say to people, and to the handlers, whether
 share groups and the consumer group protocol are on. From share.version 2 on, share groups have dead letters (KIP-1191).
-Levels are Apache Kafka 4.4.0's: metadata.version 33 is its 4.4-IV2, 30 was that of 4.3.1.
+Levels are Apache Kafka 4.4.0's: metadata.version 33 is its 4.4-IV2, 30 was that of 4.3.1. Three of its features are not
+here: streams.version, eligible.leader.replicas.version and kraft.version.
 """
 
 from __future__ import annotations

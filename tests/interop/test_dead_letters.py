@@ -36,6 +36,7 @@ from tests.interop.support.dead_letter_scenes import (
 )
 from tests.interop.support.share_wire import (
     ACCEPT,
+    ARCHIVING,
     REJECT,
     RELEASE,
     Acquired,
@@ -137,6 +138,10 @@ def test_a_queue_of_another_prefix_gets_nothing(scene: Make) -> None:
     here.configure(**{"errors.deadletterqueue.topic.name": other})
     rejected(here)
     assert here.records(other) == []
+    here.logged(
+        "Configured DLQ topic name does not comply with the DLQ topic prefix in share group: "
+        f"{here.group}, topic: {other}, prefix: dlq.."
+    )
 
 
 def test_a_queue_that_is_missing_and_may_not_be_created(scene: Make) -> None:
@@ -145,6 +150,10 @@ def test_a_queue_that_is_missing_and_may_not_be_created(scene: Make) -> None:
     try:
         rejected(here)
         assert here.partitions(here.queue) == 0
+        here.logged(
+            "DLQ topic does not exist and auto create is disabled on cluster for share group: "
+            f"{here.group}, topic: {here.queue}."
+        )
     finally:
         here.set(BROKER, "", **{AUTO_CREATE: "true"})
 
@@ -154,6 +163,7 @@ def test_a_queue_that_is_not_enabled_gets_nothing_until_it_is(scene: Make) -> No
     here.create(here.queue)
     rejected(here)
     assert here.records() == []
+    here.logged(f"DLQ is not enabled on configured DLQ topic for share group: {here.group}, topic: {here.queue}.")
     for enabled, letters in (("true", 1), ("false", 1), ("true", 2)):
         here.set(TOPIC, here.queue, **{ENABLE: enabled})
         eventually(partial(has_flag, here, enabled))
@@ -273,6 +283,32 @@ def test_the_feature_level_switches_queues_while_the_broker_runs(scene: Make) ->
         set_level(here, 2, upgrade_type=1)
     rejected(here)
     assert len(here.records()) == 2
+
+
+def test_an_ordinary_share_group_at_level_1(scene: Make) -> None:
+    """As at level 2, but that dead records are archived at once."""
+    here = scene()
+    set_level(here, 1, upgrade_type=2)
+    try:
+        here.produce(*[b"v"] * 6)
+        assert here.take(6) == [Acquired(0, 5, 1)]
+        here.end(0, 1, ACCEPT)
+        here.end(2, 3, REJECT)
+        assert ARCHIVING not in {batch.state for batch in here.persisted()}
+        here.end(4, 5, RELEASE)
+        assert here.take(2) == [Acquired(4, 5, 2)]
+        here.end(4, 4, RELEASE)
+        here.end(5, 5, ACCEPT)
+        here.settled()
+        assert here.partitions(here.queue) == 0
+        leave(here)
+        begin_at(here.client, here.group, here.topic, [4])
+        here.member = here.join()
+        assert here.take(2) == [Acquired(4, 5, 1)]
+        here.end(4, 5, ACCEPT)
+        here.settled()
+    finally:
+        set_level(here, 2, upgrade_type=1)
 
 
 def test_a_kill_within_a_range_loses_no_letter(scene: Make) -> None:

@@ -23,9 +23,27 @@ from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, F
 from shareq.protocol.generated.produce import ProduceResponse
 from shareq.protocol.records.batch import Compression, RecordData, build_batch
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
-from tests.interop.support.dead_letter_scenes import ENABLE, REJECTED, Letter, Make, Scene, rejected, scenes
+from tests.interop.support.dead_letter_scenes import (
+    AUTO_CREATE,
+    BROKER,
+    ENABLE,
+    REJECTED,
+    Letter,
+    Make,
+    Scene,
+    rejected,
+    scenes,
+)
 from tests.interop.support.guarded_broker import guarded_broker
-from tests.interop.support.share_wire import ACCEPT, REJECT, RELEASE, Member, eventually
+from tests.interop.support.share_wire import (
+    ACCEPT,
+    REJECT,
+    RELEASE,
+    Acquired,
+    Member,
+    described_lag,
+    eventually,
+)
 from tests.interop.test_share_rights import login
 
 pytestmark = pytest.mark.interop
@@ -148,7 +166,7 @@ def test_a_marker_in_what_a_group_that_reads_committed_records_rejects(scene: Ma
 
 
 @pytest.mark.parametrize("after_s", [0.0, 0.05, 0.4])
-@pytest.mark.parametrize("source", ["plain", "compressed", "transactional", "bare", "limit"])
+@pytest.mark.parametrize("source", ["plain", "compressed", "zstd", "transactional", "bare", "limit"])
 def test_a_kill_loses_no_letter(scene: Make, source: str, after_s: float) -> None:
     """200 letters, each a batch of its own: the kill comes before, between or behind them."""
     here, values = scene(), [b"%d" % number for number in range(200)]
@@ -156,9 +174,10 @@ def test_a_kill_loses_no_letter(scene: Make, source: str, after_s: float) -> Non
     here.configure(**{COPY: str(source != "bare").lower()})
     if source == "transactional":
         transact(here, values, Compression.NONE, commits=True)
-    elif source == "compressed":  # in batches that are not larger than what the queue takes
+    elif source in {"compressed", "zstd"}:  # in batches that are not larger than what the queue takes
         for first in range(0, 200, 4):
-            here.produce(*values[first : first + 4], compression=Compression.GZIP)
+            codec = Compression.ZSTD if source == "zstd" else Compression.GZIP
+            here.produce(*values[first : first + 4], compression=codec)
     else:
         here.produce(*values)
     for kind in (RELEASE, RELEASE) if source == "limit" else (REJECT,):
@@ -171,7 +190,54 @@ def test_a_kill_loses_no_letter(scene: Make, source: str, after_s: float) -> Non
     assert {letter[3] for letter in here.letters()} == {2 if source == "limit" else 1}
 
 
+@pytest.mark.parametrize("after_s", [0.0, 0.2])
+@pytest.mark.parametrize("trouble", ["missing", "not enabled", "prefix", "too small", "appears"])
+def test_a_kill_while_a_queue_refuses_brings_no_record_back(scene: Make, trouble: str, after_s: float) -> None:
+    """What died has no letter, whether the kill comes before that is found out or after. A queue that appears before
+    the next fetch takes what was archiving.
+    """
+    here = scene()
+    here.set(BROKER, "", **{AUTO_CREATE: "false"})
+    try:
+        refusing(here, trouble)
+        here.produce(*[b"%d" % number for number in range(100)])
+        here.take(100)
+        here.end(0, 99, REJECT)
+        time.sleep(after_s)
+        here.restart()
+        if trouble == "appears":
+            here.create(here.queue, {ENABLE: "true"})
+        came: list[Acquired] = []
+
+        def over() -> bool | None:
+            answer = here.member.fetch()
+            if answer.error_code:
+                here.member.epoch = 0
+            came.extend(here.member.acquired)
+            return described_lag(here.client, here.group, here.topic) == 0 or None
+
+        eventually(over, timeout_s=60, pause_s=0.2)
+        assert came == []
+        here.settled()
+        letters = here.letters()
+        assert [letter[1:3] for letter in letters] == [(b"%d" % letter[2], letter[2]) for letter in letters]
+        assert trouble == "appears" or letters == []
+    finally:
+        here.set(BROKER, "", **{AUTO_CREATE: "true"})
+
+
 # -- parts
+
+
+def refusing(here: Scene, trouble: str) -> None:
+    """The scene's queue, or another one of its group, as it takes no letter."""
+    if trouble == "not enabled":
+        here.create(here.queue)
+    elif trouble == "too small":
+        here.create(here.queue, {ENABLE: "true", "max.message.bytes": "100"})
+    elif trouble == "prefix":
+        here.create(f"zz-{here.topic}", {ENABLE: "true"})
+        here.configure(**{"errors.deadletterqueue.topic.name": f"zz-{here.topic}"})
 
 
 def joined(here: Scene) -> Member | None:

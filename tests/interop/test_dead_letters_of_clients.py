@@ -1,10 +1,12 @@
-"""Dead letters of records that share consumers of clients reject: librdkafka's, and our own."""
+"""Dead letters of records that share consumers of clients reject: librdkafka's, and our own. They are read by
+librdkafka's consumer, Java's and Apache Kafka's console consumer.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import cast
+from typing import NamedTuple, cast
 
 import pytest
 from confluent_kafka import AcknowledgeType as Kind
@@ -14,13 +16,24 @@ from devtools.clients.admin import QUIET, configure_group, create_topic, produce
 from shareq.client import AcknowledgeType, AckRange, ClientConfig, ShareRangeConsumer
 from tests.interop.support import protocol
 from tests.interop.support.broker_under_test import BrokerUnderTest
+from tests.interop.support.clients import programs
+from tests.interop.support.java_driver import JavaDriver
 from tests.interop.support.share_ledger import Ledger, members, run_until
 
 BROKER_SETTINGS = {
     "errors.deadletterqueue.auto.create.topics.enable": "true",
     "group.share.min.delivery.count.limit": "2",
 }
+PREFIX = "__dlq.errors."
 Unique = Callable[[str], str]
+
+
+class Said(NamedTuple):
+    """A letter as a client shows it; headers in their order."""
+
+    offset: int
+    value: str
+    headers: list[tuple[str, str]]
 
 
 def with_queue(broker: BrokerUnderTest, unique: Unique, records: int, **own: str) -> tuple[str, str, str]:
@@ -69,6 +82,31 @@ def headers(message: Message) -> dict[str, str]:
     return {name: value.decode() for name, value in found}
 
 
+def read_by_java(broker: BrokerUnderTest, queue: str, partition: int, count: int) -> list[Said]:
+    """By KafkaConsumer."""
+    consumer = programs.java()
+    try:
+        answer = consumer.call("fetch", bootstrap=broker.bootstrap, topic=queue, partition=partition, count=count)
+    finally:
+        consumer.close()
+    return [Said(record["offset"], record["value"], list(record["headers"].items())) for record in answer["records"]]
+
+
+def read_by_console(broker: BrokerUnderTest, java: JavaDriver, queue: str, partition: int, count: int) -> list[Said]:
+    """By the console consumer, with print.headers."""
+    arguments = ["--bootstrap-server", broker.bootstrap, "--topic", queue, "--partition", str(partition)]
+    arguments += ["--offset", "earliest", "--max-messages", str(count), "--timeout-ms", "20000"]
+    for shown in ("print.headers", "print.offset"):
+        arguments += ["--formatter-property", f"{shown}=true"]
+    lines = [line for line in java.tool("consumer.ConsoleConsumer", *arguments).out.splitlines() if PREFIX in line]
+    found = []
+    for line in lines:
+        offset, shown, value = line.split("\t")
+        pairs = (header.split(":", 1) for header in shown.split(","))
+        found.append(Said(int(offset.removeprefix("Offset:")), value, [(name, text) for name, text in pairs]))
+    return found
+
+
 def decide(message: Message) -> Kind:
     """Every third record is rejected, every third one fails as often as it may."""
     return (Kind.ACCEPT, Kind.REJECT, Kind.RELEASE)[int(message.value() or b"") % 3]
@@ -96,6 +134,35 @@ def test_rejected_and_exhausted_records_of_librdkafkas_share_consumer(broker: Br
         assert int(said["__dlq.errors.offset"]) == number // 2
         assert said["__dlq.errors.delivery.count"] == ("1" if number % 3 == 1 else "2")
         assert ("rejected" in said["__dlq.errors.message"]) is (number % 3 == 1)
+
+
+def test_java_consumers_read_letters_as_librdkafka_does(
+    broker: BrokerUnderTest, unique: Unique, java: JavaDriver
+) -> None:
+    """Values, headers in their order and the partition, by KafkaConsumer and by the console consumer."""
+    _requires_dead_letters(broker)
+    topic, group, queue = with_queue(broker, unique, 20)
+    ledger = Ledger()
+    with members(broker.bootstrap, group, topic, ledger, decide=lambda _: Kind.REJECT) as joined:
+        run_until(joined, ledger.finished_at_least(20))
+        found = read(broker, queue, 20)
+    for partition in range(2):
+        expected = sorted(
+            Said(message.offset() or 0, (message.value() or b"").decode(), list(headers(message).items()))
+            for message in found
+            if message.partition() == partition
+        )
+        assert [int(letter.value) for letter in expected] == list(range(partition, 20, 2))
+        assert [name.removeprefix(PREFIX) for name, _ in expected[0].headers] == [
+            "topic",
+            "partition",
+            "offset",
+            "group",
+            "delivery.count",
+            "message",
+        ]
+        assert read_by_java(broker, queue, partition, 10) == expected
+        assert read_by_console(broker, java, queue, partition, 10) == expected
 
 
 def test_a_kept_queue_names_the_member_that_rejected(broker: BrokerUnderTest, unique: Unique) -> None:

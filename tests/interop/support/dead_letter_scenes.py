@@ -10,6 +10,7 @@ from functools import partial
 import pytest
 
 from devtools.clients.requests import create_topic, fetch, fetch_request, produce
+from devtools.clients.state_rpcs import Batch, StateCaller
 from devtools.clients.wire import WireClient
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import incremental_alter_configs
@@ -26,6 +27,8 @@ from shareq.protocol.generated.update_features import FeatureUpdateKey, UpdateFe
 from shareq.protocol.records.batch import Compression, Record, RecordData, batch_headers, build_batch, decode_records
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.share_wire import (
+    ACKNOWLEDGED,
+    ARCHIVED,
     NOT_READY,
     REJECT,
     Acquired,
@@ -135,14 +138,34 @@ class Scene:
         assert (answer.error_code, codes) == (ErrorCode.NONE, [ErrorCode.NONE]), answer
 
     def settled(self, partition: int = 0) -> None:
-        """Wait until everything is finished: the dead are archived, their letters written or given up."""
-        eventually(lambda: described_lag(self.client, self.group, self.topic, partition) == 0 or None)
+        """Wait until everything is finished: the dead are archived, their letters written or given up.
 
-    def kill_and_wait(self, letters: int) -> None:
-        """Kill the broker, and fetch until the letters of the first so many offsets are there."""
+        What is persisted says so, too: no record is archiving, or available again.
+        """
+        eventually(lambda: described_lag(self.client, self.group, self.topic, partition) == 0 or None)
+        left = [each for each in self.persisted(partition) if each.state not in {ACKNOWLEDGED, ARCHIVED}]
+        assert left == []
+
+    def persisted(self, partition: int = 0) -> list[Batch]:
+        """The state batches of a partition."""
+        caller = StateCaller(self.client, self.group, self.topic_id)
+        stored = caller.read(caller.summary(partition).leader_epoch, partition)
+        assert stored.error == ErrorCode.NONE, stored
+        return stored.batches
+
+    def logged(self, text: str) -> None:
+        """Wait until the broker has logged that."""
+        eventually(lambda: text in self.broker.log or None)
+
+    def restart(self) -> None:
+        """Kill the broker and start it again; the member is a new one."""
         self.broker.restart(kill=True)
         self.client = self.connect()
         self.member = self.join()
+
+    def kill_and_wait(self, letters: int) -> None:
+        """Kill the broker, and fetch until the letters of the first so many offsets are there."""
+        self.restart()
 
         def all_there() -> bool | None:
             answer = self.member.fetch()

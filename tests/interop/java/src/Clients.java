@@ -96,7 +96,7 @@ public final class Clients {
     }
 
     private TopicPartition place() {
-        return new TopicPartition(text("topic"), 0);
+        return new TopicPartition(text("topic"), command.path("partition").asInt());
     }
 
     private Properties settings() {

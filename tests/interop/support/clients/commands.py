@@ -3,7 +3,7 @@
 `call(do, bootstrap=..., login=..., tls=..., **arguments)` returns a dictionary; a failure raises. `login` is None or
 has `mechanism` with `username` and `password`, or (OAUTHBEARER) with the path `token_file`; `tls` is missing or has the
 paths `ca`, and perhaps `certificate` and `key`, of PEM files. What a program is not given it leaves at the client's own
-default. Topics have one partition, but where `partitions` says so.
+default. Topics have one partition, but where `partitions` says so; Java's `fetch` takes the `partition` that it reads.
 
 | do | arguments | answer |
 | --- | --- | --- |
