@@ -40,6 +40,7 @@ RUN_BY: Final = {
     "start/java.md": "tests/interop/test_start_in_java.py",
     "start/python.md": PAGES,
     "start/shell.md": PAGES,
+    "start/spark.md": "tests/spark/test_start_page.py",
     "testing.md": "tests/wire/test_recipes.py",
     "worker.md": "tests/wire/test_worker_page.py",
 }

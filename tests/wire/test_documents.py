@@ -129,7 +129,7 @@ def test_an_upgrade_and_the_way_back(tmp_path: Path) -> None:
 
 def test_the_records_api(tmp_path: Path) -> None:
     document = Document("records-api.md", 9465)
-    token, serve, ask = document.block("head -c 24").splitlines()
+    token, serve, ask = document.block("(umask 077; head").splitlines()
     assert serve.startswith("shareq serve ")
     sh(token, tmp_path)
     with serving(f"{serve} --listen 127.0.0.1:{free_port()}", tmp_path):
@@ -141,10 +141,9 @@ def test_the_records_api(tmp_path: Path) -> None:
 def test_a_console_beside_the_broker_and_one_elsewhere(tmp_path: Path) -> None:
     document = Document("console.md", 8080)
     document.port[9092] = free_port()
-    (token,) = [line for line in document.block("head -c 24").splitlines() if line.startswith("head")]
-    sh(token, tmp_path)
+    sh(document.command("(umask 077; head"), tmp_path)
     page = f"curl -sf http://127.0.0.1:{document.port[8080]}/"
-    for begin in ("pip install 'shareq[console]'", "head -c 24"):
+    for begin in ("pip install 'shareq[console]'", "(umask 077; head"):
         (serve,) = [line for line in document.block(begin).splitlines() if line.startswith("shareq serve")]
         with serving(f"{serve} --listen 127.0.0.1:{document.port[9092]}", tmp_path):
             assert "<html" in sh(f"{page} | head -c 500", tmp_path)
