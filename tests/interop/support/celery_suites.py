@@ -138,8 +138,9 @@ def run_celery(
         "TEST_BACKEND": f"redis://127.0.0.1:{redis_port}/1",
         "REDIS_HOST": "127.0.0.1",
         "REDIS_PORT": str(redis_port),
+        "WORKER_LOGLEVEL": "INFO",  # some look for lines of it
     }
-    more = ["-p", "celery.contrib.pytest", "-o", "log_level=INFO", f"t/integration/{file}"]
+    more = ["-p", "celery.contrib.pytest", f"t/integration/{file}"]
     more += ["-k", " and ".join(f"not {name}" for name in LEFT_OUT)]
     return _pytest(folder, results, more, environment, timeout_s)
 
