@@ -87,7 +87,10 @@ class WireClient:
         self._socket = socket.create_connection(address, timeout_s, (source, 0) if source else None)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if tls is not None:
-            self._socket = tls.wrap_socket(self._socket, server_hostname="localhost")
+            try:
+                self._socket = tls.wrap_socket(self._socket, server_hostname="localhost")
+            except ssl.SSLEOFError as error:
+                raise ConnectionClosed("during the TLS handshake") from error
 
     def call(self, request: Message, version: int, response_class: type[R]) -> R:
         """Send a request and wait for its answer."""
