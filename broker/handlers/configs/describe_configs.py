@@ -32,7 +32,7 @@ from shareq.protocol.generated.describe_configs import (
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-PART_PROPERTIES: Final = 200
+PART_PROPERTIES: Final = 100
 """Properties that are looked up in one turn, resources with few of them counted as more."""
 
 _COUNTS_AT_LEAST: Final = 3

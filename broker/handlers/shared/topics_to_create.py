@@ -15,7 +15,7 @@ from shareq.protocol.primitives import ZERO_UUID
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-TURN_SIZE: Final = 1_000
+TURN_SIZE: Final = 500
 """How many rows of partitions are made in one turn of a Metadata request; half as many names are looked at."""
 
 
