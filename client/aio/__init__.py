@@ -1,9 +1,9 @@
 """An asyncio client of any Kafka cluster: share consumers whose records are acknowledged one by one, and a producer."""
 
-from shareq.client.aio.consumer.consumer import ShareConsumer
+from shareq.client.aio.consumer.consumer import ShareConsumer, ShareMetrics
 from shareq.client.aio.consumer.records import LockLost, ShareRecord
 from shareq.client.aio.producer.batches import Appended
-from shareq.client.aio.producer.producer import Producer
+from shareq.client.aio.producer.producer import Producer, ProducerMetrics
 from shareq.client.errors import (
     AuthenticationFailed,
     BrokerError,
@@ -23,7 +23,9 @@ __all__ = [
     "ConfigError",
     "LockLost",
     "Producer",
+    "ProducerMetrics",
     "ShareConsumer",
+    "ShareMetrics",
     "ShareRecord",
     "Unreachable",
     "UnsupportedApi",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import warnings
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Final, Literal, Self
 
 from shareq.client.aio.consumer.leader import SessionTask
 from shareq.client.aio.consumer.membership import Membership
-from shareq.client.aio.consumer.records import ACCEPT, RENEW, LockLost, Piece, ShareRecord, State
+from shareq.client.aio.consumer.records import ACCEPT, RELEASE, RENEW, LockLost, Piece, ShareRecord, State
 from shareq.client.aio.network import Network
 from shareq.client.config import ClientConfig
 from shareq.client.errors import ClientError, ConfigError, UnsupportedApi
@@ -64,7 +65,8 @@ class ShareConsumer:
     brokers round up to whole batches; with "record_limit" they do not (Apache Kafka 4.2 and later). Locks are renewed
     half way until a record was held for `renew_s` seconds; 0: never. `properties` are the client's by Kafka's names,
     for TLS, SASL and timeouts. Methods raise AuthenticationFailed, BrokerError when the group or a topic is refused for
-    good, UnsupportedApi when a broker is too old, and ClientError after `close`. A cluster that is away is waited for.
+    good, UnsupportedApi when a broker is too old, and ClientError after `close`, without a topic, or outside the event
+    loop that the consumer was started on. A cluster that is away is waited for.
     """
 
     def __init__(
@@ -110,7 +112,7 @@ class ShareConsumer:
         self._unanswered = 0
         self._failed: list[tuple[ShareRecord, ClientError]] = []
         self._refusal: ClientError | None = None
-        self._started = False
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._closing = False
         self._counts: Counter[str] = Counter()
 
@@ -144,20 +146,25 @@ class ShareConsumer:
     async def start(self) -> None:
         """Join the group in the background. Harmless the second time; every call that needs it does so."""
         self._check_open()
-        if not self._started:
-            self._started = True
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
             self._membership.start()
 
     async def subscribe(self, topics: Iterable[str]) -> None:
-        """Other topics than before. What is held of the old ones may still be acknowledged."""
+        """Other topics than before; none of them: acquire nothing more. Records of the old ones that were acquired
+        ahead are released; those in hand may still be acknowledged."""
         self._check_open()
         self._membership.subscribe(list(topics))
+        dropped = [record for record in self._buffer if record.topic not in self._member.topics]
+        self._buffer = deque(record for record in self._buffer if record.topic in self._member.topics)
+        self._give_back(dropped)
 
     async def close(self, *, drain_s: float = 0.0) -> None:
         """Acquire nothing more, wait up to `drain_s` seconds until what is in hand is acknowledged, release the rest
         and leave the group. Harmless the second time."""
         if self._closing:
             return
+        self._check_loop()
         self._closing = True
         self._tell()
         try:
@@ -184,6 +191,16 @@ class ShareConsumer:
     ) -> None:
         await self.close()
 
+    def __del__(self) -> None:
+        if getattr(self, "_loop", None) is not None and not self._closing:
+            warnings.warn(
+                f"the consumer of share group {self.group_id} was never closed: what it held waits for the end of its"
+                " connections or locks, its partitions for the end of its session",
+                ResourceWarning,
+                stacklevel=2,
+                source=self,
+            )
+
     # -- records
 
     async def poll(self, *, timeout_s: float = 1.0, max_records: int = 500) -> list[ShareRecord]:
@@ -193,6 +210,8 @@ class ShareConsumer:
         """
         if max_records < 1:
             raise ValueError(f"max_records is {max_records}: must be 1 or more")
+        if not self._member.topics and not self._closing:
+            raise ClientError(f"the consumer of share group {self.group_id} has no topics: subscribe first")
         self._accept_handed()
         await self.start()
         self.polled_at = asyncio.get_running_loop().time()
@@ -228,14 +247,22 @@ class ShareConsumer:
 
     # -- acknowledgements
 
-    def acknowledge(self, record: ShareRecord, kind: AcknowledgeType = ACCEPT) -> None:
-        """Acknowledge with the next request to the record's broker; `commit` waits for the answer, and `record.accept`
-        and the like do both. LockLost when it is too late already; ClientError for one that was acknowledged before.
+    def acknowledge(self, records: ShareRecord | Iterable[ShareRecord], kind: AcknowledgeType = ACCEPT) -> None:
+        """Acknowledge one record or several with the next request to their broker; `commit` waits for the answer, and
+        `record.accept` and the like do both. Raises LockLost when it is too late already for one of them, ClientError
+        for one that was acknowledged before or is another consumer's; then none of them is acknowledged.
         """
-        self._send(record, kind, None)
+        if kind not in _COUNTED:
+            raise ValueError(f"kind is {kind!r}: must be ACCEPT, RELEASE, REJECT or RENEW")
+        chosen = [records] if isinstance(records, ShareRecord) else list(dict.fromkeys(records))
+        for record in chosen:
+            self._check_held(record, kind)
+        for record in chosen:
+            self._send(record, kind, None)
 
     async def settle(self, record: ShareRecord, kind: AcknowledgeType) -> None:
         """As `acknowledge`, and wait until the broker has written it down. Raises LockLost, BrokerError."""
+        self._check_held(record, kind)
         answered: asyncio.Future[ClientError | None] = asyncio.get_running_loop().create_future()
         self._send(record, kind, answered)
         if (error := await asyncio.shield(answered)) is not None:
@@ -245,23 +272,30 @@ class ShareConsumer:
         """Wait for the answers to all acknowledgements until now. Returns those since the last call that failed.
 
         Where the error is LockLost, or the answer is not known, the record may come again; else it may be acknowledged
-        once more. What `record.accept` and the like raised is not among them.
+        once more. What `record.accept` and the like raised is not among them. After `close`: what failed in its course.
         """
         self._accept_handed()
         await self._until(lambda: not self._unanswered)
         failed, self._failed = self._failed, []
         return failed
 
+    def _check_held(self, record: ShareRecord, kind: AcknowledgeType) -> None:
+        if not isinstance(record, ShareRecord):
+            raise TypeError(f"{record!r} is no ShareRecord")
+        self._check_loop()
+        if not record.is_of(self):
+            raise ClientError(f"{record!r}: another consumer handed it out")
+        if record.state is State.LOST:
+            raise LockLost(f"{record!r}: the lock is no longer this member's")
+        if record not in self._holders or record.state is not State.IN_HAND:
+            raise ClientError(f"{record!r}: it was acknowledged before")
+        if kind is RENEW and not self._holders[record].renews:
+            raise UnsupportedApi("renewing acquisition locks needs Apache Kafka 4.2 or later")
+
     def _send(
         self, record: ShareRecord, kind: AcknowledgeType, answered: asyncio.Future[ClientError | None] | None
     ) -> None:
-        session = self._holders.get(record)
-        if record.state is State.LOST:
-            raise LockLost(f"{record!r}: the lock is no longer this member's")
-        if session is None or record.state is not State.IN_HAND:
-            raise ClientError(f"{record!r}: it was acknowledged before")
-        if kind is RENEW and not session.renews:
-            raise UnsupportedApi("renewing acquisition locks needs Apache Kafka 4.2 or later")
+        session = self._holders[record]
         self._unanswered += 1
 
         def note(error: ClientError | None) -> None:
@@ -280,9 +314,13 @@ class ShareConsumer:
 
     def _accept_handed(self) -> None:
         handed, self._handed = self._handed, []
-        for record in handed:
-            if record.state is State.IN_HAND:
-                self.acknowledge(record)
+        self.acknowledge(record for record in handed if record.state is State.IN_HAND)
+
+    def _give_back(self, records: Sequence[ShareRecord]) -> None:
+        """Release what nobody was handed out. Nobody waits for the answers, and `commit` does not return them."""
+        for record in records:
+            record.state = State.IN_HAND
+            self._send(record, RELEASE, asyncio.get_running_loop().create_future())
 
     # -- what the sessions ask
 
@@ -298,14 +336,18 @@ class ShareConsumer:
 
     def arrived(self, session: SessionTask, tp: TopicIdPartition, piece: Piece, deadline: float) -> None:
         name = self._membership.name_of(tp[0])
+        arrived: list[ShareRecord] = []
         for offset, timestamp, key, value, headers, count in piece.records:
             record = ShareRecord(self, name, *tp, offset, timestamp, key, value, headers, count, deadline)
             if (before := session.held.add(record)) is not None:
                 self.lost([before])
             self._holders[record] = session
-            self._buffer.append(record)
-        self._counts["received"] += len(piece.records)
-        if piece.records:
+            arrived.append(record)
+        self._counts["received"] += len(arrived)
+        if name not in self._member.topics:
+            self._give_back(arrived)
+        elif arrived:
+            self._buffer += arrived
             self._tell()
 
     def lost(self, records: Sequence[ShareRecord]) -> None:
@@ -370,7 +412,20 @@ class ShareConsumer:
         self._refusal = self._refusal or error
         self._tell()
 
+    def _check_loop(self) -> None:
+        if self._loop is not None:
+            try:
+                here = asyncio.get_running_loop()
+            except RuntimeError:
+                here = None
+            if here is not self._loop:
+                raise ClientError(
+                    f"the consumer of share group {self.group_id} was started on another event loop; from another"
+                    " thread use loop.call_soon_threadsafe or asyncio.run_coroutine_threadsafe"
+                )
+
     def _check_open(self) -> None:
+        self._check_loop()
         if self._refusal is not None and not self._buffer:
             raise self._refusal
         if self._closing:

@@ -97,7 +97,7 @@ class Membership:
         loop = asyncio.get_running_loop()
         while True:
             self._beat_now.clear()
-            if not self._member.topics:
+            if not self._member.topics and self._member.epoch == JOINING:
                 await self._beat_now.wait()
                 continue
             pause_s = await self._beat()
@@ -150,16 +150,18 @@ class Membership:
                     await asyncio.sleep(backoff_s(self._network.config.retry_backoff_ms, LONGEST_PAUSE_MS, 1))
 
     async def _look(self) -> bool:
-        """Give every assigned partition to its leader. Returns whether each has one."""
-        assigned = self._member.assignment
-        if not assigned:
-            if assigned is not None:
-                self._leaders.assign({})
-                self._spread()
+        """Give every assigned partition of the topics to its leader. Returns whether each has one."""
+        if self._member.assignment is None:
+            return True
+        topics = self._member.topics
+        assigned = [tp for tp in self._member.assignment if self._names.get(tp[0]) in (None, *topics)]
+        if not assigned or not topics:
+            self._leaders.assign({})
+            self._spread()
             return True
         try:
-            await self._network.refresh(self._member.topics)
-            ids = await self._network.topic_ids(self._member.topics)
+            await self._network.refresh(topics)
+            ids = await self._network.topic_ids(topics)
             self._names |= {topic_id: name for name, topic_id in ids.items()}
             known = [tp for tp in assigned if tp[0] in self._names]
             nodes = {tp: await self._network.leader(*tp) for tp in known}

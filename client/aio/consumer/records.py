@@ -105,6 +105,10 @@ class ShareRecord:
     def topic_partition(self) -> TopicIdPartition:
         return self.topic_id, self.partition
 
+    def is_of(self, owner: Owner) -> bool:
+        """Whether this consumer handed it out."""
+        return self._owner is owner
+
     async def accept(self) -> None:
         """Done: it never comes again."""
         await self._owner.settle(self, ACCEPT)

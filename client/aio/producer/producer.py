@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Literal, Self
 
@@ -43,6 +46,23 @@ _LOST_TRACK: Final = frozenset(
         ErrorCode.INVALID_PRODUCER_ID_MAPPING,
     }
 )
+
+
+@dataclass(slots=True)
+class ProducerMetrics:
+    """What a producer did since it was made, and what it has not sent yet (`buffered`, `buffered_bytes`)."""
+
+    sent: int = 0
+    """Records that were handed over by `send`."""
+    appended: int = 0
+    failed: int = 0
+    requests: int = 0
+    """Batches that were sent, also again."""
+    retries: int = 0
+    """Of them, again after an error."""
+    buffered: int = 0
+    """Records that are neither written down nor failed."""
+    buffered_bytes: int = 0
 
 
 class Producer:
@@ -100,7 +120,14 @@ class Producer:
         self._producer = (-1, -1)
         self._producer_lock = asyncio.Lock()
         self._flushing = 0
+        self._counts: Counter[str] = Counter()
         self._closed = False
+
+    @property
+    def metrics(self) -> ProducerMetrics:
+        """As of now."""
+        buffered = self._counts["sent"] - self._counts["appended"] - self._counts["failed"]
+        return ProducerMetrics(**self._counts, buffered=buffered, buffered_bytes=self._buffered)
 
     # -- life
 
@@ -133,6 +160,15 @@ class Producer:
             for task in self._tasks.values():
                 task.cancel()
             self._network.close()
+
+    def __del__(self) -> None:
+        if not getattr(self, "_closed", True) and self._tasks:
+            warnings.warn(
+                f"a producer was never closed: {self.metrics.buffered} records may not be written",
+                ResourceWarning,
+                stacklevel=2,
+                source=self,
+            )
 
     # -- records
 
@@ -199,9 +235,11 @@ class Producer:
         now_ms = time.time_ns() // 1_000_000
         timestamp = now_ms if record.timestamp_ms is None else record.timestamp_ms
         self._buffered += size
+        self._counts["sent"] += 1
 
         def outcome(offset: int, append_time_ms: int, error: ClientError | None) -> None:
             self._buffered -= size
+            self._counts["appended" if error is None else "failed"] += 1
             self._tell()
             if future.done():
                 return
@@ -289,6 +327,7 @@ class Producer:
                 self._end(lane, batch, error)
                 return
             await asyncio.sleep(pause_s)
+            self._counts["retries"] += 1
             try:
                 await self._network.refresh([lane.topic])
             except ClientError:
@@ -306,6 +345,7 @@ class Producer:
         rows = [PartitionProduceData(lane.partition, data)]
         timeout_ms = max(1, min(self._config.request_timeout_ms, round((deadline - self._now) * 1000)))
         request = ProduceRequest(None, self._acks, timeout_ms, [TopicProduceData(lane.topic, ids[lane.topic], rows)])
+        self._counts["requests"] += 1
         answer = await self._network.request_once(leader, request, purpose=PURPOSE, timeout_ms=timeout_ms)
         assert isinstance(answer, ProduceResponse)
         return answer.responses[0].partition_responses[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -139,6 +140,45 @@ async def test_what_was_acknowledged_in_the_loop_is_not_accepted_after_it(cluste
     await consumer.commit()
     assert acknowledged(cluster.nodes[1])[0] == (0, 0, 0, [REJECT])
     assert all(types != [ACCEPT] or first != 0 for _, first, _, types in acknowledged(cluster.nodes[1]))
+
+
+async def test_several_records_are_acknowledged_at_once_or_none_of_them(cluster: ShareCluster, join: Join) -> None:
+    cluster.nodes[1].ready[0].append((0, 4))
+    consumer = join(acknowledgement="explicit")
+    records = await take(consumer, 5)
+    consumer.acknowledge(records[:2])
+    with pytest.raises(ClientError, match="it was acknowledged before"):
+        consumer.acknowledge(records)
+    consumer.acknowledge((record for record in records[2:]), AcknowledgeType.REJECT)
+    assert await consumer.commit() == []
+    assert acknowledged(cluster.nodes[1]) == [(0, 0, 1, [ACCEPT]), (0, 2, 4, [REJECT])]
+
+
+async def test_what_cannot_be_acknowledged_says_why(cluster: ShareCluster, join: Join) -> None:
+    cluster.nodes[1].ready[0].append((0, 0))
+    consumer, other = join(acknowledgement="explicit"), join(acknowledgement="explicit")
+    [record] = await take(consumer, 1)
+    with pytest.raises(ClientError, match="another consumer handed it out"):
+        other.acknowledge(record)
+    for nonsense in (None, 7, "text"):
+        with pytest.raises(TypeError):
+            consumer.acknowledge(nonsense)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"kind is .*GAP"):
+        consumer.acknowledge(record, AcknowledgeType.GAP)
+    await record.accept()
+    assert acknowledged(cluster.nodes[1]) == [(0, 0, 0, [ACCEPT])]
+
+
+async def test_another_thread_or_loop_is_refused(cluster: ShareCluster, join: Join) -> None:
+    cluster.nodes[1].ready[0].append((0, 0))
+    consumer = join(acknowledgement="explicit")
+    [record] = await take(consumer, 1)
+    for misuse in (lambda: consumer.acknowledge(record), lambda: asyncio.run(record.accept())):
+        with pytest.raises(ClientError, match=r"another event loop.*call_soon_threadsafe"):
+            await asyncio.to_thread(misuse)
+    with pytest.raises(ClientError, match="another event loop"):
+        await asyncio.to_thread(asyncio.run, consumer.poll())
+    await record.accept()
 
 
 async def test_two_leaders_are_asked_side_by_side(cluster: ShareCluster, join: Join) -> None:
@@ -311,6 +351,49 @@ async def test_other_topics_go_with_the_next_heartbeat(cluster: ShareCluster, jo
     await consumer.subscribe([TOPIC, "other"])
     await until(lambda: any(one.subscribed_topic_names == [TOPIC, "other"] for one in cluster.nodes[1].heartbeats))
     assert consumer.subscription == {TOPIC, "other"}
+
+
+async def test_dropped_topics_are_acquired_no_more_and_what_waits_of_them_is_released(
+    cluster: ShareCluster, join: Join
+) -> None:
+    cluster.nodes[1].ready[0].append((0, 2))
+    consumer = join(acknowledgement="explicit")
+    [record] = await take(consumer, 1)
+    await consumer.subscribe(["other"])
+    await until(lambda: acknowledged(cluster.nodes[1]) == [(0, 1, 2, [RELEASE])])
+    await until(lambda: any(one.forgotten_topics_data for one in cluster.nodes[1].fetches))
+    assert consumer.metrics.buffered == 0
+    await record.accept()
+    assert await consumer.commit() == []
+    cluster.nodes[2].ready[1].append((0, 0))
+    assert await consumer.poll(timeout_s=0.2) == []
+
+
+async def test_a_consumer_without_topics_stays_in_the_group_and_says_what_it_lacks(
+    cluster: ShareCluster, join: Join
+) -> None:
+    consumer = join()
+    await consumer.start()
+    await until(lambda: consumer.assignment)
+    await consumer.subscribe([])
+    await until(lambda: any(one.subscribed_topic_names == [] for one in cluster.nodes[1].heartbeats))
+    with pytest.raises(ClientError, match="has no topics: subscribe first"):
+        await consumer.poll()
+    await consumer.subscribe([TOPIC])
+    cluster.nodes[1].ready[0].append((0, 0))
+    await take(consumer, 1)
+
+
+def test_a_consumer_that_is_never_closed_warns(cluster: ShareCluster) -> None:
+    async def start() -> None:
+        await ShareConsumer(cluster.nodes[1].broker.bootstrap, "forgetful", [TOPIC]).start()
+
+    def forget() -> None:
+        asyncio.run(start())
+        gc.collect()
+
+    with pytest.warns(ResourceWarning, match="share group forgetful was never closed"):
+        forget()
 
 
 async def test_the_end_sends_what_waits_and_releases_the_rest(cluster: ShareCluster, join: Join) -> None:

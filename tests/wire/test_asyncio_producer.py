@@ -1,0 +1,42 @@
+"""`shareq.aio.Producer` on a broker in this process: what it counts, and what it warns of."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+
+import pytest
+
+from devtools.clients.admin import create_topic
+from shareq.aio import BrokerError, Producer, ProducerMetrics
+from shareq.testing import Broker
+
+
+async def test_what_was_sent_appended_failed_and_waits_is_counted(broker: Broker) -> None:
+    create_topic(broker.bootstrap, "counted", max_message_bytes="2000")
+    async with Producer(broker.bootstrap, linger_ms=60_000) as producer:
+        sent = [await producer.send("counted", b"small") for _ in range(3)]
+        waiting = producer.metrics
+        assert (waiting.sent, waiting.appended, waiting.buffered) == (3, 0, 3)
+        assert waiting.buffered_bytes >= 3 * len(b"small")
+        await producer.flush()
+        assert [(await each).offset for each in sent] == [0, 1, 2]
+        too_large = await producer.send("counted", bytes(3000))
+        await producer.flush()
+        with pytest.raises(BrokerError, match="MESSAGE_TOO_LARGE"):
+            await too_large
+        assert producer.metrics == ProducerMetrics(sent=4, appended=3, failed=1, requests=2)
+
+
+def test_a_producer_that_is_never_closed_warns_of_what_it_holds(broker: Broker) -> None:
+    create_topic(broker.bootstrap, "forgotten")
+
+    async def send() -> None:
+        await Producer(broker.bootstrap, linger_ms=60_000).send("forgotten", b"apples")
+
+    def forget() -> None:
+        asyncio.run(send())
+        gc.collect()
+
+    with pytest.warns(ResourceWarning, match="a producer was never closed: 1 records may not be written"):
+        forget()
