@@ -28,6 +28,7 @@ async def test_what_was_sent_appended_failed_and_waits_is_counted(broker: Broker
         assert producer.metrics == ProducerMetrics(sent=4, appended=3, failed=1, requests=2)
 
 
+@pytest.mark.filterwarnings("ignore:unclosed (transport|.socket):ResourceWarning")  # of the loop that has ended
 def test_a_producer_that_is_never_closed_warns_of_what_it_holds(broker: Broker) -> None:
     create_topic(broker.bootstrap, "forgotten")
 

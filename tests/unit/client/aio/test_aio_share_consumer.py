@@ -384,6 +384,7 @@ async def test_a_consumer_without_topics_stays_in_the_group_and_says_what_it_lac
     await take(consumer, 1)
 
 
+@pytest.mark.filterwarnings("ignore:unclosed (transport|.socket):ResourceWarning")  # of the loop that has ended
 def test_a_consumer_that_is_never_closed_warns(cluster: ShareCluster) -> None:
     async def start() -> None:
         await ShareConsumer(cluster.nodes[1].broker.bootstrap, "forgetful", [TOPIC]).start()
