@@ -126,6 +126,7 @@ class Broker:
             service.topic_deleted(topic)
 
     def _leader_moved(self, topic: str, partition: int) -> None:
+        self.services.fetch_waits.leader_moved(topic, partition)
         for service in self.services.made:
             service.leader_moved(topic, partition)
 

@@ -156,7 +156,7 @@ class Services:
             env.clock, started_with.queued_max_request_bytes, started_with.socket_request_max_bytes
         )
         self.internal_topics = InternalTopics(self.metadata, lambda: self.configs.broker)
-        self.lookup = PartitionLookup(self.metadata, self.logs)
+        self.lookup = PartitionLookup(self.metadata, self.logs, self.leaders)
         self.made = Made()
         self._states = states
         self._host = CoordinatorHost(env, self.metadata, self.logs, self.leaders)

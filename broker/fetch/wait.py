@@ -1,7 +1,7 @@
 """Long polls of consumers: wait until there is enough, the time is up, a topic goes, or the broker stops.
 
 A fetch that waits is looked at again whenever a high watermark of one of its partitions moves, or the start of its log,
-and answered when one of its topics is deleted; nothing polls.
+and answered when one of its topics is deleted or another broker leads one of its partitions; nothing polls.
 """
 
 from __future__ import annotations
@@ -71,6 +71,13 @@ class FetchWaits:
         gone = [fetch for log, fetches in self._by_log.items() if log.topic_id == topic_id for fetch in fetches]
         for fetch in dict.fromkeys(gone):
             fetch.finish()
+
+    def leader_moved(self, topic: str, partition: int) -> None:
+        """Another broker leads the partition, or this one again: answer the fetches that wait for it now."""
+        for log, fetches in list(self._by_log.items()):
+            if log.topic == topic and log.partition == partition:
+                for fetch in list(fetches):
+                    fetch.finish()
 
     def finish_all(self) -> None:
         """Answer every fetch with what there is: the broker stops."""

@@ -187,6 +187,8 @@ class GroupAdministration:
             if start == UNSET or done == UNSET:
                 return ShareOffset(start, summary.leader_epoch)
             log = self._lookup.log(topic.name, partition)
+            if log is ErrorCode.NOT_LEADER_OR_FOLLOWER:  # where the log ends is the leader's to say
+                return ShareOffset(start, summary.leader_epoch)
             if isinstance(log, ErrorCode):  # deleted meanwhile
                 return ShareOffset(error=log)
             return ShareOffset(start, summary.leader_epoch, log.high_watermark - start - done)

@@ -13,18 +13,21 @@ PRODUCE_IDS_FROM: Final = 13  # the version from which on Produce names topics b
 
 
 class PartitionLookup(Generic[LogT_co]):
-    """Finds logs by what clients call them. `metadata` knows which partitions exist, `logs` has theirs."""
+    """Finds logs by what clients call them. `metadata` knows which partitions exist, `logs` has theirs, `leaders` those
+    that other brokers lead.
+    """
 
-    __slots__ = ("_logs", "_metadata")
+    __slots__ = ("_leaders", "_logs", "_metadata")
 
-    def __init__(self, metadata: MetadataImage, logs: PartitionLogs[LogT_co]) -> None:
+    def __init__(self, metadata: MetadataImage, logs: PartitionLogs[LogT_co], leaders: LeaderMap) -> None:
         self._metadata = metadata
         self._logs = logs
+        self._leaders = leaders
 
     def log(self, topic: str | bytes, partition: int, current_leader_epoch: int = -1) -> LogT_co | ErrorCode:
         """The log of a partition, by the topic's name or 16-byte id. `current_leader_epoch` -1: not checked (KIP-320).
 
-        UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH.
+        UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH.
         """
         if isinstance(topic, bytes):
             image = self._metadata.topic_by_id(topic)
@@ -34,6 +37,8 @@ class PartitionLookup(Generic[LogT_co]):
             image = self._metadata.topic(topic)
         if image is None or not 0 <= partition < image.partitions:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if self._leaders.some_are_elsewhere and self._leaders.other_leader(image.name, partition) is not None:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
         log = self._logs.get(image.name, partition)
         if current_leader_epoch >= 0 and current_leader_epoch != log.leader_epoch:
             older = current_leader_epoch < log.leader_epoch

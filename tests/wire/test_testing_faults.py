@@ -15,11 +15,17 @@ from confluent_kafka import Producer as ConfluentProducer
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.errors import KafkaError as KafkaPythonError
 
-from devtools.clients.requests import batch, create_topic, produce
+from devtools.clients.requests import batch, create_topic, fetch, fetch_request, produce
 from devtools.clients.wire import ConnectionClosed, WireClient
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
+from shareq.protocol.generated.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from shareq.testing import Broker, BrokerFailed
 
 MODES = ["thread", "process"]
@@ -290,6 +296,51 @@ def test_a_lost_leader_takes_the_locks_with_it(broker: Broker, group: str, membe
     assert again.value() == b"a vase"
     with pytest.raises(ValueError, match="no such partition"), broker.faults.leader_lost("orders", 7):
         pass
+
+
+def test_what_a_partition_without_a_leader_refuses(broker: Broker) -> None:
+    """Of the other partition nothing is refused."""
+    topic = broker.topic(partitions=2)
+    broker.produce(topic, "x", partition=0)
+    broker.produce(topic, "y", partition=1)
+    with WireClient(broker.address) as client, broker.faults.leader_lost(topic, 1):
+        refused, fine = ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NONE
+        assert [produce(client, topic, batch(b"z"), partition=each).error_code for each in (0, 1)] == [fine, refused]
+        assert [fetch(client, fetch_request(topic, partition=each)).error_code for each in (0, 1)] == [fine, refused]
+        offsets = ListOffsetsTopic(topic, [ListOffsetsPartition(each, timestamp=-1) for each in (0, 1)])
+        listed = client.call(ListOffsetsRequest(topics=[offsets]), 7, ListOffsetsResponse).topics[0].partitions
+        assert [row.error_code for row in listed] == [fine, refused]
+        asked = MetadataRequest([MetadataRequestTopic(name=topic)])
+        (shown,) = client.call(asked, 9, MetadataResponse).topics
+        assert [(row.error_code, row.leader_id != -1) for row in shown.partitions] == [
+            (fine, True),
+            (ErrorCode.LEADER_NOT_AVAILABLE, False),
+        ]
+    assert [each.text for each in broker.records(topic)] == ["x", "z", "y"]
+
+
+def test_clients_wait_for_a_lost_leader_and_go_on(broker: Broker) -> None:
+    topic, delivered = broker.topic(), list[KafkaError | None]()
+    producer = ConfluentProducer({"bootstrap.servers": broker.bootstrap, "enable.idempotence": True, "log_level": 0})
+    producer.produce(topic, "first")
+    assert producer.flush(20) == 0
+
+    def refused(api: str) -> bool:
+        producer.poll(0)
+        assert consumer.poll(timeout_ms=20) == {}
+        answers = [line.partition(" → ")[2] for line in broker.transcript() if f" {api} v" in line]
+        return any("error_code=NOT_LEADER_OR_FOLLOWER" in answer for answer in answers)
+
+    with KafkaConsumer(topic, bootstrap_servers=broker.bootstrap, auto_offset_reset="earliest") as consumer:
+        assert [each.value for each in fetched(consumer)] == [b"first"]
+        with broker.faults.leader_lost(topic):
+            producer.produce(topic, "second", on_delivery=lambda error, _message: delivered.append(error))
+            broker.wait_until(lambda: refused("Produce") and refused("Fetch"))
+            assert delivered == []
+        assert producer.flush(20) == 0
+        assert delivered == [None]
+        assert [each.value for each in fetched(consumer)] == [b"second"]
+    assert [each.text for each in broker.records(topic)] == ["first", "second"]
 
 
 def test_what_a_rule_cannot_be(broker: Broker) -> None:

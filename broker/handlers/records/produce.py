@@ -4,8 +4,8 @@ Behaviour: each partition carries exactly one batch, checked and appended as it 
 alone. acks 1 and -1 are answered when the tick's appends are written (and synced if so configured), acks 0 not at all:
 there an error closes the connection. Does not hold later requests of the connection back.
 Transactional batches have to be part of their producer's transaction; until that is known the connection waits.
-v7: zstd. v8: error messages, and which records are at fault. v10: CurrentLeader, sent only with NOT_LEADER_OR_FOLLOWER,
-which one broker never has.
+v7: zstd. v8: error messages, and which records are at fault. v10: CurrentLeader, which is left out: only a broker in a
+test refuses with NOT_LEADER_OR_FOLLOWER.
 v11: TRANSACTION_ABORTABLE instead of INVALID_TXN_STATE. v12: transactional batches make their partition part of the
 transaction (KIP-890). v13: topic ids instead of names.
 """

@@ -56,7 +56,17 @@ _int32: Final = _THROTTLE.unpack_from
 class ProduceFastPath:
     """What the Produce requests of one version and connection have taught. Belongs to a `BoundRoute`."""
 
-    __slots__ = ("_authorizer", "_bound", "_generation", "_head_end", "_known", "_learned", "_sender", "_wall_ms")
+    __slots__ = (
+        "_authorizer",
+        "_bound",
+        "_generation",
+        "_head_end",
+        "_known",
+        "_leaders",
+        "_learned",
+        "_sender",
+        "_wall_ms",
+    )
 
     def __init__(self, bound: BoundRoute) -> None:
         self._bound = bound
@@ -66,12 +76,15 @@ class ProduceFastPath:
         self._sender = bound.context
         self._wall_ms = bound.context.services.env.clock.wall_ms
         self._authorizer = bound.context.services.authorizer
+        self._leaders = bound.context.services.leaders
         self._generation = 0  # of the access control lists that what is known was learned under
 
     def handle(self, frame: bytes, correlation_id: int) -> AnswerSlot | FallBack | None:
         """Append the frame's batch if the request is like an earlier one. None: no answer (acks=0)."""
         if self._authorizer is not None and self._authorizer.generation != self._generation:
             self._known.clear()
+            return FALL_BACK
+        if self._leaders.some_are_elsewhere:
             return FALL_BACK
         head_end = self._head_end
         known = self._known.get(frame[_HEAD_AT:head_end])

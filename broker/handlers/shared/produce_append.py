@@ -127,6 +127,8 @@ class ProduceAppend:
         deleted = self._paused and self._services.metadata.topic_by_id(image.topic_id) is None
         if deleted or not 0 <= data.index < image.partitions:
             return self._refuse(data, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if self._services.leaders.other_leader(image.name, data.index) is not None:
+            return self._refuse(data, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         records = data.records
         error = ErrorCode.INVALID_RECORD if records is None else self._unacceptable(records)
         error = error or self._refusals.get((image.name, data.index), ErrorCode.NONE)

@@ -17,6 +17,7 @@ from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.shared import authorized_operations
 from shareq.broker.metadata.topic_names import name_error
 from shareq.broker.security.rights import DESCRIBE_TOPIC
+from shareq.broker.topics.leaders import mark_leaderless
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_topic_partitions import (
@@ -132,6 +133,7 @@ def _row(ctx: RequestContext, topic: TopicImage, first: int, end: int) -> Descri
         )
         for index in range(first, end)
     ]
+    mark_leaderless(ctx.services.leaders, topic.name, partitions)
     return DescribeTopicPartitionsResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,

@@ -4,7 +4,7 @@ Behaviour: null topics (v0: an empty list) means all, an empty list none. A topi
 request and `auto.create.topics.enable` allow it, and is in the same answer; a request creates 50 topics at most, and
 those of one user 100 at once and 5 a second. Otherwise its row says UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID if
 it was asked for by id. A name that no topic can have gets INVALID_TOPIC_EXCEPTION. This broker is the controller and
-leads everything.
+leads everything; where a test has moved a leader, that partition has none and LEADER_NOT_AVAILABLE.
 v4: the request says whether topics may be created. v8-10: authorized operations of the cluster; v8: of topics.
 v10: topic ids in answers; v12: in requests, which v10 and v11 refuse with INVALID_REQUEST although they can carry them.
 """
@@ -19,6 +19,7 @@ from shareq.broker.handlers.shared import authorized_operations
 from shareq.broker.handlers.shared.topics_to_create import TURN_SIZE, create_missing, may_create_topic
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS, name_error
 from shareq.broker.security.rights import CREATE_TOPIC, DESCRIBE_TOPIC
+from shareq.broker.topics.leaders import mark_leaderless
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.metadata import (
@@ -144,4 +145,5 @@ def _row(ctx: RequestContext, topic: TopicImage) -> MetadataResponseTopic:
         )
         for index in range(topic.partitions)
     ]
+    mark_leaderless(ctx.services.leaders, topic.name, partitions)
     return MetadataResponseTopic(ErrorCode.NONE, topic.name, topic.topic_id, topic.internal, partitions)

@@ -157,8 +157,11 @@ class Faults:
 
     @contextlib.contextmanager
     def leader_lost(self, topic: str, partition: int = 0) -> Iterator[None]:
-        """The share partitions of a partition are led by no broker that can be reached meanwhile. Members get
-        NOT_LEADER_OR_FOLLOWER, and their locks are lost, as when a leader moves: what was acquired comes again.
+        """A partition is led by no broker that can be reached meanwhile, as when its leader has failed.
+
+        Its records are neither written nor read: NOT_LEADER_OR_FOLLOWER, on which clients ask for metadata, which has
+        LEADER_NOT_AVAILABLE, and try again. Fetches that wait are answered so at once. Members of share groups lose
+        their locks, as when a leader moves: what was acquired comes again.
         """
         self._call("move_leader", topic=topic, partition=partition, away=True)
         try:

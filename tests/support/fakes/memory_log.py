@@ -14,6 +14,7 @@ from shareq.broker.log.segments.reader import BatchSpan, Found, ReadResult
 from shareq.broker.log.segments.txn_index import AbortedTransaction
 from shareq.broker.log.settings import LogSettings
 from shareq.broker.share.ports import NOT_HERE_YET, NotHereYet
+from shareq.broker.topics.leaders import LeaderMap
 from shareq.broker.topics.lookup import PartitionLookup
 from shareq.coordinator.ports import MetadataImage
 from shareq.protocol.errors import ErrorCode
@@ -265,8 +266,8 @@ class MemoryLogs:
         for log in list(self._logs.values()):
             log.lose(error)
 
-    def lookup(self) -> PartitionLookup[MemoryLog]:
-        return PartitionLookup(self._metadata, self)
+    def lookup(self, leaders: LeaderMap | None = None) -> PartitionLookup[MemoryLog]:
+        return PartitionLookup(self._metadata, self, leaders or LeaderMap())
 
 
 class MemorySource:

@@ -13,6 +13,7 @@ from random import Random
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from devtools.in_memory.memory_meta_db import MemoryMetaDb
+from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.config.admin import ConfigAdmin
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.service import ConfigService
@@ -22,6 +23,8 @@ from shareq.broker.foundation.environment import Clock, Environment, Fs
 from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.network.connection import Connection
 from shareq.broker.quotas.clients import ClientQuotas
+from shareq.broker.quotas.owned_rate import OwnedRate
+from shareq.broker.topics.creation import AUTO_CREATED_BURST_S, AUTO_CREATED_PER_SECOND
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.broker.topics.internal import InternalTopics
 from shareq.broker.topics.leaders import LeaderMap
@@ -44,6 +47,7 @@ class OnListener:
     """All that these handlers ask of a connection."""
 
     listener: str
+    principal: str = "User:test"
 
 
 class World:
@@ -69,6 +73,8 @@ class World:
         self.admin = ConfigAdmin(self.configs, self.metadata)
         self.leaders = LeaderMap()
         self.quotas = ClientQuotas()
+        self.auto_creations = OwnedRate(AUTO_CREATED_PER_SECOND, AUTO_CREATED_BURST_S)
+        self.env = Environment(VirtualClock(), Random(seed), cast(Fs, None))
         self.internal_topics = InternalTopics(self.metadata, lambda: self.configs.broker)
 
     def endpoint_for(self, listener: str) -> Endpoint:

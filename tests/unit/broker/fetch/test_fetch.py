@@ -13,6 +13,7 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from shareq.protocol.generated.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from shareq.protocol.generated.produce import ProduceResponse
+from tests.support.fakes.host import ELSEWHERE
 
 BATCH_BYTES = len(batch(b"x" * 100))
 
@@ -60,6 +61,17 @@ def test_the_time_is_up_exactly_then() -> None:
     assert not consumer.frames
     world.clock.advance(1)
     assert len(only_partition(consumer.receive(FetchResponse)).records or b"") == 0
+    assert len(world.services.fetch_waits) == 0
+
+
+def test_a_fetch_that_waits_is_refused_when_its_leader_moves() -> None:
+    world, consumer, _ = waiting_world(max_wait_ms=60_000)
+    world.services.leaders.move("t", 1, ELSEWHERE)
+    world.clock.run_until_idle()
+    assert not consumer.frames  # it reads another partition
+    world.services.leaders.move("t", 0, ELSEWHERE)
+    refused = only_partition(consumer.receive(FetchResponse))
+    assert (refused.error_code, refused.records) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, b"")
     assert len(world.services.fetch_waits) == 0
 
 

@@ -47,6 +47,19 @@ def test_the_leader_epoch_that_a_client_knows(epoch: int, error: ErrorCode | Non
     assert found is (log if error is None else error)
 
 
+def test_a_partition_that_another_broker_leads_has_no_log_here() -> None:
+    ports, leaders = FakeHost(t=2), LeaderMap()
+    ports.logs.get("t", 1).leader_epoch = 4
+    lookup = ports.logs.lookup(leaders)
+    leaders.move("t", 1, ELSEWHERE)
+    assert lookup.log("t", 1) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert lookup.log("t", 1, 3) is ErrorCode.NOT_LEADER_OR_FOLLOWER  # the epoch is the leader's to judge
+    assert lookup.log("t", 0) is ports.logs.get("t", 0)
+    assert lookup.log("t", 2) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    leaders.move("t", 1, None)
+    assert lookup.log("t", 1) is ports.logs.get("t", 1)
+
+
 def test_leaders_elsewhere() -> None:
     leaders, moved = LeaderMap(), list[tuple[str, int, bool]]()
     leaders.on_move(lambda topic, partition: moved.append((topic, partition, leaders.other_leader("t", 1) is not None)))

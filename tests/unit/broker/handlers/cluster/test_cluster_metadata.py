@@ -29,6 +29,7 @@ from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, F
 from shareq.protocol.generated.incremental_alter_configs import AlterConfigsResource, IncrementalAlterConfigsRequest
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from shareq.protocol.primitives import ZERO_UUID, Message
+from tests.support.fakes.host import ELSEWHERE
 from tests.support.worlds.admin_world import World
 
 NOT_ASKED = -(2**31)
@@ -297,6 +298,18 @@ def test_controllers_are_not_to_be_found_here(endpoint_type: int, code: ErrorCod
 
 
 # -- DescribeTopicPartitions
+
+
+def test_a_partition_that_another_broker_leads_has_no_leader() -> None:
+    world = World()
+    world.metadata.create_topic(NewTopic("t", 2))
+    world.leaders.move("t", 1, ELSEWHERE)
+    own = world.started_with.node_id
+    for rows in (metadata(world, 12, "t").topics[0].partitions, describe(world, "t").topics[0].partitions):
+        assert [(row.error_code, row.leader_id) for row in rows] == [
+            (ErrorCode.NONE, own),
+            (ErrorCode.LEADER_NOT_AVAILABLE, -1),
+        ]
 
 
 def describe(

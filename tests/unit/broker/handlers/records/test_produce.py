@@ -21,6 +21,7 @@ from shareq.protocol.generated.produce import (
     TopicProduceData,
 )
 from shareq.protocol.records.batch import Compression, RecordData, build_batch
+from tests.support.fakes.host import ELSEWHERE
 
 
 def produced(
@@ -227,3 +228,25 @@ def test_group_commit_answers_only_what_is_on_stable_storage() -> None:
     while not client.frames:
         assert world.clock.run_tick(), "nothing is going to answer"
     assert ("sync", "data/t-0/00000000000000000000.log") in world.fs.history
+
+
+@pytest.mark.parametrize("version", [9, 13])
+def test_a_partition_that_another_broker_leads_takes_nothing_by_either_way(version: int) -> None:
+    world = BrokerWorld()
+    topic = world.create_topic("t", partitions=2)
+    client = world.connect()
+
+    def errors() -> list[int]:
+        return [
+            produced(client, batch(b"x"), version, topic_id=topic.topic_id, partition=partition).error_code
+            for partition in (0, 1)
+        ]
+
+    for _ in range(2):  # the second goes the short way
+        assert errors() == [ErrorCode.NONE, ErrorCode.NONE]
+    world.services.leaders.move("t", 1, ELSEWHERE)
+    for _ in range(2):
+        assert errors() == [ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER]
+    world.services.leaders.move("t", 1, None)
+    assert errors() == [ErrorCode.NONE, ErrorCode.NONE]
+    assert [world.services.logs.get("t", partition).high_watermark for partition in (0, 1)] == [5, 3]

@@ -1,0 +1,171 @@
+"""What ends by itself in a broker of `shareq.testing` ends when its time is moved, and not before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka import AcknowledgeType, ShareConsumer
+
+from devtools.clients.wire import WireClient
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+)
+from shareq.protocol.generated.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from shareq.protocol.generated.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
+from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from shareq.protocol.generated.share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
+from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
+from shareq.testing import Broker
+
+MODES = ["thread", "process"]
+SESSION_S = 45
+"""By default, of share groups and of consumer groups."""
+
+
+@pytest.fixture(params=MODES)
+def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    with Broker(mode=request.param) as running:
+        yield running
+
+
+@pytest.fixture
+def client(broker: Broker) -> Iterator[WireClient]:
+    with WireClient(broker.address) as connected:
+        yield connected
+
+
+def test_a_silent_member_of_a_share_group_is_removed(broker: Broker, client: WireClient) -> None:
+    topic, group = broker.topic(), broker.share_group()
+
+    def heartbeat(epoch: int) -> ShareGroupHeartbeatResponse:
+        request = ShareGroupHeartbeatRequest(group, "A" * 22, epoch, None, [topic] if epoch == 0 else None)
+        return client.call(request, 1, ShareGroupHeartbeatResponse)
+
+    def members() -> int:
+        (row,) = client.call(ShareGroupDescribeRequest([group]), 1, ShareGroupDescribeResponse).groups
+        return len(row.members)
+
+    joined = heartbeat(0)
+    assert joined.error_code == ErrorCode.NONE
+    broker.clock.advance(SESSION_S - 5)
+    assert heartbeat(joined.member_epoch).error_code == ErrorCode.NONE  # its session begins again
+    broker.clock.advance(SESSION_S - 5)
+    assert members() == 1
+    broker.clock.advance(6)
+    assert members() == 0
+    assert heartbeat(joined.member_epoch).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    assert heartbeat(0).error_code == ErrorCode.NONE
+
+
+def test_a_silent_member_of_a_consumer_group_is_removed(broker: Broker, client: WireClient) -> None:
+    """KIP-848."""
+    topic = broker.topic()
+
+    def heartbeat(epoch: int) -> ConsumerGroupHeartbeatResponse:
+        joins = epoch == 0
+        request = ConsumerGroupHeartbeatRequest(
+            group_id="readers",
+            member_id="A" * 22,
+            member_epoch=epoch,
+            rebalance_timeout_ms=60_000 if joins else -1,
+            subscribed_topic_names=[topic] if joins else None,
+            topic_partitions=[] if joins else None,
+        )
+        return client.call(request, 1, ConsumerGroupHeartbeatResponse)
+
+    def members() -> int:
+        (row,) = client.call(ConsumerGroupDescribeRequest(["readers"]), 1, ConsumerGroupDescribeResponse).groups
+        return len(row.members)
+
+    joined = heartbeat(0)
+    assert joined.error_code == ErrorCode.NONE
+    broker.clock.advance(SESSION_S - 5)
+    assert members() == 1
+    broker.clock.advance(6)
+    assert members() == 0
+    assert heartbeat(joined.member_epoch).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_silent_member_of_a_classic_group_is_removed(broker: Broker, client: WireClient) -> None:
+    """Its session is as long as it asked for: 10 seconds."""
+
+    def join(member_id: str) -> JoinGroupResponse:
+        protocols = [JoinGroupRequestProtocol("range", b"")]
+        request = JoinGroupRequest("readers", 10_000, 60_000, member_id, None, "consumer", protocols)
+        return client.call(request, 9, JoinGroupResponse)
+
+    def heartbeat() -> int:
+        request = HeartbeatRequest("readers", joined.generation_id, joined.member_id)
+        return client.call(request, 4, HeartbeatResponse).error_code
+
+    def state() -> str:
+        (row,) = client.call(DescribeGroupsRequest(["readers"]), 5, DescribeGroupsResponse).groups
+        return row.group_state
+
+    joined = join(join("").member_id)
+    assert joined.error_code == ErrorCode.NONE
+    assignments = [SyncGroupRequestAssignment(joined.member_id, b"")]
+    request = SyncGroupRequest(
+        "readers", joined.generation_id, joined.member_id, None, "consumer", "range", assignments
+    )
+    assert client.call(request, 5, SyncGroupResponse).error_code == ErrorCode.NONE
+    broker.clock.advance(8)
+    assert heartbeat() == ErrorCode.NONE  # its session begins again
+    broker.clock.advance(8)
+    assert state() == "Stable"
+    broker.clock.advance(3)
+    assert state() == "Empty"
+    assert heartbeat() == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_delay_of_redelivery_ends(broker: Broker) -> None:
+    """Three hours after the first failure, six after the second."""
+    hours = {"shareq.redelivery.backoff.ms": "10800000", "shareq.redelivery.backoff.max.ms": "86400000"}
+    topic, group = broker.topic(), broker.share_group(config=hours)
+    broker.produce(topic, "a vase")
+    settings = {"bootstrap.servers": broker.bootstrap, "group.id": group, "share.acknowledgement.mode": "explicit"}
+    for deliveries, wait_h in enumerate((3, 6), 1):
+        release(settings, topic, deliveries)
+        broker.clock.advance(wait_h * 3600 - 60)
+        assert no_record(broker, settings, topic)
+        broker.clock.advance(120)
+    release(settings, topic, 3)
+
+
+def release(settings: dict[str, str], topic: str, delivery: int) -> None:
+    """Take the record, which has to come as its `delivery`th, and give it back."""
+    with ShareConsumer({**settings, "log_level": 0}) as member:
+        member.subscribe([topic])
+        for _ in range(50):
+            for message in member.poll(0.2):
+                assert message.delivery_count() == delivery
+                member.acknowledge(message, AcknowledgeType.RELEASE)
+                assert not any(member.commit_sync().values())
+                return
+    raise AssertionError("no record came")
+
+
+def no_record(broker: Broker, settings: dict[str, str], topic: str) -> bool:
+    """Whether a member gets nothing though the broker has had its fetch: an answer with records leaves at once."""
+
+    def fetches() -> int:
+        return sum(" ShareFetch v" in line for line in broker.transcript())
+
+    before = fetches()
+    with ShareConsumer({**settings, "log_level": 0}) as member:
+        member.subscribe([topic])
+        for _ in range(50):
+            asked = fetches() > before
+            if member.poll(0.2):
+                return False
+            if asked:
+                return True
+    raise AssertionError("the member did not fetch")
