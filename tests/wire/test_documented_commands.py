@@ -45,7 +45,7 @@ RUN_BY: Final = {
     "worker.md": "tests/wire/test_worker_page.py",
 }
 NOT_RUN: Final = {
-    ("console.md", "pip install 'shareq[console]'"): "on no package index yet",
+    ("console.md", "pip install '.[console]'"): "pip itself is not run: it would fetch the same again",
     ("maintenance.md", "$ shareq import-logs /var/lib"): "tests/interop/test_neighbourhood.py, with folders of its own",
     ("maintenance.md", "$ kafka-storage.sh format"): "tests/interop/test_neighbourhood.py, with folders of its own",
     ("operating.md", "docker compose --file"): "no daemon: docs/evidence/operators-walk.md",

@@ -143,7 +143,7 @@ def test_a_console_beside_the_broker_and_one_elsewhere(tmp_path: Path) -> None:
     document.port[9092] = free_port()
     sh(document.command("(umask 077; head"), tmp_path)
     page = f"curl -sf http://127.0.0.1:{document.port[8080]}/"
-    for begin in ("pip install 'shareq[console]'", "(umask 077; head"):
+    for begin in ("pip install '.[console]'", "(umask 077; head"):
         (serve,) = [line for line in document.block(begin).splitlines() if line.startswith("shareq serve")]
         with serving(f"{serve} --listen 127.0.0.1:{document.port[9092]}", tmp_path):
             assert "<html" in sh(f"{page} | head -c 500", tmp_path)

@@ -20,6 +20,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "worker.md").read_text()
 PYTHON = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 SHELL = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+OUTPUT = [
+    text.rstrip("\n")
+    for language, text in re.findall(r"^```(\w*)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    if not language
+]
 PATIENCE_S = 40.0
 
 
@@ -42,7 +47,11 @@ def test_the_ten_minutes(broker: Broker, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    assert SHELL[0] == "pip install shareq\nshareq serve\n"
+    environment_made, install, serve = SHELL[0].splitlines()
+    assert install == "pip install .", "it is on no package index"
+    started = (ROOT / "docs" / "start" / "shell.md").read_text()  # whose broker is started as it is written
+    assert f"{environment_made}\n" in started
+    assert f"{serve}\n" in started
     *topics, start = SHELL[1].splitlines()
     for line in topics:
         run(shareq(line))
@@ -57,19 +66,23 @@ def test_the_ten_minutes(broker: Broker, tmp_path: Path) -> None:
             time.sleep(0.01)
 
     try:
-        run([sys.executable, "-c", sending])
-        first, again = re.findall(r"```\n(.*: packed, attempt \d)\n```", PAGE)
-        until(first)
-        until("attempt 3: RuntimeError('no glue'): rejected")
+        (tmp_path / "send.py").write_text(sending)
+        assert SHELL[2] == "python send.py\n"
+        run([sys.executable, "send.py"])
+        worked, letter, again = OUTPUT[:3]
+        for line in worked.splitlines():
+            until(line.removeprefix("... "))
         for _ in range(100):
-            if "Offset rejected by client." in (letters := run(shareq(SHELL[2]))):
+            if letters := run(shareq(SHELL[3])):
                 break
-        assert "Offset rejected by client." in letters
+        place, _, _, *rest = letters.rstrip("\n").split("\t")  # without time and key
+        assert "\t".join([place, *rest]) == letter
         assert again not in output.read_text()
         path.write_text(path.read_text().replace("glue = False", "glue = True"))
         until("1 rejected, 0 lost\n")
-        run(shareq(SHELL[3]))
+        run(shareq(SHELL[4]))
         until(again)
+        assert run(shareq(SHELL[3])) == letters, "letters stay in the queue"
     finally:
         worker.terminate()
         assert worker.wait(PATIENCE_S) == 0
