@@ -1,4 +1,4 @@
-"""`pytest examples/testing` tests the right code of each recipe, `pytest --wrong examples/testing` the wrong one."""
+"""`pytest examples/testing/test_*.py` tests the right code of each recipe; with `--wrong` it tests the wrong one."""
 
 from __future__ import annotations
 

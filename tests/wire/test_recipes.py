@@ -40,7 +40,7 @@ class Recipes:
         self._report = folder / "report.xml"
         options = ["-q", "-p", "no:cacheprovider", "--tb=short", f"--junitxml={self._report}", *arguments]
         self._pytest = subprocess.Popen(
-            [sys.executable, "-m", "pytest", *options, "examples/testing"],
+            [sys.executable, "-m", "pytest", *options, "--ignore=examples/testing/drop_in", "examples/testing"],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -71,6 +71,21 @@ def test_right_code_passes_and_wrong_code_fails_for_what_is_wrong_with_it(mode: 
     assert {name: why for name, why in right.outcomes().items() if why} == {}
     unexpected = {name: why for name, why in wrong.outcomes().items() if not re.match(WRONG[name], why, re.DOTALL)}
     assert unexpected == {}
+
+
+def test_suites_for_testcontainers_pass_with_our_container() -> None:
+    """With FastStream and Quix Streams: tests/interop/test_frameworks.py; with Spark: tests/spark/test_drop_in.py."""
+    suites = [f"examples/testing/drop_in/test_{name}.py" for name in ("aiokafka", "confluent_kafka")]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", *suites],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env=child_environment(),
+        timeout=120,
+        check=False,
+    )
+    assert re.search(r"^4 passed in ", done.stdout, re.MULTILINE), done.stdout + done.stderr
 
 
 def test_the_page_names_each_recipe_and_no_other() -> None:
