@@ -58,6 +58,16 @@ def kafka_go_suite() -> Path:
     return _built(HERE / "kafka_go", _kafka_go_build)
 
 
+def with_kafkajs() -> Path:
+    """A folder whose `node_modules` have kafkajs. Raises Unavailable."""
+    return _built(HERE / "node", _npm_install)
+
+
+def with_franz_go() -> Path:
+    """A folder with a `go.mod` that has franz-go, fetched. Raises Unavailable."""
+    return _built(HERE / "go", _go_build)
+
+
 def main() -> None:
     """Build everything that can be built here, and say what cannot."""
     builds = ((HERE / "go", _go_build), (HERE / "kafka_go", _kafka_go_build), (HERE / "node", _npm_install))
