@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -12,6 +12,8 @@ from shareq.client.cli.command import Session
 from shareq.client.cli.exits import USAGE, exit_with, warn_of_readers
 from shareq.client.cli.profile import profile_settings
 from shareq.client.records_api import RecordsApi
+
+GIVE_API: Final = "--api URL --api-token-file FILE, of shareq serve --records-api"
 
 
 def api_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ from typing import Annotated, Final, NamedTuple
 import click
 
 from shareq.client.admin.calls import NotFound, Partition
-from shareq.client.cli.api import api_options, records_api
+from shareq.client.cli.api import GIVE_API, api_options, records_api
 from shareq.client.cli.command import ClusterGroup, Session, cluster_command
 from shareq.client.cli.decoding import FORMS, Decode, decoder
 from shareq.client.cli.exits import USAGE, exit_with, say
@@ -18,7 +18,7 @@ from shareq.client.cli.profile import profile_settings
 from shareq.client.cli.progress import Progress
 from shareq.client.cli.record_choice import Choice, limited
 from shareq.client.cli.where import duration, iso, topics_and_partitions
-from shareq.client.cli.windows import NOTE, Window, windows
+from shareq.client.cli.windows import NOTE, Window, why_full, windows
 from shareq.client.errors import ClientError
 from shareq.client.fetch import OffsetsGone, RangeFetcher
 from shareq.client.records_api import RangeRow, RecordsApi
@@ -165,7 +165,7 @@ def _records(
     found = records_api(session, api, api_token_file)
     for option, value in (("--member", member), ("--held-for", held_for), ("--older-than", older_than)):
         if value is not None and found is None:
-            exit_with(USAGE, f"share records: {option} needs the records API (--api): no other broker says so")
+            exit_with(USAGE, f"share records: {option} needs the records API, which no other broker has: {GIVE_API}")
     by_age = sort == "age" if sort is not None else (held_for, older_than) != (None, None)
     choice = Choice(states, finished, member, first, held_for, older_than, by_age)
     shown = Shown(show, decoder(decode, _registry(session, schema_registry))) if show else None
@@ -206,6 +206,8 @@ def _rows(
             try:
                 for window in windows(session, api, group, topics, partitions):
                     hidden += window.finished
+                    if why := why_full(window):
+                        session.notes.append(printable(f"{group} {window.topic}:{window.partition}: {why}"))
                     for each in window.ranges(choice.first, asked, choice.member):
                         yield _row(group, window, each, source)
             except NotFound as error:

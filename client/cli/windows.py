@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from shareq.client.admin.calls import NotFound, Partition
 from shareq.client.admin.topics import LATEST
@@ -25,10 +25,18 @@ NOTE: Final = (
 _STATES: Final = {2: "acknowledged", 3: "archiving", 4: "archived"}
 
 
+class Full(NamedTuple):
+    """A window that takes nothing more: how much is in flight, how much may be, and how many records are behind it."""
+
+    in_flight: int
+    limit: int
+    behind: int
+
+
 class Window(NamedTuple):
     """A share partition: its start offset (None: not resolved), the high watermark (None: not known), and what lies
     between, as ranges. `ranges` takes the first offset, states (none: all) and a member. `finished`: how many offsets
-    are acknowledged or archived behind one that is not.
+    are acknowledged or archived behind one that is not. `full`: only the records API knows.
     """
 
     topic: str
@@ -37,6 +45,7 @@ class Window(NamedTuple):
     end: int | None
     ranges: Callable[[int, Collection[str], str | None], Iterator[RangeRow]]
     finished: int
+    full: Full | None = None
 
 
 def windows(
@@ -71,7 +80,25 @@ def _of_api(api: RecordsApi, group: str, is_wanted: Callable[[str, int], bool]) 
                 return api.ranges(group, topic, number, first=first, states=states, member=member)
 
             finished = sum(row["states"].get(state, 0) for state in FINISHED)
-            yield Window(topic, number, row["start_offset"], row["high_watermark"], ranges, finished)
+            yield Window(topic, number, row["start_offset"], row["high_watermark"], ranges, finished, _full(row))
+
+
+def _full(row: dict[str, Any]) -> Full | None:
+    """Of a row of the API. A window that has nothing behind it holds nothing up."""
+    if row["start_offset"] is None or row["high_watermark"] is None:
+        return None
+    full = Full(row["in_flight"], row["in_flight_limit"], row["high_watermark"] - row["end_offset"])
+    return full if full.in_flight >= full.limit and full.behind > 0 else None
+
+
+def why_full(window: Window) -> str | None:
+    """What a full window holds up, and what has to be finished first; None for a window that takes more."""
+    if window.full is None:
+        return None
+    return (
+        f"the window is full ({window.full.in_flight:,} of {window.full.limit:,}, share.partition.max.record.locks): "
+        f"{window.full.behind:,} records behind it wait for offset {window.start}"
+    )
 
 
 def _of_states(session: Session, group: str, is_wanted: Callable[[str, int], bool]) -> Iterator[Window]:
@@ -135,6 +162,8 @@ def draw_windows(session: Session, api: RecordsApi | None, groups: Iterable[str]
                 rest = last.last - last.first + 1
             name = f"{group} {window.topic}:{window.partition}"
             sys.stdout.writelines(f"{line}\n" for line in ("", *plot(printable(name), rows, width, colour=colour)))
+            if why := why_full(window):
+                sys.stdout.write(f"  {why}\n")
             if rest:
                 sys.stdout.write(f"  and {rest:,} offsets behind them, of which nothing is written down\n")
     if api is None:

@@ -145,6 +145,26 @@ def test_finished_ones_behind_a_gap_are_summed_up(shell: Shell, broker: Broker) 
     shell.ok("share", "delete", "gaps", "--yes")
 
 
+def test_a_full_window_is_said_with_what_it_waits_for(shell: Shell, broker: Broker) -> None:
+    """Why the lag of a group grows though its members are at work."""
+    shell.ok("topics", "create", "stuck")
+    sets = ("--set", "share.auto.offset.reset=earliest", "--set", "share.partition.max.record.locks=100")
+    shell.ok("configs", "alter", "group", "stuck", *sets)
+    config = client_config(broker.bootstrap, None, None, (), 100, {})
+    with ShareRangeConsumer(config, "stuck", ["stuck"]) as member:
+        shell.ok("produce", "stuck", stdin="".join(f"{number}\n" for number in range(100)))
+        (held,) = member.poll(max_records=100, max_wait_ms=20_000, strict=True)
+        member.acknowledge([AckRange(held.topic_id, 0, 1, 99)], AcknowledgeType.ACCEPT)
+        assert "the window is full" not in shell.run("share", "records", "stuck").err, "it holds up nothing"
+        shell.ok("produce", "stuck", stdin="".join(f"{number}\n" for number in range(7)))
+        why = "the window is full (100 of 100, share.partition.max.record.locks): 7 records behind it wait for offset 0"
+        assert f"shareq: stuck stuck:0: {why}\n" in shell.run("share", "records", "stuck").err
+        assert shell.ok("share", "describe", "stuck", "--plot")[-1] == f"  {why}"
+        member.acknowledge([AckRange(held.topic_id, 0, 0, 0)], AcknowledgeType.ACCEPT)
+        assert "the window is full" not in shell.run("share", "records", "stuck").err
+    shell.ok("share", "delete", "stuck", "--yes")
+
+
 def test_what_waits_for_an_earlier_record_of_its_key(shell: Shell) -> None:
     rows = shell.json("share", "records", "sorters", "--state", "waiting")
     assert [(row["first"], row["behind"]) for row in rows] == [(2, 0)]
