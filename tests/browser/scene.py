@@ -17,6 +17,8 @@ from tests.support.clients.shareq_cli import Shell
 
 TOKEN: Final = "a-token-for-tests-0123456789"
 ORDERS: Final = 1_200
+WINDOW: Final = 100
+"""What the window of the group sorters takes; it is full."""
 FRUIT: Final = ("apples", "pears", "plums", "quinces", "figs")
 WAIT_S: Final = 60.0
 
@@ -70,6 +72,7 @@ class Scene:
         shell.ok("groups", "reset", "billing", "--topic", "orders", "--to", "earliest", "--yes")
         shell.ok("groups", "reset", "stale", "--topic", "orders", "--to", "earliest", "--yes")
         self._take()
+        self._fill_a_window(shell, {**group, "share.partition.max.record.locks": str(WINDOW)})
         shell.ok("dlq", "redrive", "monday", "dlq.orders:0", "--offset", "0", "--yes", "--wait")
 
     def produce(self, count: int) -> None:
@@ -83,18 +86,36 @@ class Scene:
 
     def _take(self) -> None:
         """Two members, of whose records some are accepted, released, rejected, and the rest held."""
-        for name in ("packer-a", "packer-b"):
-            properties = {"bootstrap.servers": self.broker.bootstrap, "client.id": name}
-            member = ShareRangeConsumer(ClientConfig.from_properties(properties), "packers", ["orders"])
-            self._members.append(member)
-        acquired = self._poll(self._members[0], 240)
-        for one in acquired:
-            self._sort(self._members[0], one.topic_id, one.partition, one.first, one.last)
-        self._poll(self._members[1], 120)
-        for member in self._members:
-            thread = threading.Thread(target=self._stay, args=(member,), daemon=True)
-            thread.start()
-            self._threads.append(thread)
+        first, second = [self._member(name, "packers", "orders") for name in ("packer-a", "packer-b")]
+        for one in self._poll(first, 240):
+            self._sort(first, one.topic_id, one.partition, one.first, one.last)
+        self._poll(second, 120)
+        for member in (first, second):
+            self._keep(member)
+
+    def _fill_a_window(self, shell: Shell, group: dict[str, str]) -> None:
+        """Group sorters: the first of as many records as a window takes is not finished; more are behind."""
+        shell.ok("topics", "create", "returns")
+        sets = [word for name, value in group.items() for word in ("--set", f"{name}={value}")]
+        shell.ok("configs", "alter", "group", "sorters", *sets)
+        shell.ok("produce", "returns", stdin="".join(f"{number}\n" for number in range(WINDOW)))
+        member = self._member("sorter", "sorters", "returns")
+        (held,) = self._poll(member, WINDOW)
+        results = member.acknowledge([AckRange(held.topic_id, 0, 1, held.last)], AcknowledgeType.ACCEPT)
+        assert all(not code for _, code in results), results
+        shell.ok("produce", "returns", stdin="late\n" * 7)
+        self._keep(member)
+
+    def _member(self, client: str, group: str, topic: str) -> ShareRangeConsumer:
+        properties = {"bootstrap.servers": self.broker.bootstrap, "client.id": client}
+        member = ShareRangeConsumer(ClientConfig.from_properties(properties), group, [topic])
+        self._members.append(member)
+        return member
+
+    def _keep(self, member: ShareRangeConsumer) -> None:
+        thread = threading.Thread(target=self._stay, args=(member,), daemon=True)
+        thread.start()
+        self._threads.append(thread)
 
     def _poll(self, member: ShareRangeConsumer, count: int) -> list:  # type: ignore[type-arg]
         deadline = time.monotonic() + WAIT_S

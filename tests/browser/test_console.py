@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from tests.browser.chromium import Chromium, why_unavailable
-from tests.browser.scene import ORDERS, TOKEN, Scene
+from tests.browser.scene import ORDERS, TOKEN, WINDOW, Scene
 from tests.browser.views import NARROW, VIEWS, WIDE, show
 from tests.support.clients.shareq_cli import Shell
 
@@ -131,6 +133,49 @@ def test_who_has_a_record_leads_to_what_else_it_has(page: Chromium, scene: Scene
     assert page.evaluate(f"[...{states}]") == ["acquired"]
 
 
+def test_a_full_window_says_what_it_waits_for(page: Chromium, scene: Scene) -> None:
+    """Why a lag grows though members are at work; a window that takes more says nothing."""
+    limit = f"{WINDOW} of {WINDOW}, share.partition.max.record.locks"
+    for view in (VIEWS["full-window"], "share-group?group=sorters"):
+        show(page, scene.url, view)
+        page.until("document.querySelector('.strip .full')?.checkVisibility()")
+        said = page.evaluate("document.querySelector('.strip .full').textContent")
+        assert said == f"The window is full ({limit}): 7 records behind it wait for offset 0."
+    show(page, scene.url, VIEWS["window"])
+    page.until("document.querySelector('.strip [role=slider]').getAttribute('aria-valuetext').startsWith('offset')")
+    assert page.evaluate("document.querySelector('.strip .full').checkVisibility()") is False
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ('{"id":12345678901234567890,"n":1.0}', ["{", '  "id": 12345678901234567890,', '  "n": 1.0', "}"]),
+        (
+            '[{"a": "x,{}[]: \\\\", "b": []}, {}]',
+            ["[", "  {", '    "a": "x,{}[]: \\\\",', '    "b": []', "  },", "  {}", "]"],
+        ),
+        ('{"a":1,"a":2}', ["{", '  "a": 1,', '  "a": 2', "}"]),
+        ("{not json}", ["{not json}"]),
+        ("12345678901234567890", ["12345678901234567890"]),
+    ],
+    ids=["large numbers", "strings and empty ones", "names twice", "no JSON", "no structure"],
+)
+def test_json_is_shown_in_lines_as_it_was_written(page: Chromium, text: str, lines: list[str]) -> None:
+    shown = page.evaluate(f"import('/json.js').then((made) => made.indented({json.dumps(text)}))")
+    assert shown.split("\n") == lines
+
+
+@pytest.mark.parametrize("view", ["record", "letters"])
+def test_a_record_and_a_letter_show_their_json(page: Chromium, scene: Scene, view: str) -> None:
+    show(page, scene.url, VIEWS[view])
+    if view == "letters":
+        page.evaluate("document.querySelector('button[aria-label=\"Show this letter\"], main tbody button').click()")
+    page.until("document.querySelector('pre[aria-label=Value]')")
+    shown = page.evaluate("document.querySelector('pre[aria-label=Value]').textContent")
+    assert re.fullmatch(r'\{\n  "order": \d+,\n  "fruit": "\w+"\n\}', shown)
+    assert "as JSON" in page.evaluate("document.querySelector('main').innerText")
+
+
 def test_a_window_is_alive(page: Chromium, scene: Scene) -> None:
     """What is produced shows without a reload, and the group's charts go on."""
     show(page, scene.url, VIEWS["topic"])
@@ -185,6 +230,7 @@ def give_token(page: Chromium, token: str) -> None:
 def test_changes_need_the_token(page: Chromium, scene: Scene) -> None:
     show(page, scene.url, VIEWS["letters"])
     assert page.evaluate("document.body.innerText.includes('Redrive')") is False
+    assert "To send letters back: enter the token" in page.evaluate("document.body.innerText")
     give_token(page, "a-wrong-token-0123456789")
     page.until("document.querySelector('dialog [role=alert]').textContent === 'the token is wrong'")
     page.evaluate("document.querySelector('dialog button[type=button]').click()")
@@ -248,6 +294,11 @@ def test_of_any_cluster_a_page_shows_what_is_written_and_says_what_cannot_be_kno
         assert "unfinished" in browser.evaluate("document.querySelector('.legend').innerText")
         assert browser.evaluate("document.querySelector('.state-acquired')") is None
         assert browser.evaluate(CHECKS) == {"faint": [], "wide": [], "inline": []}
+    show(browser, stranger, VIEWS["share-group"])
+    without = (
+        "To reset or delete the group: this console was started without a token file; shareq share reset, or delete"
+    )
+    assert without in browser.evaluate("document.querySelector('main').innerText")
     assert browser.evaluate("document.getElementById('token').checkVisibility()") is False
     assert [url for url in browser.requests if not url.startswith(f"{stranger}/")] == []
     assert browser.complaints == []

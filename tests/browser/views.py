@@ -14,6 +14,7 @@ VIEWS: Final = {
     "share-groups": "share-groups",
     "share-group": "share-group?group=packers",
     "window": "window?group=packers&topic=orders&partition=0",
+    "full-window": "window?group=sorters&topic=returns&partition=0",
     "consumer-groups": "consumer-groups",
     "consumer-group": "consumer-group?group=billing",
     "dead-letters": "dead-letters",

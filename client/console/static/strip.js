@@ -25,10 +25,12 @@ export function strip({ title, href = null, large = false, select = () => {} }) 
     picture,
   );
   const [summary, first, last, about] = [h("span"), h("span"), h("span"), h("p", { class: "about" })];
+  const full = h("p", { class: "full", hidden: true });
   const element = h(
     "div",
     { class: large ? "strip large" : "strip" },
     h("div", { class: "head" }, href ? h("a", { href }, title) : h("strong", {}, title), summary),
+    full,
     band,
     h("div", { class: "ends" }, first, last),
     about,
@@ -49,6 +51,8 @@ export function strip({ title, href = null, large = false, select = () => {} }) 
     }
     drawn = now;
     text(summary, summaryOf(data));
+    text(full, whyFull(data));
+    full.hidden = full.textContent === "";
     text(first, count(data.from));
     text(last, count(data.to));
     show();
@@ -126,6 +130,15 @@ function summaryOf(data) {
   const behind = data.high_watermark === null ? 0 : Math.max(0, data.high_watermark - (data.end_offset ?? 0));
   const more = data.next !== null && data.next !== undefined ? ", more behind" : "";
   return `${count(flying)} acquired of ${count(data.to - data.from)} in the window${more}; ${plural(behind, "record")} behind it`;
+}
+
+// Why nothing more is delivered though records are behind the window; "" where it takes more, or that is not known.
+function whyFull(data) {
+  const flying = (data.end_offset ?? 0) - (data.start_offset ?? 0);
+  const behind = (data.high_watermark ?? 0) - (data.end_offset ?? 0);
+  if (!data.in_flight_limit || flying < data.in_flight_limit || behind <= 0) return "";
+  const limit = `${count(flying)} of ${count(data.in_flight_limit)}, share.partition.max.record.locks`;
+  return `The window is full (${limit}): ${plural(behind, "record")} behind it wait for offset ${data.start_offset}.`;
 }
 
 function size(range) {

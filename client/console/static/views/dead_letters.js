@@ -3,6 +3,8 @@ import { change } from "/dialogs.js";
 import { field, h, link, text } from "/dom.js";
 import { count, plural, time } from "/format.js";
 import { table } from "/table.js";
+import { needsToken } from "/views/group_actions.js";
+import { value } from "/views/record.js";
 
 export function deadLetters(_, { session, again }) {
   const queues = table(
@@ -121,7 +123,7 @@ export function letters(parameters, { session }) {
     element: h(
       "div",
       {},
-      session.may_change ? h("div", { class: "actions" }, all) : null,
+      session.may_change ? h("div", { class: "actions" }, all) : needsToken("send letters back", "shareq dlq redrive", session),
       form,
       problem,
       said,
@@ -153,7 +155,7 @@ function showLetter(detail, row) {
     h("h2", {}, `Letter ${row.partition}:${row.offset}`),
     headers.element,
     h("h3", {}, "Value"),
-    h("pre", { class: "value", role: "region", "aria-label": "Value", tabindex: "0" }, row.value === null ? "null: the letter has no copy of the record" : row.value.text),
+    row.value === null ? h("p", {}, "null: the letter has no copy of the record") : value("Value", row.value),
   );
   detail.hidden = false;
   detail.focus();

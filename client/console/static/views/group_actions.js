@@ -3,8 +3,16 @@
 import { change } from "/dialogs.js";
 import { h, link } from "/dom.js";
 
+// What stands where a change would, for who may make none: how it is made.
+export function needsToken(what, command, session) {
+  const how = session.read_only ? `this console was started without a token file; ${command} does` : `enter the token (above)`;
+  return h("p", { class: "hint" }, `To ${what}: ${how}.`);
+}
+
 export function groupActions(kind, name, session, again) {
-  if (!session.may_change) return null;
+  if (!session.may_change) {
+    return needsToken("reset or delete the group", `shareq ${kind === "share-group" ? "share" : "groups"} reset, or delete,`, session);
+  }
   const reset = h("button", { type: "button" }, "Reset …");
   const remove = h("button", { type: "button", class: "danger" }, "Delete …");
   reset.addEventListener("click", async () => {

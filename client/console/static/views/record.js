@@ -1,6 +1,7 @@
 import { get } from "/api.js";
 import { h, link } from "/dom.js";
 import { bytes, time } from "/format.js";
+import { indented, isStructure } from "/json.js";
 import { table } from "/table.js";
 
 export function record(parameters) {
@@ -43,17 +44,11 @@ function shown(found) {
   ];
 }
 
-function value(name, data) {
+// A key or a value: its size, how it is shown, and itself.
+export function value(name, data) {
   if (data === null) return h("p", {}, "null");
-  const shown = h("pre", { class: "value", role: "region", "aria-label": name, tabindex: "0" }, pretty(data));
-  return h("div", {}, h("p", {}, `${bytes(data.size)}, as ${data.encoding}`), shown);
-}
-
-function pretty(data) {
-  if (data.encoding !== "utf-8" || !/^\s*[[{]/.test(data.text)) return data.text;
-  try {
-    return JSON.stringify(JSON.parse(data.text), null, 2);
-  } catch {
-    return data.text;
-  }
+  const json = data.encoding === "utf-8" && isStructure(data.text);
+  const attributes = { class: "value", role: "region", "aria-label": name, tabindex: "0" };
+  const shown = h("pre", attributes, json ? indented(data.text) : data.text);
+  return h("div", {}, h("p", {}, `${bytes(data.size)}, as ${json ? "JSON" : data.encoding}`), shown);
 }
