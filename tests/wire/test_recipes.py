@@ -93,16 +93,12 @@ def test_the_page_names_each_recipe_and_no_other() -> None:
     assert sorted(set(re.findall(r"examples/testing/(test_\w+\.py)", PAGE))) == [path.name for path in RECIPES]
 
 
-def test_its_snippets_are_python_and_its_words_exist() -> None:
+def test_its_words_exist() -> None:
     from shareq.testing import Broker, KafkaContainer
     from shareq.testing.aio import AsyncHelpers
     from shareq.testing.clock import Clock
     from shareq.testing.faults import Fault, Faults, When
 
-    snippets = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    assert len(snippets) >= 5
-    for snippet in snippets:
-        compile(snippet, "testing.md", "exec")
     known = {name for each in (Broker, KafkaContainer, AsyncHelpers, Clock, Faults, Fault, When) for name in dir(each)}
     named = set(re.findall(r"`(?:\w+\.)*(\w+)\(", PAGE))
     assert named <= known | {"shareq", "Broker", "KafkaContainer", "shareq_brokers"}

@@ -24,10 +24,13 @@ class Fault:
         self._call = call
         self._number = number
         self._what = what
+        self._hits_at_end: int | None = None
 
     @property
     def hits(self) -> int:
-        """How many requests it was applied to."""
+        """How many requests it was applied to; that stays when it is removed."""
+        if self._hits_at_end is not None:
+            return self._hits_at_end
         hits, _ = self._call("state", number=self._number)
         return int(hits)
 
@@ -47,8 +50,9 @@ class Fault:
 
     def remove(self) -> None:
         """End it, and let go of what it holds. Harmless when it, or the broker, has ended."""
-        with contextlib.suppress(BrokerFailed):
-            self._call("remove", number=self._number)
+        if self._hits_at_end is None:
+            with contextlib.suppress(BrokerFailed):
+                self._hits_at_end = int(self._call("remove", number=self._number))
 
     def __enter__(self) -> Self:
         return self

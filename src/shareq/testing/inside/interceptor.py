@@ -82,11 +82,13 @@ class Interceptor:
     def add(self, rule: Rule) -> None:
         self._rules[rule.number] = _Active(rule, 0, 0, [])
 
-    def remove(self, number: int) -> None:
-        """Let go of what the rule holds, and forget it."""
+    def remove(self, number: int) -> int:
+        """Let go of what the rule holds, and forget it; how often it was applied."""
         active = self._rules.pop(number, None)
-        if active is not None:
-            self._release(active)
+        if active is None:
+            return 0
+        self._release(active)
+        return active.hits
 
     def release(self, number: int) -> int:
         """Let go of what a rule holds now; how many requests."""

@@ -10,7 +10,7 @@ from shareq.broker.network.connection import Buffer, Connection
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.headers import RequestHeader, decode_response_header
-from shareq.protocol.primitives import Gathered, Structure, uuid_to_text
+from shareq.protocol.primitives import ZERO_UUID, Gathered, Structure, uuid_to_text
 from shareq.protocol.records.batch import batch_headers
 
 ENTRIES: Final = 1_000
@@ -150,9 +150,11 @@ def _fields(part: Structure, topic_name: Callable[[bytes], str | None]) -> Itera
     """NAME=VALUE of what is not empty, zero or -1."""
     for name in part.FIELDS:
         value = getattr(part, name)
-        if name in _DULL or value is None or value is False or value in (0, -1, "", b"", []):
+        if name in _DULL or value is None or value is False or value in (0, -1, "", b"", [], ZERO_UUID):
             continue
-        yield f"{name}={_text(name, value, topic_name)}"
+        text = _text(name, value, topic_name)
+        if text != "{}" or not isinstance(value, Structure):
+            yield f"{name}={text}"
 
 
 def _text(name: str, value: object, topic_name: Callable[[bytes], str | None]) -> str:
