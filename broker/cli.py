@@ -298,7 +298,7 @@ def main() -> None:
 )
 @click.option("--records-api-token-file", metavar="FILE", help="The token that requests to it need.")
 @click.option("--console", metavar="HOST:PORT", help="Serve a web console at this address [default: nowhere].")
-@click.option("--console-token-file", metavar="FILE", help="The token that changes by the console need.")
+@click.option("--console-token-file", metavar="FILE", help="The token for changes by the console, and its records API.")
 @click.option("--console-config", metavar="FILE", help="Properties of a client, for a broker that wants a login of it.")
 @click.option(
     "--log-level",

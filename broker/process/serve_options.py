@@ -57,7 +57,7 @@ def wanted_of(
         apply_records_api(overrides, records_api, records_api_token_file)
         console_options = console_options_of(console, console_token_file, console_config)
         if console_options is not None:
-            apply_console({**properties, **set_by(environment)}, overrides)
+            console_options = apply_console({**properties, **set_by(environment)}, overrides, console_options)
         config = BrokerConfig.load(properties, overrides, environment)
     except ConfigError as error:
         exit_with(USAGE_ERROR, str(error))
@@ -213,12 +213,12 @@ def console_options_of(address: str | None, token_file: str | None, config_file:
         if token_file is not None or config_file is not None:
             exit_with(USAGE_ERROR, "--console-token-file and --console-config need --console")
         return None
-    from shareq.broker.process.http.console import ConsoleOptions, check_token_file
+    from shareq.broker.process.http.console import ConsoleOptions, token_of
     from shareq.broker.process.sockets import Address
 
     if token_file is not None:
         try:
-            check_token_file(token_file)
+            token_of(token_file)
         except ValueError as error:
             exit_with(USAGE_ERROR, f"--console-token-file {token_file}: {error}")
         warn_of_readers("--console-token-file", token_file)
@@ -227,11 +227,13 @@ def console_options_of(address: str | None, token_file: str | None, config_file:
     return ConsoleOptions(Address(*host_and_port("--console", address, 8080)), token_file, config_file, protocol)
 
 
-def apply_console(below: Mapping[str, str], overrides: dict[str, str]) -> None:
+def apply_console(below: Mapping[str, str], overrides: dict[str, str], options: ConsoleOptions) -> ConsoleOptions:
     """Let a broker with a console have the records API, unless `below` or the options have it already."""
-    from shareq.broker.process.http.console import with_records_api
+    from shareq.broker.process.http.console import for_commands, token_of, with_records_api
 
-    overrides |= with_records_api({**below, **overrides})
+    given, token_file = {**below, **overrides}, options.token_file
+    overrides |= with_records_api(given, None if token_file is None else token_of(token_file))
+    return options._replace(for_commands=for_commands(given, token_file))
 
 
 def apply_advertise(given: Mapping[str, str], overrides: dict[str, str], advertise: str) -> None:

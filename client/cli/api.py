@@ -13,7 +13,7 @@ from shareq.client.cli.exits import USAGE, exit_with, warn_of_readers
 from shareq.client.cli.profile import profile_settings
 from shareq.client.records_api import RecordsApi
 
-GIVE_API: Final = "--api URL --api-token-file FILE, of shareq serve --records-api"
+GIVE_API: Final = "--api URL --api-token-file FILE, of shareq serve --records-api or --console"
 
 
 def api_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -36,27 +36,42 @@ _TOKEN: Final = "shareq.records.api.token"
 
 class ConsoleOptions(NamedTuple):
     """`token_file` is the console's own; `config_file` has properties of a client, for a broker that wants a login,
-    `protocol` among them.
+    `protocol` among them. `for_commands`: how commands reach the records API that the console brought, with %s for
+    its URL; None where the operator has wanted one.
     """
 
     address: Address
     token_file: str | None
     config_file: str | None
     protocol: str
+    for_commands: str | None = None
 
 
-def with_records_api(given: Mapping[str, str]) -> dict[str, str]:
+def with_records_api(given: Mapping[str, str], console_token: str | None = None) -> dict[str, str]:
     """The properties of a broker with a console: it gets the records API, on a port of its own if none is wanted.
 
-    `given` is what the operator has said.
+    `given` is what the operator has said. The console's token opens it, too: who has that sees all of it anyway.
     """
     if given.get(_LISTEN):
         return {}
-    return {_LISTEN: "127.0.0.1:0", _TOKEN: given.get(_TOKEN) or token_urlsafe(32)}
+    return {_LISTEN: "127.0.0.1:0", _TOKEN: given.get(_TOKEN) or console_token or token_urlsafe(32)}
 
 
-def check_token_file(path: str) -> None:
-    """Raises ValueError for a file without a token that the console takes: known now, not when the child has failed."""
+def for_commands(given: Mapping[str, str], token_file: str | None) -> str | None:
+    """`ConsoleOptions.for_commands`, of the same `given`."""
+    if given.get(_LISTEN):
+        return None
+    if given.get(_TOKEN):
+        return "commands reach the records API with --api %s and the token that it was given"
+    if token_file is not None:
+        return f"commands reach the records API with --api %s --api-token-file {token_file.replace('%', '%%')}"
+    return "the records API at %s is the console's alone; --console-token-file FILE lets commands use it, too"
+
+
+def token_of(path: str) -> str:
+    """The token in a file. Raises ValueError for one that the console does not take: known now, not when the child has
+    failed.
+    """
     try:
         with open(path, encoding="ascii") as file:
             token = file.read().strip()
@@ -64,6 +79,7 @@ def check_token_file(path: str) -> None:
         raise ValueError(error.strerror) from None
     if len(token) < SHORTEST_TOKEN or not token.isprintable() or " " in token:
         raise ValueError(f"must have a token of at least {SHORTEST_TOKEN} visible characters of ASCII")
+    return token
 
 
 class Console:
@@ -118,6 +134,8 @@ class Console:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(handed).encode())
         self._watch = asyncio.create_task(self._notice_its_end(self._process))
+        if self._options.for_commands is not None:
+            logger.info(self._options.for_commands, records_api_url)
 
     def begin_to_stop(self) -> None:
         """Let the child end, and do not wait for it."""

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from shareq.broker.process.http import console as module
-from shareq.broker.process.http.console import with_records_api
+from shareq.broker.process.http.console import for_commands, with_records_api
 
 WAIT_S = 30.0
 STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
@@ -47,6 +47,7 @@ class Serve:
         found = re.search(r", console at (http://127\.0\.0\.1:\d+)/$", line.strip())
         assert found, line + self.log.read_text()
         self.url = found[1]
+        self.broker = line.partition("listening on ")[2].partition(",")[0]
 
     @property
     def child(self) -> int:
@@ -188,10 +189,40 @@ def test_without_aiohttp_the_start_is_refused(monkeypatch: pytest.MonkeyPatch) -
         Console(ConsoleOptions(Address("127.0.0.1", 0), None, None, "PLAINTEXT"), BrokerConfig.load({}))
 
 
+def test_the_token_of_the_console_opens_the_records_api_to_commands_as_the_log_says(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("0123456789abcdef\n")
+    token.chmod(0o600)
+    served = Serve(tmp_path, "--console-token-file", str(token))
+    try:
+        served.get("session")
+        said = re.search(
+            r"commands reach the records API with (--api \S+ --api-token-file \S+)$", served.log.read_text(), re.M
+        )
+        assert said, served.log.read_text()
+        words = [sys.executable, "-m", "shareq", "top", "--once", "-b", served.broker, *said[1].split()]
+        ran = subprocess.run(words, capture_output=True, text=True, timeout=WAIT_S, check=False)
+        assert (ran.returncode, ran.stderr) == (0, "")
+    finally:
+        served.process.terminate()
+        assert served.process.wait(WAIT_S) == 0
+
+
+def test_without_a_token_of_the_console_the_records_api_is_its_own() -> None:
+    given = {"shareq.records.api.listen": "127.0.0.1:1"}
+    assert for_commands(given, "token") is None
+    assert for_commands({}, "100%/token") == "commands reach the records API with --api %s --api-token-file 100%%/token"
+    assert "the token that it was given" in str(for_commands({"shareq.records.api.token": "x"}, "token"))
+    assert "--console-token-file FILE lets commands use it" in str(for_commands({}, None))
+
+
 def test_a_records_api_that_the_operator_wants_stays() -> None:
     assert with_records_api({"shareq.records.api.listen": "127.0.0.1:1"}) == {}
     made = with_records_api({"shareq.records.api.token": "of-the-operator"})
     assert made == {"shareq.records.api.listen": "127.0.0.1:0", "shareq.records.api.token": "of-the-operator"}
+    assert with_records_api({}, "of-the-console-0123")["shareq.records.api.token"] == "of-the-console-0123"
+    both = with_records_api({"shareq.records.api.token": "of-the-operator"}, "of-the-console-0123")
+    assert both["shareq.records.api.token"] == "of-the-operator"
     first, second = with_records_api({}), with_records_api({})
     assert first["shareq.records.api.token"] != second["shareq.records.api.token"]
     assert len(first["shareq.records.api.token"]) >= 32
