@@ -54,8 +54,10 @@ class Membership:
         ]
 
     def subscribe(self, topics: list[str]) -> None:
-        """Other topics."""
+        """Other topics. Nothing more is asked for of those that are dropped: it would have to be released again."""
         self._member.subscribe(topics)
+        kept = [tp for tp in self._member.assignment or () if self._names.get(tp[0]) in topics]
+        self._leaders.assign(dict.fromkeys(kept))
         self._beat_now.set()
         self._look_now.set()
 
@@ -167,6 +169,6 @@ class Membership:
             nodes = {tp: await self._network.leader(*tp) for tp in known}
         except Unreachable:
             return False
-        self._leaders.assign(nodes)
+        self._leaders.assign({tp: node for tp, node in nodes.items() if self._names[tp[0]] in self._member.topics})
         self._spread()
         return len(nodes) == len(assigned) and None not in nodes.values()
