@@ -237,7 +237,8 @@ def _add_lag(group: ClusterGroup, kind: Kind, word: str) -> None:
                         kind.explain(session, name, outcome)
                     yield LagRow(name, *sums(outcome.values()))
 
-    lag.help = f"Show how many records {kind.word}s have before them; of all groups without names."
+    why = " Why it grows: describe GROUP --plot, and records --held-for 1m." if word == "share" else ""
+    lag.help = f"Show how many records {kind.word}s have before them; of all groups without names.{why}"
 
 
 def _add_reset(group: ClusterGroup, kind: Kind, word: str) -> None:

@@ -133,6 +133,16 @@ def test_who_has_a_record_leads_to_what_else_it_has(page: Chromium, scene: Scene
     assert page.evaluate(f"[...{states}]") == ["acquired"]
 
 
+def test_a_member_leads_to_what_it_has(page: Chromium, scene: Scene) -> None:
+    show(page, scene.url, "share-group?group=sorters")
+    page.until("document.querySelector('a[title=\"What this member has\"]')")
+    page.evaluate("document.querySelector('a[title=\"What this member has\"]').click()")
+    page.until("location.hash.includes('member=')")
+    page.until("document.querySelectorAll('main tbody tr').length === 1")
+    shown = page.evaluate("document.querySelector('main tbody tr').innerText").split()
+    assert shown[:4] == ["0", "1", "acquired", "sorter"]
+
+
 def test_a_full_window_says_what_it_waits_for(page: Chromium, scene: Scene) -> None:
     """Why a lag grows though members are at work; a window that takes more says nothing."""
     limit = f"{WINDOW} of {WINDOW}, share.partition.max.record.locks"

@@ -31,7 +31,7 @@ export function shareGroup(parameters, { session, again }) {
     [
       { title: "Client", name: true, cell: (row) => row.client },
       { title: "Host", cell: (row) => row.host },
-      { title: "Held", number: true, cell: (row) => count(row.has) },
+      { title: "Held", number: true, cell: (row) => (row.most ? { text: count(row.has), href: heldBy(name, row), title: "What this member has" } : count(row.has)) },
       { title: "Partitions", long: true, cell: (row) => assigned(row.assignment) },
       { title: "Member", wide: true, long: true, cell: (row) => row.member },
     ],
@@ -113,7 +113,7 @@ export function shareGroup(parameters, { session, again }) {
     update(data, history) {
       figures.update(data);
       charts.forEach((each) => each.update(history));
-      members.update(data.members.map((each) => ({ ...each, has: held(data, each.member) })));
+      members.update(data.members.map((each) => ({ ...each, has: held(data, each.member), most: mostHeld(data, each.member) })));
       rows.update(data.partitions);
       showStrips(data);
     },
@@ -127,6 +127,16 @@ function windowOf(group, row) {
 // How many records members have of a partition; null where that is not known.
 function heldOf(row) {
   return row.held ? Object.values(row.held).reduce((sum, each) => sum + each, 0) : null;
+}
+
+// The partition of which a member has most; null where it has none, or that is not known.
+function mostHeld(data, member) {
+  const has = (row) => row.held?.[member] ?? 0;
+  return data.partitions.reduce((most, row) => (has(row) > (most ? has(most) : 0) ? row : most), null);
+}
+
+function heldBy(group, { most, member }) {
+  return link("window", { group, topic: most.topic, partition: most.partition, member });
 }
 
 // How many records a member has; null where that cannot be known.
