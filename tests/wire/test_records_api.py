@@ -82,8 +82,9 @@ def test_no_client_is_shown_the_token() -> None:
 
 
 def in_folder_with_tokens(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (folder / "token").write_text(TOKEN)
-    (folder / "short").write_text("short")
+    for name, token in (("token", TOKEN), ("short", "short")):
+        (folder / name).write_text(token)
+        (folder / name).chmod(0o600)  # readable to others, it would have a line of its own
     monkeypatch.chdir(folder)
 
 
