@@ -289,6 +289,20 @@ def test_a_cancelled_consumer_releases_what_it_was_not_handed(connect: Connect, 
     other.nothing_comes()
 
 
+def test_a_cancelled_consumer_takes_nothing_that_comes_later(connect: Connect, name: str) -> None:
+    """Its last fetch waits at the broker when it is cancelled, and would have acquired what comes next."""
+    connection, queue = connect(), queue_of(name)
+    send(connection, queue, 0)
+    taking = Taking(connection, queue)
+    taking.until(1)
+    taking.consumer.cancel()
+    other = Taking(connect(), queue)
+    send(connection, queue, 1, 2, 3)
+    assert sorted(other.until(3)) == [1, 2, 3]
+    taking.messages[0].ack()
+    other.nothing_comes()
+
+
 def test_locks_that_are_lost_are_a_lost_connection(name: str) -> None:
     shareq.kombu.register()
     with Broker() as broker:

@@ -401,7 +401,7 @@ class Channel(virtual.Channel):
     def _cancel(self, consumer: QueueConsumer) -> None:
         """What was not handed on is released; a member that holds nothing more leaves, others with the channel."""
         engine = consumer.engine
-        engine.run(consumer.stop(), CALL_S)
+        engine.run(consumer.cancel(), CALL_S)
         mine = [arrival for arrival in self._arrivals if arrival.consumer is consumer]
         for arrival in mine:
             self._arrivals.remove(arrival)

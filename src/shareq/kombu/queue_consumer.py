@@ -113,6 +113,13 @@ class QueueConsumer:
         if tasks:
             await asyncio.wait(tasks)
 
+    async def cancel(self) -> None:
+        """Stop, and release what came and was not handed on, also what a fetch that is under way still brings. What is
+        in hand stays."""
+        await self.stop()
+        if self._consumer is not None and not self._closing:
+            await self._consumer.subscribe([])
+
     async def close(self) -> None:
         """Stop, send what was settled, release the rest, leave the group. Harmless the second time."""
         if self._closing:
