@@ -15,6 +15,7 @@ import pytest
 
 from devtools.kafka.apache_kafka import class_path
 from shareq.testing.broker import child_environment
+from tests.interop.support.broker_under_test import Kind
 from tests.interop.support.clients.commands import Unavailable
 from tests.interop.support.clients.programs import with_franz_go, with_kafkajs
 from tests.interop.support.java_driver import why_no_java
@@ -23,6 +24,12 @@ pytestmark = pytest.mark.interop
 
 EXAMPLES: Final = Path(__file__).resolve().parents[2] / "examples" / "testing" / "ephemeral"
 TIMEOUT_S: Final = 180
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _ours_alone(broker_kind: Kind) -> None:
+    if broker_kind == "apache":
+        pytest.skip("its suites start their brokers themselves")
 
 
 def run(command: Sequence[str], folder: Path, temporary: Path, **environment: str) -> str:

@@ -18,6 +18,7 @@ import pytest
 from devtools.kafka.apache_kafka import CACHE
 from devtools.kafka.build_once import folder_made_once
 from shareq.testing.broker import child_environment
+from tests.interop.support.broker_under_test import Kind
 
 pytestmark = pytest.mark.interop
 
@@ -26,6 +27,12 @@ PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text())
 GROUP: Final = PROJECT["dependency-groups"]["frameworks"]
 PAGE: Final = (ROOT / "docs" / "testing.md").read_text()
 _FETCH_S: Final = 400
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _ours_alone(broker_kind: Kind) -> None:
+    if broker_kind == "apache":
+        pytest.skip("its suites start their brokers themselves")
 
 
 @pytest.fixture(scope="module")

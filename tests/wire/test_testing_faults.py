@@ -344,6 +344,19 @@ def test_clients_wait_for_a_lost_leader_and_go_on(broker: Broker) -> None:
     assert [each.text for each in broker.records(topic)] == ["first", "second"]
 
 
+def test_a_transaction_ends_when_its_leader_is_back(broker: Broker) -> None:
+    """Decided is decided: the marker is written as soon as it can be."""
+    topic = broker.topic()
+    producer = ConfluentProducer({"bootstrap.servers": broker.bootstrap, "transactional.id": "t", "log_level": 0})
+    producer.init_transactions(20)
+    producer.begin_transaction()
+    producer.produce(topic, "paid")
+    assert producer.flush(20) == 0
+    with broker.faults.leader_lost(topic):
+        producer.commit_transaction(20)
+    broker.wait_until(lambda: [each.text for each in broker.records(topic, committed_only=True)] == ["paid"])
+
+
 def test_what_a_rule_cannot_be(broker: Broker) -> None:
     with pytest.raises(ValueError, match="must be one of"):
         broker.faults.on("NoSuchApi")

@@ -265,6 +265,7 @@ CANNOT: Final[Mapping[str, str]] = {
     **dict.fromkeys(("/test_oauth_clients.py", "/test_kafka_share_tests.py"), _OWN),
     **dict.fromkeys(("/test_java_client_settings.py", "/test_java_group_offsets.py"), _PROXY),
     **dict.fromkeys(("/test_java_codecs.py", "/test_java_record_batches.py", "/test_tls_names.py"), _NO_BROKER),
+    **dict.fromkeys(("/test_frameworks.py", "/test_ephemeral.py"), "its suites start their brokers themselves"),
     "/test_exactly_once.py": "its jobs are programs of their own, in four languages, which know no security",
     "/test_start_in_java.py::test_the_worker_": "its program is that of a page, which is given an address alone",
     "::test_what_is_switched_off": "wants to be ANONYMOUS",
