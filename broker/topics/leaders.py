@@ -25,16 +25,14 @@ class Leader(NamedTuple):
 
 
 class LeaderMap:
+    """`some_are_elsewhere`: whether another broker leads anything."""
+
     """Topic and partition to the broker that leads it; absent: this one does."""
 
     def __init__(self) -> None:
+        self.some_are_elsewhere = False  # asked by each request that writes or reads
         self._elsewhere: dict[tuple[str, int], Leader] = {}
         self._moved: list[Callable[[str, int], None]] = []
-
-    @property
-    def some_are_elsewhere(self) -> bool:
-        """Whether another broker leads anything."""
-        return bool(self._elsewhere)
 
     def other_leader(self, topic: str, partition: int) -> Leader | None:
         """The other broker that leads the partition; None: this broker does."""
@@ -46,6 +44,7 @@ class LeaderMap:
             self._elsewhere.pop((topic, partition), None)
         else:
             self._elsewhere[topic, partition] = leader
+        self.some_are_elsewhere = bool(self._elsewhere)
         for listener in self._moved:
             listener(topic, partition)
 

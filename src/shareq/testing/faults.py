@@ -165,7 +165,8 @@ class Faults:
 
         Its records are neither written nor read: NOT_LEADER_OR_FOLLOWER, on which clients ask for metadata, which has
         LEADER_NOT_AVAILABLE, and try again. Fetches that wait are answered so at once. Members of share groups lose
-        their locks, as when a leader moves: what was acquired comes again.
+        their locks, as when a leader moves: what was acquired comes again. The broker's own helpers (`records`,
+        `produce`, `undone`) are clients, too: they wait for a minute, so call them after the block.
         """
         self._call("move_leader", topic=topic, partition=partition, away=True)
         try:
