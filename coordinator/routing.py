@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shareq.protocol.java_hash import java_abs, java_string_hash
+from shareq.protocol.java_hash import java_abs, java_string_hash, java_string_hash_after
 
-__all__ = ["group_partition_for", "java_abs", "java_string_hash"]
+__all__ = ["group_partition_for", "java_abs", "java_string_hash", "java_string_hash_after"]
 
 
 def group_partition_for(group_id: str, partitions: int) -> int:

@@ -10,11 +10,16 @@ _POWERS: list[int] = [1]
 
 def java_string_hash(text: str) -> int:
     """`String.hashCode` of Java: the 31-polynomial over UTF-16 code units in signed 32-bit arithmetic."""
+    return java_string_hash_after(0, text)
+
+
+def java_string_hash_after(before: int, text: str) -> int:
+    """The hash of a string that ends with `text`, where `before` is the hash of what it begins with."""
     encoded = text.encode("utf-16-be", "surrogatepass")
     units = unpack(f">{len(encoded) // 2}H", encoded)
-    while len(_POWERS) < len(units):
+    while len(_POWERS) <= len(units):
         _POWERS.append(_POWERS[-1] * 31 & 0xFFFFFFFF)
-    unsigned: int = sum(map(mul, reversed(units), _POWERS)) & 0xFFFFFFFF
+    unsigned: int = (before * _POWERS[len(units)] + sum(map(mul, reversed(units), _POWERS))) & 0xFFFFFFFF
     return unsigned - 0x100000000 if unsigned & 0x80000000 else unsigned
 
 

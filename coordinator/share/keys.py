@@ -8,9 +8,10 @@ FindCoordinator with key type SHARE).
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final, NamedTuple
 
-from shareq.coordinator.routing import java_abs, java_string_hash
+from shareq.coordinator.routing import java_abs, java_string_hash, java_string_hash_after
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.primitives import uuid_from_text, uuid_to_text
 
@@ -30,7 +31,11 @@ class SharePartitionKey(NamedTuple):
 
     def text(self) -> str:
         """The coordinator key, as FindCoordinator carries it."""
-        return f"{self.group_id}:{uuid_to_text(self.topic_id)}:{self.partition}"
+        return f"{self.group_id}{self.text_after_group()}"
+
+    def text_after_group(self) -> str:
+        """The rest of the coordinator key, its first colon included."""
+        return f":{uuid_to_text(self.topic_id)}:{self.partition}"
 
 
 def parse_key(text: str) -> SharePartitionKey | ErrorCode:
@@ -46,4 +51,8 @@ def parse_key(text: str) -> SharePartitionKey | ErrorCode:
 
 def partition_for(key: SharePartitionKey, partitions: int) -> int:
     """The partition of `__share_group_state`, of `partitions` in all, that owns the share partition's records."""
-    return java_abs(java_string_hash(key.text())) % partitions
+    return java_abs(java_string_hash_after(_group_hash(key.group_id), key.text_after_group())) % partitions
+
+
+# One request names thousands of partitions of a group, whose name may have 32 KB.
+_group_hash = lru_cache(maxsize=4)(java_string_hash)

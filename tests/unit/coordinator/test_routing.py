@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from shareq.coordinator.routing import group_partition_for, java_abs, java_string_hash
+from shareq.coordinator.routing import group_partition_for, java_abs, java_string_hash, java_string_hash_after
 
 
 @pytest.mark.parametrize(
@@ -19,6 +21,11 @@ from shareq.coordinator.routing import group_partition_for, java_abs, java_strin
 )
 def test_string_hash_is_javas(text: str, expected: int) -> None:
     assert java_string_hash(text) == expected
+
+
+@given(st.text(), st.text())
+def test_a_hash_goes_on_from_that_of_the_beginning(begin: str, end: str) -> None:
+    assert java_string_hash_after(java_string_hash(begin), end) == java_string_hash(begin + end)
 
 
 def test_the_smallest_int32_has_absolute_value_zero() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shareq.coordinator.routing import java_string_hash
+from shareq.coordinator.routing import java_abs, java_string_hash
+from shareq.coordinator.share import keys
 from shareq.coordinator.share.keys import SharePartitionKey, parse_key, partition_for
 from shareq.protocol.errors import ErrorCode
 
@@ -23,6 +24,18 @@ def test_partition_is_the_java_hash_of_the_key_text(
     assert key.text() == f"{group_id}:AQIDBAUGBwgJCgsMDQ4PEA:{partition}"
     assert java_string_hash(key.text()) == string_hash
     assert partition_for(key, 50) == state_partition
+
+
+def test_a_long_group_name_is_hashed_once_for_all_partitions_of_a_request() -> None:
+    """A DeleteShareGroupState of 1,100 partitions of a group whose name has 32 KB took 0.27 s in one turn."""
+    group_id = "\N{GRINNING FACE}z" * 10_000
+    before = keys._group_hash.cache_info().misses
+    for partition in range(1_000):
+        key = SharePartitionKey(group_id, TOPIC_ID, partition)
+        owner = partition_for(key, 50)
+        if partition % 333 == 0:
+            assert owner == java_abs(java_string_hash(key.text())) % 50
+    assert keys._group_hash.cache_info().misses == before + 1
 
 
 def test_a_key_text_is_read_from_the_right() -> None:
