@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Literal, Self
 
+from shareq.client.aio.consumer.held import RENEW_AT
 from shareq.client.aio.consumer.leader import SessionTask
 from shareq.client.aio.consumer.membership import Membership
 from shareq.client.aio.consumer.records import ACCEPT, RELEASE, RENEW, LockLost, Piece, ShareRecord, State
@@ -148,6 +149,7 @@ class ShareConsumer:
         self._check_open()
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
+            self.polled_at = self._loop.time()
             self._membership.start()
 
     async def subscribe(self, topics: Iterable[str]) -> None:
@@ -330,9 +332,17 @@ class ShareConsumer:
     def room(self) -> int:
         if self._closing:
             return 0
-        ahead = self._prefetch if all(session.renews for session in self._sessions.values()) else 0
+        ahead = self._prefetch if self._looks_ahead() else 0
         missing = max(ahead, self._wanted) - len(self._buffer)
         return max(0, -(-missing // max(1, len(self._sessions))))
+
+    def _looks_ahead(self) -> bool:
+        """Whether records are acquired that nobody waits for. Not when nobody asks any more: their locks would end, and
+        they would be acquired again, until the broker gave them up."""
+        sessions = self._sessions.values()
+        longest_s = max([self.renew_s, *(session.held.lock_s * RENEW_AT for session in sessions)])
+        idle_s = asyncio.get_running_loop().time() - self.polled_at
+        return all(session.renews for session in sessions) and (self._wanted > 0 or idle_s < longest_s)
 
     def arrived(self, session: SessionTask, tp: TopicIdPartition, piece: Piece, deadline: float) -> None:
         name = self._membership.name_of(tp[0])

@@ -174,7 +174,7 @@ async def test_what_was_accepted_by_asking_for_more_does_not_come_again(scene: S
 async def test_a_record_whose_lock_ends_comes_again(scene: Scene, alone: bool) -> None:
     group, topic = scene.group(SHORT_LOCK), scene.topic()
     await scene.send(topic, b"slow")
-    holder = scene.consumer(group, topic, renew_s=0)
+    holder = scene.consumer(group, topic, prefetch=0, renew_s=0)
     [record] = await take(holder, 1)
     [again] = await take(holder if alone else scene.consumer(group, topic), 1)
     assert places([again]) == places([record])
@@ -210,7 +210,10 @@ async def test_a_member_that_asks_for_nothing_gives_up_what_it_has_acquired(scen
     other = scene.consumer(group, topic)
     again = await take(other, 3)
     assert values(again) == numbered(3)
-    await until(lambda: stalled.metrics.buffered == 0)
+    assert {record.delivery_count for record in again} == {2}, (
+        "it does not acquire them again to give them up once more"
+    )
+    await until(lambda: stalled.metrics.lost == 2)
     other.acknowledge(again)
     assert await other.commit() == []
     await other.close()
