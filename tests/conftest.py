@@ -44,6 +44,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="with tests/interop/test_kafka_share_tests.py: write expected.json and docs/evidence/kafka-tests.md",
     )
     parser.addoption(
+        "--update-aio-scenarios",
+        action="store_true",
+        help="with tests/interop/aio_scenarios: write results.json there and docs/evidence/aio-scenarios.md",
+    )
+    parser.addoption(
         "--update-security-matrix",
         action="store_true",
         help="with test_security_matrix.py, test_source_tls.py: write docs/evidence/security-matrix.md",

@@ -1,4 +1,4 @@
-"""One broker for all scenarios."""
+"""One broker for all scenarios, and what became of each, to be written down if that is asked for."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.interop.aio_scenarios.stage import Stage
+from tests.interop.aio_scenarios.table import update
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
 
 SETTINGS = {
@@ -14,6 +15,7 @@ SETTINGS = {
     "group.share.min.heartbeat.interval.ms": "500",
     "group.share.heartbeat.interval.ms": "500",
 }
+_outcomes: dict[str, str] = {}
 
 
 @pytest.fixture(scope="package")
@@ -31,3 +33,16 @@ def stage(broker: BrokerUnderTest) -> Iterator[Stage]:
     stage = Stage(broker)
     yield stage
     stage.close()
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Of a test with parameters, the worst."""
+    before, _, test = report.nodeid.partition("/aio_scenarios/")
+    name = test.partition("[")[0]
+    if before and test and (report.when == "call" or not report.passed) and _outcomes.get(name) != "failed":
+        _outcomes[name] = report.outcome
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if session.config.getoption("--update-aio-scenarios") and _outcomes:
+        update(session.config.getoption("--broker"), _outcomes)
