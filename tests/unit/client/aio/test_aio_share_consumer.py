@@ -457,7 +457,7 @@ async def test_what_nobody_asks_for_is_given_up_and_not_acquired_again(
     await until(lambda: consumer.metrics.lost == 1)
     cluster.nodes[1].ready[0].append((1, 1))
     await asyncio.sleep(0.3)
-    assert cluster.nodes[1].ready[0], "it waits until somebody asks"
+    assert cluster.nodes[1].ready[0], "it waits until the program asks"
     [record] = await take(consumer, 1)
     assert record.offset == 1
     await record.accept()
