@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from shareq.client.cli.record_choice import FINISHED
 from shareq.client.records_api import RangeRow
 from shareq.client.state_colours import LOOKS, STATES, Look
 
@@ -50,7 +51,7 @@ def painted(text: str, look: Look, *, colour: bool) -> str:
 
 def cells(spans: Sequence[Span], width: int) -> list[str]:
     """The state of each of at most `width` cells, which stand for equally many offsets, but for rounding: the state
-    that most of them have. A cell without offsets is "".
+    that most of them have; of as many, one that is not finished. A cell without offsets is "".
     """
     if not spans:
         return []
@@ -68,7 +69,7 @@ def cells(spans: Sequence[Span], width: int) -> list[str]:
             span = spans[index]
             sums[span.state] += min(span.last, high - 1) - max(span.first, low) + 1
             index += 1
-        found.append(max(sums, key=lambda state: (sums[state], state)) if sums else "")
+        found.append(max(sums, key=lambda state: (sums[state], state not in FINISHED, state)) if sums else "")
     return found
 
 

@@ -141,6 +141,8 @@ def test_a_member_leads_to_what_it_has(page: Chromium, scene: Scene) -> None:
     page.until("document.querySelectorAll('main tbody tr').length === 1")
     shown = page.evaluate("document.querySelector('main tbody tr').innerText").split()
     assert shown[:4] == ["0", "1", "acquired", "sorter"]
+    said = page.evaluate("document.querySelector('.strip .head').innerText")
+    assert f"1 acquired of {WINDOW} in the window; 7 records behind it" in said
 
 
 def test_a_full_window_says_what_it_waits_for(page: Chromium, scene: Scene) -> None:

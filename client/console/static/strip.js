@@ -129,7 +129,8 @@ function summaryOf(data) {
   const flying = data.ranges.filter((each) => each.state === "acquired").reduce((sum, each) => sum + size(each), 0);
   const behind = data.high_watermark === null ? 0 : Math.max(0, data.high_watermark - (data.end_offset ?? 0));
   const more = data.next !== null && data.next !== undefined ? ", more behind" : "";
-  return `${count(flying)} acquired of ${count(data.to - data.from)} in the window${more}; ${plural(behind, "record")} behind it`;
+  const window = (data.end_offset ?? data.to) - (data.start_offset ?? data.from); // also where ranges of one member are shown
+  return `${count(flying)} acquired of ${count(window)} in the window${more}; ${plural(behind, "record")} behind it`;
 }
 
 // Why nothing more is delivered though records are behind the window; "" where it takes more, or that is not known.

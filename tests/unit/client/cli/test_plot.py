@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from shareq.client.cli.plot import Span, cells, has_colour, legend, plot, strip
+from shareq.client.cli.plot import Span, cells, has_colour, legend, look_of, plot, strip
 from shareq.client.records_api import RangeRow
 from shareq.client.state_colours import LOOKS
 
@@ -24,6 +24,13 @@ def test_a_cell_for_each_offset_where_there_is_room() -> None:
 def test_width_by_count_where_there_is_not() -> None:
     spans = [Span(0, 499, "acquired"), Span(500, 749, "acknowledged"), Span(750, 999, "available")]
     assert strip(spans, 20, colour=False) == "QQQQQQQQQQkkkkkaaaaa"
+
+
+@pytest.mark.parametrize("state", ["acquired", "archiving", "available"])
+@pytest.mark.parametrize("done", ["acknowledged", "archived"])
+def test_of_as_many_what_is_not_finished_is_seen(state: str, done: str) -> None:
+    """A stuck record at the beginning of a window, with a finished one beside it."""
+    assert strip([Span(0, 0, state), Span(1, 1, done)], 1, colour=False) == look_of(state).letter
 
 
 def test_offsets_that_the_log_does_not_have_are_blank() -> None:
