@@ -191,14 +191,14 @@ reference: $(READY)
 	$(RUN) scripts/reference.py
 
 interop: $(READY)
-	$(WITHIN) 600 $(BIN)/pytest $(INTEROP) --numprocesses=2 $(ARGS)
+	$(WITHIN) 900 $(BIN)/pytest $(INTEROP) --numprocesses=2 $(ARGS)
 
 # Apache Kafka races with itself now and then: what fails is asked once more, alone, and has to fail again to count.
 interop-apache-431: export KAFKA_VERSION = 4.3.1
 interop-apache-431: interop-apache
 
 interop-apache: $(READY)
-	$(WITHIN) 900 $(BIN)/pytest $(INTEROP) --numprocesses=3 --broker=apache $(ARGS) \
+	$(WITHIN) 1200 $(BIN)/pytest $(INTEROP) --numprocesses=3 --broker=apache $(ARGS) \
 	|| $(WITHIN) 300 $(BIN)/pytest $(INTEROP) --numprocesses=1 --broker=apache --last-failed --last-failed-no-failures=none $(ARGS)
 
 # The same tests, their clients behind TLS and a login. Those that cannot be are skipped, with reasons, and counted.
