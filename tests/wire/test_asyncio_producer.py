@@ -28,6 +28,17 @@ async def test_what_was_sent_appended_failed_and_waits_is_counted(broker: Broker
         assert producer.metrics == ProducerMetrics(sent=4, appended=3, failed=1, requests=2)
 
 
+async def test_who_closes_it_a_second_time_waits_for_the_first(broker: Broker) -> None:
+    create_topic(broker.bootstrap, "flushed")
+    producer = Producer(broker.bootstrap, linger_ms=60_000)
+    await producer.send("flushed", b"apples")
+    closing = asyncio.create_task(producer.close())
+    await asyncio.sleep(0)
+    await producer.close()
+    assert producer.metrics.appended == 1
+    await closing
+
+
 @pytest.mark.filterwarnings("ignore:unclosed (transport|.socket):ResourceWarning")  # of the loop that has ended
 def test_a_producer_that_is_never_closed_warns_of_what_it_holds(broker: Broker) -> None:
     create_topic(broker.bootstrap, "forgotten")

@@ -115,6 +115,7 @@ class ShareConsumer:
         self._refusal: ClientError | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closing = False
+        self._gone = asyncio.Event()
         self._counts: Counter[str] = Counter()
 
     # -- life
@@ -163,8 +164,9 @@ class ShareConsumer:
 
     async def close(self, *, drain_s: float = 0.0) -> None:
         """Acquire nothing more, wait up to `drain_s` seconds until what is in hand is acknowledged, release the rest
-        and leave the group. Harmless the second time."""
+        and leave the group. The second time: wait for the end of the first."""
         if self._closing:
+            await self._gone.wait()
             return
         self._check_loop()
         self._closing = True
@@ -183,6 +185,7 @@ class ShareConsumer:
                 task.cancel()
             self._membership.cancel()
             self._network.close()
+            self._gone.set()
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -276,6 +279,7 @@ class ShareConsumer:
         Where the error is LockLost, or the answer is not known, the record may come again; else it may be acknowledged
         once more. What `record.accept` and the like raised is not among them. After `close`: what failed in its course.
         """
+        self._check_loop()
         self._accept_handed()
         await self._until(lambda: not self._unanswered)
         failed, self._failed = self._failed, []

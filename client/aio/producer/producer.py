@@ -121,6 +121,7 @@ class Producer:
         self._producer_lock = asyncio.Lock()
         self._flushing = 0
         self._counts: Counter[str] = Counter()
+        self._gone = asyncio.Event()
         self._closed = False
 
     @property
@@ -150,8 +151,9 @@ class Producer:
             self._flushing -= 1
 
     async def close(self) -> None:
-        """As `flush`, and close the connections. Harmless the second time."""
+        """As `flush`, and close the connections. The second time: wait for the end of the first."""
         if self._closed:
+            await self._gone.wait()
             return
         self._closed = True
         try:
@@ -160,6 +162,7 @@ class Producer:
             for task in self._tasks.values():
                 task.cancel()
             self._network.close()
+            self._gone.set()
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True) and self._tasks:

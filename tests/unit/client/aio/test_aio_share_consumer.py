@@ -417,6 +417,18 @@ async def test_the_end_sends_what_waits_and_releases_the_rest(cluster: ShareClus
         await consumer.poll()
 
 
+async def test_who_ends_it_a_second_time_waits_for_the_first(cluster: ShareCluster, join: Join) -> None:
+    """A signal's task closes the consumer, its loop ends, and the program with it: the end must have come by then."""
+    cluster.nodes[1].ready[0].append((0, 0))
+    async with join(acknowledgement="explicit") as consumer:
+        async for record in consumer:
+            consumer.acknowledge(record)
+            closing = asyncio.create_task(consumer.close())
+    assert cluster.nodes[1].heartbeats[-1].member_epoch == -1
+    assert acknowledged(cluster.nodes[1]) == [(0, 0, 0, [ACCEPT])]
+    await closing
+
+
 async def test_the_end_waits_for_what_is_in_hand_if_it_is_asked_to(cluster: ShareCluster, join: Join) -> None:
     cluster.nodes[1].ready[0].append((0, 0))
     consumer = join(acknowledgement="explicit")
