@@ -11,6 +11,7 @@ from shareq.broker.share.core.window.batch import InFlightBatch, merged
 from shareq.broker.share.core.window.batches import BatchMap
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
 from shareq.broker.share.core.window.record_state import RecordState
+from shareq.broker.share.core.window.window import InFlightWindow
 
 NEW = settled(RecordState.AVAILABLE, 0)
 COLOURS = [settled(RecordState.AVAILABLE, count) for count in range(4)]
@@ -198,3 +199,20 @@ def test_an_empty_map_has_neither_first_nor_last() -> None:
     for end in ("first", "last"):
         with pytest.raises(IndexError):
             getattr(batches, end)
+
+
+def test_what_leaves_the_log_keeps_its_own_number_of_deliveries() -> None:
+    window = InFlightWindow()
+    for first, colour in ((0, COLOURS[1]), (2, COLOURS[3]), (4, COLOURS[2])):
+        window.batches.add(InFlightBatch(first, first + 1, colour))
+    window.end_offset = 5
+    window.archive(1, 4, RecordState.AVAILABLE)
+    archived = {count: settled(RecordState.ARCHIVED, count) for count in (1, 2, 3)}
+    assert list(window.runs(0, 5)) == [
+        (0, 0, COLOURS[1]),
+        (1, 1, archived[1]),
+        (2, 3, archived[3]),
+        (4, 4, archived[2]),
+        (5, 5, COLOURS[2]),
+    ]
+    assert window.delivery_complete_count == 4

@@ -151,6 +151,14 @@ def test_what_was_acquired_before_a_reload_is_available() -> None:
     assert [each[:3] for each in listed(core)] == [(2, 4, "acquired"), (5, 6, "acknowledged")]
 
 
+def test_a_part_has_as_many_ranges_as_are_asked_for() -> None:
+    core = share_partition()
+    for first in range(0, 10, 2):
+        fetch(core, spans((first, first + 1)), f"m{first}")
+    assert [core.list_ranges(0, most).following for most in (1, 2, 3, 5)] == [2, 4, 6, None]
+    assert [len(core.list_ranges(0, most).ranges) for most in (1, 2, 3, 5)] == [1, 2, 3, 5]
+
+
 def _busy(seed: int) -> SharePartition:
     """A share partition after a random life, with order by key in every other one."""
     rng = random.Random(seed)
