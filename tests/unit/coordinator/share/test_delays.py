@@ -178,6 +178,12 @@ def test_whatever_becomes_of_the_record_next_ends_its_wait() -> None:
     assert world.read() == (Delay(6, 6, LATER, 1), Delay(7, 8, SOON, 2), Delay(9, 9, LATER, 1))
 
 
+def test_what_waits_below_the_start_offset_is_not_written() -> None:
+    world = World()
+    world.write(StateBatch(0, 9, AVAILABLE, 1), Delay(0, 2, SOON, 1), Delay(3, 9, LATER, 1), start=5)
+    assert list(delays_in(world.last_value().unknown_tags)) == [Delay(5, 9, LATER, 1)]
+
+
 def test_a_snapshot_has_what_is_in_force_and_no_more() -> None:
     world = World()
     world.write(StateBatch(0, 9, AVAILABLE, 1), Delay(0, 9, SOON, 1))

@@ -484,6 +484,19 @@ def test_an_initialisation_does_not_reset_the_update_count() -> None:
 # -- cold snapshots
 
 
+def test_a_snapshot_after_updates_is_of_now_and_makes_a_cold_state_due_again() -> None:
+    world = initialized(start_offset=0, snapshot_update_records_per_snapshot=1, cold_partition_snapshot_interval_ms=100)
+    world.log.advance(100)
+    assert world.shard.next_deadline_ms() is None
+    world.write(start=0, count=0)
+    world.time.now_ms = 150
+    world.write(start=0, count=0)
+    value = world.last_value()
+    assert isinstance(value, ShareSnapshotValue)
+    assert value.create_timestamp == value.write_timestamp == START_WALL_MS + 150
+    assert world.shard.next_deadline_ms() is not None
+
+
 def test_a_state_without_snapshot_for_an_interval_gets_one_that_keeps_its_creation_time() -> None:
     world = initialized(start_offset=0, cold_partition_snapshot_interval_ms=1000)
     world.time.now_ms = 500
@@ -511,7 +524,9 @@ def test_cold_snapshots_come_in_batches_that_fit() -> None:
     world.time.now_ms = 1000
     sizes = []
     while world.shard.next_deadline_ms() is not None:
-        world.log.run(world.shard.on_deadline(1000))
+        result = world.shard.on_deadline(1000)
+        assert not result.atomic  # each is true without the others
+        world.log.run(result)
         sizes.append(len(world.log.last))
     assert sizes == [2, 2, 1]
 
@@ -562,6 +577,20 @@ def test_an_update_without_its_snapshot_becomes_the_state() -> None:
     assert world.batches() == [StateBatch(12, 12, ACKNOWLEDGED, 1)]
     world.log.advance(1000)
     assert isinstance(world.last_value(), ShareSnapshotValue)
+
+
+def test_an_update_without_its_snapshot_and_without_a_start_offset_begins_at_0_after_a_load() -> None:
+    world = World()
+    value = ShareUpdateValue(snapshot_epoch=4, leader_epoch=3, start_offset=-1, delivery_complete_count=1)
+    world.shard.replay(CoordinatorRecord(ShareUpdateKey(*KEY), value), 0)
+    world.shard.on_loaded(0)
+    assert world.shard.read(KEY, 3).response.start_offset == 0
+
+
+def test_a_snapshot_without_a_start_offset_keeps_none_after_a_load() -> None:
+    """Its leader has still to resolve it."""
+    world = initialized(start_offset=-1)
+    assert world.log.loaded().read(KEY, 0).response.start_offset == -1
 
 
 def test_an_update_with_unset_fields_changes_only_the_count() -> None:
