@@ -56,7 +56,7 @@ AREAS: Final[Mapping[str, Area]] = {
     ),
     "share-dlq": Area(
         tuple(f"broker/share/dlq/{each}.py" for each in ("lane", "letters", "rules", "source")),
-        _tests(f"{UNIT}/share/dlq", "rules queues kept_dead_records queues_of_a_broker"),
+        _tests(f"{UNIT}/share/dlq", "rules lane queues kept_dead_records queues_of_a_broker"),
     ),
     "coordinator-share": Area(
         ("coordinator/share/*.py",),

@@ -62,7 +62,6 @@ class Round(NamedTuple):
     records: Sequence[RecordData]
     parts: Sequence[Part]
     error: ErrorCode = ErrorCode.NONE
-    elsewhere: bool = False
 
 
 class Lane:
@@ -103,7 +102,7 @@ class Lane:
         for burial in self.burials:
             if not builder.add(burial):
                 break
-        return Round(builder.records, builder.parts, builder.error, builder.elsewhere)
+        return Round(builder.records, builder.parts, builder.error)
 
 
 class _Builder:
@@ -120,7 +119,6 @@ class _Builder:
         self.records: list[RecordData] = []
         self.parts: list[Part] = []
         self.error = ErrorCode.NONE
-        self.elsewhere = False
 
     def add(self, burial: Burial) -> bool:
         """Add letters of a burial. False: the round is full, or cannot go on."""
@@ -174,9 +172,6 @@ class _Builder:
         if burial.unread or not (self._copies or self._keeps):
             return {}, last + 1
         reading = read_dead(self._lane.leader.log, first, last, max(self._queue.max_message_bytes, 1))
-        if reading.elsewhere:
-            self.elsewhere = True
-            return {}, first
         if not reading.error:
             return reading.records, reading.upto
         if not self._keeps:  # as Apache Kafka: what cannot be read makes the rest of the range unreadable

@@ -25,13 +25,13 @@ _READ_BYTES: Final = 1_048_576
 class Reading(NamedTuple):
     """What was found from the first offset to `upto` (exclusive). Offsets without a record get letters without content.
 
-    `error`: what ended it early; then nothing was found at `upto`.
+    `error`: what ended it early; then nothing was found at `upto`. Without one, an `upto` that is the first offset says
+    that its records have to be fetched first.
     """
 
     records: dict[int, Record]
     upto: int
     error: ErrorCode = ErrorCode.NONE
-    elsewhere: bool = False  # records from `upto` on have to be fetched first
 
 
 def read_dead(log: RecordSource, first: int, last: int, budget: int) -> Reading:
@@ -43,7 +43,7 @@ def read_dead(log: RecordSource, first: int, last: int, budget: int) -> Reading:
         return Reading({}, last + 1)
     read = log.read(first, _READ_BYTES, upto=log.high_watermark)
     if isinstance(read, NotHereYet):
-        return Reading({}, first, elsewhere=True)
+        return Reading({}, first)
     if isinstance(read, ErrorCode):
         return Reading({}, first, read)
     return _collect(read.records, read.batches, first, last, budget)
