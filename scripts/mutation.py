@@ -213,10 +213,13 @@ AREAS: Final[Mapping[str, Area]] = {
 
 
 def stage(folder: Path, area: Area, only: str) -> None:
-    """A copy of the tree without symbolic links, as mutmut takes it. `only` is part of the names of its files."""
+    """A copy of the tree without symbolic links, as mutmut takes it. `only` is part of the names of its files.
+
+    Without compiled modules: they would run in the place of the changed source.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     package = folder / "src" / "shareq"
-    ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
+    ignored = shutil.ignore_patterns("__pycache__", "*.pyc", "*.so", "*.pyd")
     shutil.copytree(ROOT / "src" / "shareq", package, ignore=lambda *_: {*PACKAGES, "__pycache__"})
     for name in PACKAGES:
         shutil.copytree(ROOT / name, package / name, ignore=ignored)

@@ -300,7 +300,7 @@ REFUSED = [
     ({"last_offset": 1}, ErrorCode.INVALID_REQUEST),
     ({"source_partition": -2}, ErrorCode.INVALID_REQUEST),
     ({"died_until_ms": -2}, ErrorCode.INVALID_REQUEST),
-    ({"reason": "é" * 400}, ErrorCode.INVALID_REQUEST),
+    pytest.param({"reason": "é" * 400}, ErrorCode.INVALID_REQUEST, id="a reason that is too long in bytes"),
     ({"target": GROUP_TARGET, "group_id": "latest"}, ErrorCode.INVALID_CONFIG),
     ({"target": GROUP_TARGET, "group_id": "a b"}, ErrorCode.INVALID_TOPIC_EXCEPTION),
     ({"target": GROUP_TARGET, "group_id": "g" * 249}, ErrorCode.INVALID_TOPIC_EXCEPTION),
