@@ -12,7 +12,7 @@ import socket
 import ssl
 from collections import deque
 from struct import Struct
-from typing import Final, NamedTuple, Self, cast
+from typing import Any, Final, NamedTuple, Self, cast
 
 from shareq.client.config import Address, ClientConfig
 from shareq.client.connection import (
@@ -154,6 +154,8 @@ class Connection(asyncio.Protocol):
 
     async def _connect(self, address: Address, config: ClientConfig, context: ssl.SSLContext | None) -> None:
         peer = self._protocol.peer
+        # Of loops, asyncio's own alone can try the next address of a host meanwhile; uvloop refuses the option.
+        own: dict[str, Any] = {"happy_eyeballs_delay": 0.25} if isinstance(self._loop, asyncio.BaseEventLoop) else {}
         try:
             await self._loop.create_connection(
                 lambda: self,
@@ -161,7 +163,7 @@ class Connection(asyncio.Protocol):
                 address.port,
                 ssl=context,
                 server_hostname=address.host if context is not None else None,
-                happy_eyeballs_delay=0.25,
+                **own,
             )
         except ssl.SSLCertVerificationError as error:
             raise AuthenticationFailed(f"{peer}: its certificate is not accepted: {error.verify_message}") from None

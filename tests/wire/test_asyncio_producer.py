@@ -8,7 +8,7 @@ import gc
 import pytest
 
 from devtools.clients.admin import create_topic
-from shareq.aio import BrokerError, Producer, ProducerMetrics
+from shareq.aio import BrokerError, Producer, ProducerMetrics, ShareConsumer
 from shareq.testing import Broker
 
 
@@ -52,3 +52,20 @@ def test_a_producer_that_is_never_closed_warns_of_what_it_holds(broker: Broker) 
 
     with pytest.warns(ResourceWarning, match="a producer was never closed: 1 records may not be written"):
         forget()
+
+
+def test_producer_and_share_consumer_run_on_uvloop(broker: Broker) -> None:
+    """Servers of applications and other libraries' workers bring this loop, which lacks some of asyncio's options."""
+    uvloop = pytest.importorskip("uvloop")
+    topic = broker.topic()
+    group = broker.share_group()
+
+    async def exchange() -> bytes | None:
+        async with Producer(broker.bootstrap) as producer, ShareConsumer(broker.bootstrap, group, [topic]) as consumer:
+            await producer.send_and_wait(topic, b"apples")
+            record = await consumer.getone(timeout_s=30)
+            await record.accept()
+            return record.value
+
+    assert uvloop.run(exchange()) == b"apples"
+    broker.assert_acknowledged(group, topic)
