@@ -41,6 +41,7 @@ RUN_BY: Final = {
     "start/python.md": PAGES,
     "start/shell.md": PAGES,
     "start/spark.md": "tests/spark/test_start_page.py",
+    "taskiq.md": "tests/wire/test_taskiq_page.py",
     "testing.md": "tests/wire/test_recipes.py",
     "worker.md": "tests/wire/test_worker_page.py",
 }

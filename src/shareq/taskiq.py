@@ -1,0 +1,197 @@
+"""A broker for taskiq over share groups. See docs/taskiq.md.
+
+broker = ShareqBroker("localhost:9092", topic="tasks")
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import heapq
+import logging
+import time
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextvars import ContextVar
+from typing import Any, Final
+
+from taskiq import AckableMessage, AsyncBroker, BrokerMessage, TaskiqMessage, TaskiqMiddleware, TaskiqResult
+from taskiq.exceptions import TaskRejectedError
+
+from shareq.aio import AcknowledgeType, Producer, ShareConsumer, ShareRecord
+from shareq.client.admin import Admin
+from shareq.client.admin.configs import Change
+from shareq.client.admin.topics import NewTopic
+from shareq.client.aio.consumer.records import State
+from shareq.client.config import ClientConfig
+from shareq.client.errors import BrokerError, ClientError, Unreachable
+from shareq.client.network import Network
+from shareq.client.share.window import WINDOW, widen
+from shareq.protocol.errors import ErrorCode
+
+logger = logging.getLogger(__name__)
+
+GROUP_CONFIG: Final[dict[str, str]] = {"share.auto.offset.reset": "earliest"}
+DELAY: Final = "delay"
+"""A label, and the header of a record: seconds from when it was sent."""
+KEY: Final = "key"
+"""A label: the record's key."""
+POLL_S: Final = 60.0
+SEND_MS: Final = 30_000
+BLOCK_MS: Final = 10_000
+
+_rejected: ContextVar[bool] = ContextVar("rejected", default=False)
+
+
+class ShareqBroker(AsyncBroker):
+    """Tasks are records of one topic, which the members of one share group work on.
+
+    `group` is named like the topic if not given. `properties` are the client's by Kafka's names, for TLS, SASL and
+    timeouts. `partitions`, `replication_factor` (-1: the broker's default) and `topic_config` are of the topic, if it
+    is made; `group_config` are configs of the group. `renew_s` is how long the lock of a task is renewed, `prefetch`
+    how many tasks a worker process acquires beyond those that taskiq asks for. Raises ConfigError for what cannot be.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        *,
+        topic: str = "taskiq",
+        group: str | None = None,
+        properties: Mapping[str, str] | None = None,
+        partitions: int = -1,
+        replication_factor: int = -1,
+        topic_config: Mapping[str, str] | None = None,
+        group_config: Mapping[str, str] | None = None,
+        renew_s: float = 86_400.0,
+        prefetch: int = 0,
+    ) -> None:
+        super().__init__()
+        self._servers = bootstrap_servers
+        self._properties = {"client.id": "shareq-taskiq", **(properties or {})}
+        self._config = ClientConfig.from_properties({**self._properties, "bootstrap.servers": bootstrap_servers})
+        self._topic = NewTopic(topic, partitions, replication_factor, dict(topic_config or {}))
+        self._group = group or topic
+        self._group_config = GROUP_CONFIG | dict(group_config or {})
+        self._renew_s = renew_s
+        self._prefetch = prefetch
+        self._producer: Producer | None = None
+        self._consumers: list[ShareConsumer] = []
+        self.add_middlewares(_Rejections())
+
+    async def startup(self) -> None:
+        """Make the topic, if it does not exist. Raises BrokerError, Unreachable."""
+        await asyncio.to_thread(self._ensure_topic)
+        if self._producer is None:
+            self._producer = Producer(
+                self._servers, properties=self._properties, delivery_timeout_ms=SEND_MS, max_block_ms=BLOCK_MS
+            )
+        await super().startup()
+
+    async def shutdown(self) -> None:
+        """Release what is in hand, and end the connections."""
+        await super().shutdown()
+        consumers, self._consumers = self._consumers, []
+        for consumer in consumers:
+            await consumer.close()
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            await producer.close()
+
+    async def kick(self, message: BrokerMessage) -> None:
+        """Send a task, and return when it is written down. Raises BrokerError, Unreachable: it may be written then."""
+        if self._producer is None:
+            raise ClientError("the broker is not started: await its startup() first")
+        headers = [("task_id", message.task_id.encode()), ("task_name", message.task_name.encode())]
+        if (delay := message.labels.get(DELAY)) is not None:
+            headers.append((DELAY, str(float(delay)).encode()))
+        key = message.labels.get(KEY)
+        named = None if key is None else str(key).encode()
+        await self._producer.send_and_wait(self._topic.name, message.message, key=named, headers=headers)
+
+    async def listen(self) -> AsyncGenerator[AckableMessage, None]:
+        """Tasks, each when it is due. Only its `ack` acknowledges one. Raises what the group is refused with."""
+        await asyncio.to_thread(self._ensure_group)
+        consumer = ShareConsumer(
+            self._servers,
+            self._group,
+            [self._topic.name],
+            acknowledgement="explicit",
+            acquire_mode="record_limit",
+            prefetch=self._prefetch,
+            renew_s=self._renew_s,
+            properties=self._properties,
+        )
+        self._consumers.append(consumer)
+        await consumer.start()
+        waiting: list[tuple[float, int, ShareRecord]] = []  # a heap; the number keeps records from being compared
+        number = 0
+        try:
+            while True:
+                now = time.time()
+                if waiting and waiting[0][0] <= now:
+                    record = heapq.heappop(waiting)[-1]
+                    if record.state is State.IN_HAND:
+                        yield _ackable(record)
+                    continue
+                patience_s = min(POLL_S, waiting[0][0] - now) if waiting else POLL_S
+                for record in await consumer.poll(timeout_s=patience_s, max_records=1):
+                    number += 1
+                    heapq.heappush(waiting, (_due_s(record), number, record))
+        finally:  # what taskiq has is acknowledged later; `shutdown` closes the consumer
+            with contextlib.suppress(ClientError):  # it is closed, or was refused
+                await consumer.subscribe([])
+                held = [record for _, _, record in waiting if record.state is State.IN_HAND]
+                consumer.acknowledge(held, AcknowledgeType.RELEASE)
+
+    def _ensure_topic(self) -> None:
+        with self._admin() as admin:
+            outcome = admin.topics.create([self._topic])[self._topic.name]
+        exists = isinstance(outcome, BrokerError) and outcome.code == ErrorCode.TOPIC_ALREADY_EXISTS
+        if isinstance(outcome, ClientError) and not exists:
+            raise outcome
+
+    def _ensure_group(self) -> None:
+        """What is refused of its configs is the administrator's, with a line."""
+        with self._admin() as admin:
+            changes = {("group", self._group): Change(set=self._group_config)}
+            outcome = admin.configs.alter(changes)["group", self._group]
+            if isinstance(outcome, Unreachable):
+                raise outcome
+            if isinstance(outcome, ClientError):
+                logger.warning(
+                    "share group %s: its configs %s cannot be set: %s", self._group, self._group_config, outcome
+                )
+            if WINDOW not in self._group_config:
+                widen(admin, self._group)
+
+    @contextlib.contextmanager
+    def _admin(self) -> Iterator[Admin]:
+        with contextlib.closing(Network(self._config)) as network:
+            yield Admin(network)
+
+
+class _Rejections(TaskiqMiddleware):
+    """Notes for the acknowledgement, which comes in the same task of asyncio, that the task was rejected."""
+
+    def pre_execute(self, message: TaskiqMessage) -> TaskiqMessage:
+        _rejected.set(False)
+        return message
+
+    def on_error(self, message: TaskiqMessage, result: TaskiqResult[Any], exception: BaseException) -> None:
+        _rejected.set(isinstance(exception, TaskRejectedError))
+
+
+def _ackable(record: ShareRecord) -> AckableMessage:
+    async def ack() -> None:
+        await (record.reject() if _rejected.get() else record.accept())
+
+    return AckableMessage(data=record.value or b"", ack=ack)
+
+
+def _due_s(record: ShareRecord) -> float:
+    """When it may begin, in seconds since the epoch; 0 for at once."""
+    for name, value in record.headers:
+        if name == DELAY and record.timestamp >= 0:
+            with contextlib.suppress(ValueError):
+                return record.timestamp / 1000 + float(value or b"0")
+    return 0.0
