@@ -1,19 +1,23 @@
-"""kafka-share:// and workers at a broker whose only listener is SASL_SSL."""
+"""kafka-share://, workers and taskiq at a broker whose only listener is SASL_SSL."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 import pytest
+import uvloop
 from celery import Celery
 from celery.contrib.testing.worker import start_worker
 from kombu import Connection, Consumer, Exchange, Producer, Queue
+from taskiq.api import run_receiver_task
 
 import shareq.kombu
 from devtools.kafka.certificates import why_unavailable
 from shareq.client.errors import AuthenticationFailed, Unreachable
+from shareq.taskiq import ShareqBroker
 from shareq.worker import Worker
 from tests.wire.test_check_as_client import Guarded
 
@@ -113,3 +117,31 @@ def test_a_worker_and_its_sender(guarded: Guarded) -> None:
         sender.send("tls-parcels", "apples")
     asyncio.run(run())
     assert found == [b"apples"]
+
+
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
+def test_a_task_of_taskiq(guarded: Guarded, run: Callable[[Coroutine[Any, Any, None]], None]) -> None:
+    """`taskiq worker` takes uvloop where it is installed."""
+    properties = {**security(guarded), "sasl.username": "alice", "sasl.password": "wonderland"}
+
+    async def send_and_work() -> None:
+        app = ShareqBroker(
+            f"localhost:{guarded.broker.port}", topic=f"tls-taskiq-{run.__module__}", properties=properties
+        )
+        found = asyncio.Event()
+
+        async def work() -> None:
+            found.set()
+
+        task = app.register_task(work, "tls.work")
+        await app.startup()
+        await task.kiq()
+        worker = asyncio.create_task(run_receiver_task(app))
+        async with asyncio.timeout(PATIENCE_S):
+            await found.wait()
+        worker.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await worker
+        await app.shutdown()
+
+    run(send_and_work())
