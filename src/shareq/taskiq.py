@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import heapq
 import logging
+import math
 import time
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextvars import ContextVar
@@ -98,12 +99,17 @@ class ShareqBroker(AsyncBroker):
             await producer.close()
 
     async def kick(self, message: BrokerMessage) -> None:
-        """Send a task, and return when it is written down. Raises BrokerError, Unreachable: it may be written then."""
+        """Send a task, and return when it is written down. Raises BrokerError, Unreachable: it may be written then.
+
+        ValueError for a `delay` that is no number.
+        """
         if self._producer is None:
             raise ClientError("the broker is not started: await its startup() first")
         headers = [("task_id", message.task_id.encode()), ("task_name", message.task_name.encode())]
         if (delay := message.labels.get(DELAY)) is not None:
-            headers.append((DELAY, str(float(delay)).encode()))
+            if not math.isfinite(seconds := float(delay)):
+                raise ValueError(f"label {DELAY} is {delay!r}: must be a number of seconds")
+            headers.append((DELAY, str(seconds).encode()))
         key = message.labels.get(KEY)
         named = None if key is None else str(key).encode()
         await self._producer.send_and_wait(self._topic.name, message.message, key=named, headers=headers)
@@ -193,5 +199,6 @@ def _due_s(record: ShareRecord) -> float:
     for name, value in record.headers:
         if name == DELAY and record.timestamp >= 0:
             with contextlib.suppress(ValueError):
-                return record.timestamp / 1000 + float(value or b"0")
+                due_s = record.timestamp / 1000 + float(value or b"0")
+                return due_s if math.isfinite(due_s) else 0.0
     return 0.0

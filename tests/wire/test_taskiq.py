@@ -183,6 +183,22 @@ async def test_a_label_delays_a_task_and_holds_up_no_other(broker: Broker, name:
         await asyncio.to_thread(broker.assert_acknowledged, name, name)
 
 
+@pytest.mark.parametrize("delay", ["soon", "inf", "nan"])
+async def test_a_delay_that_is_no_number_is_refused_and_of_others_ignored(
+    broker: Broker, name: str, delay: str
+) -> None:
+    hall = Hall(broker, name)
+    sender = hall.app()
+    async with sending(sender):
+        with pytest.raises(SendTaskError):
+            await hall.send(sender, "later", delay=delay)
+        await hall.send(sender, "one")
+        (record,) = broker.records(name)
+        broker.produce(name, record.value, headers={"delay": delay})
+        async with at_work(hall.app()):
+            await until(lambda: hall.ended == ["one", "one"])
+
+
 async def test_a_task_that_waits_goes_to_another_worker_when_its_own_stops(broker: Broker, name: str) -> None:
     hall = Hall(broker, name)
     sender = hall.app()
