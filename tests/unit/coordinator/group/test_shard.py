@@ -1,0 +1,69 @@
+"""What is asked of the shard about a group of whichever kind."""
+
+from __future__ import annotations
+
+import pytest
+
+from shareq.coordinator.group.offsets.offset import NO_PRODUCER
+from shareq.coordinator.shard import CoordinatorRecord, InconsistentRecords
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.group_metadata import GroupMetadataKey
+from tests.unit.coordinator.group.classic.world import ClassicWorld
+from tests.unit.coordinator.group.consumer.world import GROUP, ConsumerWorld
+
+
+def test_members_are_found_by_their_ids_and_instance_ids() -> None:
+    world = ConsumerWorld()
+    world.join("m", instance="i")
+    shard = world.log.shard
+    assert shard.has_member(GROUP, "m")
+    assert not shard.has_member(GROUP, "other")
+    assert not shard.has_member("other", "m")
+    assert shard.has_static_member(GROUP, "i")
+    assert not shard.has_static_member(GROUP, "m")
+    assert not shard.has_static_member("other", "i")
+
+
+def test_an_id_that_was_given_out_is_a_members() -> None:
+    """JoinGroup answers MEMBER_ID_REQUIRED with it; the member comes back with it."""
+    world = ClassicWorld()
+    answer = world.join("").response
+    assert answer.error_code == ErrorCode.MEMBER_ID_REQUIRED
+    assert not world.group.members
+    assert world.log.shard.has_member(GROUP, answer.member_id)
+
+
+def test_a_group_that_cannot_be_deleted_is_named() -> None:
+    world = ConsumerWorld()
+    world.join("m")
+    missing = world.log.run(world.log.shard.delete_group("other"))
+    assert (missing.code, missing.message) == (ErrorCode.GROUP_ID_NOT_FOUND, "Group other not found.")
+    in_use = world.log.run(world.log.shard.delete_group(GROUP))
+    assert (in_use.code, in_use.message) == (ErrorCode.NON_EMPTY_GROUP, f"Group {GROUP} has members.")
+    assert world.log.shard.group_kind(GROUP) is not None
+
+
+def test_the_end_of_a_group_may_take_several_batches() -> None:
+    """It goes last, however many its offsets are."""
+    world = ConsumerWorld()
+    world.join("m")
+    world.leave("m")
+    result = world.log.shard.delete_group(GROUP)
+    assert result.atomic is False
+    assert result.records
+
+
+def test_the_description_of_a_group_of_another_kind_says_why_there_is_none() -> None:
+    world = ClassicWorld()
+    world.join("")
+    entry = world.log.shard.consumer.describe(GROUP).response
+    other = world.log.shard.consumer.describe("other").response
+    assert entry.error_code == other.error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert entry.error_message == f"Group {GROUP} is not a consumer group."
+    assert other.error_message == "Group other not found."
+
+
+def test_a_transaction_has_no_records_but_offsets() -> None:
+    shard = ConsumerWorld().log.shard
+    with pytest.raises(InconsistentRecords, match="GroupMetadataKey"):
+        shard.replay_transactional(CoordinatorRecord(GroupMetadataKey(GROUP), None), 0, NO_PRODUCER)
