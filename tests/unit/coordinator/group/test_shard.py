@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from shareq.coordinator.group.offsets.offset import NO_PRODUCER
-from shareq.coordinator.shard import CoordinatorRecord, InconsistentRecords
+from shareq.coordinator.shard import AmpleRoom, CoordinatorRecord, InconsistentRecords, RecordsTooLarge
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.group_metadata import GroupMetadataKey
 from tests.unit.coordinator.group.classic.world import ClassicWorld
 from tests.unit.coordinator.group.consumer.world import GROUP, ConsumerWorld
+
+
+class Room(AmpleRoom):
+    """`is_left`: whether any record fits."""
+
+    def __init__(self) -> None:
+        self.is_left = True
+
+    def fits(self, records: Sequence[CoordinatorRecord], *, spare_bytes: int = 0) -> bool:
+        return self.is_left
+
+
+def with_room(world: ConsumerWorld) -> Room:
+    world.log.shard.consumer.room = room = Room()
+    return room
 
 
 def test_members_are_found_by_their_ids_and_instance_ids() -> None:
@@ -67,3 +84,19 @@ def test_a_transaction_has_no_records_but_offsets() -> None:
     shard = ConsumerWorld().log.shard
     with pytest.raises(InconsistentRecords, match="GroupMetadataKey"):
         shard.replay_transactional(CoordinatorRecord(GroupMetadataKey(GROUP), None), 0, NO_PRODUCER)
+
+
+def test_what_goes_with_a_topic_may_take_several_batches() -> None:
+    assert ConsumerWorld().log.shard.topics_deleted({bytes(16): "foo"}).atomic is False
+
+
+def test_a_heartbeat_whose_records_have_no_room_changes_nothing() -> None:
+    world = ConsumerWorld()
+    world.join("m")
+    world.time.now_ms = 1_000
+    room, deadline = with_room(world), world.log.shard.next_deadline_ms()
+    room.is_left = False
+    with pytest.raises(RecordsTooLarge):
+        world.join("n")
+    assert set(world.group.members) == {"m"}
+    assert world.log.shard.next_deadline_ms() == deadline
