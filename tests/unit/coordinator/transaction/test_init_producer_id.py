@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shareq.coordinator.transaction.metadata import LAST_EPOCH, MAX_EPOCH, TransactionState
+from shareq.coordinator.transaction.metadata import LAST_EPOCH, MAX_EPOCH, NO_TIMESTAMP, TransactionState
 from shareq.protocol.errors import ErrorCode
 from tests.unit.coordinator.transaction.world import A0, FIRST_PRODUCER_ID, Coordinator
 
@@ -35,6 +35,21 @@ def test_a_new_id_takes_whatever_the_client_says_it_has() -> None:
 @pytest.mark.parametrize("timeout_ms", [0, -1, 900_001])
 def test_timeouts_out_of_bounds(timeout_ms: int) -> None:
     assert Coordinator().init(timeout_ms=timeout_ms).error is ErrorCode.INVALID_TRANSACTION_TIMEOUT
+
+
+@pytest.mark.parametrize("timeout_ms", [1, 900_000])
+def test_timeouts_that_are_just_in_bounds(timeout_ms: int) -> None:
+    assert Coordinator().init(timeout_ms=timeout_ms).error is ErrorCode.NONE
+
+
+def test_a_producer_that_begins_again_has_no_transaction_that_has_started() -> None:
+    coordinator = Coordinator()
+    coordinator.init()
+    assert coordinator.add((FIRST, 0)) is ErrorCode.NONE
+    done = coordinator.end_and_complete((FIRST, 0), commit=True)
+    coordinator.init((done.producer_id, done.producer_epoch))
+    assert coordinator.state().state is TransactionState.EMPTY
+    assert coordinator.state().start_ms == NO_TIMESTAMP
 
 
 def test_the_longest_timeout() -> None:

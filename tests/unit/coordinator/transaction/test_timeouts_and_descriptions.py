@@ -22,7 +22,9 @@ def test_a_transaction_past_its_timeout_is_aborted_and_its_producer_fenced(versi
     coordinator.time.now_ms = TIMEOUT_MS
     assert coordinator.log.run(coordinator.shard.abort_timed_out()) == []
     coordinator.time.now_ms = TIMEOUT_MS + 1
-    (markers,) = coordinator.log.run(coordinator.shard.abort_timed_out())
+    result = coordinator.shard.abort_timed_out()
+    assert result.atomic is False, "each is aborted for itself"
+    (markers,) = coordinator.log.run(result)
     assert (markers.commit, markers.partitions, markers.producer_epoch) == (False, frozenset((A0,)), 1)
     assert coordinator.log.run(coordinator.shard.abort_timed_out()) == [], "it is being aborted"
     coordinator.complete(markers)
