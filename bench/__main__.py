@@ -1,4 +1,4 @@
-"""shareq and Apache Kafka 4.3.1 on this machine, same clients, one table: `python -m bench`.
+"""shareq and Apache Kafka on this machine, same clients, one table: `python -m bench`.
 
 Both brokers run at once, each idle while the other is measured; figures alternate between them and the median of the
 repetitions is reported. Clients are processes of their own. Without Java, shareq's column stands alone.
