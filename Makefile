@@ -159,7 +159,7 @@ test: $(READY)
 	$(WITHIN) 900 env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder -m "not interop and not container and not spark and not browser" --ignore=tests/spark $(ARGS)
 
 test-spark: $(SPARK_READY)
-	$(SPARK_RUN) scripts/within.py 600 $(SPARK_BIN)/pytest -q -rs -m "spark and not interop and not thorough" $(ARGS) tests/spark
+	$(SPARK_RUN) scripts/within.py 900 $(SPARK_BIN)/pytest -q -rs -m "spark and not interop and not thorough" $(ARGS) tests/spark
 
 check: lint types imports gen-check links words
 
