@@ -156,7 +156,7 @@ demo-spark: $(SPARK_READY)
 # Test modules are compiled by the first run, not by each; files start in their order, so that the longest, those of the
 # simulation, are not left to one process at the end.
 test: $(READY)
-	$(WITHIN) 900 env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder -m "not interop and not container and not spark and not browser" --ignore=tests/spark $(ARGS)
+	$(WITHIN) 1200 env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder -m "not interop and not container and not spark and not browser" --ignore=tests/spark $(ARGS)
 
 test-spark: $(SPARK_READY)
 	$(SPARK_RUN) scripts/within.py 900 $(SPARK_BIN)/pytest -q -rs -m "spark and not interop and not thorough" $(ARGS) tests/spark
