@@ -25,9 +25,10 @@ class Leader(NamedTuple):
 
 
 class LeaderMap:
-    """`some_are_elsewhere`: whether another broker leads anything."""
+    """Topic and partition to the broker that leads it; absent: this one does.
 
-    """Topic and partition to the broker that leads it; absent: this one does."""
+    `some_are_elsewhere`: whether another broker leads anything.
+    """
 
     def __init__(self) -> None:
         self.some_are_elsewhere = False  # asked by each request that writes or reads
