@@ -1,10 +1,7 @@
-"""What one stranger asks holds nobody up: elements are bounded, and handled so many in a turn of the loop."""
+"""What one stranger asks holds nobody up: it is handled so much in a turn of the loop."""
 
 from __future__ import annotations
 
-import logging
-import struct
-import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,31 +10,22 @@ import pytest
 from devtools.clients.requests import batch, produce
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.config.admin import ConfigAdmin
-from shareq.broker.dispatch import long_requests
-from shareq.broker.dispatch.element_limits import MOST_ELEMENTS, RESOURCES, largest_frame, most_elements
-from shareq.broker.dispatch.long_requests import FREED, arrays_of, let_go
-from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.effort import RECORD_EFFORT, STEP_EFFORT
 from shareq.broker.groups.offsets import GroupOffsetsService
-from shareq.broker.groups.share import ShareGroupService
 from shareq.broker.handlers.cluster import find_coordinator
 from shareq.broker.handlers.groups import offset_fetch
 from shareq.broker.handlers.records import delete_records
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
-from shareq.broker.network.connection_limits import ConnectionLimits
-from shareq.broker.share import acknowledgements
 from shareq.broker.share.coordinator import ShareCoordinatorService
 from shareq.broker.topics.lookup import PartitionLookup
 from shareq.broker.transactions import named_partitions
 from shareq.broker.transactions.markers import MarkerWriter
 from shareq.coordinator.group.offsets import fetch as coordinator_fetch
 from shareq.coordinator.transaction.metadata import TopicPartition
-from shareq.protocol.api_keys import ApiKey, codec
-from shareq.protocol.bounded_reading import STEP_ELEMENTS, BoundedReader
+from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.framing import frame
 from shareq.protocol.generated import initialize_share_group_state
 from shareq.protocol.generated.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
@@ -52,24 +40,13 @@ from shareq.protocol.generated.delete_records import (
     DeleteRecordsResponse,
     DeleteRecordsTopic,
 )
-from shareq.protocol.generated.describe_configs import (
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
-    DescribeConfigsResponse,
-)
-from shareq.protocol.generated.describe_share_group_offsets import (
-    DescribeShareGroupOffsetsRequest,
-    DescribeShareGroupOffsetsRequestGroup,
-    DescribeShareGroupOffsetsRequestTopic,
-)
-from shareq.protocol.generated.fetch import AbortedTransaction, FetchableTopicResponse, FetchResponse, PartitionData
+from shareq.protocol.generated.describe_configs import DescribeConfigsResponse
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from shareq.protocol.generated.initialize_share_group_state import (
     InitializeShareGroupStateRequest,
     InitializeShareGroupStateResponse,
     InitializeStateData,
 )
-from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
 from shareq.protocol.generated.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -90,71 +67,16 @@ from shareq.protocol.generated.offset_fetch import (
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
 )
-from shareq.protocol.generated.share_acknowledge import (
-    AcknowledgementBatch,
-    AcknowledgePartition,
-    AcknowledgeTopic,
-    ShareAcknowledgeRequest,
-)
-from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
-from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.generated.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from shareq.protocol.primitives import Message, uvarint
 from shareq.protocol.records import opening
 from shareq.protocol.records.batch import Compression, RecordData, build_batch
+from tests.support.long_requests import describe_groups
 from tests.support.worlds.counted_work import Work
-
-GROUP = 32
-
-_HEADER = struct.Struct(">hhih")
-
-
-def raw_request(api_key: ApiKey, version: int, count: int, element: bytes, rest: bytes) -> bytes:
-    """The frame of a request whose first field is an array of equal elements."""
-    header = _HEADER.pack(api_key, version, 7, 1) + b"x\0"
-    return frame(header + uvarint(count + 1) + element * count + rest)
-
-
-ATTACKS = {
-    "DescribeConfigs of 10.4 M groups": (ApiKey.DESCRIBE_CONFIGS, 4, 10_400_000, b"\x20\x06aaaaa\0\0", b"\0\0\0"),
-    "Metadata by 5.2 M ids": (ApiKey.METADATA, 12, 5_200_000, b"i" * 16 + b"\0\0", b"\1\0\0"),
-    "ListGroups with 47 M filters": (ApiKey.LIST_GROUPS, 5, 47_000_000, b"\2a", b"\1\0"),
-    "ListGroups with 5,000 filters": (ApiKey.LIST_GROUPS, 5, 5_000, b"\2a", b"\1\0"),
-}
-
-
-@pytest.mark.parametrize("name", ATTACKS)
-def test_a_request_of_too_many_elements_is_refused_before_memory_is_taken(
-    name: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    world = BrokerWorld()
-    stranger = world.connect()
-    stranger.send_raw(raw_request(ApiKey.METADATA, 12, 20_000, bytes(16) + b"\0\0", b"\0\0\0"))  # imports
-    world.clock.run_until_idle()
-    data = raw_request(*ATTACKS[name])
-    tracemalloc.start()
-    try:
-        before = tracemalloc.get_traced_memory()[0]
-        tracemalloc.reset_peak()
-        with caplog.at_level(logging.WARNING):
-            stranger.send_raw(data)
-            world.clock.run_until_idle()
-        peak = tracemalloc.get_traced_memory()[1] - before
-    finally:
-        tracemalloc.stop()
-    assert peak < 1.2 * len(data) + 100_000  # the frame itself, without its size, and what handles it
-    assert stranger.closed
-    (line,) = (each.getMessage() for each in caplog.records)
-    assert f"more than {most_elements(ATTACKS[name][0])} elements" in line
-
-
-def describe_groups(count: int) -> DescribeConfigsRequest:
-    return DescribeConfigsRequest([DescribeConfigsResource(GROUP, f"group-{i}") for i in range(count)], True, True)
 
 
 def test_groups_are_described_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,79 +204,6 @@ def test_share_states_are_initialised_in_turns(monkeypatch: pytest.MonkeyPatch) 
     assert max(work.ticks) <= 500
 
 
-def test_a_long_request_is_given_back_in_steps() -> None:
-    """190,000 acknowledgement batches, freed at once, held the loop for 20 ms."""
-    freed = 0
-
-    class Counted(AcknowledgementBatch):
-        def __del__(self) -> None:
-            nonlocal freed
-            freed += 1
-
-    def batches(count: int) -> list[AcknowledgementBatch]:
-        return [Counted(0, 0, [1]) for _ in range(count)]
-
-    kept = batches(10)
-    many = [AcknowledgePartition(at, batches(5 * FREED)) for at in range(3)]
-    few = [AcknowledgePartition(at, batches(1)) for at in range(2 * FREED)]
-    shared = AcknowledgePartition(0, kept)
-    topic = AcknowledgeTopic(bytes(16), [*many, *few, shared])
-    held: list[Message] = [ShareAcknowledgeRequest("g", "m", 1, False, [topic])]
-    del many, few, shared, topic
-    steps, before = [], 0
-    for _ in let_go(held):
-        steps.append(freed - before)
-        before = freed
-    assert not held
-    assert freed == 17 * FREED
-    assert max(steps) < 2 * FREED
-    assert len(kept) == 10
-
-
-@pytest.mark.parametrize("last", [0, 1])
-def test_a_long_request_with_arrays_that_are_null_is_given_back_in_steps(last: int) -> None:
-    freed = 0
-
-    class Counted(DescribeShareGroupOffsetsRequestTopic):
-        def __del__(self) -> None:
-            nonlocal freed
-            freed += 1
-
-    def group(at: int) -> DescribeShareGroupOffsetsRequestGroup:
-        return DescribeShareGroupOffsetsRequestGroup("g", [Counted("t", [0]) for _ in range(100)] if at % 2 else None)
-
-    held: list[Message] = [DescribeShareGroupOffsetsRequest([group(at + last) for at in range(400)])]
-    steps, before = [], 0
-    for _ in let_go(held):
-        steps.append(freed - before)
-        before = freed
-    assert not held
-    assert freed == 20_000
-    assert max(steps) < 2 * FREED
-
-
-def test_the_arrays_of_every_request_are_known() -> None:
-    """What is given back in steps is found by the annotations of generated classes."""
-    assert arrays_of(DescribeShareGroupOffsetsRequestGroup) == ["topics"]
-    assert arrays_of(DescribeShareGroupOffsetsRequestTopic) == []
-    for key in HANDLERS:
-        request = codec(key).request_class()
-        arrays = {name for name in request.FIELDS if type(getattr(request, name)) is list}
-        numbers = {name for name, of in type(request).__init__.__annotations__.items() if of.startswith("list[int]")}
-        assert arrays <= {*arrays_of(type(request)), *numbers}, key
-
-
-@pytest.mark.parametrize("last", [None, []])
-def test_arrays_that_are_null_in_some_elements_are_no_hindrance(last: list[AbortedTransaction] | None) -> None:
-    """The aborted transactions of a Fetch: null beside an error, else a list."""
-    rows = [PartitionData(at, aborted_transactions=None if at % 2 else [], records=b"") for at in range(3 * FREED)]
-    rows[-1].aborted_transactions = last
-    held: list[Message] = [FetchResponse(responses=[FetchableTopicResponse("t", partitions=rows)])]
-    del rows
-    assert len(list(let_go(held))) >= 2
-    assert not held
-
-
 def test_topics_of_many_partitions_are_answered_in_turns() -> None:
     world = BrokerWorld()
     for i in range(40):
@@ -404,147 +253,6 @@ def test_requests_behind_a_long_one_wait_for_it() -> None:
     assert client.receive(ApiVersionsResponse).api_keys
 
 
-def test_a_client_that_goes_away_is_not_worked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    world, work = BrokerWorld(), Work()
-    stranger, neighbour = world.connect(), world.connect()
-    monkeypatch.setattr(ConfigAdmin, "describe_group", work.count(ConfigAdmin.describe_group))
-    stranger.send(describe_groups(5_000), 4)
-    for _ in range(10):
-        world.clock.run_tick()
-    stranger.disconnect()
-    work.run(world, neighbour)
-    assert sum(work.ticks) < 1_000
-    assert not world.services.turns
-
-
-def test_a_client_that_goes_away_while_it_waits_leaves_nothing_behind() -> None:
-    world = BrokerWorld()
-    world.connect().call(describe_groups(5_000), 4, DescribeConfigsResponse)  # imports
-    data = raw_request(ApiKey.METADATA, 12, 90_000, bytes(16) + b"\0\0", b"\0\0\0")
-    world.connect().send(describe_groups(5_000), 4)
-    budget = world.services.request_budget
-    first = budget.held
-    assert first > 0
-    tracemalloc.start()
-    try:
-        for _ in range(20):
-            stranger = world.connect()
-            stranger.send_raw(data)
-            assert budget.held == first + len(data)
-            stranger.disconnect()
-            assert budget.held == first
-        held, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert held < len(data)
-    world.clock.run_until_idle()
-    assert budget.held == 0
-    assert len(world.services.turns) == 0
-
-
-def test_an_answer_of_too_many_bytes_closes_the_connection(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(long_requests, "MOST_ANSWER_BYTES", 1_000_000)
-    world = BrokerWorld()
-    client = world.connect()
-    client.send(describe_groups(5_000), 4)
-    with caplog.at_level(logging.WARNING):
-        world.clock.run_until_idle()
-    assert client.closed
-    assert "DESCRIBE_CONFIGS v4 takes more than 1000000 bytes" in caplog.text
-
-
-def test_a_defect_in_a_part_is_logged_and_closes_the_connection(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    world = BrokerWorld()
-    client = world.connect()
-    calls = iter(range(2_000))
-
-    def defect(*_: object) -> None:
-        if next(calls) == 1_500:
-            raise RuntimeError("a defect")
-
-    monkeypatch.setattr(MetadataStore, "topic_by_id", defect)
-    ids = [i.to_bytes(16, "big") for i in range(1, 2_001)]
-    client.send(MetadataRequest([MetadataRequestTopic(each, None) for each in ids]), 12)
-    world.clock.run_until_idle()
-    assert client.closed
-    assert not client.frames
-    assert "METADATA v12 failed" in caplog.text
-    assert not world.services.turns
-
-
-def test_a_defect_in_the_reading_is_logged_and_closes_the_connection(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def failing(*_: object) -> Iterator[None]:
-        yield
-        raise RuntimeError("a defect")
-
-    monkeypatch.setattr(BoundedReader, "read_in_steps", failing)
-    world = BrokerWorld()
-    client = world.connect()
-    client.send(describe_groups(5_000), 4)
-    world.clock.run_until_idle()
-    assert client.closed
-    assert "a defect" in caplog.text
-
-
-def test_a_defect_among_many_acknowledgements_closes_the_connection(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def failing(*_: object, **__: object) -> ErrorCode:
-        raise RuntimeError("a defect")
-
-    world = BrokerWorld()
-    client = world.connect()
-    topic = world.create_topic("t", 3)
-    joined = client.call(ShareGroupHeartbeatRequest("g", "m" * 22, 0, None, ["t"]), 1, ShareGroupHeartbeatResponse)
-    assert not joined.error_code
-    opened = client.call(ShareFetchRequest("g", "m" * 22, 0, max_records=1, batch_size=1), 1, ShareFetchResponse)
-    assert not opened.error_code
-    monkeypatch.setattr(acknowledgements, "validate_ack_batches", failing)
-    partitions = [
-        AcknowledgePartition(index, [AcknowledgementBatch(i, i, [1]) for i in range(1_000)]) for index in range(3)
-    ]
-    topics = [AcknowledgeTopic(topic.topic_id, partitions)]
-    client.send(ShareAcknowledgeRequest("g", "m" * 22, 1, topics=topics), 1)
-    world.clock.run_until_idle()
-    assert client.closed
-    assert not client.frames
-    assert "a defect" in caplog.text
-
-
-def test_every_limit_is_that_of_an_rpc_that_is_served() -> None:
-    assert set(MOST_ELEMENTS) <= set(HANDLERS)
-    assert most_elements(ApiKey.DESCRIBE_CONFIGS) == RESOURCES
-    assert min(MOST_ELEMENTS.values()) + 1 > STEP_ELEMENTS
-
-
-def test_a_list_of_groups_takes_the_filters_there_are() -> None:
-    answer = BrokerWorld().connect().call(ListGroupsRequest(["Stable"] * 500, []), 5, ListGroupsResponse)
-    assert answer.error_code == ErrorCode.NONE
-
-
-def test_a_million_topic_names_in_a_heartbeat_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What could be no record is refused by its size, what has more names than a turn takes by their number."""
-    world, work = BrokerWorld(), Work()
-    monkeypatch.setattr(ShareGroupService, "heartbeat", work.count(ShareGroupService.heartbeat))
-    for count in (5_000, 5_001, 100_000, 1_000_000):
-        client = world.connect()
-        names = [f"{i % 1000:03}" for i in range(count)]
-        client.send(ShareGroupHeartbeatRequest("g", f"m{count}", 0, None, names), 1)
-        world.clock.run_until_idle()
-        if client.frames:
-            expected = ErrorCode.NONE if count == 5_000 else ErrorCode.UNKNOWN_SERVER_ERROR
-            assert client.receive(ShareGroupHeartbeatResponse).error_code == expected
-        else:
-            assert client.closed
-    assert work.now == 1
-
-
 def test_offsets_by_time_are_looked_up_one_in_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each may have to open a batch of 8 MiB, for which the slowest codec takes 15 ms."""
     world, work = BrokerWorld(), Work()
@@ -564,11 +272,6 @@ def test_offsets_by_time_are_looked_up_one_in_a_turn(monkeypatch: pytest.MonkeyP
         list(range(100, 200)),
     ]
     assert {part.error_code for topic in answer.topics for part in topic.partitions} == {ErrorCode.NONE}
-
-
-def limited(world: BrokerWorld) -> MockConnection:
-    """A connection with the limits that a server's have."""
-    return world.connect(limits=ConnectionLimits(largest_of=largest_frame))
 
 
 def by_time(world: BrokerWorld, time_ms: int) -> MockConnection:
@@ -613,51 +316,6 @@ def test_a_topic_that_is_deleted_while_it_is_looked_into_is_answered() -> None:
     world.services.metadata.delete_topics(["t"])
     (topic,) = client.receive(ListOffsetsResponse).topics
     assert [(part.error_code, part.offset) for part in topic.partitions] == [(ErrorCode.NONE, 77_777)]
-
-
-@pytest.mark.parametrize("pieces", [[8], [4, 4], [5, 3], [4, 1, 1]], ids=str)
-def test_a_frame_that_no_request_of_its_kind_has_is_refused_by_its_beginning(pieces: list[int]) -> None:
-    world = BrokerWorld()
-    stranger = limited(world)
-    begin = struct.pack(">ihh", 95_000_000, ApiKey.LIST_GROUPS, 5)
-    for size in pieces:
-        assert not stranger.closed
-        stranger.send_raw(begin[:size])
-        begin = begin[size:]
-        world.clock.run_until_idle()
-    assert stranger.closed
-
-
-def test_frames_of_records_are_as_large_as_ever() -> None:
-    world = BrokerWorld()
-    client = limited(world)
-    client.send_raw(struct.pack(">ihh", 95_000_000, ApiKey.PRODUCE, 9) + bytes(100_000))
-    world.clock.run_until_idle()
-    assert not client.closed
-    assert client.side.buffered_input == 100_008
-
-
-def test_a_large_frame_that_comes_in_pieces_is_put_together() -> None:
-    world = BrokerWorld()
-    ids = [i.to_bytes(16, "big") for i in range(1, 10_001)]
-    request = MetadataRequest([MetadataRequestTopic(each, None) for each in ids])
-    expected = world.connect().call(request, 12, MetadataResponse)
-    client = limited(world)
-    data = client.requests.frame_of(request, 12)
-    for end, start in ((5, 0), (6, 5), (100_000, 6), (len(data), 100_000)):
-        client.send_raw(data[start:end])
-    assert client.receive(MetadataResponse) == expected
-
-
-def test_what_clients_send_at_most_fits_into_the_frames_there_are() -> None:
-    """200,000 partitions with a commit of theirs, in 1,000 topics."""
-    partitions = [OffsetCommitRequestPartition(i, i, 0, "m" * 50) for i in range(199)]
-    topics = [OffsetCommitRequestTopic("t" * 249, partitions=partitions) for _ in range(1_000)]
-    size = len(OffsetCommitRequest("g", topics=topics).encode(9))
-    assert size < largest_frame(ApiKey.OFFSET_COMMIT)
-    names = MetadataRequest([MetadataRequestTopic(bytes(16), "t" * 200) for _ in range(100_000)])
-    assert len(names.encode(12)) < largest_frame(ApiKey.METADATA)
-    assert largest_frame(999) < 32 * 1024 * 1024
 
 
 def test_records_are_deleted_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
