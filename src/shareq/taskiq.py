@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import heapq
-import logging
 import math
 import time
 from collections.abc import AsyncGenerator, Iterator, Mapping
@@ -20,16 +19,12 @@ from taskiq.exceptions import TaskRejectedError
 
 from shareq.aio import AcknowledgeType, Producer, ShareConsumer, ShareRecord
 from shareq.client.admin import Admin
-from shareq.client.admin.configs import Change
 from shareq.client.admin.topics import NewTopic
 from shareq.client.aio.consumer.records import State
 from shareq.client.config import ClientConfig
-from shareq.client.errors import BrokerError, ClientError, Unreachable
+from shareq.client.errors import ClientError
 from shareq.client.network import Network
-from shareq.client.share.window import WINDOW, widen
-from shareq.protocol.errors import ErrorCode
-
-logger = logging.getLogger(__name__)
+from shareq.client.share.provision import configure_group, ensure_topic
 
 GROUP_CONFIG: Final[dict[str, str]] = {"share.auto.offset.reset": "earliest"}
 DELAY: Final = "delay"
@@ -116,7 +111,7 @@ class ShareqBroker(AsyncBroker):
 
     async def listen(self) -> AsyncGenerator[AckableMessage, None]:
         """Tasks, each when it is due. Only its `ack` acknowledges one. Raises what the group is refused with."""
-        await asyncio.to_thread(self._ensure_group)
+        await asyncio.to_thread(self._configure_group)
         consumer = ShareConsumer(
             self._servers,
             self._group,
@@ -151,24 +146,11 @@ class ShareqBroker(AsyncBroker):
 
     def _ensure_topic(self) -> None:
         with self._admin() as admin:
-            outcome = admin.topics.create([self._topic])[self._topic.name]
-        exists = isinstance(outcome, BrokerError) and outcome.code == ErrorCode.TOPIC_ALREADY_EXISTS
-        if isinstance(outcome, ClientError) and not exists:
-            raise outcome
+            ensure_topic(admin, self._topic)
 
-    def _ensure_group(self) -> None:
-        """What is refused of its configs is the administrator's, with a line."""
+    def _configure_group(self) -> None:
         with self._admin() as admin:
-            changes = {("group", self._group): Change(set=self._group_config)}
-            outcome = admin.configs.alter(changes)["group", self._group]
-            if isinstance(outcome, Unreachable):
-                raise outcome
-            if isinstance(outcome, ClientError):
-                logger.warning(
-                    "share group %s: its configs %s cannot be set: %s", self._group, self._group_config, outcome
-                )
-            if WINDOW not in self._group_config:
-                widen(admin, self._group)
+            configure_group(admin, self._group, self._group_config, required=False)
 
     @contextlib.contextmanager
     def _admin(self) -> Iterator[Admin]:

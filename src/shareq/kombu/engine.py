@@ -16,13 +16,12 @@ from typing import Any, ClassVar, Final, TypeVar
 
 from shareq.aio import Producer
 from shareq.client.admin import Admin
-from shareq.client.admin.configs import Change
 from shareq.client.admin.topics import EARLIEST, LATEST, NewTopic
 from shareq.client.aio.network import Network
 from shareq.client.config import ClientConfig
 from shareq.client.errors import BrokerError, ClientError, Unreachable
 from shareq.client.network import Network as BlockingNetwork
-from shareq.client.share.window import WINDOW, widen
+from shareq.client.share.provision import configure_group, ensure_topic
 from shareq.kombu.tail import Tail
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.metadata import MetadataRequest
@@ -125,27 +124,15 @@ class Engine:
         if name in self._topics:
             return
         with self._admin() as admin:
-            new = NewTopic(name, partitions, replication_factor, configs)
-            outcome = admin.topics.create([new])[name]
-        if isinstance(outcome, ClientError) and not _is(outcome, ErrorCode.TOPIC_ALREADY_EXISTS):
-            raise outcome
+            ensure_topic(admin, NewTopic(name, partitions, replication_factor, configs))
         self._topics.add(name)
 
     def ensure_group(self, group: str, configs: Mapping[str, str]) -> None:
-        """Set configs of a share group, and the widest window that its broker allows if there is none among them, once.
-
-        What is refused is the administrator's, with a line.
-        """
+        """Set configs of a share group, once; see `configure_group`. What is refused is logged. Raises Unreachable."""
         if group in self._groups:
             return
         with self._admin() as admin:
-            outcome = admin.configs.alter({("group", group): Change(set=configs)})["group", group]
-            if isinstance(outcome, Unreachable):
-                raise outcome
-            if WINDOW not in configs:
-                widen(admin, group)
-        if isinstance(outcome, ClientError):
-            logger.warning("share group %s: its configs %s cannot be set: %s", group, dict(configs), outcome)
+            configure_group(admin, group, configs, required=False)
         self._groups.add(group)
 
     def has_topic(self, name: str) -> bool:

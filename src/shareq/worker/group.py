@@ -8,11 +8,10 @@ from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
 from shareq.client.admin import Admin
-from shareq.client.admin.configs import Change
 from shareq.client.config import ClientConfig
 from shareq.client.errors import ClientError, Unreachable
 from shareq.client.network import Network
-from shareq.client.share.window import WINDOW, widen
+from shareq.client.share.provision import configure_group
 
 logger = logging.getLogger(__name__)
 
@@ -35,12 +34,7 @@ def prepare(config: ClientConfig, group: str, changes: Mapping[str, str], topics
     """
     with contextlib.closing(Network(config)) as network:
         admin = Admin(network)
-        if changes:
-            outcome = admin.configs.alter({("group", group): Change(set=changes)})["group", group]
-            if isinstance(outcome, ClientError):
-                raise outcome
-        if WINDOW not in changes:
-            widen(admin, group)
+        configure_group(admin, group, changes, required=True)
         for topic, known in admin.topics.describe(topics):
             if isinstance(known, ClientError):
                 logger.warning("topic %s: %s; its handler waits for it", topic, known)

@@ -1,0 +1,39 @@
+"""What workers on share groups need to find: their topic, and their group with its configs and the widest window."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from shareq.client.admin import Admin
+from shareq.client.admin.configs import Change
+from shareq.client.admin.topics import NewTopic
+from shareq.client.errors import BrokerError, ClientError, Unreachable
+from shareq.client.share.window import WINDOW, widen
+from shareq.protocol.errors import ErrorCode
+
+logger = logging.getLogger(__name__)
+
+
+def ensure_topic(admin: Admin, topic: NewTopic) -> None:
+    """Create a topic. One that exists is left as it is, whatever it is like. Raises BrokerError, Unreachable."""
+    outcome = admin.topics.create([topic])[topic.name]
+    exists = isinstance(outcome, BrokerError) and outcome.code == ErrorCode.TOPIC_ALREADY_EXISTS
+    if isinstance(outcome, ClientError) and not exists:
+        raise outcome
+
+
+def configure_group(admin: Admin, group: str, configs: Mapping[str, str], *, required: bool) -> None:
+    """Set configs of a share group, and the widest window that its broker allows if there is none among them.
+
+    Where the broker refuses the configs: raises BrokerError if they are `required`; else they are the administrator's
+    to set, and the refusal is logged at level WARNING. Raises Unreachable.
+    """
+    if configs:
+        outcome = admin.configs.alter({("group", group): Change(set=configs)})["group", group]
+        if isinstance(outcome, ClientError):
+            if required or isinstance(outcome, Unreachable):
+                raise outcome
+            logger.warning("share group %s: its configs %s cannot be set: %s", group, dict(configs), outcome)
+    if WINDOW not in configs:
+        widen(admin, group)
