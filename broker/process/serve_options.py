@@ -216,24 +216,26 @@ def console_options_of(address: str | None, token_file: str | None, config_file:
     from shareq.broker.process.http.console import ConsoleOptions, token_of
     from shareq.broker.process.sockets import Address
 
+    token = None
     if token_file is not None:
         try:
-            token_of(token_file)
+            token = token_of(token_file)
         except ValueError as error:
             exit_with(USAGE_ERROR, f"--console-token-file {token_file}: {error}")
         warn_of_readers("--console-token-file", token_file)
     client = {} if config_file is None else read_properties(config_file, "--console-config")
     protocol = client.get("security.protocol", "PLAINTEXT").upper()
-    return ConsoleOptions(Address(*host_and_port("--console", address, 8080)), token_file, config_file, protocol)
+    where = Address(*host_and_port("--console", address, 8080))
+    return ConsoleOptions(where, token, token_file, config_file, protocol)
 
 
 def apply_console(below: Mapping[str, str], overrides: dict[str, str], options: ConsoleOptions) -> ConsoleOptions:
     """Let a broker with a console have the records API, unless `below` or the options have it already."""
-    from shareq.broker.process.http.console import for_commands, token_of, with_records_api
+    from shareq.broker.process.http.console import for_commands, with_records_api
 
-    given, token_file = {**below, **overrides}, options.token_file
-    overrides |= with_records_api(given, None if token_file is None else token_of(token_file))
-    return options._replace(for_commands=for_commands(given, token_file))
+    given = {**below, **overrides}
+    overrides |= with_records_api(given, options.token)
+    return options._replace(for_commands=for_commands(given, options.token_file))
 
 
 def apply_advertise(given: Mapping[str, str], overrides: dict[str, str], advertise: str) -> None:

@@ -80,7 +80,7 @@ def command(
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s console: %(message)s")
     private = False
     if of_broker is not None:
-        config, windows, private = _from_broker(bootstrap, config_file)
+        config, windows, token, private = _from_broker(bootstrap, config_file)
         bound = socket.socket(fileno=of_broker)
     else:
         config = client_config(bootstrap, config_file, profile, properties, 30.0)
@@ -88,9 +88,10 @@ def command(
             windows = Windows(records_api(Session(config, False, profile), api, api_token_file))
         except ConfigError as error:
             exit_with(USAGE, f"--api {error}")
+        token = None if token_file is None else read_token("--token-file", token_file)
         bound = _bind(listen)
     with bound, contextlib.suppress(KeyboardInterrupt):
-        rules = _rules(bound, token_file, config, private)
+        rules = _rules(bound, token, config, private)
         address = _address(bound)
 
         def ready() -> None:
@@ -102,9 +103,9 @@ def command(
         run(Wish(config, rules, windows), bound, ready=ready, with_stdin=of_broker is not None)
 
 
-def _from_broker(bootstrap: str | None, config_file: str | None) -> tuple[ClientConfig, Windows, bool]:
-    """What the broker hands over, secrets by standard input; nothing of the user's environment counts. Last, whether
-    the broker has rights, so that not every user may see all.
+def _from_broker(bootstrap: str | None, config_file: str | None) -> tuple[ClientConfig, Windows, str | None, bool]:
+    """What the broker hands over, secrets by standard input; nothing of the user's environment counts. Third is the
+    console's token, last whether the broker has rights, so that not every user may see all.
     """
     from shareq.client.console.views.windows import Windows
     from shareq.client.records_api import RecordsApi
@@ -117,16 +118,15 @@ def _from_broker(bootstrap: str | None, config_file: str | None) -> tuple[Client
         config = ClientConfig.from_properties(given)
         url = handed.get("records_api")
         api = None if url is None else RecordsApi(url, handed["token"], tls=config.tls, timeout_s=API_TIMEOUT_S)
-        return config, Windows(api), bool(handed.get("token_to_read"))
+        return config, Windows(api), handed.get("console_token"), bool(handed.get("token_to_read"))
     except ConfigError as error:
         exit_with(USAGE, f"--console-config: {error}")
 
 
-def _rules(bound: socket.socket, token_file: str | None, config: ClientConfig, private: bool) -> Rules:
+def _rules(bound: socket.socket, token: str | None, config: ClientConfig, private: bool) -> Rules:
     """Ends the command for a console that would show too much to too many."""
     from shareq.client.console.guard import Rules, exposure, is_loopback
 
-    token = None if token_file is None else read_token("--token-file", token_file)
     loopback = is_loopback(str(bound.getsockname()[0]))
     logs_in = private or config.sasl is not None or (config.tls is not None and config.tls.certificate is not None)
     if problem := exposure(loopback, token, logs_in):

@@ -35,12 +35,13 @@ _TOKEN: Final = "shareq.records.api.token"
 
 
 class ConsoleOptions(NamedTuple):
-    """`token_file` is the console's own; `config_file` has properties of a client, for a broker that wants a login,
-    `protocol` among them. `for_commands`: how commands reach the records API that the console brought, with %s for
-    its URL; None where the operator has wanted one.
+    """`token` is the console's own, from `token_file`; None for a console without. `config_file` has properties of a
+    client, for a broker that wants a login, `protocol` among them. `for_commands`: how commands reach the records API
+    that the console brought, with %s for its URL; None where the operator has wanted one.
     """
 
     address: Address
+    token: str | None
     token_file: str | None
     config_file: str | None
     protocol: str
@@ -92,7 +93,7 @@ class Console:
         self._config = config
         self._listener = self._listener_to_ask()
         self._has_rights = config.authorizer_class_name != ""
-        if (self._has_rights or options.protocol.startswith("SASL_")) and options.token_file is None:
+        if (self._has_rights or options.protocol.startswith("SASL_")) and options.token is None:
             raise ServeError(
                 "--console would show every user of this machine what a login or ACLs may keep from them: give "
                 "--console-token-file",
@@ -102,7 +103,7 @@ class Console:
         self._process: asyncio.subprocess.Process | None = None
         self._watch: asyncio.Task[None] | None = None
         host = str(self._socket.getsockname()[0])
-        if not is_loopback(host) and options.token_file is None:
+        if not is_loopback(host) and options.token is None:
             self._socket.close()
             raise ServeError(
                 f"the console on {address_text((host, options.address.port))} is open to other machines: "
@@ -119,12 +120,11 @@ class Console:
         command = [sys.executable, "-m", "shareq", "console", f"--of-broker={self._socket.fileno()}"]
         if self._options.config_file is not None:
             command.append(f"--config={self._options.config_file}")
-        if self._options.token_file is not None:
-            command.append(f"--token-file={self._options.token_file}")
         command += ["--", self._bootstrap(addresses)]
         handed = {
             "records_api": records_api_url,
             "token": (self._config.shareq_records_api_token or "").strip(),
+            "console_token": self._options.token,
             "token_to_read": self._has_rights,
         }
         self._process = await asyncio.create_subprocess_exec(

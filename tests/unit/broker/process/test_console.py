@@ -25,7 +25,7 @@ STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 class Serve:
     """`shareq serve --console` as a process; `url` is the console's, `child` its process id."""
 
-    def __init__(self, folder: Path, *words: str) -> None:
+    def __init__(self, folder: Path, *words: str, stdin: int | None = None) -> None:
         command = [
             sys.executable,
             "-m",
@@ -39,7 +39,11 @@ class Serve:
         self.log = folder / "log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [*command, "--console", "127.0.0.1:0", *words], stdout=subprocess.PIPE, stderr=log, text=True
+                [*command, "--console", "127.0.0.1:0", *words],
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
             )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
@@ -131,6 +135,21 @@ def test_a_broker_with_rights_shows_nothing_without_the_token(tmp_path: Path) ->
         assert served.process.wait(WAIT_S) == 0
 
 
+def test_the_token_is_read_once_so_it_may_come_from_a_pipe(tmp_path: Path) -> None:
+    token = "0123456789abcdef"
+    reader, writer = os.pipe()
+    os.write(writer, token.encode())
+    os.close(writer)
+    served = Serve(tmp_path, "--console-token-file", "/dev/stdin", stdin=reader)
+    os.close(reader)
+    try:
+        assert served.get("session")["may_change"] is False
+        assert served.get("session", token)["may_change"] is True
+    finally:
+        served.process.terminate()
+        assert served.process.wait(WAIT_S) == 0
+
+
 def test_the_console_logs_in_where_the_broker_wants_it(tmp_path: Path) -> None:
     token = "0123456789abcdef"
     (tmp_path / "token").write_text(token)
@@ -186,7 +205,7 @@ def test_without_aiohttp_the_start_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(module, "find_spec", lambda _: None)
     with pytest.raises(ServeError, match=r"pip install 'shareq\[console\]'"):
-        Console(ConsoleOptions(Address("127.0.0.1", 0), None, None, "PLAINTEXT"), BrokerConfig.load({}))
+        Console(ConsoleOptions(Address("127.0.0.1", 0), None, None, None, "PLAINTEXT"), BrokerConfig.load({}))
 
 
 def test_the_token_of_the_console_opens_the_records_api_to_commands_as_the_log_says(tmp_path: Path) -> None:
