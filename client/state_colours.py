@@ -1,7 +1,8 @@
-"""Names, letters and colours of the states of records: the same in the terminal, in the console and in reports.
+"""Names and colours of the states of records, and of what is counted of them over time: the same in the terminal, in
+the console, in reports and on dashboards.
 
-Colours have a contrast of at least 3 to 1 with the background they are for (WCAG 2.2, 1.4.11); letters say the same
-without them.
+Colours have a contrast of at least 3 to 1 with the background they are for (WCAG 2.2, 1.4.11); letters and names say
+the same without them.
 """
 
 from __future__ import annotations
@@ -10,31 +11,83 @@ from typing import Final, Literal, NamedTuple, get_args
 
 State = Literal["available", "delayed", "waiting", "acquired", "acknowledged", "archiving", "archived", "unfinished"]
 """As the records API has them; and `unfinished`, where no more is known: available, or acquired by a member."""
+Figure = Literal[
+    "lag",
+    "in flight",
+    "acquired",
+    "written",
+    "delivered",
+    "redelivered",
+    "lost",
+    "acknowledged",
+    "finished",
+    "archived",
+]
+"""What charts show over time. A name that a state has as well is about the records in it, or on their way into it."""
 
 LIGHT_BACKGROUND: Final = "#ffffff"
 DARK_BACKGROUND: Final = "#16181d"
+GRAFANA_DARK: Final = "#181b1f"
+"""Of Grafana's panels in its dark theme; in the light one it is `LIGHT_BACKGROUND`."""
+
+
+class Tone(NamedTuple):
+    """Colours (#rrggbb): `light` and `dark` on such a background, `either` where a page cannot know which it has."""
+
+    light: str
+    dark: str
+    either: str
 
 
 class Look(NamedTuple):
-    """How a state is shown: `letter` without colour, `light` and `dark` on such a background (#rrggbb), `ansi` among a
-    terminal's 256 colours.
-    """
+    """How a state is shown: `letter` without colour, `tone` on a page, `ansi` among a terminal's 256 colours."""
 
     letter: str
-    light: str
-    dark: str
+    tone: Tone
     ansi: int
     meaning: str
 
 
+class Line(NamedTuple):
+    """How a figure is shown over time."""
+
+    tone: Tone
+    meaning: str
+
+
 LOOKS: Final[dict[State, Look]] = {
-    "available": Look("a", "#2563eb", "#6ea8fe", 33, "may be delivered"),
-    "delayed": Look("d", "#7c3aed", "#b79bff", 99, "may be delivered again later"),
-    "waiting": Look("w", "#856404", "#e3c341", 178, "waits for an earlier record of its key"),
-    "acquired": Look("Q", "#c2410c", "#fb923c", 208, "locked by a member"),
-    "acknowledged": Look("k", "#15803d", "#4ade80", 35, "accepted"),
-    "archiving": Look("x", "#be185d", "#f783c4", 205, "given up, its dead letter is being written"),
-    "archived": Look("X", "#991b1b", "#ff8f8f", 160, "given up, or no longer in the log"),
-    "unfinished": Look("?", "#57606a", "#9aa4b2", 245, "available, or locked by a member: the broker does not say"),
+    "available": Look("a", Tone("#2563eb", "#6ea8fe", "#2563eb"), 33, "may be delivered"),
+    "delayed": Look("d", Tone("#7c3aed", "#b79bff", "#7c3aed"), 99, "may be delivered again later"),
+    "waiting": Look("w", Tone("#856404", "#e3c341", "#8f6d06"), 178, "waits for an earlier record of its key"),
+    "acquired": Look("Q", Tone("#c2410c", "#fb923c", "#d9670b"), 208, "locked by a member"),
+    "acknowledged": Look("k", Tone("#15803d", "#4ade80", "#15803d"), 35, "accepted"),
+    "archiving": Look("x", Tone("#be185d", "#f783c4", "#d6336c"), 205, "given up, its dead letter is being written"),
+    "archived": Look("X", Tone("#991b1b", "#ff8f8f", "#d22d2d"), 160, "given up, or no longer in the log"),
+    "unfinished": Look(
+        "?",
+        Tone("#57606a", "#9aa4b2", "#79828e"),
+        245,
+        "available, or locked by a member: the broker does not say",
+    ),
 }
 STATES: Final[tuple[State, ...]] = get_args(State)
+
+
+def _as(state: State, meaning: str) -> Line:
+    return Line(LOOKS[state].tone, meaning)
+
+
+LINES: Final[dict[Figure, Line]] = {
+    "lag": Line(Tone("#0e7490", "#22d3ee", "#0891b2"), "records that the group has not finished with"),
+    "in flight": Line(Tone("#4338ca", "#a5b4fc", "#6366f1"), "offsets between the group's start and what it read last"),
+    "acquired": _as("acquired", "records locked by members"),
+    "written": _as("available", "records that producers have written"),
+    "delivered": _as("acquired", "records handed out to members, again included"),
+    "redelivered": Line(Tone("#a21caf", "#f0abfc", "#c026d3"), "records handed out once more"),
+    "lost": Line(Tone("#7c2d12", "#d6a184", "#a0624a"), "locks that ran out"),
+    "acknowledged": _as("acknowledged", "records acknowledged as processed"),
+    "finished": _as("acknowledged", "records acknowledged or archived"),
+    "archived": _as("archived", "records given up"),
+}
+"""No two that a chart shows together have the same colour."""
+FIGURES: Final[tuple[Figure, ...]] = get_args(Figure)

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 from shareq.client.cli.record_choice import FINISHED
 from shareq.client.records_api import RangeRow
-from shareq.client.state_colours import LOOKS, STATES, Look
+from shareq.client.state_colours import LOOKS, STATES, Look, Tone
 
-_OTHER: Final = Look("!", "#000000", "#ffffff", 245, "a state that this version does not know")
+_OTHER: Final = Look("!", Tone("#000000", "#ffffff", "#808080"), 245, "a state that this version does not know")
 _BLACK: Final = 16
 _NARROWEST, _WIDEST = 20, 160
 _MARGIN: Final = 2
@@ -117,7 +117,7 @@ def plot(name: str, rows: Iterable[RangeRow], width: int, *, colour: bool) -> It
         yield f"{name}: nothing in flight"
         return
     first, last = spans[0].first, spans[-1].last
-    held = f", {counts['acquired']:,} held" if counts["acquired"] else ""
+    held = f", {counts['acquired']:,} acquired" if counts["acquired"] else ""
     yield f"{name}: offsets {first:,} to {last:,}, {last - first + 1:,} in flight{held}"
     yield f"  {strip(spans, width, colour=colour)}"
     yield f"  {legend(counts, colour=colour)}"

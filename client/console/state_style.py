@@ -1,19 +1,32 @@
-"""The states' colours as a style sheet: one custom property for each, light and dark."""
+"""The states' and the charts' colours as a style sheet: one custom property for each, light and dark."""
 
 from __future__ import annotations
 
 import json
+from typing import Final
 
-from shareq.client.state_colours import LOOKS
+from shareq.client.state_colours import LINES, LOOKS
+
+_OF_FIGURES: Final = {figure.replace(" ", "-"): line for figure, line in LINES.items()}
 
 
 def state_style() -> str:
-    """`--state-NAME` of each state, and a class `state-NAME` that fills with it."""
-    lines = [f"  --state-{name}: light-dark({look.light}, {look.dark});" for name, look in LOOKS.items()]
+    """`--state-NAME` of each state, and a class `state-NAME` that fills with it; `figure-NAME` gives a chart's line and
+    its key `--figure`.
+    """
+    lines = [f"  --state-{name}: light-dark({look.tone.light}, {look.tone.dark});" for name, look in LOOKS.items()]
     fills = [f".state-{name} {{ fill: var(--state-{name}); background: var(--state-{name}); }}" for name in LOOKS]
-    return "\n".join([":root {", *lines, "}", *fills, ""])
+    figures = [
+        f".figure-{name} {{ --figure: light-dark({line.tone.light}, {line.tone.dark}); }}"
+        for name, line in _OF_FIGURES.items()
+    ]
+    return "\n".join([":root {", *lines, "}", *fills, *figures, ""])
 
 
 def state_script() -> str:
-    """The states as a module: `STATES`, from names to what they mean, in the order of a record's life."""
-    return f"export const STATES = {json.dumps({name: look.meaning for name, look in LOOKS.items()})};\n"
+    """The states as a module: `STATES`, from names to what they mean, in the order of a record's life; `FIGURES`, what
+    charts show, likewise.
+    """
+    states = {name: look.meaning for name, look in LOOKS.items()}
+    figures = {name: line.meaning for name, line in LINES.items()}
+    return f"export const STATES = {json.dumps(states)};\nexport const FIGURES = {json.dumps(figures)};\n"

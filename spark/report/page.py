@@ -20,7 +20,7 @@ MOST_ROWS: Final = 500
 
 MEANINGS: Final = (
     ("lag", "records that the share group had not finished with, a second or two before the event"),
-    ("locks held", "records that this query has locked now, so that no other member gets them"),
+    ("acquired", "records that this query has locked now, so that no other member gets them"),
     ("redelivered", "records new to this query that had been delivered before, to whomever"),
     ("swallowed", "records that came again though they were part of an earlier micro-batch: acknowledged, not emitted"),
     ("accepted", "records acknowledged as processed; the last event does not know yet of its own micro-batch's"),
@@ -133,12 +133,15 @@ def _charts(query: QueryEvents, span: Span, flags: Sequence[Flag]) -> str:
     rows = rate(spread(((one.start_ms, one.end_ms, one.rows) for one in batches), span, step))
     charts = [_figure("Rows per second", bar_chart([Bars("rows", "c1", rows)], span, flags, "a second"))]
     if any(one.counters for one in batches):
-        lag = _line("lag", "c2", query, lambda one: one.lag)
-        held = _line("locks held", "c1", query, lambda one: one.locks_held)
+        lag = _line("lag", "lag", query, lambda one: one.lag)
+        held = _line("acquired", "acquired", query, lambda one: one.locks_held)
         unconfirmed = _line("unconfirmed", "c4", query, lambda one: one.unconfirmed)
-        again = [Bars("redelivered", "c3", by_column("redelivered")), Bars("swallowed", "c4", by_column("swallowed"))]
-        locks = [Bars("renewed", "c2", by_column("renewed")), Bars("lost", "c3", by_column("lost"))]
-        locks.append(Bars("rejected", "c4", by_column("rejected")))
+        again = [
+            Bars("redelivered", "redelivered", by_column("redelivered")),
+            Bars("swallowed", "c5", by_column("swallowed")),
+        ]
+        locks = [Bars("renewed", "acquired", by_column("renewed")), Bars("lost", "lost", by_column("lost"))]
+        locks.append(Bars("rejected", "archived", by_column("rejected")))
         charts += [
             _figure("Lag of the share group, records", line_chart([lag], span, flags, "records")),
             _figure("Deliveries again, records", bar_chart(again, span, flags, "records"), again),

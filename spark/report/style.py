@@ -1,11 +1,15 @@
-"""The style sheet of the report."""
+"""The style sheet of the report: a class for the colour of each figure that the console shows, too, and `c1` to `c5`
+for what only this report has.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
+from shareq.client.state_colours import LINES
+
 # People who see red and green alike can distinguish the colours (after Okabe and Ito).
-STYLE: Final = """
+_OWN: Final = """
 :root{color-scheme:light dark;--bg:#f6f7f9;--card:#fff;--ink:#1b2330;--soft:#5d6878;--line:#e1e5ea;
 --c1:#0b6bb5;--c2:#0a8a68;--c3:#d55e00;--c4:#b0468e;--c5:#8a93a0;--mark:#b3261e;--run:#444f5e}
 @media (prefers-color-scheme:dark){:root{--bg:#12161c;--card:#1b2129;--ink:#e7ebf0;--soft:#98a4b3;--line:#2d3641;
@@ -52,3 +56,8 @@ td.zero{color:var(--soft);opacity:.6}tr.first td{border-bottom:2px solid var(--r
 @media (max-width:520px){.words{grid-template-columns:1fr}.words dd{margin-bottom:6px}main{padding:14px 10px 32px}}
 @media print{body{background:#fff}figure,.tile{break-inside:avoid}}
 """
+_SHARED: Final = "".join(
+    f".{figure.replace(' ', '-')}{{--c:light-dark({line.tone.light},{line.tone.dark})}}\n"
+    for figure, line in LINES.items()
+)
+STYLE: Final = _OWN + _SHARED

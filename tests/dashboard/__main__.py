@@ -111,7 +111,14 @@ def _draw(
         print("dashboard: chromium is missing (Debian: apt-get install chromium): no image", file=sys.stderr)
         return
     drawn = [
-        (panel, [(query.name(each.labels), each) for query, series in queries for each in series])
+        (
+            panel,
+            [
+                page.Line(query.name(each.labels), each, query.colour(each.labels))
+                for query, series in queries
+                for each in series
+            ],
+        )
         for panel, queries in found
     ]
     source = folder / "dashboard.html"

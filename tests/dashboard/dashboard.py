@@ -18,13 +18,21 @@ _QUERY_RESULT: Final = re.compile(r"query_result\((.*)\)")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One line of a panel. `legend`: with {{label}} where the label's value goes, empty for a figure alone."""
+    """One line of a panel. `legend`: with {{label}} where the label's value goes, empty for a figure alone. `colours`:
+    of series by a regular expression for their names.
+    """
 
     expression: str
     legend: str
+    colours: tuple[tuple[str, str], ...] = ()
 
     def name(self, labels: dict[str, str]) -> str:
         return re.sub(r"\{\{(\w+)\}\}", lambda found: labels.get(found.group(1), ""), self.legend).strip()
+
+    def colour(self, labels: dict[str, str]) -> str:
+        """#rrggbb, or "" for a series that has the next one of the palette."""
+        name = self.name(labels)
+        return next((colour for pattern, colour in self.colours if re.search(pattern, name)), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +85,21 @@ def _document() -> dict[str, Any]:
 def _panel(panel: dict[str, Any], rate_interval: str) -> Panel:
     at = panel["gridPos"]
     queries = tuple(
-        Query(_chosen(target["expr"], rate_interval), target.get("legendFormat") or "")
+        Query(_chosen(target["expr"], rate_interval), target.get("legendFormat") or "", _colours(panel, target))
         for target in panel.get("targets", ())
     )
     unit = panel.get("fieldConfig", {}).get("defaults", {}).get("unit", "")
     return Panel(panel["title"], panel["type"], unit, at["x"], at["y"], at["w"], at["h"], queries)
+
+
+def _colours(panel: dict[str, Any], target: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    found = []
+    for each in panel.get("fieldConfig", {}).get("overrides", ()):
+        chooser, wanted = each["matcher"]["id"], each["matcher"]["options"]
+        pattern = wanted.strip("/") if chooser == "byRegexp" else ""
+        if chooser == "byRegexp" or wanted == target["refId"]:
+            found += [(pattern, one["value"]["fixedColor"]) for one in each["properties"] if one["id"] == "color"]
+    return tuple(found)
 
 
 def _chosen(expression: str, rate_interval: str) -> str:

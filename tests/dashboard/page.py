@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from tests.dashboard.dashboard import Panel
 from tests.dashboard.prometheus import Series
@@ -28,8 +28,13 @@ h2{font-size:11px;margin:4px 6px} .row{background:none} .row h2{font-size:13px} 
 text-align:center;color:#7eb26d} svg{display:block;margin:0 6px} ul{list-style:none;margin:2px 6px;padding:0;
 columns:2} li{white-space:nowrap;overflow:hidden} .none{color:#e24d42;margin:6px}"""
 
-Line = tuple[str, Series]
-"""A series with its name in the legend."""
+
+class Line(NamedTuple):
+    """A series with its name in the legend; `colour` "": the next one of the palette."""
+
+    name: str
+    series: Series
+    colour: str = ""
 
 
 def number(value: float, unit: str) -> str:
@@ -69,28 +74,28 @@ def _section(panel: Panel, lines: Sequence[Line]) -> str:
     place = f"left:{panel.x * COLUMN}px;top:{panel.y * ROW}px;width:{width}px;height:{height}px"
     if panel.kind == "row":
         inside = ""
-    elif not any(series.points for _, series in lines):
+    elif not any(series.points for _, series, _ in lines):
         inside = "<p class=none>no series</p>"
     elif panel.kind == "stat":
-        inside = "".join(f"<big>{number(series.points[-1][1], panel.unit)}</big>" for _, series in lines)
+        inside = "".join(f"<big>{number(series.points[-1][1], panel.unit)}</big>" for _, series, _ in lines)
     else:
         inside = _chart(lines, panel.unit, width - 12, height - 80) + _legend(lines, panel.unit)
     return f"<section class={panel.kind} style='{place}'><h2>{html.escape(panel.title)}</h2>{inside}</section>"
 
 
 def _chart(lines: Sequence[Line], unit: str, width: int, height: int) -> str:
-    points = [point for _, series in lines for point in series.points if math.isfinite(point[1])]
+    points = [point for _, series, _ in lines for point in series.points if math.isfinite(point[1])]
     first, last = min((at for at, _ in points), default=0.0), max((at for at, _ in points), default=0.0)
     top = max((value for _, value in points), default=0.0) or 1.0
     drawn = "".join(
-        f"<polyline fill=none stroke='{COLOURS[place % len(COLOURS)]}' points='"
+        f"<polyline fill=none stroke='{colour or COLOURS[place % len(COLOURS)]}' points='"
         + " ".join(
             f"{(at - first) / ((last - first) or 1) * width:.1f},{height - value / top * (height - 12):.1f}"
             for at, value in series.points
             if math.isfinite(value)
         )
         + "'/>"
-        for place, (_, series) in enumerate(lines)
+        for place, (_, series, colour) in enumerate(lines)
     )
     mark = f"<text x=0 y=10 fill='#8e8e9e' font-size=10>{html.escape(number(top, unit))}</text>"
     return f"<svg width={width} height={height}>{mark}{drawn}</svg>"
@@ -98,9 +103,9 @@ def _chart(lines: Sequence[Line], unit: str, width: int, height: int) -> str:
 
 def _legend(lines: Sequence[Line], unit: str) -> str:
     shown = "".join(
-        f"<li><span style='color:{COLOURS[place % len(COLOURS)]}'>&#9632;</span> {html.escape(name)}: "
+        f"<li><span style='color:{colour or COLOURS[place % len(COLOURS)]}'>&#9632;</span> {html.escape(name)}: "
         f"{number(series.points[-1][1], unit)}</li>"
-        for place, (name, series) in enumerate(lines[:LEGENDS])
+        for place, (name, series, colour) in enumerate(lines[:LEGENDS])
     )
     more = f"<li>and {len(lines) - LEGENDS} more</li>" if len(lines) > LEGENDS else ""
     return f"<ul>{shown}{more}</ul>"

@@ -6,9 +6,10 @@ import re
 
 import pytest
 
+from shareq.client.state_colours import LINES, LOOKS
 from tests.dashboard.__main__ import without_series
 from tests.dashboard.dashboard import Panel, Query, panels, variables
-from tests.dashboard.page import number, page
+from tests.dashboard.page import Line, number, page
 from tests.dashboard.prometheus import Series
 
 QUERY = Query("up", "{{group}} {{topic}}")
@@ -55,8 +56,21 @@ def test_figures_are_as_a_person_reads_them(value: float, unit: str, text: str) 
 
 def test_a_page_has_each_series_with_its_name_and_says_where_there_is_none() -> None:
     labels = {"group": "<packers>", "topic": "orders"}
-    drawn = page("t", [(PANEL, [(QUERY.name(labels), Series(labels, ((0.0, 1.0), (2.0, 5.0))))])])
+    drawn = page("t", [(PANEL, [Line(QUERY.name(labels), Series(labels, ((0.0, 1.0), (2.0, 5.0))))])])
     assert "&lt;packers&gt; orders: 5" in drawn
     assert re.search(r"points='0\.0,[\d.]+ [\d.]+,12\.0'", drawn)
     assert "no series" not in drawn
     assert "no series" in page("t", [(PANEL, [])])
+
+
+def test_a_series_has_the_colour_that_the_dashboard_gives_it() -> None:
+    accepted, again = (
+        next(query for panel in panels("15s") for query in panel.queries if name in query.expression)
+        for name in ("group_acknowledgements_total", "partition_redeliveries_total")
+    )
+    labels = {"group": "packers", "topic": "accept"}
+    assert accepted.colour({**labels, "ack_type": "reject"}) == LOOKS["archived"].tone.either
+    assert again.colour(labels) == LINES["redelivered"].tone.either
+    drawn = page("t", [(PANEL, [Line("again", Series(labels, ((0.0, 1.0),)), again.colour(labels))])])
+    assert f"stroke='{LINES['redelivered'].tone.either}'" in drawn
+    assert f"color:{LINES['redelivered'].tone.either}" in drawn

@@ -2,13 +2,15 @@
 
 import { h, svg, text } from "/dom.js";
 import { age, DASH } from "/format.js";
+import { FIGURES } from "/state_meanings.js";
 
 const WIDTH = 300;
 const HEIGHT = 80;
 
-// `lines`: [{ name, values(history) }], at most two; `show` makes a text of a value.
+// `lines`: [{ name, values(history) }], at most two, of the names in FIGURES, which have colours; `show` makes a text of
+// a value.
 export function chart(title, lines, show) {
-  const paths = lines.map((_, index) => svg("path", { class: `line-${index + 1}` }));
+  const paths = lines.map((each, index) => svg("path", { class: `line-${index + 1} ${colourOf(each)}` }));
   const base = svg("path", { class: "base", d: `M0 ${HEIGHT - 1}H${WIDTH}` });
   const picture = svg(
     "svg",
@@ -16,7 +18,9 @@ export function chart(title, lines, show) {
     base,
     ...paths,
   );
-  const now = lines.map((_, index) => h("span", { class: lines.length > 1 ? `key-${index + 1}` : "" }));
+  const now = lines.map((each, index) =>
+    h("span", { class: lines.length > 1 ? `key-${index + 1} ${colourOf(each)}` : "", title: FIGURES[each.name] }),
+  );
   const [from, highest] = [h("span"), h("span")];
   const element = h(
     "figure",
@@ -43,6 +47,11 @@ export function chart(title, lines, show) {
   }
 
   return { element, update };
+}
+
+function colourOf({ name }) {
+  if (!(name in FIGURES)) throw new Error(`no colour for ${name}`);
+  return `figure-${name.replaceAll(" ", "-")}`;
 }
 
 function path(at, values, top) {

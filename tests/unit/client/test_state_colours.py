@@ -1,11 +1,20 @@
-"""The looks of states: all of the API's, distinct, and with contrast on both backgrounds."""
+"""The looks of states: all of the API's, distinct, and with contrast on both backgrounds; likewise of figures."""
 
 from __future__ import annotations
 
 import pytest
 
 from shareq.broker.share.core.window.ranges import STATES as OF_THE_API
-from shareq.client.state_colours import DARK_BACKGROUND, LIGHT_BACKGROUND, LOOKS, STATES
+from shareq.client.state_colours import (
+    DARK_BACKGROUND,
+    FIGURES,
+    GRAFANA_DARK,
+    LIGHT_BACKGROUND,
+    LINES,
+    LOOKS,
+    STATES,
+    Tone,
+)
 
 
 def luminance(colour: str) -> float:
@@ -28,14 +37,37 @@ def test_they_are_the_states_of_the_api_and_one_for_what_is_not_known() -> None:
     assert set(STATES) == set(LOOKS) == {*OF_THE_API, "unfinished"}
 
 
-@pytest.mark.parametrize("state", STATES)
-def test_colours_have_contrast_with_their_background(state: str) -> None:
-    look = {str(name): each for name, each in LOOKS.items()}[state]
-    assert contrast(look.light, LIGHT_BACKGROUND) >= 3
-    assert contrast(look.dark, DARK_BACKGROUND) >= 3
+def tones() -> dict[str, Tone]:
+    return {
+        **{str(name): look.tone for name, look in LOOKS.items()},
+        **{str(name): line.tone for name, line in LINES.items()},
+    }
+
+
+@pytest.mark.parametrize("name", [*STATES, *(figure for figure in FIGURES if figure not in LOOKS)])
+def test_colours_have_contrast_with_their_background(name: str) -> None:
+    tone = tones()[name]
+    assert contrast(tone.light, LIGHT_BACKGROUND) >= 3
+    assert contrast(tone.dark, DARK_BACKGROUND) >= 3
+    assert min(contrast(tone.either, LIGHT_BACKGROUND), contrast(tone.either, GRAFANA_DARK)) >= 3
 
 
 def test_no_two_states_look_alike() -> None:
-    for field in ("letter", "light", "dark", "ansi"):
+    for field in ("letter", "ansi"):
         assert len({getattr(look, field) for look in LOOKS.values()}) == len(LOOKS), field
     assert all(len(look.letter) == 1 and 16 <= look.ansi <= 255 for look in LOOKS.values())
+
+
+def test_a_colour_is_of_one_state_or_of_figures_that_no_state_is_like() -> None:
+    of_states = {look.tone for look in LOOKS.values()}
+    others = {line.tone for line in LINES.values()} - of_states
+    for at in range(3):
+        colours = [tone[at] for tone in (*of_states, *others)]
+        assert len(set(colours)) == len(colours) == len(LOOKS) + len(others)
+
+
+def test_a_figure_named_as_a_state_has_its_colour() -> None:
+    assert set(FIGURES) == set(LINES)
+    both = [(line.tone, LOOKS[state].tone) for state in STATES for name, line in LINES.items() if name == state]
+    assert len(both) == 3
+    assert all(of_figure == of_state for of_figure, of_state in both)

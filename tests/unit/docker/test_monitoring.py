@@ -15,6 +15,8 @@ import yaml
 
 from shareq.broker.metrics.families import FAMILIES
 from shareq.broker.metrics.family import Kind
+from shareq.broker.metrics.rows import ACK_TYPES
+from shareq.client.state_colours import LINES, LOOKS, Tone
 
 DOCKER: Final = Path(__file__).parents[3] / "docker"
 MONITORING: Final = DOCKER / "monitoring"
@@ -26,6 +28,20 @@ OF_THE_PROCESS: Final = dict.fromkeys(
     ("job", "instance"),
 )
 OF_A_TARGET: Final = {"job", "instance"}
+
+SHOWN_AS: Final = {
+    "shareq_share_partition_lag": "lag",
+    "shareq_consumer_group_lag": "lag",
+    "kafka_server_share_partition_metrics_in_flight_message_count": "in flight",
+    "shareq_share_partition_deliveries_total": "delivered",
+    "shareq_share_partition_redeliveries_total": "redelivered",
+    "kafka_server_share_partition_metrics_acquisition_lock_timeout_total": "lost",
+    "shareq_share_partition_dead_letters_total": "archived",
+    "shareq_dead_letters_waiting": "archiving",
+    "shareq_share_partition_delays_total": "delayed",
+}
+"""Which figure or state a metric is about. Panels that show it have its colour, in shades for several groups."""
+ENDS_AS: Final = {"accept": "acknowledged", "release": "available", "reject": "archived", "renew": "acquired"}
 
 _SELECTOR: Final = re.compile(r"\b((?:shareq|kafka|process)_\w+|up)\b(?:\{([^}]*)\})?")
 _MATCHER: Final = re.compile(r'(\w+)\s*(?:=~|!~|!=|=)\s*"[^"]*"')
@@ -120,6 +136,41 @@ def test_panels_have_places_of_their_own() -> None:
         assert all(x < 24 for x, _ in cells)
         taken |= cells
     assert len({panel["id"] for panel in panels()}) == len(panels())
+
+
+def tone(name: str) -> Tone:
+    figures, states = ({str(key): each.tone for key, each in table.items()} for table in (LINES, LOOKS))
+    return {**figures, **states}[name]
+
+
+def colours(panel: dict[str, Any]) -> dict[tuple[str, str], str]:
+    """Fixed colours of a panel's series, by what chooses them."""
+    return {
+        (each["matcher"]["id"], each["matcher"]["options"]): setting["value"]["fixedColor"]
+        for each in panel["fieldConfig"]["overrides"]
+        for setting in each["properties"]
+        if setting["id"] == "color" and setting["value"]["mode"] == "shades"
+    }
+
+
+def test_panels_show_a_figure_in_the_colour_and_by_the_name_that_it_has_in_the_console() -> None:
+    shown = set()
+    for panel in panels():
+        targets = panel.get("targets", ()) if panel["type"] == "timeseries" else ()
+        for target in targets:
+            for name in SHOWN_AS.keys() & set(re.findall(r"\w+", target["expr"])):
+                figure = SHOWN_AS[name]
+                shown.add(name)
+                assert colours(panel)["byFrameRefID", target["refId"]] == tone(figure).either, panel["title"]
+                assert len(targets) == 1 or target["legendFormat"].endswith(f" {figure}"), panel["title"]
+    assert shown == SHOWN_AS.keys()
+
+
+def test_acknowledgements_have_the_colour_of_the_state_that_they_lead_to() -> None:
+    assert [kind.name.lower() for kind in ACK_TYPES] == list(ENDS_AS)
+    (panel,) = (each for each in panels() if "acknowledgements_total" in str(each.get("targets")))
+    assert panel["targets"][0]["legendFormat"].endswith(" {{ack_type}}")
+    assert colours(panel) == {("byRegexp", f"/ {kind}$/"): tone(state).either for kind, state in ENDS_AS.items()}
 
 
 def test_prometheus_scrapes_the_port_that_the_broker_gets_and_no_other_machine_reaches_them() -> None:

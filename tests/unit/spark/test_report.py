@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from shareq.client.state_colours import LINES, Figure
 from shareq.spark.report import Mark, page, read_events, text_chart, write_report
 from shareq.spark.report.__main__ import main
 from shareq.spark.report.events import COUNTERS
@@ -245,3 +246,15 @@ def test_write_report_answers_what_it_read(tmp_path: Path) -> None:
     (query,) = write_report(log, tmp_path / "out.html")
     assert query.rows == 100
     assert "1 line of the log could not be read" in (tmp_path / "out.html").read_text()
+
+
+def test_charts_have_the_colours_and_names_of_the_console() -> None:
+    lines = [event(at, at, reported=reported(redelivered=3, lost=2, rejected=1)) for at in range(3)]
+    text = page(read_events(lines)[0], title="t")
+    assert "locks held" not in text
+    figures: tuple[Figure, ...] = ("lag", "acquired", "redelivered", "lost", "archived")
+    for figure in figures:
+        tone = LINES[figure].tone
+        assert f".{figure}{{--c:light-dark({tone.light},{tone.dark})}}" in text
+        assert f'class="{figure}"' in text
+    assert '<i class="acquired"></i>acquired' in text

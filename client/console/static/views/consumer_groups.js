@@ -47,7 +47,7 @@ export function consumerGroup(parameters, { session, again }) {
       "Records a second",
       [
         { name: "written", values: (history) => rateOf(history, "end") },
-        { name: "done", values: (history) => rateOf(history, "done") },
+        { name: "finished", values: (history) => rateOf(history, "done") },
       ],
       rate,
     ),

@@ -14,7 +14,7 @@ export function shareGroup(parameters, { session, again }) {
     ["Members", (data) => count(data.total_members)],
     ["Lag", (data) => count(data.lag)],
     ["In flight", (data) => count(data.in_flight)],
-    ["Held", (data) => count(data.held)],
+    ["Acquired", (data) => count(data.held)],
     ["Oldest in flight", (data) => age(data.oldest_age_ms)],
     ["Epoch", (data) => count(data.epoch)],
   ]);
@@ -22,16 +22,16 @@ export function shareGroup(parameters, { session, again }) {
   const speed = (title, from) => ({ name: title, values: (history) => rateOf(history, from) });
   const charts = [
     chart("Lag", [line("lag", "lag")], count),
-    chart("Records a second", [speed("written", "end"), speed("done", "done")], rate),
-    chart("In flight", [line("in flight", "in_flight"), line("held", "held")], count),
-    chart("Deliveries a second", [speed("all", "deliveries"), speed("again", "redeliveries")], rate),
+    chart("Records a second", [speed("written", "end"), speed("finished", "done")], rate),
+    chart("In flight", [line("in flight", "in_flight"), line("acquired", "held")], count),
+    chart("Deliveries a second", [speed("delivered", "deliveries"), speed("redelivered", "redeliveries")], rate),
   ];
   const members = table(
     "Members",
     [
       { title: "Client", name: true, cell: (row) => row.client },
       { title: "Host", cell: (row) => row.host },
-      { title: "Held", number: true, cell: (row) => (row.most ? { text: count(row.has), href: heldBy(name, row), title: "What this member has" } : count(row.has)) },
+      { title: "Acquired", number: true, cell: (row) => (row.most ? { text: count(row.has), href: heldBy(name, row), title: "What this member has" } : count(row.has)) },
       { title: "Partitions", long: true, cell: (row) => assigned(row.assignment) },
       { title: "Member", wide: true, long: true, cell: (row) => row.member },
     ],
@@ -46,7 +46,7 @@ export function shareGroup(parameters, { session, again }) {
       { title: "End", number: true, wide: true, cell: (row) => count(row.end) },
       { title: "Lag", number: true, cell: (row) => count(row.lag) },
       { title: "In flight", number: true, cell: (row) => count(row.in_flight) },
-      { title: "Held", number: true, wide: true, cell: (row) => count(heldOf(row)) },
+      { title: "Acquired", number: true, wide: true, cell: (row) => count(heldOf(row)) },
       { title: "Oldest", number: true, cell: (row) => age(row.oldest_age_ms) },
       { title: "Redelivered", number: true, wide: true, cell: (row) => count(row.redeliveries) },
     ],

@@ -61,7 +61,7 @@ def test_a_plot_says_which_offsets_and_how_many_of_each_state() -> None:
     rows = [row(5, 6, "acquired"), row(7, 7, "acquired"), row(8, 1_500, "available")]
     lines = list(plot("g t:0", rows, 10, colour=False))
     assert lines == [
-        "g t:0: offsets 5 to 1,500, 1,496 in flight, 3 held",
+        "g t:0: offsets 5 to 1,500, 1,496 in flight, 3 acquired",
         "  aaaaaaaaaa",
         "  a available 1,493  Q acquired 3",
     ]

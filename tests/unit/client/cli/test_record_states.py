@@ -191,7 +191,7 @@ def test_a_token_that_is_not_accepted(shell: Shell, broker: Broker) -> None:
 def test_a_plot_in_letters(shell: Shell) -> None:
     lines = shell.ok("share", "describe", "packers", "--plot")
     assert lines[-3:] == [
-        "packers orders:0: offsets 0 to 9, 10 in flight, 2 held",
+        "packers orders:0: offsets 0 to 9, 10 in flight, 2 acquired",
         "  QaQaaaaaaa",
         "  a available 8  Q acquired 2",
     ]

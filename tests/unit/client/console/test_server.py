@@ -22,7 +22,11 @@ from shareq.client.console.server import Console, Wish, sweep
 from shareq.client.console.static_files import static_files
 from shareq.client.console.views.windows import Windows
 from shareq.client.errors import BrokerError, Unreachable, UnsupportedApi
+from shareq.client.state_colours import FIGURES
 from shareq.protocol.errors import ErrorCode
+
+_CHARTED = re.compile(r'\b(?:line|speed)\("([^"]+)"|\{ name: "([^"]+)", values')
+"""In the views, a name of a line of a chart."""
 
 TOKEN = "0123456789abcdef"
 ALLOWED = {"Authorization": f"Bearer {TOKEN}"}
@@ -272,3 +276,12 @@ async def test_a_cluster_that_is_away_is_said_soon_and_closing_does_not_wait_for
     assert body["data"] is None
     assert body["error"]
     await client.close()
+
+
+def test_lines_of_charts_are_figures_that_have_a_colour() -> None:
+    """chart.js refuses others, but only in a browser that shows the view."""
+    texts = [file.body.decode() for path, file in static_files().items() if path.startswith("/views/")]
+    names = [one or other for text in texts for one, other in _CHARTED.findall(text)]
+    assert {"lag", "in flight", "acquired", "redelivered", "finished"} <= set(names) <= set(FIGURES)
+    style = static_files()["/states.css"].body.decode()
+    assert all(f".figure-{name.replace(' ', '-')} {{" in style for name in names)
