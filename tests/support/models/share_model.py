@@ -10,87 +10,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-AVAILABLE, ACQUIRED, ACKNOWLEDGED, ARCHIVING, ARCHIVED = 0, 1, 2, 3, 4
-TERMINAL = (ACKNOWLEDGED, ARCHIVED)
-GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
-REJECTED, COUNT_EXCEEDED = "CLIENT_REJECT", "DELIVERY_COUNT_EXCEEDED"
-INVALID_REQUEST, INVALID_RECORD_STATE, UNKNOWN_SERVER_ERROR = 42, 121, -1
-
-
-@dataclass
-class Cell:
-    """One offset. `write` is the pending write, `old` the (state, owner) it goes back to, `gone` that it never does.
-
-    `not_before` is when it may be delivered again, None for now; `later` what that will be once it is written.
-    """
-
-    state: int
-    count: int
-    owner: str = ""
-    deadline: int | None = None
-    write: int | None = None
-    old: tuple[int, str] = (AVAILABLE, "")
-    gone: bool = False
-    cause: str = ""  # of the death of one that is archiving
-    not_before: int | None = None
-    later: int | None = None
-
-    @property
-    def free(self) -> bool:
-        return self.state == AVAILABLE and self.write is None and self.not_before is None
-
-    @property
-    def finished(self) -> bool:
-        return self.state in TERMINAL and self.write is None
-
-    def archive(self) -> None:
-        """It has left the log: bypasses every transition rule."""
-        self.state, self.owner, self.deadline, self.gone = ARCHIVED, "", None, True
-        self.not_before = self.later = None
-
-    def view(self) -> tuple[int, int, str, int | None, bool, int | None]:
-        """What the outside may compare: (state, count, owner, deadline, pending, not before)."""
-        held = self.state == ACQUIRED
-        return (
-            self.state,
-            self.count,
-            self.owner if held else "",
-            self.deadline if held else None,
-            self.write is not None,
-            self.not_before,
-        )
-
-
-@dataclass
-class Group:
-    """An in-flight batch. `exploded`: from now on kept offset by offset, for good."""
-
-    cells: dict[int, Cell]
-    exploded: bool = False
-
-    @property
-    def first(self) -> int:
-        return min(self.cells)
-
-    @property
-    def last(self) -> int:
-        return max(self.cells)
-
-    @property
-    def cell(self) -> Cell:
-        """The cell all offsets look like, as long as it is not exploded."""
-        return self.cells[self.first]
-
-
-@dataclass(frozen=True)
-class Write:
-    """A state write: per offset (state, count), and when what waits may be delivered again."""
-
-    id: int
-    start: int
-    complete: int
-    cells: dict[int, tuple[int, int]]
-    delays: dict[int, int]
+from tests.support.models.share_cells import (
+    ACCEPT,
+    ACKNOWLEDGED,
+    ACQUIRED,
+    ARCHIVED,
+    ARCHIVING,
+    AVAILABLE,
+    COUNT_EXCEEDED,
+    GAP,
+    INVALID_RECORD_STATE,
+    INVALID_REQUEST,
+    REJECT,
+    REJECTED,
+    RELEASE,
+    RENEW,
+    TERMINAL,
+    Cell,
+    Group,
+    Write,
+)
 
 
 @dataclass

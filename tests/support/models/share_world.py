@@ -17,7 +17,8 @@ from shareq.coordinator.ports import RedeliveryBackoff, ShareGroupSettings
 from shareq.coordinator.share.delays import Delay
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
-from tests.support.models.share_model import ACQUIRED, ARCHIVING, AVAILABLE, TERMINAL, ShareModel, Write
+from tests.support.models.share_cells import ACQUIRED, ARCHIVING, AVAILABLE, TERMINAL, Write
+from tests.support.models.share_model import ShareModel
 
 KEY = SharePartitionKey("g", bytes(16), 0)
 MEMBERS = ("m1", "m2", "m3")
