@@ -8,7 +8,9 @@ on a virtual machine, where page faults are dear. Idle memory stays as it is; wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from mmap import PAGESIZE
 from typing import TYPE_CHECKING, Final, Protocol
 
 from shareq.broker.network.answer_budget import LARGE_BYTES
@@ -20,6 +22,13 @@ MMAP_THRESHOLD_BYTES: Final = 32 * 1024 * 1024  # the most glibc accepts
 TOP_PAD_BYTES: Final = 16 * 1024 * 1024
 
 CALM_MS: Final = 2_000
+
+PIECE_BYTES: Final = (1024 * 1024, 256 * 1024, 64 * 1024, 16 * 1024)
+"""Free memory is looked for in pieces of these sizes."""
+STEP_BYTES: Final = 4 * 1024 * 1024
+STEP_PIECES: Final = 128
+
+MADV_DONTNEED: Final = 4  # of Linux
 
 # mallopt(3)
 _M_TOP_PAD: Final = -2
@@ -37,15 +46,109 @@ def keep_freed_memory() -> bool:
     return bool(mallopt(_M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES)) and bool(mallopt(_M_TOP_PAD, TOP_PAD_BYTES))
 
 
-def give_back() -> bool:
-    """Return to the system what was freed, a tenth of a millisecond for each megabyte. False without glibc."""
-    try:
+class Heap(Protocol):
+    """An allocator's memory, by addresses and bytes."""
+
+    def take(self, size: int) -> int:
+        """Allocate: the address, 0 when there is no memory. What is free between other things goes before the end."""
+
+    def put_back(self, address: int) -> None:
+        """Free what was taken."""
+
+    def release(self, address: int, size: int) -> None:
+        """Give the system the pages that lie wholly in a piece that is taken: a tenth of a millisecond for a MB."""
+
+    def end(self) -> int:
+        """The address behind all of it."""
+
+    def trim(self) -> None:
+        """Give back the pages of everything that is free, but for `TOP_PAD_BYTES` at the end; all in one go."""
+
+
+class _Glibc:
+    """`Heap` of this process, of the thread that asks. AttributeError or OSError where there is no glibc."""
+
+    def __init__(self) -> None:
         import ctypes
 
-        trim = ctypes.CDLL(None).malloc_trim
+        libc = ctypes.CDLL(None)
+        self._trim = libc.malloc_trim  # first, for other systems have the others
+        self._malloc, self._free, self._madvise, self._sbrk = libc.malloc, libc.free, libc.madvise, libc.sbrk
+        self._trim.argtypes, self._trim.restype = (ctypes.c_size_t,), ctypes.c_int
+        self._malloc.argtypes, self._malloc.restype = (ctypes.c_size_t,), ctypes.c_void_p
+        self._free.argtypes, self._free.restype = (ctypes.c_void_p,), None
+        self._madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+        self._sbrk.argtypes, self._sbrk.restype = (ctypes.c_ssize_t,), ctypes.c_void_p
+
+    def take(self, size: int) -> int:
+        return self._malloc(size) or 0
+
+    def put_back(self, address: int) -> None:
+        self._free(address)
+
+    def release(self, address: int, size: int) -> None:
+        first = -(-address // PAGESIZE) * PAGESIZE
+        self._madvise(first, (address + size) // PAGESIZE * PAGESIZE - first, MADV_DONTNEED)
+
+    def end(self) -> int:
+        return self._sbrk(0) or 0
+
+    def trim(self) -> None:
+        self._trim(TOP_PAD_BYTES)
+
+
+def glibc_heap() -> Heap | None:
+    """This process's; None where there is no glibc."""
+    try:
+        return _Glibc()
     except (ImportError, OSError, AttributeError, TypeError):  # musl, macOS, Windows
-        return False
-    return bool(trim(ctypes.c_size_t(TOP_PAD_BYTES)))
+        return None
+
+
+def give_back_in_steps(heap: Heap) -> Iterator[None]:
+    """Return to the system what was freed, `STEP_BYTES` or `STEP_PIECES` in a step.
+
+    `malloc_trim` cannot stop halfway, takes a tenth of a millisecond for each megabyte, and holds a lock meanwhile that
+    every thread needs. So free memory is taken piece by piece, large ones first, its pages are released, and when none
+    is left all is put back; `malloc_trim` is left with the seams between them and with what is smaller. When the
+    iterator is closed before its end, what it holds is put back at once.
+    """
+    held: list[int] = []
+    try:
+        for size in PIECE_BYTES:
+            yield from _released(heap, size, held)
+        while held:
+            for _ in range(min(STEP_PIECES, len(held))):
+                heap.put_back(held.pop())
+            yield
+    finally:
+        while held:
+            heap.put_back(held.pop())
+    heap.trim()
+
+
+def _released(heap: Heap, size: int, held: list[int]) -> Iterator[None]:
+    """Take all free pieces of `size` bytes, and release them where they are not in what is kept at the heap's end."""
+    in_step = min(STEP_BYTES // size, STEP_PIECES)
+    end = heap.end()
+    more = True
+    while more:
+        for _ in range(in_step):
+            address = heap.take(size)
+            if address:
+                held.append(address)
+            more = 0 < address <= end - size  # else nothing was free: the heap has grown, or is full
+            if not more:
+                break
+            if address + size <= end - TOP_PAD_BYTES:
+                heap.release(address, size)
+        yield
+
+
+def give_back() -> Iterator[None]:
+    """`give_back_in_steps` of this process; no step without glibc."""
+    heap = glibc_heap()
+    return iter(()) if heap is None else give_back_in_steps(heap)
 
 
 class Budget(Protocol):
@@ -60,10 +163,13 @@ class Budget(Protocol):
 
 class FreedMemory:
     """Has memory given back once budgets that were large have not been for `CALM_MS`: what is used again soon is kept,
-    and nothing is done, nor any timer set, as long as they are small.
+    and nothing is done, nor any timer set, as long as they are small. `give_back` makes the steps of it, of which one
+    is done in each tick of the loop, until budgets are large again.
     """
 
-    def __init__(self, clock: Clock, budgets: Sequence[Budget], give_back: Callable[[], object] = give_back) -> None:
+    def __init__(
+        self, clock: Clock, budgets: Sequence[Budget], give_back: Callable[[], Iterator[None]] = give_back
+    ) -> None:
         self._clock = clock
         self._budgets = budgets
         self._give_back = give_back
@@ -83,4 +189,10 @@ class FreedMemory:
                 budget.was_large = budget.held >= LARGE_BYTES  # what stays large is given back when it goes
             self._watch()
         else:
-            self._give_back()
+            self._step(self._give_back())
+
+    def _step(self, steps: Iterator[None]) -> None:
+        for _ in steps:
+            if not self._watching:
+                self._clock.call_soon(partial(self._step, steps))
+            return  # memory that is needed again is not given back

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from bisect import insort
+from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 
@@ -12,7 +15,15 @@ from shareq.broker.network.answer_budget import LARGE_BYTES, AnswerBudget
 from shareq.broker.network.connection import Connection
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.request_budget import RequestBudget
-from shareq.broker.process.allocator import CALM_MS, FreedMemory, give_back
+from shareq.broker.process.allocator import (
+    CALM_MS,
+    STEP_BYTES,
+    STEP_PIECES,
+    TOP_PAD_BYTES,
+    FreedMemory,
+    give_back_in_steps,
+    glibc_heap,
+)
 
 
 class Rig:
@@ -25,7 +36,8 @@ class Rig:
         self.given_back = 0
         FreedMemory(self.clock, (self.answers, self.requests), self._give_back)
 
-    def _give_back(self) -> None:
+    def _give_back(self) -> Iterator[None]:
+        yield
         self.given_back += 1
 
     def connection(self) -> Connection:
@@ -94,6 +106,99 @@ def test_small_requests_and_answers_set_no_timer() -> None:
     assert rig.clock.next_timer_ms() is None
 
 
+class FakeHeap:
+    """An allocator that takes from the smallest hole that fits, else from the end."""
+
+    def __init__(self, holes: list[int]) -> None:
+        self._holes: list[tuple[int, int]] = []  # size, address
+        self.taken: dict[int, int] = {}
+        self.resident = 0
+        self._end = 0
+        for size in holes:
+            self._holes.append((size, self._end))
+            self._end += size + 4096
+            self.resident += size
+        self._holes.sort()
+        self._end += TOP_PAD_BYTES
+        self._first = self._end
+        self.calls = 0
+        self.released = 0
+        self.trimmed: list[int] = []
+
+    def take(self, size: int) -> int:
+        self.calls += 1
+        for place, (room, address) in enumerate(self._holes):
+            if room >= size:
+                del self._holes[place]
+                if room > size:
+                    insort(self._holes, (room - size, address + size))
+                self.taken[address + 1] = size
+                return address + 1
+        address, self._end = self._end, self._end + size
+        self.taken[address + 1] = 0
+        return address + 1
+
+    def put_back(self, address: int) -> None:
+        self.calls += 1
+        del self.taken[address]
+
+    def release(self, address: int, size: int) -> None:
+        assert size <= self.taken[address]
+        assert address < self._first
+        self.released += size
+        self.resident -= size
+
+    def end(self) -> int:
+        return self._end
+
+    def trim(self) -> None:
+        assert not self.taken
+        self.trimmed.append(self.resident)
+
+
+def test_memory_is_given_back_in_steps() -> None:
+    """230 MB in one go took 27 ms."""
+    holes = [1_000_000] * 100 + [100_000] * 1_000 + [20_000] * 1_500
+    heap, released, calls = FakeHeap(holes), [0], [0]
+    for _ in give_back_in_steps(heap):
+        released.append(heap.released)
+        calls.append(heap.calls)
+    assert max(now - before for before, now in pairwise(released)) <= STEP_BYTES
+    assert max(now - before for before, now in pairwise(calls)) <= STEP_PIECES + 4
+    (left,) = heap.trimmed
+    assert left < sum(holes) / 10
+
+
+def test_giving_back_ends_when_memory_is_needed_again() -> None:
+    class Watched(FakeHeap):
+        def release(self, address: int, size: int) -> None:
+            super().release(address, size)
+            if self.released == size:
+                rig.answers.note_read(LARGE_BYTES)
+
+    rig, heap = Rig(), Watched([1_000_000] * 200)
+    FreedMemory(rig.clock, (rig.answers, rig.requests), lambda: give_back_in_steps(heap))
+    rig.answers.note_read(LARGE_BYTES)
+    rig.clock.advance(2 * CALM_MS)
+    assert 0 < heap.released <= STEP_BYTES
+    assert not heap.taken
+    assert not heap.trimmed
+    rig.clock.advance(2 * CALM_MS)
+    assert heap.trimmed
+
+
+def test_memory_that_there_is_none_of_ends_the_search() -> None:
+    class Full(FakeHeap):
+        def take(self, size: int) -> int:
+            self.calls += 1
+            return 0
+
+    heap = Full([1_000_000])
+    assert len(list(give_back_in_steps(heap))) == 4
+    assert heap.calls == 4
+    assert heap.trimmed
+
+
 def resident() -> int:
     """Bytes of this process in memory."""
     with open("/proc/self/statm") as file:
@@ -106,6 +211,9 @@ def test_giving_back_takes_effect_where_there_is_glibc() -> None:
     kept = pieces[::50]
     del pieces
     before = resident()
-    if give_back():
+    heap = glibc_heap()
+    if heap is not None:
+        for _ in give_back_in_steps(heap):
+            pass
         assert resident() < before - 20_000_000
     assert len(kept) == 20
