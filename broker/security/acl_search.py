@@ -1,4 +1,4 @@
-"""What many filters mean among many ACLs, in one pass over them for each kind of filter. Pure.
+"""What many filters mean among many ACLs, in one pass over them for each kind of filter, which may take turns. Pure.
 
 Filters that ask for the same fields ask one table, in which the ACLs stand by the values of these fields. A filter with
 the pattern MATCH stands for some that name a resource: literally, as every one (`*`), and by each prefix of the name.
@@ -6,7 +6,7 @@ the pattern MATCH stands for some that name a resource: literally, as every one 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Final
 
@@ -19,16 +19,62 @@ _Fields = tuple[int, ...]
 _Table = dict[object, list[int]]
 
 
+TURN_ACLS: Final = 2_000
+"""So many are entered into a table in one turn, half a microsecond each."""
+
+
 class AclSearch:
-    """Looks filters up among these ACLs, in which each occurs once."""
+    """Looks filters up among these ACLs, in which each occurs once. `entered`: how many went into tables so far."""
 
     def __init__(self, acls: Iterable[Acl]) -> None:
         self._acls = list(acls)
+        self.entered = 0
         self._tables: dict[_Fields, _Table] = {}  # by the fields asked for: their values, positions in the list
-        self._prefix_lengths = sorted({len(acl.name) for acl in self._acls if acl.pattern == PatternType.PREFIXED})
+        self._prefix_lengths: list[int] | None = None  # of all names that are prefixes, when they were asked for
+
+    def prepare(self, wanted: AclFilter) -> Iterator[None]:
+        """Go through the ACLs as far as the filter needs it for the first time: the first of a kind does. Pauses where
+        there are more than `TURN_ACLS`.
+        """
+        if self._prefix_lengths is None and wanted.pattern == PatternType.MATCH and wanted.name is not None:
+            lengths: set[int] = set()
+            for at, some in enumerate(self._pieces()):
+                if at:
+                    yield
+                lengths.update(len(acl.name) for acl in some if acl.pattern == PatternType.PREFIXED)
+            self._prefix_lengths = sorted(lengths)
+        fields = _fields(self._plain(wanted)[0])  # the same of all
+        if not fields or fields in self._tables:
+            return
+        values = itemgetter(*fields)  # an ACL has the fields of a filter, in the same order
+        table: _Table = {}
+        position = 0
+        for some in self._pieces():
+            if position:
+                yield
+            for acl in some:
+                table.setdefault(values(acl), []).append(position)
+                position += 1
+        self.entered += position
+        self._tables[fields] = table
+
+    def _pieces(self) -> Iterator[list[Acl]]:
+        return (self._acls[first : first + TURN_ACLS] for first in range(0, len(self._acls), TURN_ACLS))
+
+    def count(self, wanted: AclFilter) -> int:
+        """How many ACLs a valid filter means that was prepared."""
+        return sum(len(self._positions(each)) for each in self._plain(wanted))
+
+    def looked_up(self, wanted: AclFilter) -> int:
+        """How many questions a filter that was prepared comes to."""
+        return len(self._plain(wanted))
 
     def matching(self, wanted: AclFilter) -> list[Acl]:
-        """The ACLs that a valid filter means, in the order they were given; see `AclFilter.matches`."""
+        """The ACLs that a valid filter means, in the order they were given; see `AclFilter.matches`. Goes through all
+        where that was not prepared.
+        """
+        for _ in self.prepare(wanted):
+            pass
         found = [position for each in self._plain(wanted) for position in self._positions(each)]
         return [self._acls[position] for position in sorted(found)]
 
@@ -39,20 +85,17 @@ class AclSearch:
             return [wanted]
         if name is None:
             return [wanted._replace(pattern=PatternType.ANY)]
-        lengths = [length for length in self._prefix_lengths if length <= len(name)]
+        lengths = [length for length in self._prefix_lengths or () if length <= len(name)]
         return [
             *(wanted._replace(pattern=PatternType.LITERAL, name=each) for each in {name, WILDCARD}),
             *(wanted._replace(pattern=PatternType.PREFIXED, name=name[:length]) for length in lengths),
         ]
 
-    def _positions(self, wanted: AclFilter) -> Iterable[int]:
-        fields = tuple(field for field, value in enumerate(wanted) if value != _ANYTHING[field])
-        if not fields:
-            return range(len(self._acls))
-        values = itemgetter(*fields)  # an ACL has the fields of a filter, in the same order
-        table = self._tables.get(fields)
-        if table is None:
-            table = self._tables[fields] = {}
-            for position, acl in enumerate(self._acls):
-                table.setdefault(values(acl), []).append(position)
-        return table.get(values(wanted), ())
+    def _positions(self, wanted: AclFilter) -> Sequence[int]:
+        fields = _fields(wanted)
+        return self._tables[fields].get(itemgetter(*fields)(wanted), ()) if fields else range(len(self._acls))
+
+
+def _fields(wanted: AclFilter) -> _Fields:
+    """Of which fields a filter asks for a value."""
+    return tuple(field for field, value in enumerate(wanted) if value != _ANYTHING[field])

@@ -9,7 +9,7 @@ v3: resources of the kind USER.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.dispatch.in_turns import TurnCount, pieces
@@ -37,6 +37,9 @@ logger = logging.getLogger(__name__)
 TURN_ENTRIES: Final = 500
 """So many filters, and entries that they mean, are looked at in one turn, 6 µs each."""
 
+ENTERED_FOR_ONE: Final = 8
+"""So many ACLs are entered into a table in the time of one of them."""
+
 COMMITTED_TOGETHER: Final = 1_000
 """So many are removed in one commit, 3 µs each beside what the disk takes."""
 
@@ -56,17 +59,7 @@ def _parts(
     """The rows. Many filters may mean the same entries, so what each means is looked up again, not kept."""
     turn = TurnCount(TURN_ENTRIES)
     doomed: dict[Acl, None] = {}
-    looked_up: set[AclFilter] = set()
-    for each in request.filters:
-        wanted = _filter(each)
-        found: list[Acl] = []
-        if wanted not in looked_up and filter_is_known(wanted):
-            looked_up.add(wanted)
-            found = search.matching(wanted)
-            doomed.update(dict.fromkeys(found))
-        if turn.full(1 + len(found)):
-            yield []
-    failure = NO_ERROR if len(doomed) <= MOST_CHANGED else TOO_MANY
+    failure = yield from _find(search, request, turn, doomed)
     authorizer = ctx.services.authorizer
     for at, some in enumerate(pieces([] if failure else list(doomed), COMMITTED_TOGETHER)):
         if at:
@@ -79,17 +72,54 @@ def _parts(
             break
     rows: list[DeleteAclsFilterResult] = []
     for each in request.filters:
-        wanted = _filter(each)
-        rows.append(
-            DeleteAclsFilterResult(*failure)
-            if failure
-            else _row(search.matching(wanted) if filter_is_known(wanted) else None)
-        )
-        if turn.full(1 + len(rows[-1].matching_acls)):
+        row = DeleteAclsFilterResult(*failure)
+        paused = False
+        for some in [] if failure else pieces(_found(search, each, row), TURN_ENTRIES):
+            row.matching_acls += [DeleteAclsMatchingAcl(ErrorCode.NONE, None, *acl) for acl in some]
+            if turn.full(len(some)):
+                paused = True
+                yield []
+        rows.append(row)
+        if turn.full() or paused:
             yield rows
             rows = []
     if rows:
         yield rows
+
+
+def _found(search: AclSearch, each: DeleteAclsFilter, row: DeleteAclsFilterResult) -> list[Acl]:
+    """What the filter means; if it means nothing at all the row says so."""
+    wanted = _filter(each)
+    if filter_is_known(wanted):
+        return search.matching(wanted)
+    row.error_code, row.error_message = ErrorCode.INVALID_REQUEST, "The filter has a number that means nothing."
+    return []
+
+
+def _find(
+    search: AclSearch, request: DeleteAclsRequest, turn: TurnCount, doomed: dict[Acl, None]
+) -> Generator[list[DeleteAclsFilterResult], None, ApiError]:
+    """Add what the filters mean to `doomed`; returns why nothing may be removed."""
+    looked_up: set[AclFilter] = set()
+    for each in request.filters:
+        wanted = _filter(each)
+        found: list[Acl] = []
+        effort = 1
+        if wanted not in looked_up and filter_is_known(wanted):
+            looked_up.add(wanted)
+            entered = search.entered
+            for _ in search.prepare(wanted):
+                yield []
+            if search.count(wanted) > MOST_CHANGED:
+                return TOO_MANY
+            found = search.matching(wanted)
+            effort = search.looked_up(wanted) + (search.entered - entered) // ENTERED_FOR_ONE
+            doomed.update(dict.fromkeys(found))
+            if len(doomed) > MOST_CHANGED:
+                return TOO_MANY
+        if turn.full(effort + len(found)):
+            yield []
+    return NO_ERROR
 
 
 def failed(request: DeleteAclsRequest, error: ErrorCode) -> DeleteAclsResponse:
@@ -109,12 +139,4 @@ def _filter(wanted: DeleteAclsFilter) -> AclFilter:
         wanted.host_filter,
         wanted.operation,
         wanted.permission_type,
-    )
-
-
-def _row(found: list[Acl] | None) -> DeleteAclsFilterResult:
-    if found is None:
-        return DeleteAclsFilterResult(ErrorCode.INVALID_REQUEST, "The filter has a number that means nothing.")
-    return DeleteAclsFilterResult(
-        ErrorCode.NONE, None, [DeleteAclsMatchingAcl(ErrorCode.NONE, None, *acl) for acl in found]
     )
