@@ -15,6 +15,10 @@ from shareq.client.cli.schema import schema_of
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_SHAREQ_COMPLETE"
+# A file of zsh's function path is the body of the function _shareq. click's script asks whether it is being loaded:
+# that is so in the first call alone, and the second completion of a session would offer nothing.
+_FIRST_CALL = "[[ $zsh_eval_context[-1] == loadautofunc ]]"
+_EVERY_CALL = '[[ "$funcstack[1]" == _shareq ]]'
 
 
 def leaves() -> Iterator[tuple[str, ClusterCommand]]:
@@ -68,7 +72,8 @@ def completion(context: click.Context, shell: str) -> None:
 
     found = get_completion_class(shell)
     assert found is not None
-    click.echo(found(context.find_root().command, {}, "shareq", VARIABLE).source())
+    script = found(context.find_root().command, {}, "shareq", VARIABLE).source()
+    click.echo(script.replace(_FIRST_CALL, _EVERY_CALL) if shell == "zsh" else script)
 
 
 commands: dict[str, click.Command] = {"json-schema": json_schema, "completion": completion}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pty
+import select
 import shlex
 import shutil
 import subprocess
@@ -19,6 +21,11 @@ from tests.support.clients.shareq_cli import Shell
 
 BIN = Path(sys.executable).parent
 NOWHERE = "127.0.0.1:1"
+WITHOUT_FILES = {"bash": ("--norc", "--noprofile"), "zsh": ("-f",), "fish": ("--no-config",)}
+SHELLS = [
+    pytest.param(name, marks=pytest.mark.skipif(shutil.which(name) is None, reason=f"needs {name} (Debian: {name})"))
+    for name in WITHOUT_FILES
+]
 
 
 @pytest.fixture(scope="module")
@@ -32,16 +39,19 @@ def broker() -> Iterator[Broker]:
         yield broker
 
 
-def run(shell: str, script: str, bootstrap: str) -> list[str]:
-    """The lines that a script of a shell prints; nothing may come on standard error."""
-    environment = {
+def environment(bootstrap: str) -> dict[str, str]:
+    return {
         **os.environ,
         "PATH": f"{BIN}:{os.environ['PATH']}",
         "SHAREQ_BOOTSTRAP_SERVERS": bootstrap,
         "XDG_CONFIG_HOME": "/nonexistent",
     }
-    command = [shell, *(("--norc", "--noprofile") if shell == "bash" else ()), "-c", script]
-    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def run(shell: str, script: str, bootstrap: str) -> list[str]:
+    """The lines that a script of a shell prints; nothing may come on standard error."""
+    command = [shell, *WITHOUT_FILES[shell], "-c", script]
+    ran = subprocess.run(command, env=environment(bootstrap), capture_output=True, text=True, timeout=60, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
     return ran.stdout.split()
 
@@ -58,7 +68,31 @@ def in_bash(words: str, bootstrap: str) -> list[str]:
     return run("bash", script, bootstrap)
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def in_zsh(words: str, bootstrap: str) -> list[str]:
+    """What zsh offers for the last word: the two functions by which a completion offers, replaced."""
+    given = words.split(" ")
+    script = (
+        "autoload -Uz compinit; compinit -u -D\n"
+        'eval "$(shareq completion zsh)"\n'
+        "[[ ${_comps[shareq]} == _shareq_completion ]] || exit 1\n"
+        "compadd() { print -rl -- $completions }\n"
+        "_describe() { print -rl -- ${completions_with_descriptions%%:*} }\n"
+        f"words=({' '.join(map(shlex.quote, given))}) CURRENT={len(given)}\n"
+        "_shareq_completion || true"
+    )
+    return run("zsh", script, bootstrap)
+
+
+def in_fish(words: str, bootstrap: str) -> list[str]:
+    """What fish offers for the last word; behind a tab would be what it means."""
+    script = f"shareq completion fish | source; complete -C {shlex.quote(words)} | string replace -r '\\t.*' ''; true"
+    return run("fish", script, bootstrap)
+
+
+IN = {"bash": in_bash, "zsh": in_zsh, "fish": in_fish}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
@@ -76,33 +110,58 @@ def in_bash(words: str, bootstrap: str) -> list[str]:
         ("shareq share records --stat", ["--state"]),
     ],
 )
-def test_bash_completes_commands_options_topics_and_groups(broker: Broker, words: str, offered: list[str]) -> None:
-    assert sorted(in_bash(words, broker.bootstrap)) == sorted(offered)
+def test_a_shell_completes_commands_options_topics_and_groups(
+    broker: Broker, shell: str, words: str, offered: list[str]
+) -> None:
+    assert sorted(IN[shell](words, broker.bootstrap)) == sorted(offered)
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-def test_a_cluster_that_is_not_there_offers_nothing_soon(broker: Broker) -> None:
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_cluster_that_is_not_there_offers_nothing_soon(broker: Broker, shell: str) -> None:
     began_s = time.monotonic()
-    assert in_bash("shareq share describe pa", NOWHERE) == []
-    assert in_bash(f"shareq topics describe -b {broker.bootstrap} pa", NOWHERE) == ["parcels"]
+    assert IN[shell]("shareq share describe pa", NOWHERE) == []
+    assert IN[shell](f"shareq topics describe -b {broker.bootstrap} pa", NOWHERE) == ["parcels"]
     assert time.monotonic() - began_s < 30
 
 
-@pytest.mark.skipif(shutil.which("fish") is None, reason="needs fish")
-def test_fish_completes_topics(broker: Broker) -> None:
-    script = "shareq completion fish | source; complete -C 'shareq topics describe o'"
-    assert run("fish", script, broker.bootstrap) == ["orders", "other"]
-
-
-@pytest.mark.skipif(shutil.which("zsh") is None, reason="needs zsh")
-def test_zsh_takes_the_script_and_gets_topics(broker: Broker) -> None:
-    script = (
-        'autoload -Uz compinit; compinit -u -D; eval "$(shareq completion zsh)"; print ${_comps[shareq]}\n'
-        "COMP_WORDS='shareq topics describe o' COMP_CWORD=3 _SHAREQ_COMPLETE=zsh_complete shareq"
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="needs zsh (Debian: zsh)")
+def test_a_tab_in_zsh_completes_what_was_typed(broker: Broker, tmp_path: Path) -> None:
+    """In a terminal, with the printed script as a file of the function path, as the help says: not once only."""
+    typed = tmp_path / "typed"
+    (tmp_path / "_shareq").write_text(run_text("shareq completion zsh", broker.bootstrap))
+    (tmp_path / ".zshrc").write_text(
+        f"fpath=({tmp_path} $fpath); autoload -Uz compinit; compinit -u -D\n"
+        f"keep() {{ print -r -- $BUFFER >> {typed}; zle kill-buffer; print SHOWN }}\n"
+        "zle -N keep; bindkey '^X' keep\n"
+        "zle-line-init() { print READY }; zle -N zle-line-init\n"
     )
-    found = run("zsh", script, broker.bootstrap)
-    assert found[0] == "_shareq_completion"
-    assert {"orders", "other"} <= set(found)
+    child, terminal = pty.fork()
+    if not child:
+        os.execvpe("zsh", ["zsh", "-i"], {**environment(broker.bootstrap), "ZDOTDIR": str(tmp_path), "TERM": "dumb"})
+    try:
+        until(terminal, b"READY")
+        for words in ("shareq topics describe pa", "shareq share describe s"):
+            os.write(terminal, f"{words}\t\x18".encode())
+            until(terminal, b"SHOWN")
+    finally:
+        os.close(terminal)  # hangs up
+        os.waitpid(child, 0)
+    assert typed.read_text().split("\n") == ["shareq topics describe parcels ", "shareq share describe shippers ", ""]
+
+
+def run_text(command: str, bootstrap: str) -> str:
+    ran = subprocess.run(
+        command.split(), env=environment(bootstrap), capture_output=True, text=True, timeout=60, check=True
+    )
+    return ran.stdout
+
+
+def until(terminal: int, wanted: bytes) -> None:
+    """Read from a terminal until it has shown something."""
+    shown = b""
+    while wanted not in shown:
+        assert select.select([terminal], [], [], 30)[0], shown
+        shown += os.read(terminal, 4096)
 
 
 def test_no_more_names_than_a_person_reads(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
