@@ -71,9 +71,10 @@ AREAS: Final[Mapping[str, Area]] = {
         ),
         (
             "tests/unit/protocol/records",
-            f"{UNIT}/log/test_producer_state.py",
-            *_tests(f"{UNIT}/log/promises", "checkpoints clean_shutdown manifest new_names"),
-            *_tests(f"{UNIT}/log/segments", "index index_checksums txn_index"),
+            *_tests(f"{UNIT}/log", "admission append partition_log producer_state transactions"),
+            f"{UNIT}/log/cleaner/test_schedule.py",
+            *_tests(f"{UNIT}/log/promises", "checkpoints clean_shutdown manifest manifest_file new_names"),
+            *_tests(f"{UNIT}/log/segments", "index index_checksums large_batches segment txn_index"),
         ),
     ),
     "redrive": Area(

@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from shareq.broker.log.producer_state import AppendedBatch, Producer, ProducerStates
+from shareq.broker.log.segments.txn_index import AbortedTransaction
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import BatchHeader, RecordData, build_batch, read_header
 from shareq.protocol.records.checksum import crc32c
@@ -186,6 +187,145 @@ def test_when_the_producer_of_the_first_open_transaction_was_last_heard_of() -> 
     assert states.oldest_open_timestamp() == 4_000
     states.end_transaction(marker(producer=5), 4, ControlRecord(0, ControlType.COMMIT, 0), 5_000)
     assert states.oldest_open_timestamp() == 3_000
+
+
+def marker_batch(*, commit: bool, producer: int = 9, epoch: int = 0, coordinator_epoch: int = 0) -> bytearray:
+    return build_end_transaction_marker(
+        commit=commit,
+        producer_id=producer,
+        producer_epoch=epoch,
+        coordinator_epoch=coordinator_epoch,
+        timestamp_ms=2_000,
+    )
+
+
+def test_only_what_was_aborted_is_remembered_with_the_offset_below_which_all_had_ended() -> None:
+    log = Appended()
+    first = log.append(header_of(0, 2, producer=5, txn=True))
+    second = log.append(header_of(0, 2, producer=6, txn=True))
+    third = log.append(header_of(0, 2, producer=7, txn=True))
+    log.end_transaction(marker(producer=6), commit=False)
+    log.end_transaction(marker(producer=5))
+    log.end_transaction(marker(producer=7), commit=False)
+    log.end_transaction(marker(producer=8), commit=False)  # no record of it is here
+    assert list(log.states.aborted) == [
+        AbortedTransaction(6, second, 6, first),
+        AbortedTransaction(7, third, 8, 9),
+    ]
+
+
+def test_a_marker_keeps_the_sequences_of_its_epoch() -> None:
+    log = Appended()
+    log.append(header_of(0, 3, epoch=3, txn=True))
+    log.end_transaction(marker(epoch=3))
+    assert log.check(3, epoch=3, txn=True) is ErrorCode.NONE
+    assert isinstance(log.check(0, 3, epoch=3, txn=True), AppendedBatch)
+
+
+def test_a_marker_that_is_rolled_back_did_not_end_its_transaction() -> None:
+    log = Appended()
+    first = log.append(header_of(0, 2, producer=5, txn=True))
+    log.end_transaction(marker(producer=5), commit=False)
+    log.append(header_of(2, producer=5, txn=True))
+    log.states.written()
+    end, kept = log.end, list(log.states.aborted)
+    log.end_transaction(marker(producer=5), commit=False)
+    log.append(header_of(0, producer=6, txn=True))
+    log.end_transaction(marker(producer=6), commit=False)
+    log.end_transaction(marker(producer=7))  # of a producer that nobody knew
+    log.states.roll_back(end)
+    assert list(log.states.aborted) == kept == [AbortedTransaction(5, first, 2, 3)]
+    assert log.states.producer_ids() == [5]
+    assert log.states.is_open(5, 0)
+    assert log.states.first_unstable_offset(2) == first  # nobody sees the first marker yet
+    assert log.states.first_unstable_offset(end) == 3
+
+
+def test_readers_do_not_wait_for_a_marker_that_was_rolled_back() -> None:
+    log = Appended()
+    log.append(header_of(0, 2, producer=5, txn=True))
+    log.states.written()
+    log.append(header_of(2, 3, producer=5, txn=True))
+    log.end_transaction(marker(producer=5))
+    log.states.roll_back(2)
+    log.end = 2
+    log.end_transaction(marker(producer=5), commit=False)
+    log.append(header_of(0, 2))
+    assert log.states.first_unstable_offset(4) == 4
+
+
+def test_batches_are_checked_and_taken_over_by_what_they_are() -> None:
+    states = ProducerStates()
+    data = header_of(0, 2, txn=True)
+    assert states.check_append(data, b"", trusted=False) is None
+    states.appended(data, b"", 10, 1_000)
+    assert states.check_append(data, b"", trusted=False) == AppendedBatch(1, 11, 1, 1_000)
+    assert states.check_append(data, b"", trusted=True) is ErrorCode.NONE
+    for epoch, error in ((0, ErrorCode.NONE), (-1, ErrorCode.INVALID_PRODUCER_EPOCH)):
+        batch = marker_batch(commit=False, epoch=epoch)
+        assert states.check_append(read_header(batch), batch, trusted=True) is error
+    other = build_batch(
+        [RecordData(struct.pack(">hh", 0, 2), b"")], timestamp_ms=0, producer_id=9, producer_epoch=0, control=True
+    )
+    assert states.check_append(read_header(other), other, trusted=False) is ErrorCode.NONE
+    states.appended(read_header(other), other, 12, 1_500)  # it ends nothing
+    assert states.is_open(9, 0)
+    end = marker_batch(commit=False, coordinator_epoch=4)
+    states.appended(read_header(end), end, 13, 2_500)
+    assert state_of(states) == {9: (0, 4, 2_500, -1, (AppendedBatch(1, 11, 1, 1_000),))}
+    assert list(states.aborted) == [AbortedTransaction(9, 10, 13, 14)]
+
+
+def test_what_is_in_the_log_is_replayed_at_its_own_offset_and_time() -> None:
+    """Bytes are read of control batches alone."""
+    states = ProducerStates()
+    data = header_of(0, 2, txn=True)._replace(base_offset=10)
+    states.replay(data, lambda: pytest.fail("it is no control batch"))
+    end = marker_batch(commit=True, coordinator_epoch=4)
+    states.replay(read_header(end)._replace(base_offset=12), lambda: bytes(end))
+    assert state_of(states) == {9: (0, 4, 2_000, -1, (AppendedBatch(1, 11, 1, 1_000),))}
+    assert not states.aborted
+
+
+def test_a_transaction_is_open_or_ended_in_the_epoch_of_its_producer() -> None:
+    log = Appended()
+    assert not log.states.is_open(9, 0)
+    assert not log.states.has_ended(9, 0)
+    log.append(header_of(0, txn=True))
+    assert [log.states.is_open(9, epoch) for epoch in (-1, 0, 1)] == [False, True, False]
+    assert not log.states.has_ended(9, 0)
+    log.end_transaction(marker())
+    assert [log.states.has_ended(9, epoch) for epoch in (-1, 0, 1)] == [False, True, False]
+    assert not log.states.is_open(9, 0)
+
+
+def test_a_lost_batch_may_come_again_while_nothing_follows_it() -> None:
+    log = Appended()
+    plain, again = header_of(0), header_of(0, txn=True)
+    log.append(plain)
+    known = log.check(0)
+    assert isinstance(known, AppendedBatch)
+    assert log.states.may_come_again(plain, known)
+    assert not log.states.may_come_again(again, known)  # its transaction is not under way
+    assert not log.states.may_come_again(header_of(0, producer=1), known)
+    log.append(header_of(1, txn=True))
+    assert not log.states.may_come_again(plain, known)
+    newest = log.check(1, txn=True)
+    assert isinstance(newest, AppendedBatch)
+    assert log.states.may_come_again(header_of(1, txn=True), newest)
+    log.end_transaction(marker())
+    assert not log.states.may_come_again(header_of(1, txn=True), newest)
+
+
+def test_a_producer_that_has_been_silent_since_is_forgotten() -> None:
+    log = Appended()
+    log.append(header_of(0, producer=1))
+    log.append(header_of(0, producer=2, txn=True))
+    for producer_id, before in ((1, 1_000), (2, 1_001), (3, 1_001)):
+        log.states.forget_silent(producer_id, before)
+    assert log.states.producer_ids() == [1, 2]
+    log.states.forget_silent(1, 1_001)
+    assert log.states.producer_ids() == [2]
 
 
 def test_silent_producers_are_forgotten_but_not_those_with_an_open_transaction() -> None:

@@ -39,6 +39,7 @@ from shareq.protocol.records.batch import (
     with_append_time,
 )
 from shareq.protocol.records.checksum import crc32c
+from shareq.protocol.records.retain import emptied
 
 nullable = st.none() | st.binary(max_size=200)
 headers = st.lists(st.tuples(st.text(max_size=20), nullable), max_size=4).map(tuple)
@@ -60,6 +61,17 @@ def with_field(batch: bytes | bytearray, at: int, size: int, value: int) -> byte
 
 def one(value: bytes = b"v") -> bytearray:
     return build_batch([RecordData(b"k", value)], timestamp_ms=1_000)
+
+
+def numbered(producer_id: int, epoch: int, sequence: int, *, control: bool = False) -> bytearray:
+    return build_batch(
+        [RecordData(b"k", b"v")],
+        timestamp_ms=1_000,
+        producer_id=producer_id,
+        producer_epoch=epoch,
+        base_sequence=sequence,
+        control=control,
+    )
 
 
 def test_checksum_is_castagnoli() -> None:
@@ -162,8 +174,16 @@ def test_walking_batches_stops_before_one_that_is_cut_short() -> None:
     assert [position for position, _ in batch_headers(data, len(one()))] == [len(one())]
 
 
+def test_walking_goes_on_to_the_end_and_over_batches_without_records() -> None:
+    empty = emptied(read_header(one()))
+    assert len(empty) == HEADER_SIZE
+    data = bytes(one() + empty)
+    assert [position for position, _ in batch_headers(data)] == [0, len(one())]
+    assert [position for position, _ in batch_headers(data + bytes(HEADER_SIZE - 1))] == [0, len(one())]
+
+
 def test_walking_over_a_length_no_batch_has_raises() -> None:
-    with pytest.raises(MalformedMessage):
+    with pytest.raises(MalformedMessage, match="record batch with length 10"):
         list(batch_headers(with_field(one(), 8, 4, 10)))
 
 
@@ -188,6 +208,9 @@ def test_walking_over_a_length_no_batch_has_raises() -> None:
         ("negative attributes", with_field(one(), 21, 2, -8), ErrorCode.INVALID_RECORD),
         ("producer id -2", with_field(one(), 43, 8, -2), ErrorCode.INVALID_RECORD),
         ("a producer without epoch", with_field(one(), 43, 8, 5), ErrorCode.INVALID_RECORD),
+        ("producer id -2 with an epoch", numbered(-2, 0, 0), ErrorCode.INVALID_RECORD),
+        ("a producer without sequence", numbered(5, 0, -1), ErrorCode.INVALID_RECORD),
+        ("a marker with a sequence", numbered(5, 0, 0, control=True), ErrorCode.INVALID_RECORD),
     ],
 )
 def test_what_is_not_exactly_one_sound_batch_is_refused(what: str, batch: bytes, error: ErrorCode) -> None:
@@ -199,6 +222,11 @@ def test_what_is_not_exactly_one_sound_batch_is_refused(what: str, batch: bytes,
 def test_without_a_producer_id_the_sequence_means_nothing(sequence: int) -> None:
     """aiokafka's plain producer writes 0."""
     assert isinstance(validate_batch(with_field(one(), 53, 4, sequence)), BatchHeader)
+
+
+def test_producers_epochs_and_sequences_count_from_zero() -> None:
+    assert isinstance(validate_batch(numbered(0, 0, 0)), BatchHeader)
+    assert isinstance(validate_batch(numbered(0, 0, -1, control=True)), BatchHeader)
 
 
 def test_a_compressed_batch_cannot_claim_offsets_without_end() -> None:

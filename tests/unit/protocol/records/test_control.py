@@ -8,7 +8,7 @@ import pytest
 from aiokafka.record.default_records import DefaultRecordBatch
 
 from shareq.protocol.errors import MalformedMessage
-from shareq.protocol.records.batch import BatchHeader, RecordData, build_batch, validate_batch
+from shareq.protocol.records.batch import BatchHeader, RecordData, build_batch, decode_records, validate_batch
 from shareq.protocol.records.control import (
     ControlRecord,
     ControlType,
@@ -31,6 +31,10 @@ def test_marker_is_the_78_bytes_apache_kafka_writes(commit: bool) -> None:
     kind = ControlType.COMMIT if commit else ControlType.ABORT
     assert read_control_record(marker) == ControlRecord(0, kind, 12)
     assert DefaultRecordBatch(bytes(marker)).is_control_batch
+    (record,) = decode_records(marker)
+    assert record.key == struct.pack(">hh", 0, int(commit))
+    assert record.value == struct.pack(">hi", 0, 12)
+    assert record.timestamp == 1_000
 
 
 def control(key: bytes | None, value: bytes | None) -> bytearray:
@@ -38,8 +42,8 @@ def control(key: bytes | None, value: bytes | None) -> bytearray:
 
 
 def test_types_this_release_does_not_know_are_unknown() -> None:
-    assert read_control_record(control(struct.pack(">hh", 0, 99), None)).type is ControlType.UNKNOWN
-    assert read_control_record(control(struct.pack(">hh", 0, 2), b"")).type is ControlType.LEADER_CHANGE
+    for number, kind in ((99, ControlType.UNKNOWN), (2, ControlType.LEADER_CHANGE)):
+        assert read_control_record(control(struct.pack(">hh", 0, number), b"")) == ControlRecord(0, kind, -1)
 
 
 def test_a_higher_version_is_read_as_version_zero() -> None:
@@ -48,17 +52,17 @@ def test_a_higher_version_is_read_as_version_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value"),
+    ("key", "value", "what"),
     [
-        (None, b""),
-        (b"\x00\x00", b""),
-        (struct.pack(">hh", -1, 0), b""),
-        (struct.pack(">hh", 0, 0), b"\x00\x00"),
-        (struct.pack(">hh", 0, 1), None),
+        (None, b"", "a short key"),
+        (b"\x00\x00", b"", "a short key"),
+        (struct.pack(">hh", -1, 0), b"", "key of version -1"),
+        (struct.pack(">hh", 0, 0), b"\x00\x00", "a short value"),
+        (struct.pack(">hh", 0, 1), None, "a short value"),
     ],
 )
-def test_short_or_negative_is_malformed(key: bytes | None, value: bytes | None) -> None:
-    with pytest.raises(MalformedMessage):
+def test_short_or_negative_is_malformed(key: bytes | None, value: bytes | None, what: str) -> None:
+    with pytest.raises(MalformedMessage, match=what):
         read_control_record(control(key, value))
 
 

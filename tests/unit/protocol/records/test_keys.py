@@ -12,6 +12,7 @@ from shareq.protocol.records.batch import HEADER_SIZE, RecordData, build_batch, 
 from shareq.protocol.records.compression import Compression
 from shareq.protocol.records.control import build_end_transaction_marker
 from shareq.protocol.records.keys import add_key_hashes
+from tests.support.kafka.raw_batches import raw_record
 from tests.support.kafka.walk_forms import FORMS, RecordWalk
 
 nullable = st.none() | st.binary(max_size=200)
@@ -43,6 +44,23 @@ def test_damaged_records_have_no_key_and_raise_nothing(form: RecordWalk, data: l
     end, found = rng.randint(0, len(payload)), dict[int, int]()
     if form.key_hashes(bytes(payload), 0, end, len(data), 0, found):
         assert len(found) <= len(data)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        bytes(10),
+        raw_record(longer=1),
+        raw_record(key=20),  # beyond its record, if not beyond the double of it
+        raw_record(key=2**31 - 1),
+    ],
+)
+def test_a_key_that_is_not_all_in_its_record_is_none(form: RecordWalk, data: bytes) -> None:
+    found: dict[int, int] = {}
+    assert not form.key_hashes(data, 0, len(data), 1, 0, found)
+    assert found == {}
 
 
 @pytest.mark.parametrize("codec", Compression)

@@ -132,6 +132,13 @@ def test_faults_are_named_record_by_record(form: RecordWalk) -> None:
     assert form.faults(data, 0, 4, 0, 5, 0, True, 1) == every[:1]
     assert form.faults(data, 0, 4, 0, 5, 0, False, 100) == [(1, OUT_OF_TIME, 10), (2, OUT_OF_TIME, 20)]
     assert form.faults(data, 0, 4, *ALWAYS, False, 100) == []
+    assert form.faults(data, 0, 2, 0, 5, 0, True, 100) == every[:1]
+
+
+def test_an_empty_key_and_both_ends_of_the_time_are_no_fault(form: RecordWalk) -> None:
+    data = b"".join(raw_record(at, key=b"", time_delta=delta) for at, delta in enumerate((-10, 5)))
+    assert form.faults(data, 0, 2, -10, 5, 0, True, 100) == []
+    assert form.faults(data, 0, 2, -9, 4, 0, True, 100) == [(0, OUT_OF_TIME, -10), (1, OUT_OF_TIME, 5)]
 
 
 @given(batches, st.integers(-10, 2**45), st.integers(0, 12), st.integers(0, 12))

@@ -112,6 +112,7 @@ def test_an_emptied_batch_reports_its_offsets_and_its_producer(codec: Compressio
     assert open_batch(bytes(empty)).records == []
     assert all(getattr(old, name) == getattr(new, name) for name in KEPT_FIELDS)
     assert (new.max_timestamp, new.is_transactional, new.compression) == (old.max_timestamp, True, 0)
+    assert (new.base_timestamp, new.newest_timestamp) == (-1, -1)
     assert new.crc == crc32c(empty[21:])
 
 

@@ -152,3 +152,52 @@ def test_looking_up_a_time_never_starts_behind_its_first_record(layout: list[tup
         first = next((row[0] for row, spec in zip(batches.rows, layout, strict=True) if spec[3] >= timestamp), None)
         if first is not None:
             assert batches.map.times.offset_before(timestamp) <= first
+
+
+def test_between_entries_the_nearest_one_counts() -> None:
+    index = OffsetIndex(BASE)
+    assert not index.ends_with(BASE)
+    for last, position in ((4, 100), (9, 500), (14, 900)):
+        index.add(BASE + last, position)
+    starts = [index.start_before(BASE + at) for at in (3, 4, 5, 9, 14)]
+    assert starts == [(0, False), (100, True), (100, False), (500, True), (900, True)]
+    assert [index.end_after(BASE + at) for at in (0, 4, 5, 9, 10, 14, 15)] == [500, 500, 900, 900, None, None, None]
+    assert [index.boundary_before(at) for at in (99, 100, 499, 500, 900, 2_000)] == [0, 100, 100, 500, 900, 900]
+    assert index.ends_with(BASE + 14)
+    assert not index.ends_with(BASE + 9)
+
+
+def test_an_entry_contradicts_another_end_of_its_batch() -> None:
+    index = OffsetIndex(BASE)
+    index.add(BASE + 4, 0)
+    index.add(BASE + 9, 500)
+    assert index.agrees(BASE + 4, 0)
+    assert index.agrees(BASE + 9, 500)
+    assert not index.agrees(BASE + 5, 0)
+    assert not index.agrees(BASE + 8, 500)
+    assert index.agrees(BASE + 8, 499)  # nothing is entered there
+    assert index.agrees(BASE + 8, 501)
+
+
+def test_each_boundary_of_the_tail_is_known() -> None:
+    segment_map = SegmentMap(BASE, 4096)
+    for at in range(3):
+        segment_map.add(BASE + 10 * at + 9, 300 + 100 * at, 100, -1)  # what came before was not walked
+    assert [segment_map.end_after(BASE + at) for at in (9, 10, 19, 20)] == [400, 500, 500, None]
+    assert [segment_map.boundary_before(at) for at in (299, 300, 399, 400, 999)] == [0, 300, 300, 400, 500]
+    assert segment_map.agrees(BASE + 9, 300)
+    assert segment_map.agrees(BASE + 29, 500)
+    assert not segment_map.agrees(BASE + 8, 300)
+    assert not segment_map.agrees(BASE + 28, 500)
+    assert segment_map.agrees(BASE + 8, 350)
+    assert segment_map.agrees(BASE + 8, 600)  # behind all that is known
+    assert segment_map.agrees(BASE + 8, 200)
+
+
+def test_a_file_of_an_index_is_of_its_segment() -> None:
+    data = struct.pack(">ii", 4, 1)
+    index = OffsetIndex.from_bytes(data, BASE, 2)
+    assert index is not None
+    assert index.start_before(BASE + 4) == (1, True)
+    assert OffsetIndex.from_bytes(data, BASE, 1) is None  # at the end of the log
+    assert OffsetIndex.from_bytes(bytes(8), BASE, 0) is not None

@@ -44,6 +44,12 @@ def test_what_cannot_be_of_the_segment_is_no_good(entry: tuple[int, ...]) -> Non
     assert entries_from_bytes(struct.pack(">hqqqq", *entry), 100, 132) is None
 
 
+def test_the_first_transaction_of_the_first_producer_may_be_empty() -> None:
+    """0 is a producer id and an offset like any other; a marker may be all that is left of its transaction."""
+    first = AbortedTransaction(0, 0, 0, 0)
+    assert entries_from_bytes(entries_to_bytes([first]), 0, 1) == [first]
+
+
 def test_a_file_cut_short_or_out_of_order_is_no_good() -> None:
     data = entries_to_bytes(ENTRIES)
     for size in range(len(data)):
