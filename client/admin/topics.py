@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 from shareq.client.admin.calls import Calls, Outcome, Partition, batched, refused
+from shareq.client.admin.news_of_topics import wait_until_known
 from shareq.client.errors import BrokerError, UnsupportedApi
 from shareq.protocol.generated.create_partitions import (
     CreatePartitionsRequest,
@@ -153,12 +154,17 @@ class Topics:
     # -- change
 
     def create(self, topics: Sequence[NewTopic], *, dry_run: bool = False) -> dict[str, Outcome[CreatedTopic]]:
-        """Create topics; `dry_run` has the broker check everything and make nothing."""
+        """Create topics; `dry_run` has the broker check everything and make nothing. Returns when brokers have heard of
+        them, so that the next command finds them; but for one that cannot be reached, or takes its time.
+        """
         rows = [_creatable(topic) for topic in topics]
         timeout_ms = self._calls.network.config.default_api_timeout_ms
         answer = self._calls.controller(
             CreateTopicsRequest(rows, timeout_ms, dry_run), CreateTopicsResponse, "create topics"
         )
+        if not dry_run:
+            made = [row.name for row in answer.topics if not row.error_code]
+            wait_until_known(self._calls.network, made)
         return {
             row.name: refused(row.error_code, f"topic {row.name}", row.error_message)
             or CreatedTopic(row.name, row.topic_id, row.num_partitions, row.replication_factor)
