@@ -7,7 +7,7 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -20,6 +20,7 @@ EVERY_S: Final = 1.0
 PATIENCE_S: Final = 2.0
 _SLOW_STALL: Final = 0.1  # one of the bounds of the broker's buckets
 _LINE: Final = re.compile(r"^([a-z_]+)(?:\{([^}]*)\})? (\S+)", re.MULTILINE)
+OF_SEGMENTS: Final = (".log", ".index", ".timeindex", ".txnindex")
 GAUGES: Final = {
     "connections": "kafka_server_socket_server_metrics_connection_count",
     "share members": "shareq_share_group_members",
@@ -35,7 +36,7 @@ class Sample:
     What follows grows: `slow_stalls`, how often the loop was held over 100 ms; `stalled_s`, how long it was held in
     all; `waited_s`, how long the threads wanted a processor and had none (the loop waits for one that has Python's
     lock, too); `disk_s`, how long the loop waited for the disk. Stalls are None, and gauges empty, where the broker did
-    not answer a scrape in time.
+    not answer a scrape in time. `kinds` has the descriptors by what they are (`kinds_of`).
     """
 
     at_s: float
@@ -47,6 +48,7 @@ class Sample:
     slow_stalls: int | None = None
     stalled_s: float = 0.0
     gauges: Mapping[str, float] = field(default_factory=dict)
+    kinds: Mapping[str, int] = field(default_factory=dict)
 
 
 class Sampler:
@@ -89,18 +91,51 @@ class Sampler:
         process = Path(f"/proc/{self._pid}")
         threads = list((process / "task").iterdir())
         waited_ns = sum(map(_waited_ns, threads))
+        kinds = kinds_of(_targets(process / "fd"))
         slow, stalled_s, gauges = read_metrics(text)
         return Sample(
             time.monotonic(),
             resident_mb(self._pid),
-            len(list((process / "fd").iterdir())),
+            kinds.total(),
             len(threads),
             waited_ns / 1e9,
             self._levers.disk_ns / 1e9,
             slow,
             stalled_s,
             gauges,
+            kinds,
         )
+
+
+def _targets(folder: Path) -> list[str]:
+    """Where the descriptors lead; one that was closed meanwhile is left out."""
+    targets = []
+    for one in folder.iterdir():
+        with contextlib.suppress(OSError):
+            targets.append(str(one.readlink()))
+    return targets
+
+
+def kinds_of(targets: Iterable[str]) -> Counter[str]:
+    """How many descriptors of each kind, from their links in /proc.
+
+    `logs` are files of segments, each counted once, `logs again` further descriptors of the same files, `removed` are
+    files without a name; the others are `sockets` and `others`.
+    """
+    kinds: Counter[str] = Counter()
+    logs: set[str] = set()
+    for target in targets:
+        if target.startswith("socket:"):
+            kind = "sockets"
+        elif target.endswith(" (deleted)"):
+            kind = "removed"
+        elif not target.endswith(OF_SEGMENTS):
+            kind = "others"
+        else:
+            kind = "logs again" if target in logs else "logs"
+            logs.add(target)
+        kinds[kind] += 1
+    return kinds
 
 
 def _waited_ns(thread: Path) -> int:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from devtools.kafka.certificates import Authority
+from shareq.broker.process.open_files import file_shares
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from shareq.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from tests.history.checker import check
@@ -209,7 +210,7 @@ class Soak:
         )
         result.verdicts = [
             verdicts.memory(result.samples),
-            verdicts.descriptors(result.samples),
+            verdicts.descriptors(result.samples, file_shares(OPEN_FILES).logs),
             verdicts.stalls(result.samples, [one for one in result.turns if one.name in STALLING]),
             verdicts.log(self._node.log_path.read_text(errors="replace")),
             verdicts.history(result.operations, result.anomalies, result.failures),

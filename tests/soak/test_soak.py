@@ -15,16 +15,18 @@ from tests.soak import verdicts
 from tests.soak.__main__ import NOTICED_BY
 from tests.soak.planted import DiskWait, Fault, Levers, swapped
 from tests.soak.report import sparkline
-from tests.soak.samples import Sample, read_metrics
+from tests.soak.samples import Sample, kinds_of, read_metrics
 from tests.soak.verdicts import Turn
 
 FLAT = [
     Sample(float(second), 60 + (second * 7 % 5) / 10, 50 + second * 3 % 7, 5, slow_stalls=0) for second in range(1800)
 ]
 
+MOST_LOGS = 180
+
 
 def test_a_flat_process_is_sound() -> None:
-    found = [verdicts.memory(FLAT), verdicts.descriptors(FLAT), verdicts.stalls(FLAT, [])]
+    found = [verdicts.memory(FLAT), verdicts.descriptors(FLAT, MOST_LOGS), verdicts.stalls(FLAT, [])]
     assert [one.sound for one in found] == [True] * 3, found
 
 
@@ -57,9 +59,38 @@ def test_memory_that_jumps_late_is_noticed() -> None:
 
 def test_descriptors_that_stay_open_are_noticed_and_those_of_a_flood_are_not() -> None:
     flood = [replace(one, descriptors=one.descriptors + 300 * (one.at_s % 60 < 5)) for one in FLAT]
-    assert verdicts.descriptors(flood).sound
+    assert verdicts.descriptors(flood, MOST_LOGS).sound
     leaking = [replace(one, descriptors=one.descriptors + int(one.at_s / 30)) for one in flood]
-    assert not verdicts.descriptors(leaking).sound
+    assert not verdicts.descriptors(leaking, MOST_LOGS).sound
+
+
+@pytest.mark.parametrize(
+    ("kind", "most_logs", "sound"),
+    [("logs", 59, True), ("logs", 58, False), ("logs again", 59, False), ("removed", 59, False)],
+)
+def test_logs_are_open_once_each_and_no_more_than_the_pool_has(kind: str, most_logs: int, sound: bool) -> None:
+    """20 more descriptors in each third of the time."""
+    grown = [int(one.at_s / 30) for one in FLAT]
+    growing = [
+        replace(one, descriptors=one.descriptors + n, kinds={kind: n}) for one, n in zip(FLAT, grown, strict=True)
+    ]
+    assert verdicts.descriptors(growing, most_logs).sound is sound
+
+
+def test_descriptors_are_shown_by_kind() -> None:
+    links = [
+        "socket:[7]",
+        "/d/t-0/0.log",
+        "/d/t-0/0.log",
+        "/d/t-0/0.index",
+        "/d/t-0/1.log (deleted)",
+        "anon_inode:[eventpoll]",
+    ]
+    kinds = kinds_of(links)
+    assert kinds == {"sockets": 1, "logs": 2, "logs again": 1, "removed": 1, "others": 1}
+    verdict = verdicts.descriptors([replace(one, kinds=kinds) for one in FLAT], MOST_LOGS)
+    of_kinds = "48 (1 logs again, 1 others, 1 removed, 1 sockets)"
+    assert verdict.found == f"besides logs at least {of_kinds}, then {of_kinds}; most 56; logs: most 2 of 180"
 
 
 @pytest.mark.parametrize(
@@ -187,7 +218,7 @@ def test_swapped_batches_are_sound_and_have_other_values() -> None:
 
 def test_too_few_looks_are_not_sound() -> None:
     assert not verdicts.memory([]).sound
-    assert not verdicts.descriptors(FLAT[:1]).sound
+    assert not verdicts.descriptors(FLAT[:1], MOST_LOGS).sound
 
 
 def test_a_machine_that_is_too_busy_says_nothing_about_stalls() -> None:

@@ -92,15 +92,30 @@ def memory(samples: Sequence[Sample]) -> Verdict:
     return Verdict("memory", not steep and not high, found)
 
 
-def descriptors(samples: Sequence[Sample]) -> Verdict:
-    """The fewest of the last third, when nobody floods, against those of the middle one."""
+def descriptors(samples: Sequence[Sample], most_logs: int) -> Verdict:
+    """The fewest of the last third, when nobody floods, against those of the middle one.
+
+    Files of segments count apart, each once: what was read or written stays open until there are `most_logs`.
+    """
     _, middle, last = thirds(samples)
     if not middle or not last:
         return Verdict("descriptors", False, TOO_FEW, judged=False)
-    before, after = min(one.descriptors for one in middle), min(one.descriptors for one in last)
+    before, after = (min(part, key=_besides_logs) for part in (middle, last))
+    logs = max(one.kinds.get("logs", 0) for one in samples)
+    sound = logs <= most_logs and _besides_logs(after) <= _besides_logs(before) + MOST_MORE_DESCRIPTORS
     most = max(one.descriptors for one in samples)
-    found = f"at least {before}, then {after}; most {most}"
-    return Verdict("descriptors", after <= before + MOST_MORE_DESCRIPTORS, found)
+    found = f"besides logs at least {_by_kind(before)}, then {_by_kind(after)}; most {most}"
+    found += f"; logs: most {logs} of {most_logs}"
+    return Verdict("descriptors", sound, found)
+
+
+def _besides_logs(sample: Sample) -> int:
+    return sample.descriptors - sample.kinds.get("logs", 0)
+
+
+def _by_kind(sample: Sample) -> str:
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(sample.kinds.items()) if kind != "logs")
+    return f"{_besides_logs(sample)}" + (f" ({kinds})" if kinds else "")
 
 
 def stalls(samples: Sequence[Sample], turns: Sequence[Turn]) -> Verdict:
