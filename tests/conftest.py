@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+pytest.register_assert_rewrite("tests.support.scenarios")
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(

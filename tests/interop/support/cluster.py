@@ -1,0 +1,36 @@
+"""The broker under test as scenarios know it that run on a `shareq.testing.Broker`, too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shareq.testing.helpers import WAIT_S, Helpers
+from shareq.testing.waiting import wait_until
+from tests.interop.support import protocol
+from tests.interop.support.broker_under_test import BrokerUnderTest
+
+
+class Cluster(Helpers):
+    """By the wire alone: what a group did is not counted by every broker."""
+
+    def __init__(self, broker: BrokerUnderTest) -> None:
+        self._broker = broker
+        self.client_properties = protocol.properties(broker.bootstrap)
+
+    @property
+    def bootstrap(self) -> str:
+        return self._broker.bootstrap
+
+    def close(self) -> None:
+        """End the connections."""
+        self._close_clients()
+
+    def assert_acknowledged(
+        self, group: str, topic: str, records: int | None = None, *, timeout_s: float = WAIT_S
+    ) -> None:
+        """Wait until the group is done with every record of the topic; that none was rejected is not known here."""
+        assert records is None
+        wait_until(lambda: self.undone(group, topic) == 0, timeout_s, f"share group {group} is done with {topic}")
+
+    def _call(self, name: str, **arguments: Any) -> Any:
+        raise NotImplementedError(f"{name}: only a broker of shareq.testing is asked directly")

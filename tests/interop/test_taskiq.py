@@ -1,0 +1,31 @@
+"""taskiq over share groups, on a broker of either kind: what docs/taskiq.md says of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.interop.support.broker_under_test import BrokerUnderTest
+from tests.interop.support.cluster import Cluster
+from tests.support.scenarios.taskiq import BROKER_SETTINGS, TaskiqScenarios
+
+__all__ = ["BROKER_SETTINGS"]
+
+pytestmark = pytest.mark.interop
+
+
+@pytest.fixture(scope="module")
+def cluster(broker: BrokerUnderTest) -> Iterator[Cluster]:
+    made = Cluster(broker)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def restart(broker: BrokerUnderTest) -> Callable[[], object]:
+    return broker.restart
+
+
+class TestTaskiq(TaskiqScenarios):
+    """All of them."""
