@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -105,6 +106,34 @@ async def test_what_fails_comes_again_after_a_while_and_is_given_up(broker: Brok
     ]
     assert times[1] - times[0] > 0.29
     assert times[2] - times[1] > 0.59
+
+
+async def test_a_record_sent_with_a_delay_waits_in_its_worker_and_keeps_its_lock(
+    broker: BrokerUnderTest, unique: Unique
+) -> None:
+    """Its lock lasts a second and is renewed: else the other worker would get it, which its attempt shows."""
+    topic, done, seen = unique("topic"), asyncio.Event(), list[tuple[str, int]]()
+    create_topic(broker.bootstrap, topic)
+    times: list[float] = []
+    two = [worker(broker, unique("group"), share_record_lock_duration_ms="1000") for _ in range(2)]
+    for each in two:
+
+        @each.handler(topic, decode="text")
+        async def handle(value: str, message: Message) -> None:
+            seen.append((value, message.attempt))
+            if value == "later":
+                times.append(time.time())
+                done.set()
+
+    with two[0].sender() as sender:
+        sent = time.time()
+        sender.send(topic, "later", delay=4)
+        for number in range(5):
+            sender.send(topic, f"{number}")
+    await run_until(done, *two)
+    assert times[0] - sent >= 4
+    assert seen[-1] == ("later", 1)
+    assert sorted(seen[:-1]) == [(f"{number}", 1) for number in range(5)]
 
 
 async def test_one_slow_record_delays_nobody_though_thousands_come_after_it(

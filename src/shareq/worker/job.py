@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum, auto
 from typing import Any, Final, Literal, NamedTuple
 
 Decode = Literal["bytes", "text", "json"]
 DECODES: Final = ("bytes", "text", "json")
+LONGEST_TIME: Final = 15
+"""Digits of a time in ms: up to the year 33658."""
+NOT_BEFORE: Final = "shareq.not.before.ms"
+"""A header: when work on the record may begin, in ms since the epoch, as decimal digits."""
 
 
 class Reject(Exception):
@@ -69,6 +75,28 @@ class Retry:
             return min(self.longest, self.delay * self.factor ** (attempt - 1))
         except OverflowError:
             return self.longest
+
+
+def not_before(delay: float | None, eta: datetime | None, now_s: float) -> dict[str, str]:
+    """The header NOT_BEFORE: `delay` seconds from `now_s`, or at `eta`; {} without either. Raises ValueError."""
+    if delay is None and eta is None:
+        return {}
+    if delay is not None and eta is not None:
+        raise ValueError("delay and eta: must be one of them")
+    if eta is not None and eta.tzinfo is None:
+        raise ValueError(f"eta is {eta}: must have a time zone")
+    seconds = eta.timestamp() if eta is not None else now_s + (delay or 0.0)
+    if not math.isfinite(seconds) or len(text := str(max(0, math.ceil(seconds * 1000)))) > LONGEST_TIME:
+        raise ValueError(f"delay is {delay!r}: must be a number of seconds")
+    return {NOT_BEFORE: text}
+
+
+def not_before_s(headers: Iterable[tuple[str, bytes | None]]) -> float:
+    """When work may begin by NOT_BEFORE, in seconds since the epoch; 0 for at once, also for what is no time."""
+    for name, value in headers:
+        if name == NOT_BEFORE and value is not None and value.isdigit() and len(value) <= LONGEST_TIME:
+            return int(value) / 1000
+    return 0.0
 
 
 class Verdict(Enum):

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import heapq
 import logging
 import time
 from collections.abc import Sequence
 from typing import Final, Protocol
 
 from shareq.aio import AcknowledgeType, BrokerError, ClientError, LockLost, ShareRecord
+from shareq.client.aio.consumer.records import State
 from shareq.worker.counts import Counts
 from shareq.worker.executors import Executor
-from shareq.worker.job import Message, Retry, Ruling, Verdict, ruling
+from shareq.worker.job import Message, Retry, Ruling, Verdict, not_before_s, ruling
 from shareq.worker.tracing import Span
 
 logger = logging.getLogger(__name__)
 
 POLL_S: Final = 60.0
 MOST_WAITING: Final = 1000
-"""Records that wait for their next try in the worker: with so many, nothing more is acquired."""
+"""Records that wait for their next try in the worker: with so many, nothing more is acquired. Those that were sent
+with a delay are not counted: what can be acquired bounds them, the window of the share partition."""
 _KINDS: Final = {
     Verdict.ACCEPT: AcknowledgeType.ACCEPT,
     Verdict.RELEASE: AcknowledgeType.RELEASE,
@@ -53,7 +56,8 @@ class Consumer(Protocol):
 class Lane:
     """`run` until `stop`; then `drain`, which waits for the handlers, and `close`.
 
-    A record that waits for its next try keeps its lock, and no place of `concurrency`.
+    A record that waits for its next try, or for the time before which it may not begin, keeps its lock, and no place of
+    `concurrency`.
     """
 
     def __init__(
@@ -68,6 +72,8 @@ class Lane:
         self._room = asyncio.Event()
         self._stopping = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._early: list[tuple[float, int, ShareRecord]] = []  # a heap; the number keeps records from being compared
+        self._number = 0
         self.failure: Exception | None = None
 
     @property
@@ -81,11 +87,12 @@ class Lane:
         try:
             while not self._stopping.is_set():
                 self._room.clear()
-                free = self.counts.concurrency - self.counts.working
-                if free > 0 and self.counts.waiting < MOST_WAITING:
-                    await self._acquire(free)
+                self._begin_due()
+                if self._free > 0 and self.counts.waiting - len(self._early) < MOST_WAITING:
+                    await self._acquire()
                 else:
-                    await self._room.wait()
+                    await self._wait_for_room()
+            await self._release_early()
         except ClientError as error:
             self.failure = error
             raise
@@ -115,8 +122,22 @@ class Lane:
         self.counts.ahead = self._consumer.metrics.buffered
         return self.counts
 
-    async def _acquire(self, free: int) -> None:
-        polling = asyncio.ensure_future(self._consumer.poll(timeout_s=POLL_S, max_records=free))
+    @property
+    def _free(self) -> int:
+        return self.counts.concurrency - self.counts.working
+
+    def _until_due_s(self) -> float:
+        """How long to wait for other things."""
+        return max(0.0, min(POLL_S, self._early[0][0] - time.time())) if self._early else POLL_S
+
+    async def _wait_for_room(self) -> None:
+        """Or, if there is room, for the next record that is due."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._until_due_s() if self._free > 0 else None):
+                await self._room.wait()
+
+    async def _acquire(self) -> None:
+        polling = asyncio.ensure_future(self._consumer.poll(timeout_s=self._until_due_s(), max_records=self._free))
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
             await asyncio.wait((polling, stopping), return_when=asyncio.FIRST_COMPLETED)
@@ -126,10 +147,35 @@ class Lane:
                     await polling
                 return
             for record in polling.result():
-                self._begin(record)
+                if (due := not_before_s(record.headers)) > time.time():
+                    self._keep(record, due)
+                else:
+                    self._begin(record)
         finally:
             polling.cancel()
             stopping.cancel()
+
+    def _keep(self, record: ShareRecord, due: float) -> None:
+        """Until it may begin, in seconds since the epoch. Its lock is renewed as if it had come then."""
+        record.held_since = asyncio.get_running_loop().time() + due - time.time()
+        self._number += 1
+        heapq.heappush(self._early, (due, self._number, record))
+        self.counts.waiting += 1
+
+    def _begin_due(self) -> None:
+        while self._early and self._free > 0 and self._early[0][0] <= time.time():
+            record = heapq.heappop(self._early)[-1]
+            self.counts.waiting -= 1
+            if record.state is not State.LOST:  # it comes again, and waits for what is left
+                self._begin(record)
+
+    async def _release_early(self) -> None:
+        early, self._early = self._early, []
+        self.counts.waiting -= len(early)
+        for _, _, record in early:
+            if record.state is not State.LOST:
+                with contextlib.suppress(ClientError):  # then it comes again with its lock's end
+                    await self._consumer.settle(record, AcknowledgeType.RELEASE)
 
     def _begin(self, record: ShareRecord) -> None:
         self.counts.working += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ from shareq.client.config import ClientConfig
 from shareq.client.network import Network
 from shareq.client.producer import Producer
 from shareq.protocol.records.record_codec import RecordData
-from shareq.worker.job import encoded
+from shareq.worker.job import encoded, not_before
 from shareq.worker.tracing import carried
 
 
@@ -34,14 +35,20 @@ class Sender:
         *,
         key: str | bytes | None = None,
         headers: Mapping[str, str | bytes] | None = None,
+        delay: float | None = None,
+        eta: datetime | None = None,
     ) -> tuple[int, int | None]:
         """Write one value, and return its partition and offset; None where the broker only knows that it has it.
 
+        `delay` in seconds, or `eta` with a time zone: a handler begins no earlier. The record is written at once; the
+        worker that acquires it waits. Consumers that are no `shareq.worker` do not.
+
         Values of one key go to one partition. The current context of OpenTelemetry, if there is one, goes along in the
         headers, but for those that are given. Raises BrokerError for a topic that does not exist, Unreachable,
-        TypeError for a value that has no JSON.
+        TypeError for a value that has no JSON, ValueError for a time that cannot be.
         """
-        named = tuple((name, encoded(text)) for name, text in {**carried(), **(headers or {})}.items())
+        given = {**carried(), **not_before(delay, eta, time.time()), **(headers or {})}
+        named = tuple((name, encoded(text)) for name, text in given.items())
         record = RecordData(encoded(key), encoded(value), named)
         with self._lock:
             producer = self._producers.get(topic)

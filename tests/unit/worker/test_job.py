@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 
 from shareq.worker import Later, Message, Reject, Retry
 from shareq.worker.job import (
+    NOT_BEFORE,
     HandlerTimeout,
     Ruling,
     Undecodable,
@@ -17,6 +19,8 @@ from shareq.worker.job import (
     call_of,
     decoded,
     encoded,
+    not_before,
+    not_before_s,
     ruling,
 )
 
@@ -106,3 +110,47 @@ def test_other_functions_are_refused(function: Any) -> None:
 def test_an_unknown_decoding_is_refused() -> None:
     with pytest.raises(ValueError, match="'xml': must be one of bytes, text, json"):
         call_of(lambda value: None, "xml")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("delay", "eta", "expected_ms"),
+    [
+        (0, None, 1_000_000),
+        (1.5, None, 1_001_500),
+        (-3, None, 997_000),
+        (-3_000_000, None, 0),
+        (None, datetime(1970, 1, 1, 0, 20, tzinfo=UTC), 1_200_000),
+        (None, datetime(1970, 1, 1, 2, 20, tzinfo=timezone(timedelta(hours=2))), 1_200_000),
+    ],
+)
+def test_a_delay_and_a_time_become_a_header_that_is_read_again(
+    delay: float | None, eta: datetime | None, expected_ms: int
+) -> None:
+    header = not_before(delay, eta, now_s=1000.0)
+    assert header == {NOT_BEFORE: str(expected_ms)}
+    assert not_before_s([("other", b"1"), (NOT_BEFORE, header[NOT_BEFORE].encode())]) == expected_ms / 1000
+
+
+def test_without_either_there_is_no_header_and_work_begins_at_once() -> None:
+    assert not_before(None, None, now_s=1000.0) == {}
+    assert not_before_s([("other", b"1")]) == 0
+
+
+@pytest.mark.parametrize(
+    ("delay", "eta"),
+    [
+        (1, datetime(2030, 1, 1, tzinfo=UTC)),
+        (None, datetime(2030, 1, 1)),
+        (float("nan"), None),
+        (float("inf"), None),
+        (1e30, None),
+    ],
+)
+def test_a_time_that_cannot_be_is_refused(delay: float | None, eta: datetime | None) -> None:
+    with pytest.raises(ValueError, match="must"):
+        not_before(delay, eta, now_s=1000.0)
+
+
+@pytest.mark.parametrize("value", [None, b"", b"soon", b"-5", b"1.5", b"inf", b"9" * 16, "٣".encode()])
+def test_nonsense_in_the_header_delays_nothing(value: bytes | None) -> None:
+    assert not_before_s([(NOT_BEFORE, value)]) == 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,10 +12,11 @@ from typing import Any
 import pytest
 
 from shareq.aio import AcknowledgeType, BrokerError, ClientError, LockLost, ShareRecord
+from shareq.client.aio.consumer.records import State
 from shareq.worker import Later, Reject, Retry
 from shareq.worker.counts import Counts
 from shareq.worker.executors import OnLoop
-from shareq.worker.job import Call
+from shareq.worker.job import NOT_BEFORE, Call
 from shareq.worker.lane import Lane
 from shareq.worker.tracing import spans
 
@@ -31,6 +34,7 @@ class MadeUpConsumer:
 
     def __init__(self, *values: bytes) -> None:
         self.ready = [self._record(offset, value) for offset, value in enumerate(values)]
+        self.offsets = itertools.count(len(values))
         self.asked: list[int] = []
         self.settled: list[tuple[int, AcknowledgeType]] = []
         self.refuse: dict[int, ClientError] = {}
@@ -38,9 +42,17 @@ class MadeUpConsumer:
         self.closed = False
         self.more = asyncio.Event()
 
-    def _record(self, offset: int, value: bytes) -> ShareRecord:
+    def _record(self, offset: int, value: bytes, not_before_ms: int | None = None) -> ShareRecord:
         attempt = int(value.partition(b"#")[2] or 1)
-        return ShareRecord(self, "t", b"", 0, offset, -1, None, value, (), attempt, 0.0)
+        headers = () if not_before_ms is None else ((NOT_BEFORE, b"%d" % not_before_ms),)
+        return ShareRecord(self, "t", b"", 0, offset, -1, None, value, headers, attempt, 0.0)
+
+    def add(self, value: bytes, *, delay_s: float) -> ShareRecord:
+        """One more, that may not begin before so many seconds have passed."""
+        made = self._record(next(self.offsets), value, round((time.time() + delay_s) * 1000))
+        self.ready.append(made)
+        self.more.set()
+        return made
 
     async def poll(self, *, timeout_s: float = 1, max_records: int = 1) -> Sequence[ShareRecord]:
         self.asked.append(max_records)
@@ -48,7 +60,11 @@ class MadeUpConsumer:
             raise self.failure
         while not self.ready:
             self.more.clear()
-            await self.more.wait()
+            try:
+                async with asyncio.timeout(timeout_s):
+                    await self.more.wait()
+            except TimeoutError:
+                return []
         found, self.ready = self.ready[:max_records], self.ready[max_records:]
         return found
 
@@ -254,3 +270,100 @@ async def test_a_refusal_ends_the_run() -> None:
     with pytest.raises(BrokerError):
         await lane.run()
     assert lane.failure is consumer.failure
+
+
+async def test_a_record_that_is_too_early_waits_and_holds_up_nobody() -> None:
+    began: list[tuple[bytes, float]] = []
+
+    async def handle(value: bytes) -> None:
+        began.append((value, time.time()))
+
+    consumer = MadeUpConsumer()
+    sent = time.time()
+    for value, delay_s in ((b"later", 0.2), (b"soon", 0.1)):
+        consumer.add(value, delay_s=delay_s)
+    consumer.add(b"now", delay_s=-1)
+    lane = lane_of(consumer, handle)
+    running = asyncio.create_task(lane.run())
+    await until(lambda: began)
+    assert (began[0][0], lane.look().waiting) == (b"now", 2)
+    await until(lambda: len(consumer.settled) == 3)
+    await finish(lane, running)
+    assert [value for value, _ in began] == [b"now", b"soon", b"later"]
+    assert began[1][1] - sent >= 0.099
+    assert began[2][1] - sent >= 0.199
+    assert (lane.counts.done, lane.counts.waiting) == (3, 0)
+
+
+async def test_what_is_due_waits_for_room() -> None:
+    go_on = asyncio.Event()
+    began: list[bytes] = []
+
+    async def handle(value: bytes) -> None:
+        began.append(value)
+        await go_on.wait()
+
+    consumer = MadeUpConsumer()
+    consumer.add(b"due", delay_s=0.05)
+    due = time.time() + 0.05
+    lane = lane_of(consumer, handle, 1)
+    running = asyncio.create_task(lane.run())
+    await until(lambda: lane.counts.waiting == 1)
+    consumer.add(b"at work", delay_s=-1)
+    await until(lambda: began == [b"at work"] and time.time() > due)
+    assert lane.counts.waiting == 1
+    go_on.set()
+    await until(lambda: len(consumer.settled) == 2)
+    await finish(lane, running)
+    assert began == [b"at work", b"due"]
+
+
+async def test_its_lock_is_renewed_as_if_it_had_come_when_it_is_due() -> None:
+    async def handle(value: bytes) -> None:
+        raise AssertionError("it is due in an hour")
+
+    consumer = MadeUpConsumer()
+    record = consumer.add(b"later", delay_s=3600)
+    lane = lane_of(consumer, handle)
+    running = asyncio.create_task(lane.run())
+    await until(lambda: lane.counts.waiting == 1)
+    assert record.held_since - asyncio.get_running_loop().time() == pytest.approx(3600, abs=60)
+    await finish(lane, running)
+    assert consumer.settled == [(record.offset, RELEASE)], "another worker waits for what is left"
+    assert lane.counts.waiting == 0
+
+
+async def test_more_records_may_be_too_early_than_may_wait_for_their_next_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shareq.worker.lane.MOST_WAITING", 2)
+    done: list[bytes] = []
+
+    async def handle(value: bytes) -> None:
+        done.append(value)
+
+    consumer = MadeUpConsumer()
+    for _ in range(5):
+        consumer.add(b"later", delay_s=3600)
+    consumer.add(b"now", delay_s=-1)
+    lane = lane_of(consumer, handle)
+    running = asyncio.create_task(lane.run())
+    await until(lambda: done == [b"now"])
+    await finish(lane, running)
+
+
+async def test_a_record_that_was_lost_while_it_waited_is_not_begun() -> None:
+    begun: list[bytes] = []
+
+    async def handle(value: bytes) -> None:
+        begun.append(value)
+
+    consumer = MadeUpConsumer()
+    lost = consumer.add(b"lost", delay_s=0.05)
+    lane = lane_of(consumer, handle)
+    running = asyncio.create_task(lane.run())
+    await until(lambda: lane.counts.waiting == 1)
+    lost.state = State.LOST
+    consumer.add(b"kept", delay_s=0.06)
+    await until(lambda: begun)
+    await finish(lane, running)
+    assert begun == [b"kept"]
+    assert lane.counts.waiting == 0
