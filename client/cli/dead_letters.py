@@ -67,7 +67,7 @@ def _letters(session: Session, queue: Queue) -> int | None:
 def _letter_line(row: LetterRow) -> str:
     source = f"{row.source_topic}-{row.source_partition}:{row.source_offset}" if row.source_topic else "-"
     cells = (source, row.group or "-", f"{row.deliveries or '-'} deliveries", row.reason or "-")
-    return "\t".join((line_of(row.record), *cells))
+    return line_of(row.record, *cells)
 
 
 @cluster_command(

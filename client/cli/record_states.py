@@ -17,6 +17,7 @@ from shareq.client.cli.output import printable
 from shareq.client.cli.profile import profile_settings
 from shareq.client.cli.progress import Progress
 from shareq.client.cli.record_choice import Choice, limited
+from shareq.client.cli.record_text import SentBackRow, sent_back_row, sent_back_text
 from shareq.client.cli.where import duration, iso, topics_and_partitions
 from shareq.client.cli.windows import NOTE, Window, why_full, windows
 from shareq.client.errors import ClientError
@@ -71,6 +72,9 @@ class RecordStateRow(NamedTuple):
     key: Annotated[TextRow | None, "The record's key, with --show key."]
     value: Annotated[TextRow | None, "Its value, with --show value."]
     headers: Annotated[tuple[NamedTextRow, ...] | None, "Its headers, with --show headers."]
+    sent_back: Annotated[
+        SentBackRow | None, "The letter that a redrive made it of; null of others, and without --show."
+    ]
 
 
 class Shown(NamedTuple):
@@ -175,7 +179,7 @@ def _records(
         session.empty = "nothing that is in flight matches these options"
     if found is None:
         session.afterwards = lambda: None if session.code else say(NOTE)
-    columns = _TABLE if shown is None else (*_RECORDS, *(part for part in PARTS if part in show))
+    columns = _TABLE if shown is None else (*_RECORDS, "sent_back", *(part for part in PARTS if part in show))
     session.columns = columns if len(groups) == 1 else ("group", *columns)
     if shown is not None:
         rows = _with_records(session, rows, shown, limit + 1, table=not session.as_json)
@@ -249,6 +253,7 @@ def _row(group: str, window: Window, each: RangeRow, source: str) -> RecordState
         None,
         None,
         None,
+        None,
     )
 
 
@@ -300,13 +305,15 @@ def _shown(row: RecordStateRow, record: Record, shown: Shown, table: bool) -> Re
     row = row._replace(
         first=record.offset, last=record.offset, timestamp=record.timestamp, key=key, value=value, headers=headers
     )
+    row = row._replace(sent_back=sent_back_row(record))
     return _for_table(row) if table else row
 
 
 def _for_table(row: RecordStateRow) -> RecordStateRow:
     """With cells in the places of what has parts."""
     headers = None if row.headers is None else " ".join(f"{each.name}={_cut(each.text)}" for each in row.headers)
-    cells = {"key": _cell(row.key), "value": _cell(row.value), "headers": headers}
+    again = None if row.sent_back is None else _cut(sent_back_text(row.sent_back).removeprefix("sent back "))
+    cells = {"key": _cell(row.key), "value": _cell(row.value), "headers": headers, "sent_back": again}
     return row._replace(**cells)  # type: ignore[arg-type]  # texts: printed, and nothing else
 
 

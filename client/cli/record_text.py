@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Final, NamedTuple
 
 from shareq.client.admin.calls import Partition
+from shareq.client.admin.sent_back import SentBack, sent_back
 from shareq.client.cli.output import printable
 from shareq.client.cli.where import iso
 from shareq.client.reader import Reader, ReadRecord
@@ -21,6 +22,15 @@ class HeaderRow(NamedTuple):
     encoding: Annotated[str | None, "utf-8 or base64; null of a null value."]
 
 
+class SentBackRow(NamedTuple):
+    queue: Annotated[str, "The dead-letter queue."]
+    partition: Annotated[int, "The partition's number in the queue."]
+    offset: Annotated[int, "The letter's offset there."]
+    times: Annotated[int | None, "How often the record was sent back, this time included."]
+    redrive: Annotated[str | None, "The redrive's name."]
+    group: Annotated[str | None, "The share group in which it died."]
+
+
 class RecordRow(NamedTuple):
     topic: Annotated[str, "The topic."]
     partition: Annotated[int, "The partition's number."]
@@ -31,6 +41,7 @@ class RecordRow(NamedTuple):
     value: Annotated[str | None, "Its value, in its encoding."]
     value_encoding: Annotated[str | None, "utf-8 or base64; null of a null value."]
     headers: Annotated[tuple[HeaderRow, ...], "Its headers, in their order."]
+    sent_back: Annotated[SentBackRow | None, "The letter that a redrive made it of; null of other records."]
 
 
 def text_of(data: bytes | None) -> tuple[str | None, str | None]:
@@ -47,13 +58,27 @@ def record_row(topic: str, partition: int, record: Record) -> RecordRow:
     """A record as a row."""
     headers = tuple(HeaderRow(name, *text_of(value)) for name, value in record.headers)
     key, value = text_of(record.key), text_of(record.value)
-    return RecordRow(topic, partition, record.offset, record.timestamp, *key, *value, headers)
+    return RecordRow(topic, partition, record.offset, record.timestamp, *key, *value, headers, sent_back_row(record))
 
 
-def line_of(row: RecordRow) -> str:
-    """Where it is, when, key and value, with tabs in between; what is not visible is escaped."""
+def sent_back_row(record: Record) -> SentBackRow | None:
+    """What the record's headers say of a redrive, as a row."""
+    said = sent_back(record.headers)
+    return None if said is None else SentBackRow(*said)
+
+
+def sent_back_text(row: SentBackRow) -> str:
+    """It in words."""
+    return printable(str(SentBack(*row)))
+
+
+def line_of(row: RecordRow, *more: str) -> str:
+    """Where it is, when, key and value, `more`, and whether a redrive sent it back, with tabs in between; what is not
+    visible is escaped.
+    """
     cells = (f"{row.topic}-{row.partition}:{row.offset}", iso(row.timestamp) or "-", _cell(row.key), _cell(row.value))
-    return "\t".join(cells)
+    again = () if row.sent_back is None else (sent_back_text(row.sent_back),)
+    return "\t".join((*cells, *more, *again))
 
 
 def _cell(text: str | None) -> str:

@@ -139,7 +139,7 @@ _VERDICTS = {
 
 
 def _shared_line(row: SharedRecordRow) -> str:
-    return f"{line_of(row.record)}\tdelivery {row.delivery}\t{row.outcome}"
+    return line_of(row.record, f"delivery {row.delivery}", row.outcome)
 
 
 @cluster_command(

@@ -217,6 +217,23 @@ def test_records_are_found_by_text_and_by_key(page: Chromium, scene: Scene) -> N
     assert page.evaluate(f"[...{rows}].every((row) => row.innerText.includes('customer-39'))")
 
 
+def test_a_record_that_was_sent_back_says_from_where(page: Chromium, scene: Scene) -> None:
+    show(page, scene.url, VIEWS["topic"])
+    page.evaluate("document.querySelector('input[name=from]').value = 'earliest'")
+    page.evaluate("document.querySelector('input[name=text]').focus()")
+    page.type("__redrive.name")
+    page.press(*ENTER)
+    rows = "[...document.querySelectorAll('main table')][0].querySelectorAll('tbody tr')"
+    page.until(f"{rows}.length >= 1 && [...{rows}].every((row) => row.innerText.includes('1 × from dlq.orders'))")
+    from_monday = "row.querySelector('[title*=\"dlq.orders-0:0,\"]')"
+    page.evaluate(f"[...{rows}].find((row) => {from_monday}).querySelector('a').click()")
+    page.until("document.querySelector('main .sent-back')")
+    said = page.evaluate("document.querySelector('main .sent-back').textContent")
+    assert said == "Sent back from dlq.orders-0:0, 1st time; it died in the share group packers; redrive monday"
+    page.evaluate("document.querySelector('main .sent-back a').click()")
+    page.until("document.body.innerText.includes('__dlq.errors.topic')")
+
+
 def test_colours_follow_the_system_or_the_button(page: Chromium, scene: Scene) -> None:
     show(page, scene.url, VIEWS["overview"])
     surface = "getComputedStyle(document.body).backgroundColor"

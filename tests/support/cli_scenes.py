@@ -440,10 +440,28 @@ def dead_letters(shell: Shell, redrives: bool) -> None:
     shell.ok("topics", "delete", "d.a", "dlq.d", "--yes")
 
 
+def _is_seen_as_sent_back(shell: Shell) -> None:
+    """The third record of d.a, which was made of the first letter."""
+    said = {"queue": "dlq.d", "partition": 0, "offset": 0, "times": 1, "redrive": "d.r", "group": "d.g"}
+    assert [row["sent_back"] for row in shell.json("consume", "d.a")] == [None, None, said]
+    words = "sent back from dlq.d-0:0, 1st time"
+    assert [line.endswith(f"\t{words}") for line in shell.ok("consume", "d.a")] == [False, False, True]
+    assert [line.endswith(f"\trelease\t{words}") for line in _given_back(shell)] == [True]
+    shown = until(lambda: shell.json("share", "records", "d.g", "--show", "value"))
+    assert [(row["value"]["text"], row["sent_back"]) for row in shown if row["value"]] == [("bad", said)]
+    table = shell.ok("share", "records", "d.g", "--show", "value")
+    assert any("from dlq.d-0:0, 1st time" in line for line in table)
+
+
+def _given_back(shell: Shell) -> list[str]:
+    return shell.ok("share", "consume", "d.g", "--topic", "d.a", "-n", "1", "--then", "release")
+
+
 def _redrive(shell: Shell) -> None:
     (done,) = shell.json("dlq", "redrive", "d.r", "dlq.d:0", "--offset", "0", "--yes", "--wait")
     assert (done["state"], done["counts"]["REDRIVEN"]) == ("DONE", 1)
     assert [row["value"] for row in shell.json("consume", "d.a")] == ["bad", "worse", "bad"]
+    _is_seen_as_sent_back(shell)
     assert [row["redrive"] for row in shell.json("dlq", "redrives", "d.r")] == ["d.r"]
     again = shell.run("dlq", "redrive", "d.r", "dlq.d", "--yes")
     assert (again.code, again.err.count("\n")) == (1, 1)

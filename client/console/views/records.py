@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from shareq.client.admin import Admin
 from shareq.client.admin.calls import Partition, only
 from shareq.client.admin.places import FORMS, Place, offsets_of, parse_place
+from shareq.client.admin.sent_back import sent_back
 from shareq.client.console.views.shared import MAX_ROWS, Json, Look, WrongRequest, ends_of, number, required
 from shareq.client.errors import BrokerError, ClientError
 from shareq.client.reader import Reader
@@ -207,7 +208,8 @@ def record(topic: str, partition: int, offset: int) -> Look:
 
 
 def row_of(partition: Partition, record: Record, most: int) -> Json:
-    """A record as the console shows it: at most `most` bytes of each text."""
+    """A record as the console shows it: at most `most` bytes of each text. `sent_back`: by a redrive, in words, too."""
+    back = sent_back(record.headers)
     return {
         "topic": partition[0],
         "partition": partition[1],
@@ -216,6 +218,7 @@ def row_of(partition: Partition, record: Record, most: int) -> Json:
         "key": bytes_of(record.key, most),
         "value": bytes_of(record.value, most),
         "headers": [{"name": name, "value": bytes_of(value, most)} for name, value in record.headers],
+        "sent_back": None if back is None else {**back._asdict(), "text": str(back)},
     }
 
 

@@ -35,6 +35,7 @@ function shown(found) {
   headers.update(found.headers.map((each, place) => ({ ...each, place })));
   return [
     h("p", {}, `Time ${time(found.timestamp)} UTC`),
+    ...sentBack(found.sent_back),
     h("h2", {}, "Key"),
     value("Key", found.key),
     h("h2", {}, "Value"),
@@ -42,6 +43,15 @@ function shown(found) {
     h("h2", {}, "Headers"),
     headers.element,
   ];
+}
+
+// Of a record that a redrive made of a letter: which letter, how often, where it died.
+function sentBack(said) {
+  if (said === null) return [];
+  const letter = link("record", { topic: said.queue, partition: said.partition, offset: said.offset });
+  const from = h("a", { href: letter, title: "The letter" }, said.text[0].toUpperCase() + said.text.slice(1));
+  const died = said.group === null ? "" : `; it died in the share group ${said.group}`;
+  return [h("p", { class: "sent-back" }, from, died, said.name === null ? "" : `; redrive ${said.name}`)];
 }
 
 // A key or a value: its size, how it is shown, and itself.

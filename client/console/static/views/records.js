@@ -8,6 +8,8 @@ import { table } from "/table.js";
 const shown = (value) => (value === null ? "null" : value.text + (cut(value) ? " …" : ""));
 const cut = (value) => value.encoding === "utf-8" && new TextEncoder().encode(value.text).length < value.size;
 
+const times = ({ times, queue }) => `${times === null ? "" : `${times} × `}from ${queue}`;
+
 export function recordSearch(topic) {
   const from = h("input", { type: "text", value: "latest", name: "from", list: "places" });
   const places = h("datalist", { id: "places" }, ["latest", "earliest", "-1h"].map((value) => h("option", { value })));
@@ -29,6 +31,7 @@ export function recordSearch(topic) {
       { title: "Time (UTC)", wide: true, cell: (row) => time(row.timestamp) },
       { title: "Key", name: true, cell: (row) => shown(row.key) },
       { title: "Value", long: true, cell: (row) => shown(row.value) },
+      { title: "Sent back", wide: true, cell: (row) => row.sent_back && { text: times(row.sent_back), title: row.sent_back.text } },
     ],
     (row) => `${row.partition}:${row.offset}`,
     "No record was found.",

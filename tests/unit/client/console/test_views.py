@@ -258,6 +258,11 @@ def test_letters_say_what_died_and_are_sent_back(admin: Admin, shell: Shell) -> 
     assert changes.redrive(body)(admin) == {"redrive": "back"}
     done = until(lambda: [each for each in dead_letters.dead_letters(admin)["redrives"] if each["state"] == "DONE"])
     assert done[0]["counts"] == {"REDRIVEN": 1}
+    found = search(admin, topic="parcels", **{"from": "earliest"})["records"]
+    assert [each["sent_back"] for each in found[:2]] == [None, None]
+    assert found[2]["sent_back"]["text"] == "sent back from dlq.parcels-0:1, 1st time"
+    one = records.record("parcels", 0, found[2]["offset"])(admin)["sent_back"]
+    assert (one["queue"], one["name"], one["group"]) == ("dlq.parcels", "back", "posters")
 
 
 def test_a_group_is_reset_and_deleted_when_its_name_is_typed_out(admin: Admin, shell: Shell) -> None:
