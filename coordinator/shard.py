@@ -6,14 +6,29 @@ runtime appends the records and calls `replay` for each; only `replay` changes s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import RecordData
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+
+Steps = Generator[None, None, T]
+"""A decision that takes long: pauses where others may have their turn, and returns what comes of it. Nothing may change
+meanwhile that it goes by.
+"""
+
+
+def at_once(steps: Steps[T]) -> T:
+    """What comes of it, without a pause."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
 
 
 class InconsistentRecords(RuntimeError):
@@ -77,6 +92,9 @@ class LogRoom(Protocol):
     def fits(self, records: Sequence[CoordinatorRecord], *, spare_bytes: int = 0) -> bool:
         """Whether the records fit into one batch, and `spare_bytes` beside them."""
 
+    def encoded(self, records: Sequence[CoordinatorRecord]) -> Steps[tuple[RecordData, ...] | None]:
+        """The records for `CoordinatorResult.encoded`, each in a step of its own; None if they do not fit."""
+
 
 class AmpleRoom:
     """Room for whatever a test appends."""
@@ -89,6 +107,10 @@ class AmpleRoom:
 
     def fits(self, records: Sequence[CoordinatorRecord], *, spare_bytes: int = 0) -> bool:
         return True
+
+    def encoded(self, records: Sequence[CoordinatorRecord]) -> Steps[tuple[RecordData, ...] | None]:
+        yield
+        return () if self.fits(records) else None
 
 
 class CoordinatorShard(Protocol):

@@ -410,6 +410,10 @@ def put_records(out: bytearray, records: bytes | memoryview) -> None:
 
 def tag_buffer(tags: Tags) -> bytes:
     """A tag buffer, sorted by tag. A tag that occurs twice is refused."""
+    if len(tags) == 1:
+        ((tag, value),) = tags
+        if 0 <= tag < 128 and len(value) < 128:
+            return bytes((1, tag, len(value))) + value
     out = bytearray(uvarint(len(tags)))
     last = -1
     for tag, value in sorted(tags):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from shareq.coordinator.shard import CoordinatorRecord, RecordSerde
+from shareq.coordinator.shard import CoordinatorRecord, RecordSerde, Steps
 from shareq.protocol.records.batch import HEADER_SIZE, RecordData, build_batch
 from shareq.protocol.records.compression import MAX_DECOMPRESSED_BYTES, Compression
 
@@ -89,6 +89,13 @@ class LogBatchRoom:
         limit = self._limit()
         limit = limit._replace(max_bytes=limit.max_bytes - spare_bytes)
         return limit.takes([RecordData(*self._serde.encode(record)) for record in records])
+
+    def encoded(self, records: Sequence[CoordinatorRecord]) -> Steps[tuple[RecordData, ...] | None]:
+        written: list[RecordData] = []
+        for record in records:
+            written.append(RecordData(*self._serde.encode(record)))
+            yield
+        return tuple(written) if self._limit().takes(written) else None
 
 
 def encoded_bytes(records: Sequence[RecordData]) -> int:

@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Generic, NamedTuple, TypeVar, cast
 
 from shareq.broker.coordinator_runtime.batches import BatchLimit, CoordinatorLogSettings, encoded_bytes, parts_of
+from shareq.broker.coordinator_runtime.one_in_steps import OneInSteps, Waiting
 from shareq.broker.coordinator_runtime.ports import CoordinatorLog, CoordinatorLogs
-from shareq.broker.coordinator_runtime.replay import CoordinatorLoadError, replay_log, replay_one
+from shareq.broker.coordinator_runtime.replay import CoordinatorLoadError, replay_in_steps, replay_one
 from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.log.append import Origin
@@ -32,7 +33,9 @@ from shareq.coordinator.shard import (
     LateAnswer,
     RecordSerde,
     RecordsTooLarge,
+    Steps,
     TransactionalShard,
+    at_once,
 )
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.primitives import Message
@@ -54,19 +57,49 @@ class ProducerEpoch(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Waiting:
-    """One operation that has been decided and waits for its records to be durable."""
-
-    answer: Callable[[], None]
-    fail: Callable[[ErrorCode], None]
-
-
-@dataclass(slots=True)
 class _Parked:
     """One request that waits for others, or for time."""
 
     complete: Callable[[Message], None]
     fail: Callable[[ErrorCode], None]
+
+
+class _Decision(Generic[T]):
+    """An operation that is decided in steps, and what comes of it."""
+
+    def __init__(self, steps: Steps[CoordinatorResult[T]]) -> None:
+        self._steps = steps
+        self._result: CoordinatorResult[T] | RecordsTooLarge | None = None
+
+    def is_made(self) -> bool:
+        """Take one step; whether it was the last."""
+        try:
+            next(self._steps)
+        except StopIteration as end:
+            self._result = end.value
+        except RecordsTooLarge as error:
+            self._result = error
+        return self._result is not None
+
+    def rest(self, name: str) -> Iterator[None]:
+        """The steps that are left, from the next tick on; what fails in them is logged."""
+        yield
+        try:
+            while not self.is_made():
+                yield
+        except Exception:
+            logger.exception("%s: an operation failed", name)
+
+    @property
+    def has_failed(self) -> bool:
+        return self._result is None
+
+    def result(self) -> CoordinatorResult[T]:
+        """What was decided. Raises RecordsTooLarge, if that was."""
+        assert self._result is not None
+        if isinstance(self._result, RecordsTooLarge):
+            raise self._result
+        return self._result
 
 
 class CoordinatorPartition(Generic[ShardT]):
@@ -96,16 +129,17 @@ class CoordinatorPartition(Generic[ShardT]):
         self._records: list[RecordData] = []
         self._records_bytes = 0
         self._producer: ProducerEpoch | None = None  # the collected records are part of its transaction
-        self._collected: list[_Waiting] = []  # decided, records not yet handed to the log
-        self._in_flight: deque[list[_Waiting]] = deque()  # one list for each append that is not yet durable
+        self._collected: list[Waiting] = []  # decided, records not yet handed to the log
+        self._in_flight: deque[list[Waiting]] = deque()  # one list for each append that is not yet durable
         self._parked: dict[int, _Parked] = {}  # by token
+        self._in_steps = OneInSteps(env.clock.call_soon)
         self._tokens = count(1)
         self._hooked = False
         self._generation = 0
         self._lost = not leads  # led elsewhere; or the log is offline: what is durable is known at the next start
         self._timer: TimerHandle | None = None
         self._timer_at: int | None = None
-        self.shard = new_shard() if self._lost else self._load_or_resign()
+        self.shard = new_shard() if self._lost else at_once(self._load_or_resign())
         self._arm()  # members that are never heard of again have a deadline, too
 
     def schedule(
@@ -123,6 +157,8 @@ class CoordinatorPartition(Generic[ShardT]):
         """
         if self._lost:
             return completed(failed(ErrorCode.NOT_COORDINATOR))
+        if self._in_steps.busy:
+            return self._behind(lambda: self.schedule(operation, failed, producer=producer), failed)
         pending: Pending[T] = Pending()
         answers: tuple[LateAnswer, ...] = ()
 
@@ -133,7 +169,7 @@ class CoordinatorPartition(Generic[ShardT]):
         try:
             result = operation()
         except RecordsTooLarge:
-            self._refuse_too_large(_Waiting(lambda: None, fail))
+            self._refuse_too_large(Waiting(lambda: None, fail))
             return pending
         answers = result.answers
 
@@ -141,7 +177,7 @@ class CoordinatorPartition(Generic[ShardT]):
             pending.complete(result.response)
             self._answer_late(result.answers)
 
-        waiting = _Waiting(answer, fail)
+        waiting = Waiting(answer, fail)
         if result.records:
             self._collect(result, waiting, producer)
         elif self._collected:
@@ -152,6 +188,56 @@ class CoordinatorPartition(Generic[ShardT]):
             answer()
         self._arm()
         return pending
+
+    def run(self, operation: Callable[[ShardT], CoordinatorResult[T]], failed: Callable[[ErrorCode], T]) -> Pending[T]:
+        """`schedule` of an operation on the shard that there is when its turn comes."""
+        return self.schedule(lambda: operation(self.shard), failed)
+
+    def schedule_in_steps(
+        self, operation: Callable[[], Steps[CoordinatorResult[T]]], failed: Callable[[ErrorCode], T]
+    ) -> Pending[T]:
+        """As `schedule`, of an operation that pauses where others may have their turn; one that does not is decided
+        now. Nothing else is decided while it pauses.
+        """
+        if self._lost:
+            return completed(failed(ErrorCode.NOT_COORDINATOR))
+        if self._in_steps.busy:
+            return self._behind(lambda: self.schedule_in_steps(operation, failed), failed)
+        decision = _Decision(operation())
+        if decision.is_made():
+            return self.schedule(decision.result, failed)
+        pending: Pending[T] = Pending()
+        self._in_steps.run(
+            decision.rest(self._name),
+            lambda: self._decided(decision, failed, pending),
+            lambda error: pending.complete(failed(error)),
+        )
+        return pending
+
+    def _decided(self, decision: _Decision[T], failed: Callable[[ErrorCode], T], pending: Pending[T]) -> None:
+        if decision.has_failed:
+            pending.complete(failed(ErrorCode.UNKNOWN_SERVER_ERROR))
+        else:
+            self.schedule(decision.result, failed).on_complete(pending.complete)
+
+    def _behind(self, again: Callable[[], Pending[T]], failed: Callable[[ErrorCode], T]) -> Pending[T]:
+        """Do it again when what goes on in steps is at its end."""
+        pending: Pending[T] = Pending()
+
+        def answer() -> None:
+            try:
+                done = again()
+            except Exception:
+                logger.exception("%s: an operation that waited failed", self._name)
+                done = completed(failed(ErrorCode.UNKNOWN_SERVER_ERROR))
+            done.on_complete(pending.complete)
+
+        self._in_steps.wait(Waiting(answer, lambda error: pending.complete(failed(error))))
+        return pending
+
+    @property
+    def _name(self) -> str:
+        return f"{self._log.topic}-{self._log.partition}"
 
     def schedule_waiting(
         self, operation: Callable[[int], CoordinatorResult[None]], failed: Callable[[ErrorCode], M]
@@ -199,8 +285,8 @@ class CoordinatorPartition(Generic[ShardT]):
 
     @property
     def waiting(self) -> int:
-        """Operations that were decided and are not durable."""
-        return len(self._collected) + sum(map(len, self._in_flight))
+        """Operations that are not durable."""
+        return len(self._collected) + sum(map(len, self._in_flight)) + len(self._in_steps)
 
     def resign(self) -> None:
         """The partition was deleted, or another broker leads it: operations under way and all that follow end with
@@ -208,13 +294,18 @@ class CoordinatorPartition(Generic[ShardT]):
         """
         self._lost = True
         self._generation += 1
+        taken = self._take_waiting()
         self.close()
-        for waiting in self._take_waiting():
+        for waiting in taken:
             waiting.fail(ErrorCode.NOT_COORDINATOR)
         self.refuse_parked()
 
     def close(self) -> None:
-        """Stop the timer; what is under way is not answered."""
+        """Stop the timer, and what is done in steps; what is under way is not answered."""
+        self._in_steps.give_up()
+        self._stop_timer()
+
+    def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -226,10 +317,12 @@ class CoordinatorPartition(Generic[ShardT]):
         """
         if self._lost:
             return completed(ErrorCode.NOT_COORDINATOR)
+        if self._in_steps.busy:
+            return self._behind(lambda: self.end_transaction(marker), lambda error: error)
         if self._records:
             self._append()
         pending: Pending[ErrorCode] = Pending()
-        self._in_flight.append([_Waiting(lambda: pending.complete(ErrorCode.NONE), pending.complete)])
+        self._in_flight.append([Waiting(lambda: pending.complete(ErrorCode.NONE), pending.complete)])
         generation = self._generation
         now = self._env.clock.wall_ms()
         outcome = append_marker(
@@ -243,7 +336,7 @@ class CoordinatorPartition(Generic[ShardT]):
                 self.shard.end_transaction(marker.producer_id, commit=marker.commit)
         return pending
 
-    def _collect(self, result: CoordinatorResult[T], waiting: _Waiting, producer: ProducerEpoch | None) -> None:
+    def _collect(self, result: CoordinatorResult[T], waiting: Waiting, producer: ProducerEpoch | None) -> None:
         records = result.records
         encoded = result.encoded or tuple(RecordData(*self._serde.encode(record)) for record in records)
         limit = self._limit()
@@ -294,7 +387,7 @@ class CoordinatorPartition(Generic[ShardT]):
     def _limit(self) -> BatchLimit:
         return BatchLimit.of(self._settings, self._log.settings.max_message_bytes)
 
-    def _refuse_too_large(self, waiting: _Waiting) -> None:
+    def _refuse_too_large(self, waiting: Waiting) -> None:
         """Fail one operation alone, before anything of it is replayed."""
         logger.warning(
             "%s-%d: an operation is refused: its records do not fit into a batch of %d bytes (max.message.bytes)",
@@ -347,38 +440,38 @@ class CoordinatorPartition(Generic[ShardT]):
             error.name,
             len(failed),
         )
-        self.shard = self._load_or_resign()
+        self._in_steps.run(self._reload(), self._arm)
         surfaced = coordinator_error(error)
         for waiting in failed:
             waiting.fail(surfaced)
         self._refuse(parked, ErrorCode.NOT_COORDINATOR)
-        self._arm()
 
-    def _take_waiting(self) -> list[_Waiting]:
+    def _take_waiting(self) -> list[Waiting]:
         """Every operation that waits; none of their records goes to the log any more."""
-        taken = [waiting for group in self._in_flight for waiting in group] + self._collected
+        taken = [waiting for group in self._in_flight for waiting in group] + self._collected + self._in_steps.give_up()
         self._in_flight.clear()
         self._collected, self._records, self._records_bytes = [], [], 0
         return taken
 
-    def _load_or_resign(self) -> ShardT:
+    def _reload(self) -> Iterator[None]:
+        """Until what the log holds is replayed, the shard that was there may be looked at."""
+        self.shard = yield from self._load_or_resign()
+
+    def _load_or_resign(self) -> Steps[ShardT]:
         """The shard that its log holds; an empty one, and every operation refused, when the log cannot be read at all.
 
         The rest of the broker goes on without it (Apache Kafka answers NOT_COORDINATOR for such a partition).
         """
+        shard = self._new_shard()
         try:
-            return self._load()
+            yield from replay_in_steps(self._log, shard, self._serde, self._settings.load_buffer_bytes)
+            shard.on_loaded(self._env.clock.now_ms())
         except Exception as failure:
             what = failure if isinstance(failure, CoordinatorLoadError) else f"{self._log!r}: {failure!r}"
             logger.error("%s; operations are refused until the broker starts again", what)
             self._lost = True
-            self.close()
+            self._stop_timer()
             return self._new_shard()
-
-    def _load(self) -> ShardT:
-        shard = self._new_shard()
-        replay_log(self._log, shard, self._serde, self._settings.load_buffer_bytes)
-        shard.on_loaded(self._env.clock.now_ms())
         return shard
 
     def _arm(self) -> None:

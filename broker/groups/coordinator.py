@@ -24,7 +24,7 @@ from shareq.coordinator.group.shard import GroupCoordinatorSettings, GroupCoordi
 from shareq.coordinator.group.share.groups import ShareGroupLimits
 from shareq.coordinator.ports import GroupSettingsSource, TopicImage
 from shareq.coordinator.routing import group_partition_for
-from shareq.coordinator.shard import CoordinatorResult
+from shareq.coordinator.shard import CoordinatorResult, Steps
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.primitives import ZERO_UUID
 from shareq.protocol.records.compression import Compression
@@ -118,6 +118,16 @@ class GroupCoordinatorService:
         partition = self.partition(group_id)
         return partition.schedule(lambda: operation(partition.shard), failed)
 
+    def schedule_in_steps(
+        self,
+        group_id: str,
+        operation: Callable[[GroupCoordinatorShard], Steps[CoordinatorResult[T]]],
+        failed: Callable[[ErrorCode], T],
+    ) -> Pending[T]:
+        """As `schedule`, of an operation that may pause."""
+        partition = self.partition(group_id)
+        return partition.schedule_in_steps(lambda: operation(partition.shard), failed)
+
     # -- start, and news of topics
 
     def recover(self) -> None:
@@ -156,13 +166,11 @@ class GroupCoordinatorService:
 
     def _forget_states(self) -> None:
         for partition in self.partitions:
-            shard = partition.shard
-            partition.schedule(shard.share.states_lost, lambda _error: None)
+            partition.run(lambda shard: shard.share.states_lost(), lambda _error: None)
 
     def _forget(self, topics: Mapping[bytes, str]) -> None:
         for partition in self.partitions:
-            shard = partition.shard
-            partition.schedule(lambda shard=shard: shard.topics_deleted(topics), lambda _error: None)  # type: ignore[misc]
+            partition.run(lambda shard: shard.topics_deleted(topics), lambda _error: None)
 
     # -- routing
 

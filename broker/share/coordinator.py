@@ -174,8 +174,7 @@ class ShareCoordinatorService(Service):
 
     def _forget(self, topic_ids: frozenset[bytes]) -> None:
         for partition in self.partitions:
-            shard = partition.shard
-            partition.schedule(lambda shard=shard: shard.topics_deleted(topic_ids), lambda _error: None)  # type: ignore[misc]
+            partition.run(lambda shard: shard.topics_deleted(topic_ids), lambda _error: None)
         self._routes = {key: at for key, at in self._routes.items() if key.topic_id not in topic_ids}
 
     # -- the persister

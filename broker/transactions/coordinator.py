@@ -211,7 +211,7 @@ class TransactionCoordinatorService:
             self._watch_timeouts()  # what could not be written is under way again
 
         nothing: list[WriteMarkers] = []
-        partition.schedule(partition.shard.abort_timed_out, lambda _error: nothing).on_complete(carry_out)
+        partition.run(lambda shard: shard.abort_timed_out(), lambda _error: nothing).on_complete(carry_out)
 
     def _watch_expiry(self) -> None:
         if self._closed or self._expiry is not None:
@@ -223,8 +223,7 @@ class TransactionCoordinatorService:
     def _remove_expired(self) -> None:
         self._expiry = None
         for partition in self.partitions:
-            shard = partition.shard
-            removed = partition.schedule(shard.remove_expired, lambda _error: 0)
+            removed = partition.run(lambda shard: shard.remove_expired(), lambda _error: 0)
             removed.on_complete(lambda _count: self._watch_expiry())  # what could not be written is there again
 
     # -- routing

@@ -24,7 +24,7 @@ from shareq.coordinator.group.migration.conversions import Conversions
 from shareq.coordinator.group.migration.policy import MigrationPolicy
 from shareq.coordinator.group.migration.upgrade import as_group
 from shareq.coordinator.ports import GroupSettingsSource, TopicNames
-from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, LogRoom, RecordsTooLarge
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, LogRoom, RecordsTooLarge, Steps, at_once
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_describe import DescribedGroup
 from shareq.protocol.generated.consumer_group_heartbeat import (
@@ -75,6 +75,7 @@ class ConsumerGroups:
         self._settings_of = settings_of
         self._wall_ms = wall_ms
         self._activity: dict[str, Activity] = {}
+        self._news = 0  # of topics, so far
         self.timers = MemberTimers()
         self.conversions = Conversions(groups, classic, metadata, self.timers, settings.migration_policy, room)
 
@@ -87,7 +88,7 @@ class ConsumerGroups:
         client: Client,
         is_visible: Callable[[str], bool],
         now_ms: int,
-    ) -> CoordinatorResult[ConsumerGroupHeartbeatResponse]:
+    ) -> Steps[CoordinatorResult[ConsumerGroupHeartbeatResponse]]:
         """One ConsumerGroupHeartbeat. A member that joins without an id, which version 0 allows, has been given one.
         `is_visible`: whether the sender may know of a topic, for subscriptions by pattern.
 
@@ -101,7 +102,7 @@ class ConsumerGroups:
             requests.check(request, version, self.settings.assignors)
             if request.member_epoch < JOIN_EPOCH:
                 return self._leave(request, now_ms)
-            return self._heartbeat(request, client, is_visible, now_ms)
+            return (yield from self._heartbeat(request, client, is_visible, now_ms))
         except Refused as refused:
             return CoordinatorResult(refused.response)
 
@@ -111,7 +112,7 @@ class ConsumerGroups:
         client: Client,
         is_visible: Callable[[str], bool],
         now_ms: int,
-    ) -> CoordinatorResult[ConsumerGroupHeartbeatResponse]:
+    ) -> Steps[CoordinatorResult[ConsumerGroupHeartbeatResponse]]:
         group_id = request.group_id
         known = self._groups.get(group_id)
         converted: tuple[CoordinatorRecord, ...] = ()
@@ -125,13 +126,20 @@ class ConsumerGroups:
             group = as_group(group_id, converted)
         inputs = self.inputs(group_id, is_visible)
         activity = replace(self.activity(group_id)) if group is known else Activity()
-        beat = heartbeat.heartbeat(group, activity, request, client, inputs)
-        self.check_room(converted + beat.records)
+        news = self._news
+        beat = yield from heartbeat.heartbeat(group, activity, request, client, inputs)
+        records = converted + beat.records
+        encoding = self.room.encoded(records)
+        encoded = (yield from encoding) if beat.is_long else at_once(encoding)
+        if encoded is None:
+            raise RecordsTooLarge
+        if news != self._news:  # while it paused
+            activity.topics_created = activity.metadata_stale = True
         self._activity[group_id] = activity
         answers = self.conversions.upgrade(known, now_ms) if isinstance(known, ClassicGroup) else ()
         self._set_timers(group_id, beat, inputs.settings.session_timeout_ms, now_ms)
         self.counters.consumer_rebalances += beat.bumped
-        return CoordinatorResult(beat.response, converted + beat.records, answers)
+        return CoordinatorResult(beat.response, records, answers, encoded=encoded)
 
     def _set_timers(self, group_id: str, beat: HeartbeatOutcome, session_timeout_ms: int, now_ms: int) -> None:
         timers, member_id = self.timers, beat.member.member_id
@@ -194,6 +202,7 @@ class ConsumerGroups:
     def topics_changed(self, topic_names: Collection[str]) -> None:
         """Topics were created or have grown, or are about to go: their groups look again at the next heartbeat."""
         names = frozenset(topic_names)
+        self._news += 1
         for group in self.all():
             activity = self.activity(group.group_id)
             activity.topics_created = True

@@ -164,12 +164,7 @@ def initial_start_offset_not_persisted() -> AbstractContextManager[object]:
 
 
 def failed_append_not_replayed_away() -> AbstractContextManager[object]:
-    original = CoordinatorPartition._load
-
-    def load_once(self: CoordinatorPartition[Any]) -> Any:
-        return self.shard if hasattr(self, "shard") else original(self)
-
-    return replaced((CoordinatorPartition, "_load", load_once))
+    return replaced((CoordinatorPartition, "_reload", lambda _self: iter(())))
 
 
 def coordinator_answers_before_its_append() -> AbstractContextManager[object]:

@@ -26,7 +26,7 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
 )
 
 MOST_NAMES: Final = 10_000
-"""Topics that a member may subscribe to by name: they are made a record and a target in one turn, 1.5 µs each."""
+"""Topics that a member may subscribe to by name: each of the steps in which it is decided goes through all of them."""
 
 _TIMES: Final = 2  # the partitions that the member owns are not written down
 
@@ -58,7 +58,7 @@ def handle(
 def _in_turns(
     ctx: RequestContext, request: ConsumerGroupHeartbeatRequest, names: Sequence[str]
 ) -> Steps[Pending[ConsumerGroupHeartbeatResponse]]:
-    """Many names: the client's rights on them are asked for in turns, the heartbeat has one of its own."""
+    """Many names: the client's rights on them are asked for in turns, the heartbeat has its own."""
     if (yield from lacking_in_turns(ctx, DESCRIBE_TOPIC, names)):
         return completed(ConsumerGroupHeartbeatResponse(error_code=DESCRIBE_TOPIC.error))
     yield

@@ -25,7 +25,7 @@ from shareq.coordinator.group.consumer.timers import JOIN, REBALANCE, SESSION, S
 from shareq.coordinator.group.consumer_groups import ConsumerGroups
 from shareq.coordinator.group.migration import joining as classic_joining
 from shareq.coordinator.group.migration.downgrade import assignment_bytes
-from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, LateAnswer
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, LateAnswer, at_once
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.heartbeat import HeartbeatRequest
 from shareq.protocol.generated.join_group import JoinGroupResponse
@@ -77,7 +77,7 @@ class ClassicMembers:
         if replaced is not None and self._consumer.conversions.downgrades_by(group, replaced):
             records, response = self._join_last(draft, replaced, owned, now_ms)
         else:
-            after = draft.step(*draft.retarget(), owned)
+            after = at_once(draft.step(*at_once(draft.retarget()), owned))
             records, response = tuple(draft.records), _joined(member, after)
             self._consumer.check_room(records)
             self._set_timers(draft, joining, now_ms)
@@ -100,7 +100,7 @@ class ClassicMembers:
         """It makes a classic group of it: one that stays as it is, if all members have come to the group's target."""
         group, after, reason = draft.group, draft.sender.current, "a member came with another subscription"
         if draft.epoch <= group.assignment_epoch:
-            after = draft.step(group.assignment_epoch, draft.sender.target, owned)
+            after = at_once(draft.step(group.assignment_epoch, draft.sender.target, owned))
             reason = "not all of its members have got where they are to be"
         epoch = group.assignment_epoch
         others = (group.current_of(member_id) for member_id in group.members if member_id != replaced.member_id)

@@ -20,7 +20,7 @@ from shareq.coordinator.group.consumer.joining import owned_by, sender_of
 from shareq.coordinator.group.consumer.member import JOIN_EPOCH, ConsumerMember, CurrentAssignment, PartitionEpochs
 from shareq.coordinator.group.consumer.target.draft import Draft, HeartbeatInputs
 from shareq.coordinator.group.groups import Client
-from shareq.coordinator.shard import CoordinatorRecord
+from shareq.coordinator.shard import CoordinatorRecord, Steps
 from shareq.protocol.generated.consumer_group_heartbeat import Assignment as WireAssignment
 from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -34,7 +34,7 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
 @dataclass(frozen=True, slots=True)
 class HeartbeatOutcome:
     """What a heartbeat came to. `current`: where the member stands then; `moved`: that was rewritten. `bumped`: the
-    group has a new epoch. `replaces`: the id of the member that is gone by it.
+    group has a new epoch. `replaces`: the id of the member that is gone by it. `is_long`: its records are large.
     """
 
     response: ConsumerGroupHeartbeatResponse
@@ -44,6 +44,7 @@ class HeartbeatOutcome:
     moved: bool
     bumped: bool
     replaces: str | None
+    is_long: bool
 
 
 def heartbeat(
@@ -52,15 +53,20 @@ def heartbeat(
     request: ConsumerGroupHeartbeatRequest,
     client: Client,
     inputs: HeartbeatInputs,
-) -> HeartbeatOutcome:
+) -> Steps[HeartbeatOutcome]:
     """One heartbeat that passed `requests.check` and does not leave. Raises Refused: see `joining.sender_of`, and
     INVALID_REGULAR_EXPRESSION.
     """
     sender = sender_of(group, request, inputs.max_size)
     draft = Draft(group, sender, _updated(sender.member, request, client), inputs)
+    yield from draft.pause()
     draft.update_epoch(activity)
+    yield from draft.pause()
+    epoch, target = yield from draft.retarget()
+    yield from draft.pause()
     before = sender.current
-    after = draft.step(*draft.retarget(), owned_by(request))
+    after = yield from draft.step(epoch, target, owned_by(request))
+    yield from draft.pause()
     response = ConsumerGroupHeartbeatResponse(
         member_id=draft.member.member_id,
         member_epoch=after.member_epoch,
@@ -68,8 +74,16 @@ def heartbeat(
     )
     if request.member_epoch == JOIN_EPOCH or _is_full(request) or after.assigned != before.assigned:
         response.assignment = WireAssignment(_wire(after.assigned))
+    yield from draft.pause()
     return HeartbeatOutcome(
-        response, tuple(draft.records), draft.member, after, after != before, draft.bumped, sender.replaces
+        response,
+        tuple(draft.records),
+        draft.member,
+        after,
+        after != before,
+        draft.bumped,
+        sender.replaces,
+        draft.is_long,
     )
 
 

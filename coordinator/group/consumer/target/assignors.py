@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush, heapreplace
+from itertools import islice
 from typing import Final
 
 from shareq.coordinator.group.assignment import Assignment
@@ -104,8 +105,7 @@ def _fill_evenly(held: dict[str, set[_TopicPartition]], unassigned: list[_TopicP
     unassigned.sort()
     rest = iter(unassigned)
     for member_id in order:
-        for _ in range(quotas[member_id] - len(held[member_id])):
-            held[member_id].add(next(rest))
+        held[member_id].update(islice(rest, quotas[member_id] - len(held[member_id])))
 
 
 def _fill_by_subscription(
@@ -200,9 +200,12 @@ def _even_out(
 
 
 def _as_assignment(partitions: Iterable[_TopicPartition]) -> Assignment:
-    by_topic: dict[bytes, set[int]] = {}
+    by_topic: dict[bytes, list[int]] = {}
     for topic_id, partition in partitions:
-        by_topic.setdefault(topic_id, set()).add(partition)
+        if topic_id in by_topic:
+            by_topic[topic_id].append(partition)
+        else:
+            by_topic[topic_id] = [partition]
     return {topic_id: frozenset(by_topic[topic_id]) for topic_id in sorted(by_topic)}
 
 

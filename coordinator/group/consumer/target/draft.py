@@ -6,8 +6,9 @@ classic protocol in a consumer group.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from shareq.coordinator.group.assignment import NOTHING, Assignment
 from shareq.coordinator.group.consumer.group import Activity, ConsumerGroup, ResolvedRegex
@@ -29,8 +30,11 @@ from shareq.coordinator.group.consumer.target.reconciliation import Target, Unkn
 from shareq.coordinator.group.consumer.target.subscriptions import due, resolve
 from shareq.coordinator.group.metadata_hash import metadata_hash
 from shareq.coordinator.ports import ConsumerGroupSettings, TopicNames
-from shareq.coordinator.shard import CoordinatorRecord
+from shareq.coordinator.shard import CoordinatorRecord, Steps
 from shareq.protocol.errors import ErrorCode
+
+MANY_TOPICS: Final = 500
+"""A member that subscribes to more has what it asks decided in steps: each takes 2 µs at most for each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,18 @@ class HeartbeatInputs:
 class Draft:
     """The group as it will be once `records` are replayed, with this member: `sender` as it was, `member` as it is."""
 
-    __slots__ = ("epoch", "group", "inputs", "member", "metadata_hash", "records", "resolved", "sender")
+    __slots__ = (
+        "_known_ids",
+        "epoch",
+        "group",
+        "inputs",
+        "member",
+        "metadata_hash",
+        "partitions",
+        "records",
+        "resolved",
+        "sender",
+    )
 
     def __init__(
         self,
@@ -73,6 +88,8 @@ class Draft:
         self.epoch = group.group_epoch
         self.metadata_hash = group.metadata_hash
         self.resolved = group.resolved
+        self.partitions: dict[bytes, int] = {}  # of the topics that were looked up
+        self._known_ids: dict[frozenset[str], frozenset[bytes]] = {}  # by name: many members subscribe to the same
         self.records: list[CoordinatorRecord] = list(sender.records)
         if member != sender.member:
             self.records.append(member_record(group.group_id, member))
@@ -102,13 +119,29 @@ class Draft:
         members[self.member.member_id] = self.member
         return members
 
-    def topic_ids_of(self, member: ConsumerMember) -> frozenset[bytes]:
-        """The existing topics it subscribes to."""
-        return self._existing(self.group.topics_of(member, self.resolved))
+    @property
+    def is_long(self) -> bool:
+        """Whether the member subscribes to so many topics that deciding is divided."""
+        member = self.member
+        found = self.resolved.get(member.subscribed_topic_regex) if member.subscribed_topic_regex else None
+        return len(member.subscribed_topic_names) + (0 if found is None else len(found.topics)) > MANY_TOPICS
 
-    def _existing(self, names: Iterable[str]) -> frozenset[bytes]:
-        topics = map(self.inputs.metadata.topic, names)
-        return frozenset(topic.topic_id for topic in topics if topic is not None)
+    def pause(self) -> Iterator[None]:
+        """Where others may have their turn, if this is long."""
+        if self.is_long:
+            yield
+
+    def topic_ids_of(self, member: ConsumerMember) -> frozenset[bytes]:
+        """The existing topics it subscribes to, all of them as they were when the first was asked about: topics that
+        come and go while this pauses are news for the next heartbeat.
+        """
+        names = self.group.topics_of(member, self.resolved)
+        known = self._known_ids.get(names)
+        if known is None:
+            topics = [topic for name in names if (topic := self.inputs.metadata.topic(name)) is not None]
+            self.partitions.update((topic.topic_id, topic.partitions) for topic in topics)
+            known = self._known_ids[names] = frozenset([topic.topic_id for topic in topics])
+        return known
 
     # -- patterns
 
@@ -165,7 +198,7 @@ class Draft:
 
     # -- the member's way
 
-    def step(self, epoch: int, assignment: Assignment, owned: Assignment | None) -> CurrentAssignment:
+    def step(self, epoch: int, assignment: Assignment, owned: Assignment | None) -> Steps[CurrentAssignment]:
         """Where the member goes from where it stands, towards its target in that epoch; `owned`: what it says it owns.
         Raises Refused: FENCED_MEMBER_EPOCH.
         """
@@ -188,6 +221,7 @@ class Draft:
             message = "The member is in a state of a later version: it has to join again."
             raise Refused(ErrorCode.FENCED_MEMBER_EPOCH, message) from None
         if after != current:
+            yield from self.pause()
             self.records.append(current_record(self.group.group_id, self.member.member_id, after))
         return after
 
@@ -197,18 +231,16 @@ class Draft:
 
     # -- targets
 
-    def retarget(self) -> tuple[int, Assignment]:
+    def retarget(self) -> Steps[tuple[int, Assignment]]:
         """The assignment epoch, and the member's target in it; both again when that is due."""
         group = self.group
         if group.assignment_epoch >= self.epoch or not self.inputs.may_assign(group):
             return group.assignment_epoch, self.sender.target
         members = self.members()
-        topic_ids: dict[frozenset[str], frozenset[bytes]] = {}  # many members subscribe to the same
-        specs = {m: self._spec(member, topic_ids) for m, member in members.items()}
-        known = frozenset[bytes]().union(*topic_ids.values())
-        images = {topic_id: self.inputs.metadata.topic_by_id(topic_id) for topic_id in known}
-        counts = {topic_id: image.partitions for topic_id, image in images.items() if image is not None}
-        targets = ASSIGNORS[self._assignor(members.values())](specs, counts)
+        specs = {m: self._spec(member) for m, member in members.items()}
+        yield from self.pause()
+        targets = ASSIGNORS[self._assignor(members.values())](specs, self.partitions)
+        yield from self.pause()
         for member_id in sorted(members):
             target = targets.get(member_id, NOTHING)
             if target != self._target_before(member_id):
@@ -216,14 +248,9 @@ class Draft:
         self.records.append(assignment_epoch_record(group.group_id, self.epoch, self.inputs.wall_ms))
         return self.epoch, targets.get(self.member.member_id, NOTHING)
 
-    def _spec(
-        self, member: ConsumerMember, topic_ids: dict[frozenset[str], frozenset[bytes]]
-    ) -> ConsumerAssignorMember:
+    def _spec(self, member: ConsumerMember) -> ConsumerAssignorMember:
         target = self.sender.target if member is self.member else self.group.target_of(member.member_id)
-        names = self.group.topics_of(member, self.resolved)
-        if names not in topic_ids:
-            topic_ids[names] = self._existing(names)
-        return ConsumerAssignorMember(topic_ids[names], target, member.instance_id)
+        return ConsumerAssignorMember(self.topic_ids_of(member), target, member.instance_id)
 
     def _target_before(self, member_id: str) -> Assignment | None:
         """None: it has no record of one."""

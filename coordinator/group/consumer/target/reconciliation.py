@@ -58,10 +58,11 @@ def _next(current: CurrentAssignment, target: Target) -> CurrentAssignment:
     unreleased = False
     for topic_id in sorted({**current.assigned, **target.assignment}):
         wanted = target.assignment.get(topic_id, frozenset()) if topic_id in target.subscribed else frozenset[int]()
-        has = current.assigned.get(topic_id, {})
-        _put(kept, topic_id, {partition: epoch for partition, epoch in has.items() if partition in wanted})
-        _put(revoking, topic_id, {partition: epoch for partition, epoch in has.items() if partition not in wanted})
-        missing = wanted - has.keys()
+        missing, has = wanted, current.assigned.get(topic_id)
+        if has:
+            _put(kept, topic_id, {partition: epoch for partition, epoch in has.items() if partition in wanted})
+            _put(revoking, topic_id, {partition: epoch for partition, epoch in has.items() if partition not in wanted})
+            missing = wanted - has.keys()
         free = {partition for partition in missing if _is_free(current, target, topic_id, partition)}
         unreleased = unreleased or len(free) < len(missing)
         _put(added, topic_id, dict.fromkeys(sorted(free), target.epoch))

@@ -9,6 +9,7 @@ from shareq.coordinator.group.consumer_groups import ConsumerGroupLimits
 from shareq.coordinator.group.groups import Client
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorSettings, GroupCoordinatorShard
+from shareq.coordinator.shard import at_once
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -52,7 +53,7 @@ class ConsumerWorld:
         self, request: ConsumerGroupHeartbeatRequest, version: int = 1, client: Client = CLIENT
     ) -> ConsumerGroupHeartbeatResponse:
         shard = self.log.shard
-        return self.log.run(shard.consumer.heartbeat(request, version, client, self.visible, self.time.now_ms))
+        return self.log.run(at_once(shard.consumer.heartbeat(request, version, client, self.visible, self.time.now_ms)))
 
     def join(
         self,

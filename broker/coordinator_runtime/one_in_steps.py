@@ -1,0 +1,82 @@
+"""What a coordinator's partition does in more than one tick of the loop, and what waits behind it.
+
+A decision that takes long, and the replay of a log, go on in steps; nothing else is decided meanwhile, so the state
+they go by is theirs alone. What is asked for waits, in its order.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from shareq.protocol.errors import ErrorCode
+
+__all__ = ["OneInSteps", "Waiting"]
+
+
+@dataclass(slots=True)
+class Waiting:
+    """One operation that waits: `answer` when its turn comes, or when its records are durable; else `fail`."""
+
+    answer: Callable[[], None]
+    fail: Callable[[ErrorCode], None]
+
+
+class OneInSteps:
+    """At most one work in steps, one of them in each tick, and the operations behind it."""
+
+    __slots__ = ("_behind", "_call_soon", "_done", "_fail", "_steps")
+
+    def __init__(self, call_soon: Callable[[Callable[[], None]], None]) -> None:
+        self._call_soon = call_soon
+        self._steps: Iterator[None] | None = None
+        self._done: Callable[[], None] = _nothing
+        self._fail: Callable[[ErrorCode], None] | None = None
+        self._behind: deque[Waiting] = deque()
+
+    @property
+    def busy(self) -> bool:
+        """Whether what comes now has to wait."""
+        return self._steps is not None
+
+    def __len__(self) -> int:
+        """Operations that wait, the one that is decided in steps among them."""
+        return len(self._behind) + (self._fail is not None)
+
+    def run(
+        self, steps: Iterator[None], done: Callable[[], None], fail: Callable[[ErrorCode], None] | None = None
+    ) -> None:
+        """Take the first step now, and then one in each tick; `done` when they end, before what waits behind.
+
+        `steps` may not raise. `fail`: of the operation whose steps these are.
+        """
+        self._steps, self._done, self._fail = steps, done, fail
+        self._step(steps)
+
+    def wait(self, waiting: Waiting) -> None:
+        """Have `answer` called when the steps are at their end, and all that came before."""
+        self._behind.append(waiting)
+
+    def give_up(self) -> list[Waiting]:
+        """End the operation that is decided in steps; it, and all behind it. None of them is called any more."""
+        own = [] if self._fail is None else [Waiting(_nothing, self._fail)]
+        taken = own + list(self._behind)
+        self._steps, self._fail = None, None
+        self._behind.clear()
+        return taken
+
+    def _step(self, steps: Iterator[None]) -> None:
+        if self._steps is not steps:
+            return  # given up
+        for _ in steps:
+            self._call_soon(partial(self._step, steps))
+            return
+        done, self._steps, self._done, self._fail = self._done, None, _nothing, None
+        done()
+        while self._behind and self._steps is None:
+            self._behind.popleft().answer()
+
+
+def _nothing() -> None: ...
