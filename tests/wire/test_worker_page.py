@@ -15,6 +15,7 @@ import pytest
 
 from shareq.testing import Broker
 from shareq.worker import Retry, Worker
+from shareq.worker.job import NOT_BEFORE, not_before_s
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "worker.md").read_text()
@@ -98,7 +99,24 @@ def test_the_handlers_of_the_page_are_some() -> None:
         ("reports,summaries", "thread", 8, 8),
         ("videos", "process", 4, 0),
     ]
-    assert len(PYTHON) == 3, "each is run"
+    assert len(PYTHON) == 4, "each is run"
+
+
+def test_what_the_page_sends_for_later_has_its_time(
+    broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "packing.py").write_text(PYTHON[0].replace("127.0.0.1:9092", broker.bootstrap))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "packing", raising=False)
+    topic = broker.topic()
+    before = time.time()
+    exec(compile(PYTHON[3].replace('"parcels"', repr(topic)), "worker.md", "exec"), {})
+    after = time.time()
+    pears, plums = broker.records(topic)
+    assert (pears.text, plums.text) == ('{"what":"pears"}', '{"what":"plums"}')
+    assert before + 90 <= not_before_s(pears.headers.items()) <= after + 90.001
+    assert plums.headers[NOT_BEFORE] == b"1893456000000"
+    assert f"`{NOT_BEFORE}`" in PAGE
 
 
 @pytest.mark.parametrize("name", ["topics", "executor", "prefetch", "timeout", "retry", "decode", "concurrency"])
