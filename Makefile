@@ -75,7 +75,7 @@ help:
 	@echo "  make differential-few  15 of them (1 minute)"
 	@echo "  make bench       shareq and Apache Kafka side by side; ARGS=--quick for two minutes, ARGS=--help"
 	@echo "  make bench-spark our Spark source beside Spark's own; needs Java and Maven, fetches half a gigabyte"
-	@echo "  make bench-queues  jobs: our worker and Celery here, beside Celery, RQ, taskiq on Redis and RabbitMQ (30 minutes); ARGS=--help"
+	@echo "  make bench-queues  jobs: our worker, Celery and taskiq here, beside Celery, RQ, taskiq on Redis and RabbitMQ (30 minutes); ARGS=--help"
 	@echo "  make gen         schemas/ -> protocol/generated/, after a schema has changed"
 	@echo "  make docs        the documentation as a site in build/site/html; broken links and missing pages fail it"
 	@echo "  make reference   docs/reference/ from the code, after a property, request, error or command has changed"

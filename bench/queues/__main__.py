@@ -1,7 +1,7 @@
 """Queues beside each other: the same jobs, the same machine, one run.
 
     python -m bench.queues                                   # all; needs redis-server and rabbitmq-server
-    python -m bench.queues --only worker celery              # some
+    python -m bench.queues --only worker celery taskiq       # some
     python -m bench.queues --write docs/evidence/queues.md   # the table goes there
 
 `make bench-queues` has the environment with all clients.

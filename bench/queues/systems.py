@@ -70,6 +70,14 @@ SYSTEMS: Final = {
         address="kafka-share://127.0.0.1:{port}//",
         worker=celery,
     ),
+    "taskiq": System(
+        label="taskiq on shareq",
+        app="taskiq_tasks",
+        server=shareq,
+        program=None,
+        address="127.0.0.1:{port}",
+        worker=taskiq,
+    ),
     "celery-redis": System(
         label="Celery on Redis",
         app="celery_tasks",
@@ -96,7 +104,7 @@ SYSTEMS: Final = {
         units=1,
     ),
     "rq": System(label="RQ on Redis", app="rq_jobs", server=redis, program="redis-server", address=REDIS, worker=rq),
-    "taskiq": System(
+    "taskiq-redis": System(
         label="taskiq on a stream of Redis",
         app="taskiq_tasks",
         server=redis,

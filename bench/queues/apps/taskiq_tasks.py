@@ -1,4 +1,4 @@
-"""taskiq on a stream of Redis, which acknowledges."""
+"""taskiq, on shareq or on a stream of Redis, which acknowledges."""
 
 from __future__ import annotations
 
@@ -7,11 +7,24 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from taskiq_redis import RedisStreamBroker
+from taskiq import AsyncBroker
 
 from bench.queues.job import ADDRESS, work
 
-broker = RedisStreamBroker(os.environ[ADDRESS], queue_name="jobs", consumer_id="0")
+
+def broker_at(address: str) -> AsyncBroker:
+    """By the address: a URL of Redis, or HOST:PORT of shareq."""
+    if address.startswith("redis:"):
+        from taskiq_redis import RedisStreamBroker
+
+        made: AsyncBroker = RedisStreamBroker(address, queue_name="jobs", consumer_id="0")
+        return made
+    from shareq.taskiq import ShareqBroker
+
+    return ShareqBroker(address, topic="jobs")
+
+
+broker = broker_at(os.environ[ADDRESS])
 
 
 @broker.task(task_name="job")
@@ -22,7 +35,7 @@ def job(number: int, sent_s: float, seconds: float) -> None:
 
 @contextmanager
 def sending() -> Iterator[Callable[[int, float, float], None]]:
-    """Each returns when Redis has it."""
+    """Each returns when the server has it."""
     with asyncio.Runner() as runner:
         runner.run(broker.startup())
         yield lambda *values: void(runner.run(job.kiq(*values)))
