@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -80,6 +81,8 @@ def run(broker: Broker, output: Path, *words: str) -> tuple[int, float]:
 def test_a_list_of_very_many_is_printed_in_bounded_memory(
     broker: Broker, tmp_path: Path, words: tuple[str, ...], lines: int, most_mb: float
 ) -> None:
+    began_s = time.monotonic()
     found, memory_mb = run(broker, tmp_path / "output", *words)
+    print(f"{' '.join(words[:2])}: {found:,} lines, {memory_mb:.0f} MB, {time.monotonic() - began_s:.1f} s")  # with -rP
     assert found > lines
     assert LEAST_MB < memory_mb < most_mb
