@@ -1,7 +1,7 @@
 """The records of a large batch piece by piece, so that its reader may pause between two pieces. Pure.
 
-gzip and zstd are opened as they are read, snappy block by block; lz4, and snappy in one block, are opened in one go,
-for want of a library that does it otherwise. Of a record that is longer than a piece the value is left out, as nothing
+gzip and zstd are opened as they are read, lz4 and snappy block by block; snappy in one block is opened in one go, for
+want of a library that does it otherwise. Of a record that is longer than a piece the value is left out, as nothing
 that looks at records here looks into it.
 """
 
@@ -17,9 +17,9 @@ from shareq.protocol.records.batch import HEADER_SIZE, BatchHeader
 from shareq.protocol.records.compression import (
     Compression,
     TooLargeToOpen,
-    decompress,
     snappy_blocks,
 )
+from shareq.protocol.records.lz4_frames import lz4_blocks
 from shareq.protocol.records.walk import CANNOT_TELL, NOT_FOUND, find_time, whole_records
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def _opened(codec: Compression, payload: memoryview, max_bytes: int) -> Iterator
     if codec is Compression.SNAPPY:
         return snappy_blocks(payload, max_bytes)
     if codec is Compression.LZ4:
-        return iter((decompress(codec, payload, max_bytes),))
+        return lz4_blocks(payload)
     return (bytes(payload[at : at + PIECE_BYTES]) for at in range(0, len(payload), PIECE_BYTES))
 
 
