@@ -28,6 +28,15 @@ SHELLS = [
 ]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Folders of their own for shells: fish makes those that it misses."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
+            patch.setenv(name, str(tmp_path_factory.mktemp(name)))
+        yield
+
+
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
     with Broker() as broker:
@@ -44,7 +53,6 @@ def environment(bootstrap: str) -> dict[str, str]:
         **os.environ,
         "PATH": f"{BIN}:{os.environ['PATH']}",
         "SHAREQ_BOOTSTRAP_SERVERS": bootstrap,
-        "XDG_CONFIG_HOME": "/nonexistent",
     }
 
 
