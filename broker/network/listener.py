@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 JOIN_BELOW_BYTES: Final = 32 * 1024  # answers that are smaller together are joined: one buffer costs less than many
+FIRST_READ_BYTES: Final = 4 * 1024  # the first request of every client there is fits
 LONGEST_SWEEP_MS: Final = 30_000
 MOST_DELAYED: Final = 100  # sockets that are refused and closed later
 _IPV4_INSIDE: Final = "::ffff:"  # before an IPv4 address, on a socket that takes both kinds
@@ -173,6 +174,46 @@ class SocketConnection(asyncio.Protocol):
                 self._transport.pause_reading()
 
 
+class FirstRead(asyncio.BufferedProtocol):
+    """The first read of a socket, `FIRST_READ_BYTES` at most; then it is a `SocketConnection`.
+
+    Of a frame that is refused by its first bytes nothing more is taken from the system: reading on would have the other
+    side send more, which costs several times what else such a connection does.
+    """
+
+    def __init__(self, socket: SocketConnection) -> None:
+        self._socket = socket
+        self._transport: asyncio.Transport | None = None
+        self._buffer = bytearray()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._socket.connection_made(transport)
+
+    def get_buffer(self, sizehint: int) -> bytearray:
+        self._buffer = bytearray(FIRST_READ_BYTES)
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        transport, data = self._transport, bytes(memoryview(self._buffer)[:nbytes])
+        if transport is not None and not transport.is_closing():
+            transport.pause_reading()  # uvloop reads on for the protocol that there was when it began
+            transport.set_protocol(self._socket)
+            transport.resume_reading()
+        self._transport, self._buffer = None, bytearray()
+        self._socket.data_received(data)
+
+    def pause_writing(self) -> None:
+        self._socket.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._socket.resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self._socket.connection_lost(exc)
+
+
 def unsent_in_system(sock: socket.socket | None) -> int:
     """Bytes in a socket's send buffer that the other side has not taken; 0 where that is not known."""
     if sock is None:
@@ -238,10 +279,10 @@ class Listener:
     def __len__(self) -> int:
         return len(self._sockets)
 
-    def protocol(self) -> asyncio.Protocol:
+    def protocol(self) -> asyncio.BaseProtocol:
         """The protocol factory for asyncio."""
         socket = SocketConnection(self)
-        return socket if self._encrypted is None else self._encrypted(socket)
+        return FirstRead(socket) if self._encrypted is None else self._encrypted(socket)
 
     def admit(self, socket: SocketConnection, host: str) -> Connection | None:
         """The connection of a new socket, or None (logged) when a limit is reached: the socket is closed then."""

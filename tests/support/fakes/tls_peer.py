@@ -104,8 +104,9 @@ class TlsPeer:
 
     def __init__(self, host: TlsHost, context: ssl.SSLContext | None = None, *, room: int | None = None) -> None:
         self.host = host
-        self.stream = host.listener.protocol()
-        assert isinstance(self.stream, TlsStream)
+        stream = host.listener.protocol()
+        assert isinstance(stream, TlsStream)
+        self.stream = stream
         self.socket = FakeSocket(self.stream, room)
         self.stream.connection_made(self.socket)
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()

@@ -13,7 +13,7 @@ from shareq.broker.foundation.os_clock import LoopClock
 from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.network.connection import Connection, FrameHandler
 from shareq.broker.network.connection_quotas import ConnectionQuotas
-from shareq.broker.network.listener import Listener, ListenerLimits, unsent_in_system
+from shareq.broker.network.listener import FIRST_READ_BYTES, Listener, ListenerLimits, unsent_in_system
 from shareq.broker.process.serve import new_event_loop
 from shareq.broker.quotas.entity import CONNECTION_CREATION_RATE, QuotaEntity
 from shareq.broker.quotas.limits import Limits
@@ -137,6 +137,52 @@ def test_nothing_is_read_of_a_refused_connection_that_waits_to_be_closed(
         sent, never_served = runner.run(sent_by_one_that_comes_too_often())
     assert never_served
     assert sent < 16 << 20, "what fits into the system's buffers"
+
+
+async def beginning_with(data: bytes, size: int) -> tuple[int, list[bytes], bool]:
+    """A client that sends so much: what is taken of it, the frames of it, and whether its connection is closed."""
+    rig = Rig()
+    frames: list[bytes] = []
+
+    def handler_for(connection: Connection) -> FrameHandler:
+        rig.connections.append(connection)
+        return frames.append
+
+    rig.listener._handler_for = handler_for
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(rig.listener.protocol, "127.0.0.1", 0)
+    client = await rig.connect(server)
+    try:
+        with contextlib.suppress(OSError):
+            await loop.sock_sendall(client, data)
+        await until(lambda: rig.listener.bytes_in >= size)
+        await until(lambda: rig.connections[0].closed or sum(map(len, frames)) + 4 * len(frames) == len(data))
+        return rig.listener.bytes_in, frames, rig.connections[0].closed
+    finally:
+        client.close()
+        server.close()
+        rig.listener.abort()
+        await until(lambda: not len(rig.listener))
+
+
+@pytest.mark.parametrize("loop_factory", [asyncio.new_event_loop, new_event_loop], ids=["asyncio", "uvloop"])
+def test_of_a_frame_that_is_refused_by_its_first_bytes_no_more_is_read(
+    loop_factory: Callable[[], asyncio.AbstractEventLoop],
+) -> None:
+    """256 KB were read, which had the other side send as much again: 290 µs for each connection."""
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        taken, frames, closed = runner.run(beginning_with(b"\x7f\xff\xff\xff" + bytes(1 << 20), 1))
+    assert (taken, frames, closed) == (FIRST_READ_BYTES, [], True)
+
+
+@pytest.mark.parametrize("loop_factory", [asyncio.new_event_loop, new_event_loop], ids=["asyncio", "uvloop"])
+@pytest.mark.parametrize("size", [1, FIRST_READ_BYTES - 4, FIRST_READ_BYTES - 3, 3_000_000])
+def test_a_first_request_of_any_size_is_read(size: int, loop_factory: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    request = bytes(at % 251 for at in range(size))
+    data = (size.to_bytes(4, "big") + request) * 3
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        taken, frames, closed = runner.run(beginning_with(data, len(data)))
+    assert (taken, frames, closed) == (len(data), [request] * 3, False)
 
 
 def test_what_the_system_holds_is_nothing_where_it_does_not_say() -> None:
