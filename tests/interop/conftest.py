@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.interop.support.cluster import cluster
 from tests.interop.support.fixtures import both_brokers, broker, broker_kind, unique
 from tests.interop.support.java_driver import JavaDriver, why_no_java
 from tests.interop.support.protocol import why_not
 
-__all__ = ["both_brokers", "broker", "broker_kind", "unique"]
+__all__ = ["both_brokers", "broker", "broker_kind", "cluster", "unique"]
 
 HERE = Path(__file__).parent
 

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from tests.interop.support.broker_under_test import BrokerUnderTest
-from tests.interop.support.cluster import Cluster
 from tests.support.scenarios.taskiq import BROKER_SETTINGS, TaskiqScenarios
 
 __all__ = ["BROKER_SETTINGS"]
 
 pytestmark = pytest.mark.interop
-
-
-@pytest.fixture(scope="module")
-def cluster(broker: BrokerUnderTest) -> Iterator[Cluster]:
-    made = Cluster(broker)
-    yield made
-    made.close()
 
 
 @pytest.fixture

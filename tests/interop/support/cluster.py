@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
+
+import pytest
 
 from shareq.testing.helpers import WAIT_S, Helpers
 from shareq.testing.waiting import wait_until
@@ -34,3 +37,11 @@ class Cluster(Helpers):
 
     def _call(self, name: str, **arguments: Any) -> Any:
         raise NotImplementedError(f"{name}: only a broker of shareq.testing is asked directly")
+
+
+@pytest.fixture(scope="module")
+def cluster(broker: BrokerUnderTest) -> Iterator[Cluster]:
+    """The module's broker."""
+    made = Cluster(broker)
+    yield made
+    made.close()
