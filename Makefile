@@ -158,8 +158,9 @@ demo-spark: $(SPARK_READY)
 test: $(READY)
 	$(WITHIN) 1200 env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder -m "not interop and not container and not spark and not browser" --ignore=tests/spark $(ARGS)
 
+# Two processes, each with a session of its own; each file has brokers and folders of its own.
 test-spark: $(SPARK_READY)
-	$(SPARK_RUN) scripts/within.py 900 $(SPARK_BIN)/pytest -q -rs -m "spark and not interop and not thorough" $(ARGS) tests/spark
+	$(SPARK_RUN) scripts/within.py 900 $(SPARK_BIN)/pytest -q -rs --numprocesses=2 --dist=loadfile --no-loadscope-reorder -m "spark and not interop and not thorough" $(ARGS) tests/spark
 
 check: lint types imports gen-check links words
 
