@@ -32,6 +32,9 @@ class AclSearch:
         self._tables: dict[_Fields, _Table] = {}  # by the fields asked for: their values, positions in the list
         self._prefix_lengths: list[int] | None = None  # of all names that are prefixes, when they were asked for
 
+    def __len__(self) -> int:
+        return len(self._acls)
+
     def prepare(self, wanted: AclFilter) -> Iterator[None]:
         """Go through the ACLs as far as the filter needs it for the first time: the first of a kind does. Pauses where
         there are more than `TURN_ACLS`.
@@ -98,4 +101,4 @@ class AclSearch:
 
 def _fields(wanted: AclFilter) -> _Fields:
     """Of which fields a filter asks for a value."""
-    return tuple(field for field, value in enumerate(wanted) if value != _ANYTHING[field])
+    return tuple([field for field, value in enumerate(wanted) if value != _ANYTHING[field]])

@@ -29,6 +29,7 @@ __all__ = [
     "compress",
     "compress_in_steps",
     "decompress",
+    "opens_at_once",
     "snappy_blocks",
 ]
 
@@ -170,6 +171,11 @@ def _xerial_blocks(data: memoryview) -> Iterator[bytes]:
         block = bytes(cramjam.snappy.compress_raw(data[start : start + _XERIAL_BLOCK]))
         yield _LENGTH.pack(len(block))
         yield block
+
+
+def opens_at_once(codec: Compression, data: memoryview) -> bool:
+    """Whether nothing that is used here opens these records piece by piece: snappy in one block."""
+    return codec is Compression.SNAPPY and bytes(data[:8]) != _XERIAL_MAGIC
 
 
 def snappy_blocks(data: memoryview, max_bytes: int) -> Iterator[bytes]:

@@ -105,8 +105,8 @@ class Long:
 
 
 LONG: Final = (
-    # their rights in turns, then a record and a target in one
-    Long(ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, "SubscribedTopicNames", largest.ALLOWS, 9_000, 60_000),
+    # their rights in turns, then a hash, a target and a record in steps
+    Long(ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, "SubscribedTopicNames", largest.ALLOWS, 9_000, 12_000),
     Long(ApiKey.TXN_OFFSET_COMMIT, 6, "Topics", largest.ALLOWS, 5_000, 17_000),
     Long(ApiKey.TXN_OFFSET_COMMIT, 6, "Topics.Partitions", largest.DENIES, 5_000, 12_000),
     # appended in one turn

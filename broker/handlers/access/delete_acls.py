@@ -110,7 +110,7 @@ def _find(
             entered = search.entered
             for _ in search.prepare(wanted):
                 yield []
-            if search.count(wanted) > MOST_CHANGED:
+            if len(search) > MOST_CHANGED and search.count(wanted) > MOST_CHANGED:
                 return TOO_MANY
             found = search.matching(wanted)
             effort = search.looked_up(wanted) + (search.entered - entered) // ENTERED_FOR_ONE
