@@ -87,8 +87,8 @@ help:
 	@echo "  run the broker:  .venv/bin/shareq serve --data-dir /tmp/shareq-data"
 	@echo "  another Python:  make PYTHON=/usr/bin/python3.12 test"
 
-# Made into a compiled module by the installation.
-COMPILED := hatch_build.py protocol/records/record_walk.py
+# Made into compiled modules by the installation.
+COMPILED := hatch_build.py protocol/records/record_walk.py protocol/records/run_walk.py
 
 # One virtual environment for all targets; made again when pyproject.toml changes, or for another PYTHON.
 $(READY): pyproject.toml scripts/find_python.sh $(COMPILED)

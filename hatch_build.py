@@ -1,8 +1,8 @@
-"""Compiles `protocol/records/record_walk.py` while a wheel is built, or while shareq is installed from a checkout.
+"""Compiles two files of `protocol/records/` while a wheel is built, or while shareq is installed from a checkout.
 
-mypyc makes C of it, and a C compiler makes `_record_walk` of that, which goes into the wheel; such a wheel is for this
-Python and platform alone. Without a C compiler, or Python's headers, or when anything goes wrong, one line says so and
-shareq runs from the source, more slowly. SHAREQ_PURE=1 asks for that.
+mypyc makes C of `record_walk.py`, and a C compiler makes `_record_walk` of that, which goes into the wheel; likewise of
+`run_walk.py`. Such a wheel is for this Python and platform alone. Without a C compiler, or Python's headers, or when
+anything goes wrong, one line says so and shareq runs from the source, more slowly. SHAREQ_PURE=1 asks for that.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCE = Path("protocol/records/record_walk.py")
-COMPILED = "_record_walk"
+SOURCES = (Path("protocol/records/record_walk.py"), Path("protocol/records/run_walk.py"))
 TIMEOUT_S = 300
 
 
@@ -36,23 +35,25 @@ class RecordWalkHook(BuildHookInterface):  # type: ignore[type-arg]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Before files are collected."""
         root = Path(self.root)
-        for old in (root / SOURCE).parent.glob(f"{COMPILED}{sysconfig.get_config_var('EXT_SUFFIX')}"):
-            old.unlink()
+        for source in SOURCES:
+            (root / source).with_name(compiled_name(source)).unlink(missing_ok=True)
         reason = why_not()
         if reason is None:
             self._folder = tempfile.TemporaryDirectory(prefix="shareq-build-")
             try:
-                built = compiled(root / SOURCE, Path(self._folder.name))
+                built = [compiled(root / source, Path(self._folder.name)) for source in SOURCES]
             except (OSError, RuntimeError, subprocess.SubprocessError) as error:
                 reason = str(error)
             else:
-                self._take(built, root, version, build_data)
+                for source, module in zip(SOURCES, built, strict=True):
+                    self._take(module, root / source, version, build_data)
         if reason is not None:
-            print(f"shareq: {SOURCE.name} is not compiled ({reason}); it runs as Python, more slowly", file=sys.stderr)
+            names = " and ".join(source.name for source in SOURCES)
+            print(f"shareq: {names} are not compiled ({reason}); they run as Python, more slowly", file=sys.stderr)
 
-    def _take(self, built: Path, root: Path, version: str, build_data: dict[str, Any]) -> None:
+    def _take(self, built: Path, source: Path, version: str, build_data: dict[str, Any]) -> None:
         if version == "editable":
-            shutil.copy(built, (root / SOURCE).with_name(built.name))
+            shutil.copy(built, source.with_name(built.name))
             return
         build_data["force_include"][str(built)] = f"shareq/protocol/records/{built.name}"
         build_data["pure_python"] = False
@@ -79,17 +80,23 @@ def why_not() -> str | None:
     return None
 
 
+def compiled_name(source: Path) -> str:
+    """The file name of the module made of it."""
+    return f"_{source.stem}{sysconfig.get_config_var('EXT_SUFFIX')}"
+
+
 def compiled(source: Path, folder: Path) -> Path:
     """The module made of `source`, in `folder`. RuntimeError with the last line of the compiler's output."""
+    plain = folder / f"_{source.stem}.py"
     text = source.read_bytes()
     digest = hashlib.sha256(text).hexdigest()
-    (folder / f"{COMPILED}.py").write_bytes(text + f'\nSOURCE_SHA256 = "{digest}"\n'.encode())
-    command = [sys.executable, "-c", "from mypyc.__main__ import main; main()", f"{COMPILED}.py"]
+    plain.write_bytes(text + f'\nSOURCE_SHA256 = "{digest}"\n'.encode())
+    command = [sys.executable, "-c", "from mypyc.__main__ import main; main()", plain.name]
     given = {**os.environ, "MYPYC_OPT_LEVEL": "3", "MYPYC_DEBUG_LEVEL": "0"}
     done = subprocess.run(
         command, cwd=folder, env=given, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
     )
-    built = folder / f"{COMPILED}{sysconfig.get_config_var('EXT_SUFFIX')}"
+    built = folder / compiled_name(source)
     if done.returncode or not built.is_file():
         said = (done.stderr + done.stdout).strip().splitlines()
         raise RuntimeError(said[-1] if said else f"mypyc ended with code {done.returncode}")

@@ -348,7 +348,10 @@ class ShareFetch:
         if not acquired:
             self._passed_over = self._passed_over or core.next_fetch_offset() != offset
             return None
-        records = cut_to(read, acquired) if ordered else _whole_batches(read, acquired)
+        if ordered:
+            records = cut_to(read, acquired, self._manager.kept_reads().marks(leader.key, read))
+        else:
+            records = _whole_batches(read, acquired)
         self._host.answer_budget.note_read(len(read.records))
         log.traffic.bytes_out += len(records)
         rounded = size_of_last(read, acquired) if ordered and params.mode is AcquireMode.BATCH_OPTIMIZED else 0

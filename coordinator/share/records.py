@@ -14,7 +14,7 @@ A share partition is deleted by a tombstone with a ShareSnapshot key, never with
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, cast
 
 from shareq.coordinator.record_serde import TypedRecordSerde, expect
 from shareq.coordinator.shard import CoordinatorRecord, InconsistentRecords
@@ -37,6 +37,14 @@ def _check(record: CoordinatorRecord) -> None:
     for batch in value.state_batches:
         if not is_sound(batch):
             raise InconsistentRecords(f"a {type(value).__name__} with the batch {batch}")
+
+
+def are_sound(batches: Iterable[StateBatch]) -> bool:
+    """Whether a share partition's leader can have written these."""
+    for first, last, state, count in batches:
+        if not 0 <= first <= last or state not in PERSISTED_STATES or count < 0:
+            return False
+    return True
 
 
 def is_sound(batch: StateBatchLike) -> bool:
@@ -67,7 +75,8 @@ def snapshot_batches(batches: Iterable[StateBatch]) -> list[share_snapshot.State
 
 
 def update_batches(batches: Iterable[StateBatch]) -> list[share_update.StateBatch]:
-    return [share_update.StateBatch(*batch) for batch in batches]
+    """The batches as they are: an update is encoded and replayed, and has one for each range that was acknowledged."""
+    return cast("list[share_update.StateBatch]", list(batches))
 
 
 def tombstone(key: SharePartitionKey) -> CoordinatorRecord:

@@ -32,7 +32,7 @@ from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import (
     RECORD_OVERHEAD_BYTES,
     STATE_BATCH_BYTES,
-    is_sound,
+    are_sound,
     snapshot_batches,
     tombstone,
     update_batches,
@@ -198,7 +198,7 @@ class ShareCoordinatorShard:
         delivery_complete_count = max(delivery_complete_count, UNSET)  # no other can be loaded
         if start_offset < UNSET:
             return _refused(BAD_START_OFFSET)
-        if not all(map(is_sound, written)):
+        if not are_sound(written):
             return _refused(BAD_BATCH)
         stored_start, stored_count = state.start_offset, state.delivery_complete_count
         if start_offset < stored_start:

@@ -16,6 +16,9 @@ from heapq import heappop, heappush
 from operator import itemgetter
 from typing import NamedTuple, Protocol
 
+from shareq.protocol.primitives import Tags
+from shareq.protocol.records.run_passes import is_combined, overlay
+
 
 class StateBatch(NamedTuple):
     """A range of offsets, both ends inclusive, with its delivery state and delivery count."""
@@ -24,6 +27,11 @@ class StateBatch(NamedTuple):
     last_offset: int
     delivery_state: int
     delivery_count: int
+
+    @property
+    def unknown_tags(self) -> Tags:
+        """None: so that it can be written as an element of a record."""
+        return ()
 
 
 class StateBatchLike(Protocol):
@@ -42,6 +50,8 @@ class StateBatchLike(Protocol):
 def state_batches(batches: Iterable[StateBatchLike]) -> list[StateBatch]:
     """The same batches as tuples, in the same order."""
     # Every written batch comes through here twice; a NamedTuple's own constructor takes twice as long.
+    if isinstance(batches, tuple | list) and set(map(type, batches)) <= {StateBatch}:
+        return list(batches)
     new = tuple.__new__
     return [new(StateBatch, (b.first_offset, b.last_offset, b.delivery_state, b.delivery_count)) for b in batches]
 
@@ -53,9 +63,8 @@ def combine(batches: Sequence[StateBatch], start_offset: int = -1) -> list[State
     """
     if start_offset != -1:
         batches = _from(batches, start_offset)
-    if _is_combined(batches):
-        return list(batches)
-    return _sweep(sorted(batches))
+    rows = list(batches)
+    return rows if is_combined(rows) else _sweep(sorted(rows))
 
 
 def merge_into(stored: list[StateBatch], update: Sequence[StateBatch], start_offset: int) -> None:
@@ -105,7 +114,7 @@ def _merge_one(stored: list[StateBatch], batch: StateBatch) -> None:
     if low == high:
         stored.insert(low, batch)
     else:
-        stored[low:high] = _overlay(stored[low:high], (batch,))
+        stored[low:high] = _overlay(stored[low:high], [batch])
 
 
 def _merge_many(stored: list[StateBatch], update: Sequence[StateBatch]) -> None:
@@ -116,20 +125,10 @@ def _merge_many(stored: list[StateBatch], update: Sequence[StateBatch]) -> None:
     if low == high:
         stored[low:low] = update
     elif high - low <= 8 * len(update):
-        stored[low:high] = _overlay(stored[low:high], update)
+        stored[low:high] = _overlay(stored[low:high], list(update))
     else:  # a few, strewn over many: each touches little
         for batch in update:
             _merge_one(stored, batch)
-
-
-def _is_combined(batches: Sequence[StateBatch]) -> bool:
-    """Ascending, disjoint, and no two neighbours that could be one."""
-    end, last_state, last_count = -2, -1, -1
-    for first, last, state, count in batches:
-        if first <= end or (first == end + 1 and state == last_state and count == last_count):
-            return False
-        end, last_state, last_count = last, state, count
-    return True
 
 
 def _sweep(batches: list[StateBatch]) -> list[StateBatch]:
@@ -156,34 +155,9 @@ def _sweep(batches: list[StateBatch]) -> list[StateBatch]:
     return combined
 
 
-def _overlay(one: Sequence[StateBatch], other: Sequence[StateBatch]) -> list[StateBatch]:
+def _overlay(one: list[StateBatch], other: list[StateBatch]) -> list[StateBatch]:
     """Two combined accounts, neither empty, as one: what `_sweep` gives for all their batches, in linear time."""
-    combined: list[StateBatch] = []
-    ones, others = iter(one), iter(other)
-    left: StateBatch | None = next(ones)
-    right: StateBatch | None = next(others)
-    while left is not None and right is not None:
-        if left[1] < right[0]:
-            _append(combined, left)
-            left = next(ones, None)
-        elif right[1] < left[0]:
-            _append(combined, right)
-            right = next(others, None)
-        elif left[0] != right[0]:  # the part in front of the overlap
-            lower, cut = (left, right[0]) if left[0] < right[0] else (right, left[0])
-            _append(combined, StateBatch(lower[0], cut - 1, lower[2], lower[3]))
-            rest = StateBatch(cut, lower[1], lower[2], lower[3])
-            left, right = (rest, right) if lower is left else (left, rest)
-        else:
-            first, end = left[0], min(left[1], right[1])
-            winner = left if (left[3], left[2]) >= (right[3], right[2]) else right
-            _append(combined, winner if winner[1] == end else StateBatch(first, end, winner[2], winner[3]))
-            left = left._replace(first_offset=end + 1) if left[1] > end else next(ones, None)
-            right = right._replace(first_offset=end + 1) if right[1] > end else next(others, None)
-    for batch in (left, *ones, right, *others):
-        if batch is not None:
-            _append(combined, batch)
-    return combined
+    return overlay(one, other, tuple.__new__, StateBatch)
 
 
 def _append(combined: list[StateBatch], batch: StateBatch) -> None:

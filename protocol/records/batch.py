@@ -358,6 +358,17 @@ def encode_batch(header: BatchHeader, payload: bytes | bytearray) -> bytearray:
     return out
 
 
+def with_records(data: bytes, position: int, attributes: int, count: int, payload: bytes) -> bytearray:
+    """The batch at `position` of `data` with `count` other records, as they are, and `attributes` that may differ."""
+    out = bytearray(data[position : position + HEADER_SIZE])
+    out += payload
+    _LENGTH.pack_into(out, 8, len(out) - LENGTH_OVERHEAD)
+    _ATTRIBUTES.pack_into(out, 21, attributes)
+    _LENGTH.pack_into(out, 57, count)
+    _write_crc(out)
+    return out
+
+
 def decode_records(batch: bytes | bytearray | memoryview, max_bytes: int = MAX_DECOMPRESSED_BYTES) -> list[Record]:
     """The records of one batch, with absolute offsets and timestamps. The CRC is not checked.
 

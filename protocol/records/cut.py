@@ -6,7 +6,6 @@ producer's fields and flags: so each record has the offset, time, key, value and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from shareq.protocol.errors import MalformedMessage
@@ -15,12 +14,12 @@ from shareq.protocol.records.batch import (
     HEADER_SIZE,
     LENGTH_OVERHEAD,
     Compression,
-    encode_batch,
     read_header,
     records_view,
+    with_records,
 )
 from shareq.protocol.records.compression import compress
-from shareq.protocol.records.walk import pick
+from shareq.protocol.records.walk import ahead, pick
 
 __all__ = ["MOST_COMPRESSED", "Cut", "cut"]
 
@@ -38,17 +37,22 @@ class Cut(NamedTuple):
     opened: int
 
 
-def cut(data: bytes, position: int, wanted: Sequence[int], max_opened: int) -> Cut:
-    """The batch at `position` of `data`, which is whole and sound, with the records of the `wanted` offsets alone: the
-    first and the last (both inclusive) of ranges, in turn; ascending, disjoint, within the batch.
+def cut(
+    data: bytes, position: int, wanted: list[int], max_opened: int, marks: dict[int, tuple[int, int]] | None = None
+) -> Cut:
+    """The batch at `position` of `data`, which is whole and sound, with the records of the `wanted` offset deltas:
+    the first and the last (both inclusive) of ranges, in turn; ascending, disjoint, within the batch. No others.
 
     Of a compressed batch, records are left uncompressed where that is not larger than the whole batch, else compressed
     as they were. The whole batch has to do when the result would not be smaller, when its records cannot be read, and
     when they are larger than `max_opened` bytes when decompressed.
+
+    `marks` of the caller, for this `data`: by `position`, the first wanted record of an earlier call and where it
+    begins. What lies before it is not looked at again for one behind it.
     """
     header = read_header(data, position)
-    size, base_offset = header.length + LENGTH_OVERHEAD, header.base_offset
-    start, end, source, opened = position + HEADER_SIZE, position + size, data, 0
+    size, count = header.length + LENGTH_OVERHEAD, header.records_count
+    start, end, source, opened, index = position + HEADER_SIZE, position + size, data, 0, 0
     codec = header.attributes & CODEC_MASK
     if codec != Compression.NONE:
         try:
@@ -56,7 +60,12 @@ def cut(data: bytes, position: int, wanted: Sequence[int], max_opened: int) -> C
         except MalformedMessage:  # what a consumer cannot read either, or too much
             return Cut(None, max_opened)
         start, end, opened = 0, len(source), len(source)
-    picked = pick(source, start, end, header.records_count, [offset - base_offset for offset in wanted])
+    elif marks is not None:
+        mark = marks.get(position)
+        if mark is not None and mark[0] <= wanted[0]:
+            index, start = mark
+        index, start = marks[position] = ahead(source, start, end, count, wanted[0], index)
+    picked = pick(source, start, end, count, wanted, index)
     if picked is None:
         return Cut(None, opened)
     count, parts = picked
@@ -67,4 +76,4 @@ def cut(data: bytes, position: int, wanted: Sequence[int], max_opened: int) -> C
         attributes, payload = header.attributes, compress(Compression(codec), payload)
     if len(payload) + HEADER_SIZE >= size:
         return Cut(None, opened)
-    return Cut(encode_batch(header._replace(attributes=attributes, records_count=count), payload), opened)
+    return Cut(with_records(data, position, attributes, count, payload), opened)

@@ -210,13 +210,15 @@ def key_hashes(data: bytes, pos: i64, end: i64, count: i64, base_offset: int, fo
     return True
 
 
-def pick(data: bytes, pos: i64, end: i64, count: i64, wanted: list[int]) -> tuple[int, list[bytes]] | None:
+def pick(
+    data: bytes, pos: i64, end: i64, count: i64, wanted: list[int], index: i64 = 0
+) -> tuple[int, list[bytes]] | None:
     """How many of `count` records from `pos` on have an offset delta that is wanted, and their bytes, as they are.
 
     `wanted` has the first and the last (inclusive) offset delta of ranges, in turn; disjoint and ascending, as the
     records are. None when a record up to the last wanted one cannot be read as far as its offset delta, or is not below
     `end`, or comes before its turn; of those before the first wanted one, none of which is missing, only sizes are
-    looked at.
+    looked at. At `pos` is the record `index`, with that offset delta.
     """
     found: list[bytes] = []
     taken: i64 = 0
@@ -224,9 +226,8 @@ def pick(data: bytes, pos: i64, end: i64, count: i64, wanted: list[int]) -> tupl
     ranges: i64 = len(wanted)
     at: i64 = 0
     before: i64 = -1
-    index: i64 = 0
     if ranges > 0:
-        index, pos = _ahead(data, pos, end, count, wanted[0])
+        index, pos = ahead(data, pos, end, count, wanted[0], index)
         before = index - 1
     while at < ranges:
         first: i64 = wanted[at]
@@ -260,27 +261,28 @@ def pick(data: bytes, pos: i64, end: i64, count: i64, wanted: list[int]) -> tupl
     return taken, found
 
 
-def _ahead(data: bytes, pos: i64, end: i64, count: i64, wanted: i64) -> tuple[i64, i64]:
-    """How many of `count` records from `pos` on come before the one with a wanted offset delta, and where it begins, if
-    that is found by their sizes: then none is missing before it. Else 0 and `pos`.
+def ahead(data: bytes, pos: i64, end: i64, count: i64, wanted: i64, index: i64) -> tuple[i64, i64]:
+    """How many of `count` records come before the one with a wanted offset delta, and where it begins, if that is found
+    by the sizes of those from `pos` on, where the record `index` has that offset delta: then none is missing before it.
+    Else `index` and `pos`.
     """
     if wanted >= count:
-        return 0, pos
+        return index, pos
     at: i64 = pos
-    left: i64 = wanted
+    left: i64 = wanted - index
     while left > 0:
         size, at = _varint(data, at, end)
         at += size
         if size < MIN_BODY_BYTES or at >= end:
-            return 0, pos
+            return index, pos
         left -= 1
     _, body = _varint(data, at, end)
     if body >= end:
-        return 0, pos
+        return index, pos
     _, body = _varlong(data, body + 1, end)
     delta, body = _varint(data, body, end)
     if body > end or delta != wanted:
-        return 0, pos
+        return index, pos
     return wanted, at
 
 
@@ -357,142 +359,178 @@ def _after_headers(data: bytes, pos: i64, stop: i64) -> i64:
     return pos
 
 
+_FINISHED: Final = 0  # or never in a chain
+_HEAD: Final = 1
+_WAITS: Final = 2
+_PASSED: Final = 3  # finished, although it was no head: until its turn
+_SPARE: Final = 1024
+
+
 class KeyChains:
     """Offsets with a key, of each key in a chain: the lowest unfinished one is its head.
 
-    Offsets and keys are integers, and handled as objects: as numbers they would be made again at each step. Dicts of
-    integers are nothing that the garbage collector looks at; an object for each offset would be.
+    Two lists have an entry for each offset from `_base` on, so that a step from one record of a key to the next looks
+    nothing up in a dict. What is finished stays in them, and the keys of ended chains in `_tails`, until there is as
+    much of it as of the rest: so that it is passed over once for each. Offsets and keys are handled as objects, which
+    are there already.
     """
 
-    __slots__ = ("_following", "_heads", "_passed", "_tails")
+    __slots__ = ("_base", "_following", "_marks", "_tails", "_trim_at", "_unfinished")
 
     def __init__(self) -> None:
-        self._following: dict[Any, Any] = {}  # of each offset the next one of its key; None: there is none yet
-        self._heads: dict[Any, Any] = {}  # offset to key
+        self._base: i64 = 0
+        self._marks: list[int] = []
+        self._following: list[Any] = []  # the next offset of its key; None: there is none yet
         self._tails: dict[Any, Any] = {}  # key to the last offset
-        self._passed: set[Any] = set()  # finished, although they were no heads: until their turn
+        self._unfinished: i64 = 0
+        self._trim_at: i64 = _SPARE
 
     def __len__(self) -> int:
         """How many offsets are unfinished."""
-        return len(self._following) - len(self._passed)
+        return self._unfinished
 
     def link(self, keys: dict[Any, Any]) -> list[Any]:
         """Put unfinished offsets, ascending and behind all others, into the chains of their keys: the new heads."""
-        following, tails, heads = self._following, self._tails, self._heads
         fresh: list[Any] = []
+        if len(keys) == 0:
+            return fresh
+        if len(self._marks) >= self._trim_at or self._unfinished == 0:
+            first: i64 = next(iter(keys))
+            self._trim(first)
+        base: i64 = self._base
+        following, marks, tails = self._following, self._marks, self._tails
+        size: i64 = len(marks)
         for offset, key in keys.items():
+            at: i64 = offset
+            at -= base
+            while size < at:  # these have no key
+                marks.append(_FINISHED)
+                following.append(None)
+                size += 1
+            before: i64 = -1
             tail = tails.get(key)
-            if tail is None:
-                heads[offset] = key
+            if tail is not None:
+                before = tail
+                before -= base
+            if before < 0 or marks[before] == _FINISHED:
+                marks.append(_HEAD)
                 fresh.append(offset)
             else:
-                following[tail] = offset
-            following[offset] = None
+                marks.append(_WAITS)
+                following[before] = offset
+            following.append(None)
+            size += 1
             tails[key] = offset
+        self._unfinished += len(keys)
         return fresh
+
+    def _trim(self, first: i64) -> None:
+        """Forget what is finished below the lowest unfinished offset, and ended chains; `first` comes next."""
+        marks = self._marks
+        size: i64 = len(marks)
+        gone: i64 = 0
+        while gone < size and marks[gone] == _FINISHED:
+            gone += 1
+        del marks[:gone]
+        del self._following[:gone]
+        self._base += gone
+        if gone == size:
+            self._base = first
+            self._tails = {}
+        elif len(self._tails) > 2 * self._unfinished + _SPARE:
+            base: i64 = self._base
+            kept: dict[Any, Any] = {}
+            for key, tail in self._tails.items():
+                at: i64 = tail
+                if at >= base and marks[at - base] != _FINISHED:
+                    kept[key] = tail
+            self._tails = kept
+        self._trim_at = 2 * (size - gone) + _SPARE
 
     def finish(self, offsets: list[Any]) -> list[Any]:
         """These are finished: those that are heads of their keys instead. Offsets in no chain change nothing."""
-        following, heads, passed = self._following, self._heads, self._passed
+        base: i64 = self._base
+        following, marks = self._following, self._marks
+        size: i64 = len(marks)
         found: list[Any] = []
         highest: i64 = -1
         lowest_found: i64 = _FAR
+        finished: i64 = 0
         for offset in offsets:
-            key = heads.get(offset)
-            if key is None:
-                if offset in following:
-                    passed.add(offset)
-                continue
             number: i64 = offset
+            at: i64 = number - base
+            if at < 0 or at >= size:
+                continue
+            mark: i64 = marks[at]
+            if mark == _WAITS:
+                marks[at] = _PASSED
+                finished += 1
+            if mark != _HEAD:
+                continue
+            finished += 1
             if number > highest:
                 highest = number
-            del heads[offset]
-            after = following[offset]
-            del following[offset]
-            while after is not None and len(passed) > 0 and after in passed:
-                passed.remove(after)
-                offset = after
-                after = following[offset]
-                del following[offset]
+            marks[at] = _FINISHED
+            after = following[at]
+            while after is not None:
+                at = after
+                at -= base
+                if marks[at] != _PASSED:
+                    break
+                marks[at] = _FINISHED
+                after = following[at]
             if after is None:
-                del self._tails[key]
                 continue
-            heads[after] = key
+            marks[at] = _HEAD
             found.append(after)
-            number = after
-            if number < lowest_found:
-                lowest_found = number
+            if base + at < lowest_found:
+                lowest_found = base + at
+        self._unfinished -= finished
         if lowest_found > highest:
             return found
-        return [offset for offset in found if offset in heads]  # the others were finished after they became heads
+        return [offset for offset in found if self._mark(offset) == _HEAD]  # the others were finished after that
 
     def waits(self, offset: int) -> bool:
         """Whether an earlier offset of its key is unfinished, as it is itself."""
-        return offset in self._following and offset not in self._heads and offset not in self._passed
+        return self._mark(offset) == _WAITS
+
+    def _mark(self, offset: int) -> int:
+        at: i64 = offset
+        at -= self._base
+        if at < 0 or at >= len(self._marks):
+            return _FINISHED
+        return self._marks[at]
 
     def between(self, first: int, last: int) -> list[int]:
         """The offsets among `first..last` (inclusive), ascending; finished ones may be among them."""
-        return sorted([offset for offset in self._following if first <= offset <= last])
+        found: list[int] = []
+        low: i64 = first
+        high: i64 = last
+        low -= self._base
+        high -= self._base
+        if low < 0:
+            low = 0
+        if high >= len(self._marks):
+            high = len(self._marks) - 1
+        while low <= high:
+            if self._marks[low] != _FINISHED:
+                found.append(self._base + low)
+            low += 1
+        return found
 
     def heads(self) -> dict[int, int]:
         """The head of each unfinished offset's key, by offset."""
         found: dict[Any, Any] = {}
-        for head in self._heads:
-            offset: Any = head
-            while offset is not None:
-                if offset not in self._passed:
-                    found[offset] = head
-                offset = self._following[offset]
+        size: i64 = len(self._marks)
+        at: i64 = 0
+        while at < size:
+            if self._marks[at] == _HEAD:
+                head: Any = self._base + at
+                offset: Any = head
+                while offset is not None:
+                    if self._mark(offset) != _PASSED:
+                        found[offset] = head
+                    number: i64 = offset
+                    offset = self._following[number - self._base]
+            at += 1
         return found
-
-
-def replaced(
-    starts: list[Any], statuses: list[Any], end: i64, offsets: list[Any], old: Any, new: Any
-) -> tuple[list[Any], list[Any], list[Any]]:
-    """Runs, of which the last ends at `end` (exclusive), with `new` in the place of `old` at the offsets, ascending and
-    all in the runs. Neighbours of one status are one run. Then the offsets that had another status.
-    """
-    new_starts: list[Any] = []
-    new_statuses: list[Any] = []
-    others: list[Any] = []
-    last: Any = None
-    runs: i64 = len(starts)
-    count: i64 = len(offsets)
-    index: i64 = 0
-    at: i64 = 0
-    offset: i64 = end
-    if count > 0:
-        offset = offsets[0]
-    while index < runs:
-        start: Any = starts[index]
-        status: Any = statuses[index]
-        index += 1
-        stop: i64 = end
-        if offset < end and index < runs:
-            stop = starts[index]
-        if offset < stop:
-            position: i64 = start
-            while offset < stop:
-                if status is not old:
-                    others.append(offsets[at])
-                else:
-                    if offset > position and last is not old:
-                        new_starts.append(position)
-                        new_statuses.append(old)
-                    if offset > position or last is not new:
-                        new_starts.append(offsets[at])
-                        new_statuses.append(new)
-                    last = new
-                    position = offset + 1
-                at += 1
-                offset = end
-                if at < count:
-                    offset = offsets[at]
-            if position == stop:
-                continue
-            start = position
-        if status is not last:
-            new_starts.append(start)
-            new_statuses.append(status)
-            last = status
-    return new_starts, new_statuses, others

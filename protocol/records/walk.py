@@ -15,13 +15,13 @@ __all__ = [
     "OUT_OF_TIME",
     "UNREADABLE",
     "KeyChains",
+    "ahead",
     "faults",
     "find_time",
     "key_hashes",
     "largest",
     "pick",
     "read_keys",
-    "replaced",
     "walk",
     "whole_records",
 ]
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
         OUT_OF_TIME,
         UNREADABLE,
         KeyChains,
+        ahead,
         faults,
         find_time,
         key_hashes,
         largest,
         pick,
         read_keys,
-        replaced,
         walk,
         whole_records,
     )
@@ -56,12 +56,12 @@ else:
     OUT_OF_TIME = _form.OUT_OF_TIME
     UNREADABLE = _form.UNREADABLE
     KeyChains = _form.KeyChains
+    ahead = _form.ahead
     faults = _form.faults
     find_time = _form.find_time
     largest = _form.largest
     key_hashes = _form.key_hashes
     pick = _form.pick
     read_keys = _form.read_keys
-    replaced = _form.replaced
     walk = _form.walk
     whole_records = _form.whole_records

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -24,9 +23,9 @@ from shareq.broker.share.core.window.window import InFlightWindow
 from shareq.broker.share.core.writes import StateChange
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.run_passes import accept
 
 _ACCEPTED: Final = (AcknowledgeType.ACCEPT.value,)
-_NO_STATUS: Final = DeliveryStatus(RecordState.ARCHIVED, 0)
 _LOWEST_TYPE, _HIGHEST_TYPE = min(AcknowledgeType).value, max(AcknowledgeType).value
 
 
@@ -113,32 +112,22 @@ class Acknowledgement:
         if batch is None or not batch.offset_form or first < self._window.start_offset:
             return at
         starts, statuses, change = batch.starts, batch.statuses, self._change
-        rows, runs, index, records, last = change.state_batches, len(starts), 0, 0, first
-        status = target = _NO_STATUS
+        acks = batches if isinstance(batches, list) else list(batches)
+        end, rows, records, last = batch.last_offset + 1, change.state_batches, 0, first
         while at < len(batches):
-            ack = batches[at]
-            first = ack.first_offset
-            index = bisect_left(starts, first, index)
-            if index == runs or starts[index] != first or tuple(ack.acknowledge_types) != _ACCEPTED:
+            first = batches[at].first_offset
+            status = statuses[batch.index_of(first)]
+            if first > batch.last_offset or not self._may_acknowledge(status, _ACCEPTED):
                 break
-            behind = starts[index + 1] if index + 1 < runs else batch.last_offset + 1
-            if ack.last_offset != behind - 1:
-                break
-            if statuses[index] is not status:
-                status = statuses[index]
-                if not self._may_acknowledge(status, _ACCEPTED):
-                    break
-                target = self._target(status, AcknowledgeType.ACCEPT, first)
-            if (index and statuses[index - 1] is target) or (index + 1 < runs and statuses[index + 1] is target):
-                break  # they become one run
-            statuses[index] = target
-            if rows and rows[-1].last_offset == first - 1:
-                change.persist_run(first, behind - 1, target)
-            else:
-                rows.append(StateBatch(first, behind - 1, target.state, target.delivery_count))
-            records += behind - first
-            last = behind - 1
-            at += 1
+            target = self._target(status, AcknowledgeType.ACCEPT, first)
+            before = at
+            at, accepted, accepted_last = accept(
+                starts, statuses, end, acks, before, status, target, rows, tuple.__new__, StateBatch
+            )
+            if at == before:
+                break  # not one run, or it becomes one with a neighbour
+            records += accepted
+            last = accepted_last
         if at > begun:
             self._window.delivery_complete_count += records
             self._count(AcknowledgeType.ACCEPT, records)

@@ -19,11 +19,13 @@ from shareq.broker.share.core.window.offsets import move_gap_start, next_fetch_o
 from shareq.broker.share.core.window.record_state import AcquireMode, RecordState
 from shareq.broker.share.core.window.window import InFlightWindow, Run
 from shareq.coordinator.ports import ShareGroupSettings
+from shareq.protocol.records.run_passes import available_in, from_front, hand_out
 
 _base_offset = attrgetter("base_offset")
+_NEW = tuple.__new__
 _NEVER_DELIVERED = settled(RecordState.AVAILABLE, 0)
 
-FETCH_IN_RANGES: Final = 12
+FETCH_IN_RANGES: Final = 24
 """What a fetch from a share partition costs, in ranges that are acquired, acknowledged and written down."""
 _FAR_FROM_BEST: Final = 1.2
 
@@ -64,16 +66,24 @@ def read_until(
             if batch.first_offset - position >= left:
                 return position + left - 1
             left -= batch.first_offset - position
-        until = position - 1
-        for first, last, _ in batch.available(max(position, batch.first_offset), batch.last_offset):
-            until = last
-            if last - first + 1 >= left and exact and batch.peak_count < throttled:
-                return first + left - 1
-            left -= last - first + 1
+        begin, end = max(position, batch.first_offset), batch.last_offset
+        count, until = available_in(batch.starts, batch.statuses, end + 1, begin, end)
+        if exact and count >= left and batch.peak_count < throttled:
+            return _offset_of(batch, begin, left)
+        left -= count
         if left <= 0:
-            return until
+            return max(until, position - 1)
         position = batch.last_offset + 1
     return position + left - 1
+
+
+def _offset_of(batch: InFlightBatch, begin: int, number: int) -> int:
+    """The `number`th available offset of the batch from `begin` on; there are as many."""
+    for first, last, _ in batch.available(begin, batch.last_offset):
+        if last - first + 1 >= number:
+            return first + number - 1
+        number -= last - first + 1
+    raise AssertionError("so many are available")
 
 
 def enter_until(window: InFlightWindow, limit: int, spans: Sequence[BatchSpan]) -> int:
@@ -222,16 +232,18 @@ class RecordAcquisition:
         parts = self._choose_from_front(batch) if by_front else self._choose(batch)
         if not parts:
             return 0
-        taken = 0
-        changed: list[Run] = []
-        seen = acquired = self._first_delivery
-        for first, last, status in parts:
-            taken += last - first + 1
-            if status is not seen:
-                seen, acquired = status, self._acquired(batch, status)
-            changed.append((first, last, acquired))
-            self.acquired.append(AcquiredRange(first, last, acquired.delivery_count))
-        batch.overwrite_parts(changed)
+        taken, at = sum(last - first + 1 for first, last, _ in parts), 0
+        while at < len(parts):
+            first, last, status = parts[at]
+            acquired = self._acquired(batch, status)
+            before, end = at, batch.last_offset + 1
+            at = hand_out(
+                batch.starts, batch.statuses, end, parts, at, status, acquired, self.acquired, _NEW, AcquiredRange
+            )
+            if at == before:  # a part of a run
+                batch.overwrite(first, last, [first], [acquired])
+                self.acquired.append(AcquiredRange(first, last, acquired.delivery_count))
+                at += 1
         self.left -= taken
         self._locks.add(self._window, self._deadline_ms, parts[0][0], parts[-1][1])
         return taken
@@ -278,34 +290,22 @@ class RecordAcquisition:
         and a range for each run that waits shared by all. `_enough` says
         that it ended before the batch does.
         """
-        available_from, starts, statuses = self._window.available_from, batch.starts, batch.statuses
+        available_from = self._window.available_from
         first, last = max(self._first, available_from or 0, batch.first_offset), min(self._last, batch.last_offset)
         if available_from is None or first > last:
             return []
-        taken, passed, waited = self._budget - self.left, self._passed, False
-        least = (FETCH_IN_RANGES + passed) / taken if taken else float("inf")
-        parts: list[Run] = []
-        chosen = (0, passed)
-        low, high, behind = bisect_right(starts, first) - 1, bisect_right(starts, last), len(starts)
-        for index in range(low, high):
-            status = statuses[index]
-            if not status.available:
-                waited = status.state is RecordState.AVAILABLE
-                continue
-            run_first = starts[index] if index > low else first
-            run_last = starts[index + 1] - 1 if index + 1 < behind else batch.last_offset
-            if run_last > last:
-                run_last = last
-            taken += run_last - run_first + 1
-            if waited:
-                passed, waited = passed + 1, False
-            parts.append((run_first, run_last, status))
-            cost = (FETCH_IN_RANGES + passed) / taken
-            if cost <= least:
-                least, chosen = cost, (len(parts), passed)
-            elif cost > least * _FAR_FROM_BEST:
-                break
-        count, self._passed = chosen
+        parts, count, self._passed = from_front(
+            batch.starts,
+            batch.statuses,
+            batch.last_offset + 1,
+            first,
+            last,
+            RecordState.AVAILABLE,
+            self._budget - self.left,
+            self._passed,
+            FETCH_IN_RANGES,
+            _FAR_FROM_BEST,
+        )
         self._enough = count < len(parts)
         return parts[:count]
 

@@ -7,18 +7,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from shareq.coordinator.share.delays import Delay
-
-
-class StateBatch(NamedTuple):
-    """A range of offsets (inclusive) with the state and delivery count to persist. `delivery_state` is 0, 2, 3 or 4.
-
-    A tuple, because acknowledging record by record makes one for each.
-    """
-
-    first_offset: int
-    last_offset: int
-    delivery_state: int
-    delivery_count: int
+from shareq.coordinator.share.state_batches import StateBatch as StateBatch  # what is persisted
 
 
 @dataclass(frozen=True, slots=True)

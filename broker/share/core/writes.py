@@ -93,9 +93,9 @@ class StateChange:
         """The write is durable. True when records became available."""
         found = False
         for batch, first, last in self.touched:
+            changed, available = batch.commit(first, last, self.write_id)
             if window.order is not None:
-                window.order.note(batch.becoming(first, last, self.write_id))
-            available = batch.commit(first, last, self.write_id)
+                window.order.note(changed)
             if available is not None:
                 window.note_available(available)
                 found = True

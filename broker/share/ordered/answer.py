@@ -15,12 +15,16 @@ from shareq.broker.log.segments.reader import BatchSpan, ReadResult
 from shareq.broker.share.core.values import AcquiredRange
 from shareq.protocol.records.cut import cut
 from shareq.protocol.records.keys import add_key_hashes
+from shareq.protocol.records.run_passes import edges
 
 LEAST_CUT: Final = 2 * 1024
 LEAST_RECORDS: Final = 16
 """A batch with less bytes and fewer records is not cut: to leave some out costs as much as to send them."""
 MOST_OPENED: Final = 4 * 1024 * 1024
 """Bytes of compressed records opened for one answer; batches beyond that are sent whole."""
+
+Marks = dict[int, tuple[int, int]]
+"""Where records lie that were cut out last: see `cut`."""
 
 _last_offset = attrgetter("last_offset")
 
@@ -43,19 +47,21 @@ def size_of_last(read: ReadResult, acquired: Sequence[AcquiredRange]) -> int:
     return span.last_offset - span.base_offset + 1
 
 
-def cut_to(read: ReadResult, acquired: Sequence[AcquiredRange]) -> bytes | memoryview:
+def cut_to(read: ReadResult, acquired: Sequence[AcquiredRange], marks: Marks | None = None) -> bytes | memoryview:
     """The record batches of the acquired ranges (ascending, disjoint), of large ones the acquired records alone.
+
+    `marks` are those of what is read, if it is kept for the next fetch.
 
     A batch that is acquired whole, a control batch, and one that `cut` does not make smaller are as they were read.
     """
     answer = _Answer(read.records)
     left = MOST_OPENED
     for span, wanted in _wanted(read.batches, acquired):
-        whole = wanted[0] == span.base_offset and wanted[1] == span.last_offset
+        whole = wanted[0] == 0 and wanted[1] == span.last_offset - span.base_offset
         if whole or span.is_control or left <= 0 or _is_small(span):
             answer.add_whole(span)
             continue
-        batch, opened = cut(read.records, span.position, wanted, left)
+        batch, opened = cut(read.records, span.position, wanted, left, marks)
         left -= opened
         if batch is None:
             answer.add_whole(span)
@@ -65,19 +71,15 @@ def cut_to(read: ReadResult, acquired: Sequence[AcquiredRange]) -> bytes | memor
 
 
 def _wanted(spans: Sequence[BatchSpan], acquired: Sequence[AcquiredRange]) -> Iterator[tuple[BatchSpan, list[int]]]:
-    """Each batch with something acquired, and the first and last offsets of its part of the ranges, in turn."""
-    at = 0
-    for span in spans[bisect_left(spans, acquired[0].first_offset, key=_last_offset) :]:
-        wanted: list[int] = []
-        while at < len(acquired) and acquired[at].first_offset <= span.last_offset:
-            first, last, _ = acquired[at]
-            if last >= span.base_offset:
-                wanted += (max(first, span.base_offset), min(last, span.last_offset))
-            if last > span.last_offset:
-                break  # the rest is of the next batch
-            at += 1
+    """Each batch with something acquired, and the first and last offset deltas of its part of the ranges, in turn."""
+    at, ranges = 0, list(acquired)
+    for index in range(bisect_left(spans, ranges[0].first_offset, key=_last_offset), len(spans)):
+        span = spans[index]
+        wanted, at = edges(ranges, at, span.base_offset, span.last_offset)
         if wanted:
             yield span, wanted
+        if at == len(ranges):
+            return
 
 
 def _is_small(span: BatchSpan) -> bool:

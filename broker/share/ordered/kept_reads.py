@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import Final
 
 from shareq.broker.log.segments.reader import ReadResult
+from shareq.broker.share.ordered.answer import Marks
 from shareq.coordinator.share.keys import SharePartitionKey
 
 LEAST_BYTES: Final = 64 * 1024
@@ -28,10 +29,11 @@ class KeptReads:
     else; whether it may still be handed out, the caller asks the log.
     """
 
-    __slots__ = ("_reads", "held_bytes")
+    __slots__ = ("_marks", "_reads", "held_bytes")
 
     def __init__(self) -> None:
         self._reads: dict[SharePartitionKey, ReadResult] = {}  # the one used last is the last one
+        self._marks: dict[SharePartitionKey, tuple[bytes, Marks]] = {}
         self.held_bytes = 0
 
     def put(self, key: SharePartitionKey, read: ReadResult) -> None:
@@ -40,6 +42,7 @@ class KeptReads:
         size = len(read.records)
         if LEAST_BYTES <= size <= MOST_BYTES:
             self._reads[key] = read
+            self._marks[key] = (read.records, {})
             self.held_bytes += size
             while self.held_bytes > TOTAL_BYTES:
                 self.forget(next(iter(self._reads)))
@@ -68,8 +71,14 @@ class KeptReads:
         self._reads[key] = self._reads.pop(key)
         return ReadResult(read.records, spans[first:]) if first else read
 
+    def marks(self, key: SharePartitionKey, read: ReadResult) -> Marks | None:
+        """What is noted of where records lie in these very bytes; None when they are not kept."""
+        kept = self._marks.get(key)
+        return kept[1] if kept is not None and kept[0] is read.records else None
+
     def forget(self, key: SharePartitionKey) -> None:
         """Keep nothing of the share partition."""
         read = self._reads.pop(key, None)
         if read is not None:
+            del self._marks[key]
             self.held_bytes -= len(read.records)

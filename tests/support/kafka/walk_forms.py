@@ -1,15 +1,17 @@
-"""Both forms of `record_walk`: what tests of it run on."""
+"""Both forms of `record_walk` and of `run_walk`: what tests of them run on."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, Protocol, cast
+from types import ModuleType
+from typing import Any, Final, Protocol, cast
 
 import pytest
+from _pytest.mark import ParameterSet
 
-from shareq.protocol.records import record_walk
+from shareq.protocol.records import record_walk, run_walk
 
-__all__ = ["FORMS", "RecordWalk", "compiled_form"]
+__all__ = ["FORMS", "RUN_FORMS", "RecordWalk", "compiled_form"]
 
 
 class RecordWalk(Protocol):
@@ -31,12 +33,8 @@ class RecordWalk(Protocol):
 
     KeyChains: type[Any]
 
-    def replaced(
-        self, starts: list[int], statuses: list[Any], end: int, offsets: list[int], old: object, new: object, /
-    ) -> tuple[list[int], list[Any], list[int]]: ...
-
     def pick(
-        self, data: bytes, pos: int, end: int, count: int, wanted: list[int], /
+        self, data: bytes, pos: int, end: int, count: int, wanted: list[int], index: int = 0, /
     ) -> tuple[int, list[bytes]] | None: ...
 
     def key_hashes(
@@ -46,14 +44,21 @@ class RecordWalk(Protocol):
 
 def compiled_form() -> RecordWalk | None:
     """None where nothing was compiled."""
+    return cast("RecordWalk | None", _compiled("_record_walk"))
+
+
+def _compiled(name: str) -> ModuleType | None:
     try:
-        return cast(RecordWalk, import_module("shareq.protocol.records._record_walk"))
+        return import_module(f"shareq.protocol.records.{name}")
     except ImportError:
         return None
 
 
-_compiled = compiled_form()
-FORMS = [
-    pytest.param(cast(RecordWalk, record_walk), id="as Python"),
-    pytest.param(_compiled, id="compiled", marks=pytest.mark.skipif(_compiled is None, reason="there was no compiler")),
-]
+def _both(python: ModuleType, name: str) -> list[ParameterSet]:
+    form = _compiled(name)
+    missing = pytest.mark.skipif(form is None, reason="there was no compiler")
+    return [pytest.param(python, id="as Python"), pytest.param(form, id="compiled", marks=missing)]
+
+
+FORMS: Final = _both(record_walk, "_record_walk")
+RUN_FORMS: Final = _both(run_walk, "_run_walk")

@@ -23,7 +23,8 @@ def python(path: Path, version: str) -> Path:
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """With an environment of Python 3.11.7, younger than what it is made of."""
-    made_of = ("pyproject.toml", "scripts/find_python.sh", "hatch_build.py", "protocol/records/record_walk.py")
+    walks = ("protocol/records/record_walk.py", "protocol/records/run_walk.py")
+    made_of = ("pyproject.toml", "scripts/find_python.sh", "hatch_build.py", *walks)
     for name in ("Makefile", *made_of):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)

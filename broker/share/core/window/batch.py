@@ -16,7 +16,7 @@ from itertools import compress
 from operator import is_not
 
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
-from shareq.protocol.records.walk import replaced
+from shareq.protocol.records.run_passes import replaced, settle
 
 
 class InFlightBatch:
@@ -76,16 +76,6 @@ class InFlightBatch:
                 yield start if start > first else first, starts[index + 1] - 1, status
         if low < high and statuses[high - 1].available:
             yield max(starts[high - 1], first), min(self.end_of(high - 1), last), statuses[high - 1]
-
-    def becoming(self, first: int, last: int, write_id: int) -> list[tuple[int, int, DeliveryStatus]]:
-        """What `write_id` left pending, all of it in `first..last`, with the status that `commit` gives it."""
-        low, high = max(self.index_of(first), 0), bisect_right(self.starts, last)
-        ends = [*self.starts[low + 1 : high], self.end_of(high - 1) + 1]
-        return [
-            (start, end - 1, status.after or status)
-            for start, end, status in zip(self.starts[low:high], ends, self.statuses[low:high], strict=True)
-            if status.write_id == write_id
-        ]
 
     def overwrite(self, first: int, last: int, starts: list[int], statuses: list[DeliveryStatus]) -> None:
         """Replace `first..last`, which lies inside the batch, by runs of which no two neighbours are equal.
@@ -179,20 +169,24 @@ class InFlightBatch:
         self.starts[low:high] = starts
         self.statuses[low:high] = statuses
 
-    def commit(self, first: int, last: int, write_id: int) -> int | None:
-        """Settle what `write_id` left pending in `first..last`; the first offset that became available, if any."""
+    def commit(
+        self, first: int, last: int, write_id: int
+    ) -> tuple[Sequence[tuple[int, int, DeliveryStatus]], int | None]:
+        """Settle what `write_id` left pending, all of it in `first..last`: those runs with their status now; and the
+        first offset that became available, if any.
+        """
         if len(self.statuses) == 1:
             status = self.statuses[0]
-            self.statuses[0] = status = (status.after or status) if status.write_id == write_id else status
-            return first if status.available else None
+            if status.write_id != write_id:
+                return (), first if status.available else None
+            self.statuses[0] = status = status.after or status
+            return ((self.first_offset, self.last_offset, status),), first if status.available else None
         low, high = self.index_of(first), bisect_right(self.starts, last)
-        statuses = [
-            status.after or status if status.write_id == write_id else status for status in self.statuses[low:high]
-        ]
-        starts = self.starts[low:high]
-        available = next((start for start, status in zip(starts, statuses, strict=True) if status.available), None)
-        self._put(low, high, *merged(starts, statuses))
-        return available
+        starts, statuses, changed, available = settle(
+            self.starts[low:high], self.statuses[low:high], self.end_of(high - 1) + 1, write_id
+        )
+        self._put(low, high, starts, statuses)
+        return changed, available if available >= 0 else None
 
     def first_unfinished(self) -> int | None:
         """The index of the first run that is not finished with; None when all are."""

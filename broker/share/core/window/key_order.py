@@ -186,11 +186,17 @@ class KeyOrder:
         changed, self._changed = self._changed, []
         finished: list[int] = []
         available: list[Run] = []
+        seen, is_done = None, False
+        known = len(self._chains)
         for run in changed:
             first, last, status = run
-            if is_finished(status):
+            if status is not seen:
+                seen, is_done = status, is_finished(status)
+            if is_done:
                 if first == last:
                     finished.append(first)
+                elif last < self.known_until and last - first < known:
+                    finished += range(first, last + 1)
                 else:
                     finished += self._known(first, last)
             elif status.available:

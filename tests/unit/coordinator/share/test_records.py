@@ -9,6 +9,7 @@ from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import SHARE_STATE_SERDE, snapshot_batches, tombstone, update_batches
 from shareq.coordinator.share.state_batches import StateBatch
 from shareq.protocol.errors import MalformedMessage
+from shareq.protocol.generated import share_update
 from shareq.protocol.generated.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
 from shareq.protocol.generated.share_update import ShareUpdateKey, ShareUpdateValue
 
@@ -63,6 +64,8 @@ def test_update_bytes() -> None:
         "02 0000000000000064 000000000000006d 02 0001 00"
         "01 00 04 0000000a"  # one tag: 0, 4 bytes, DeliveryCompleteCount
     )
+    assert SHARE_STATE_SERDE.encode(CoordinatorRecord(ShareUpdateKey(*KEY), value)) == (UPDATE_KEY, expected)
+    value.state_batches = [share_update.StateBatch(100, 109, 2, 1)]
     assert SHARE_STATE_SERDE.encode(CoordinatorRecord(ShareUpdateKey(*KEY), value)) == (UPDATE_KEY, expected)
     assert SHARE_STATE_SERDE.decode(UPDATE_KEY, expected) == CoordinatorRecord(ShareUpdateKey(*KEY), value)
 

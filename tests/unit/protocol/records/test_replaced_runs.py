@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
+from types import ModuleType
 
 import pytest
 
-from tests.support.kafka.walk_forms import FORMS, RecordWalk
+from tests.support.kafka.walk_forms import RUN_FORMS
 
-pytestmark = pytest.mark.parametrize("form", FORMS)
+pytestmark = pytest.mark.parametrize("form", RUN_FORMS)
 
 
 OLD, NEW, OTHER = object(), object(), object()
@@ -21,7 +22,7 @@ def runs_of(plain: Sequence[object], first: int) -> tuple[list[int], list[object
 
 
 @pytest.mark.parametrize("seed", range(200))
-def test_the_offsets_that_have_the_one_status_get_the_other(form: RecordWalk, seed: int) -> None:
+def test_the_offsets_that_have_the_one_status_get_the_other(form: ModuleType, seed: int) -> None:
     rng = Random(seed)
     size, first = rng.randint(1, 30), rng.choice((0, 7, 2**40))
     plain = [rng.choice((OLD, NEW, OTHER)) for _ in range(size)]

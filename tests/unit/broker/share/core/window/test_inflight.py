@@ -78,7 +78,9 @@ def commit(batch: InFlightBatch, plain: Plain, rng: Random) -> None:
     assert pending.after is not None
     plain[first - 10 : last - 9] = [pending.after] * (last - first + 1)
     available = [offset for offset, status in enumerate(plain, 10) if first <= offset and status.available]
-    found = batch.commit(first, last, 5)
+    changed, found = batch.commit(first, last, 5)
+    assert [(run_first, run_last) for run_first, run_last, _ in changed] == [(first, last)]
+    assert all(status is pending.after for _, _, status in changed)
     if pending.state is RecordState.AVAILABLE:
         assert found == first
     else:

@@ -1,0 +1,448 @@
+"""Passes over the runs of an in-flight batch that a fetch, an acknowledgement or a state write makes one by one. Pure.
+
+A batch's runs are two lists: `starts`, ascending, and the status of each; the last run ends at `end` (exclusive). With
+order by key most runs are of a record or two, so a pass costs what the rest of a request costs for each of them.
+As `record_walk` this file runs in two forms, and for its rules see there. Statuses are compared as objects.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64
+
+
+_FAR: Final = 0x3FFF_FFFF_FFFF_FFFF
+
+
+def find(starts: list[Any], offset: i64, low: i64) -> i64:
+    """The index of the first start at or above `offset`, from `low` on."""
+    high: i64 = len(starts)
+    step: i64 = 1
+    while low + step < high:
+        start: i64 = starts[low + step]
+        if start >= offset:
+            high = low + step + 1
+            break
+        low += step
+        step += step
+    while low < high:
+        middle: i64 = (low + high) // 2
+        start = starts[middle]
+        if start < offset:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def accept(
+    starts: list[Any],
+    statuses: list[Any],
+    end: i64,
+    acks: list[Any],
+    at: i64,
+    owned: Any,
+    target: Any,
+    rows: list[Any],
+    new_row: Any,
+    row_type: Any,
+) -> tuple[int, int, int]:
+    """From `acks[at]` on, as long as each accepts one run whose status is `owned` and whose neighbours are not
+    `target`: give that status to the run, and put what is to be written at the end of `rows`.
+
+    Returns the index of the first other one, how many offsets were accepted, and the last (inclusive) of them.
+    `new_row(row_type, (first, last, state, count))` makes a row; a row that goes on where the last one ends, with its
+    state and count, makes that longer.
+    """
+    count: i64 = len(acks)
+    runs: i64 = len(starts)
+    index: i64 = 0
+    offsets: i64 = 0
+    last: i64 = -1
+    row_last: i64 = -2
+    if len(rows) > 0:
+        row_last = rows[-1][1]
+    state: Any = target.state
+    deliveries: Any = target.delivery_count
+    while at < count:
+        ack: Any = acks[at]
+        first_offset: Any = ack.first_offset
+        last_offset: Any = ack.last_offset
+        first: i64 = first_offset
+        index = find(starts, first, index)
+        if index == runs or statuses[index] is not owned:
+            break
+        start: i64 = starts[index]
+        behind: i64 = end
+        if index + 1 < runs:
+            behind = starts[index + 1]
+            if statuses[index + 1] is target:
+                break
+        ack_last: i64 = last_offset
+        if start != first or ack_last != behind - 1 or (index > 0 and statuses[index - 1] is target):
+            break
+        types: Any = ack.acknowledge_types
+        if len(types) != 1 or types[0] != 1:
+            break
+        statuses[index] = target
+        if row_last == first - 1 and rows[-1][2] == state and rows[-1][3] == deliveries:
+            rows[-1] = new_row(row_type, (rows[-1][0], last_offset, state, deliveries))
+        else:
+            rows.append(new_row(row_type, (first_offset, last_offset, state, deliveries)))
+        row_last = ack_last
+        last = ack_last
+        offsets += behind - first
+        at += 1
+    return at, offsets, last
+
+
+def from_front(
+    starts: list[Any],
+    statuses: list[Any],
+    end: i64,
+    first: i64,
+    last: i64,
+    waits: Any,
+    taken: i64,
+    passed: i64,
+    fetch_cost: i64,
+    far: float,
+) -> tuple[list[Any], int, int]:
+    """Available runs, from the front as long as they make an offset cheaper: the parts, how many of them are the
+    cheapest choice, and what `passed` is then.
+
+    They are cut to what lies between `first`, which is in a run, and `last` (both inclusive). A part is (first, last,
+    status). `taken` offsets were taken before, with `passed` runs of the state `waits` in front
+    of them. A choice costs `fetch_cost` and 1 for each such run; it is looked on until it costs `far` times the best.
+    """
+    parts: list[Any] = []
+    chosen: i64 = 0
+    chosen_passed: i64 = passed
+    least: float = 1.0e300
+    if taken > 0:
+        least = float(fetch_cost + passed) / float(taken)
+    waited: bool = False
+    count: i64 = len(starts)
+    index: i64 = find(starts, first + 1, 0) - 1
+    seen: Any = None
+    available: bool = False
+    waiting: bool = False
+    while index < count:
+        start: Any = starts[index]
+        run_first: i64 = start
+        if run_first > last:
+            break
+        status: Any = statuses[index]
+        index += 1
+        if status is not seen:
+            seen = status
+            available = status.available
+            waiting = not available and status.state is waits
+        if not available:
+            waited = waiting
+            continue
+        run_last: i64 = end - 1
+        if index < count:
+            run_last = starts[index]
+            run_last -= 1
+        if run_last > last:
+            run_last = last
+        if run_first < first:
+            run_first = first
+        taken += run_last - run_first + 1
+        if waited:
+            passed += 1
+            waited = False
+        parts.append((run_first, run_last, status))
+        cost: float = float(fetch_cost + passed) / float(taken)
+        if cost <= least:
+            least = cost
+            chosen = len(parts)
+            chosen_passed = passed
+        elif cost > least * far:
+            break
+    return parts, chosen, chosen_passed
+
+
+def hand_out(
+    starts: list[Any],
+    statuses: list[Any],
+    end: i64,
+    parts: list[Any],
+    at: i64,
+    old: Any,
+    new: Any,
+    ranges: list[Any],
+    new_range: Any,
+    range_type: Any,
+) -> int:
+    """From `parts[at]` on, as long as each is a whole run of the status `old`: give it the status `new`, and put
+    `new_range(range_type, (first, last, its delivery count))` at the end of `ranges`. The index of the first other one.
+
+    `new` is no neighbour's status.
+    """
+    count: i64 = len(parts)
+    runs: i64 = len(starts)
+    index: i64 = 0
+    deliveries: Any = new.delivery_count
+    while at < count:
+        part: Any = parts[at]
+        first: i64 = part[0]
+        last: i64 = part[1]
+        index = find(starts, first, index)
+        if index == runs or statuses[index] is not old or part[2] is not old:
+            break
+        start: i64 = starts[index]
+        behind: i64 = end
+        if index + 1 < runs:
+            behind = starts[index + 1]
+        if start != first or behind != last + 1:
+            break
+        statuses[index] = new
+        ranges.append(new_range(range_type, (part[0], part[1], deliveries)))
+        at += 1
+    return at
+
+
+def settle(
+    starts: list[Any], statuses: list[Any], end: i64, write_id: int
+) -> tuple[list[Any], list[Any], list[Any], int]:
+    """The runs with what the state write `write_id` left pending settled, neighbours of one status made one; the runs
+    that were settled, as (first, last (inclusive), status); and the lowest available offset, or -1.
+    """
+    new_starts: list[Any] = []
+    new_statuses: list[Any] = []
+    changed: list[Any] = []
+    lowest: i64 = -1
+    last: Any = None
+    seen: Any = None
+    after: Any = None
+    pending: bool = False
+    runs: i64 = len(starts)
+    index: i64 = 0
+    while index < runs:
+        start: Any = starts[index]
+        status: Any = statuses[index]
+        index += 1
+        if status is not seen:
+            seen = status
+            after = status
+            pending = status.write_id == write_id
+            if pending and status.after is not None:
+                after = status.after
+        if pending:
+            behind: i64 = end
+            if index < runs:
+                behind = starts[index]
+            changed.append((start, behind - 1, after))
+        if after is not last:
+            new_starts.append(start)
+            new_statuses.append(after)
+            last = after
+            if lowest < 0 and after.available:
+                lowest = start
+    return new_starts, new_statuses, changed, lowest
+
+
+def overlay(one: list[Any], other: list[Any], new_row: Any, row_type: Any) -> list[Any]:
+    """Two accounts, each of ascending, disjoint rows (first, last (inclusive), state, count), as one: where they
+    differ, the higher (count, state) counts; neighbours that could be one row are. `new_row(row_type, ...)` makes one.
+    """
+    found: list[Any] = []
+    at: i64 = 0
+    other_at: i64 = 0
+    position: i64 = 0  # all below it is found
+    while True:
+        first: i64 = _begin(one, at, position)
+        other_first: i64 = _begin(other, other_at, position)
+        begin: i64 = first if first < other_first else other_first
+        if begin == _FAR:
+            return found
+        stop: i64 = _FAR
+        row: Any = None
+        if first == begin:
+            row = one[at]
+            stop = row[1]
+            if begin < other_first <= stop:
+                stop = other_first - 1
+        if other_first == begin:
+            rival: Any = other[other_at]
+            rival_stop: i64 = rival[1]
+            if begin < first <= rival_stop:
+                rival_stop = first - 1
+            if rival_stop < stop:
+                stop = rival_stop
+            if row is None or _beats(rival, row):
+                row = rival
+            other_at += _is_last(other[other_at], stop)
+        if first == begin:
+            at += _is_last(one[at], stop)
+        _put_row(found, row, begin, stop, new_row, row_type)
+        position = stop + 1
+
+
+def _begin(rows: list[Any], at: i64, position: i64) -> i64:
+    """Where what is left of the row at `at` begins; far away behind the last one."""
+    if at == len(rows):
+        return _FAR
+    first: i64 = rows[at][0]
+    return position if first < position else first
+
+
+def _is_last(row: Any, offset: i64) -> i64:
+    last: i64 = row[1]
+    return 1 if last == offset else 0
+
+
+def _put_row(found: list[Any], row: Any, begin: i64, stop: i64, new_row: Any, row_type: Any) -> None:
+    """Append the part of the row from `begin` to `stop` (inclusive), or make the last one longer if the two are one."""
+    if len(found) > 0:
+        last: Any = found[-1]
+        end: i64 = last[1]
+        if end + 1 == begin and last[2] == row[2] and last[3] == row[3]:
+            found[-1] = new_row(row_type, (last[0], stop, row[2], row[3]))
+            return
+    row_first: i64 = row[0]
+    row_last: i64 = row[1]
+    if row_first != begin or row_last != stop:
+        row = new_row(row_type, (begin, stop, row[2], row[3]))
+    found.append(row)
+
+
+def _beats(row: Any, other: Any) -> bool:
+    count: i64 = row[3]
+    other_count: i64 = other[3]
+    if count != other_count:
+        return count > other_count
+    state: i64 = row[2]
+    other_state: i64 = other[2]
+    return state > other_state
+
+
+def is_combined(rows: list[Any]) -> bool:
+    """Whether such rows are ascending, disjoint, and no two neighbours could be one."""
+    end: i64 = -2
+    end_state: i64 = -1
+    end_count: i64 = -1
+    for row in rows:
+        first: i64 = row[0]
+        state: i64 = row[2]
+        count: i64 = row[3]
+        if first <= end or (first == end + 1 and state == end_state and count == end_count):
+            return False
+        end = row[1]
+        end_state = state
+        end_count = count
+    return True
+
+
+def available_in(starts: list[Any], statuses: list[Any], end: i64, first: i64, last: i64) -> tuple[int, int]:
+    """How many offsets between `first`, which is in a run, and `last` (both inclusive) are available, and the highest
+    of them, or -1.
+    """
+    count: i64 = 0
+    highest: i64 = -1
+    runs: i64 = len(starts)
+    index: i64 = find(starts, first + 1, 0) - 1
+    seen: Any = None
+    available: bool = False
+    while index < runs:
+        run_first: i64 = starts[index]
+        if run_first > last:
+            break
+        status: Any = statuses[index]
+        index += 1
+        if status is not seen:
+            seen = status
+            available = status.available
+        if available:
+            run_last: i64 = end - 1
+            if index < runs:
+                run_last = starts[index]
+                run_last -= 1
+            if run_last > last:
+                run_last = last
+            if run_first < first:
+                run_first = first
+            count += run_last - run_first + 1
+            highest = run_last
+    return count, highest
+
+
+def edges(ranges: list[Any], at: i64, base: i64, last: i64) -> tuple[list[int], int]:
+    """Of ascending, disjoint ranges (first, last (inclusive), ...) from `ranges[at]` on, what lies between `base` and
+    `last` (both inclusive): the first and the last offset of each part, less `base`, in turn; and the index of the
+    first range with offsets behind `last`.
+    """
+    found: list[int] = []
+    count: i64 = len(ranges)
+    while at < count:
+        row: Any = ranges[at]
+        range_first: i64 = row[0]
+        range_last: i64 = row[1]
+        if range_first > last:
+            break
+        if range_last >= base:
+            if range_first < base:
+                range_first = base
+            found.append(range_first - base)
+            if range_last > last:
+                found.append(last - base)
+                break
+            found.append(range_last - base)
+        at += 1
+    return found, at
+
+
+def replaced(
+    starts: list[Any], statuses: list[Any], end: i64, offsets: list[Any], old: Any, new: Any
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """Runs, of which the last ends at `end` (exclusive), with `new` in the place of `old` at the offsets, ascending and
+    all in the runs. Neighbours of one status are one run. Then the offsets that had another status.
+    """
+    new_starts: list[Any] = []
+    new_statuses: list[Any] = []
+    others: list[Any] = []
+    last: Any = None
+    runs: i64 = len(starts)
+    count: i64 = len(offsets)
+    index: i64 = 0
+    at: i64 = 0
+    offset: i64 = end
+    if count > 0:
+        offset = offsets[0]
+    while index < runs:
+        start: Any = starts[index]
+        status: Any = statuses[index]
+        index += 1
+        stop: i64 = end
+        if offset < end and index < runs:
+            stop = starts[index]
+        if offset < stop:
+            position: i64 = start
+            while offset < stop:
+                if status is not old:
+                    others.append(offsets[at])
+                else:
+                    if offset > position and last is not old:
+                        new_starts.append(position)
+                        new_statuses.append(old)
+                    if offset > position or last is not new:
+                        new_starts.append(offsets[at])
+                        new_statuses.append(new)
+                    last = new
+                    position = offset + 1
+                at += 1
+                offset = end
+                if at < count:
+                    offset = offsets[at]
+            if position == stop:
+                continue
+            start = position
+        if status is not last:
+            new_starts.append(start)
+            new_statuses.append(status)
+            last = status
+    return new_starts, new_statuses, others
