@@ -85,7 +85,7 @@ def test_a_client_reads_of_a_cut_batch_what_it_reads_of_those_records_in_the_who
     wanted = sorted(data.draw(st.sets(st.sampled_from(range(len(contents))), min_size=1)))
     apart = data.draw(st.lists(st.booleans(), min_size=len(wanted), max_size=len(wanted)))
     before = data.draw(st.sampled_from((b"", batch)))
-    marks = data.draw(st.none() | st.builds(dict))
+    marks: dict[int, tuple[int, int]] | None = data.draw(st.none() | st.builds(dict))
     if marks is not None:  # as another call left them
         first = data.draw(st.integers(0, len(contents) - 1))
         cut(

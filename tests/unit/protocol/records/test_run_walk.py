@@ -40,7 +40,7 @@ class Row(NamedTuple):
     first: int
     last: int
     state: int
-    count: int
+    deliveries: int
 
 
 FREE, AGAIN = Status("free", available=True, delivery_count=0), Status("again", available=True)
@@ -203,7 +203,7 @@ def account(rng: Random, base: int) -> list[Row]:
 
 
 def by_offset(rows: list[Row]) -> dict[int, tuple[int, int]]:
-    return {offset: (row.count, row.state) for row in rows for offset in range(row.first, row.last + 1)}
+    return {offset: (row.deliveries, row.state) for row in rows for offset in range(row.first, row.last + 1)}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
