@@ -24,7 +24,7 @@ from shareq.broker.config.keys.broker import BROKER_KEYS
 from shareq.broker.config.keys.definition import ConfigDef, ConfigKey, UpdateMode, format_value
 from shareq.broker.config.topic_config import TOPIC_KEYS
 from shareq.broker.dispatch.table import HANDLERS, HandlerRow
-from shareq.client.cli.command import ClusterCommand, common_options
+from shareq.client.cli.shared.command import ClusterCommand, common_options
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import RETRIABLE, TEXTS, ErrorCode
 

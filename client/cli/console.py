@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from shareq.client.cli.api import api_options, records_api
-from shareq.client.cli.command import CONTEXT, Session
-from shareq.client.cli.exits import NO_CONNECTION, USAGE, exit_with, say, warn_of_readers
-from shareq.client.cli.profile import client_config, read_properties
+from shareq.client.cli.shared.api import api_options, records_api
+from shareq.client.cli.shared.command import CONTEXT, Session
+from shareq.client.cli.shared.exits import NO_CONNECTION, USAGE, exit_with, say, warn_of_readers
+from shareq.client.cli.shared.profile import client_config, read_properties
 from shareq.client.config import ClientConfig
 from shareq.client.errors import ConfigError
 

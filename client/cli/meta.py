@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from shareq.client.cli import MODULES, command_of
-from shareq.client.cli.command import CONTEXT, ClusterCommand
-from shareq.client.cli.exits import NOT_FOUND, exit_with
-from shareq.client.cli.schema import schema_of
+from shareq.client.cli.output.schema import schema_of
+from shareq.client.cli.shared.command import CONTEXT, ClusterCommand
+from shareq.client.cli.shared.exits import NOT_FOUND, exit_with
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_SHAREQ_COMPLETE"

@@ -11,11 +11,11 @@ import click
 from shareq.client.admin.calls import batched
 from shareq.client.admin.configs import Change
 from shareq.client.admin.topics import EARLIEST, LATEST, NewTopic, TopicInfo
-from shareq.client.cli.command import Session, cluster_command, cluster_group, dry_run_option, yes_option
-from shareq.client.cli.exits import USAGE, exit_with
-from shareq.client.cli.profile import pairs
-from shareq.client.cli.progress import Progress
-from shareq.client.cli.where import FORMS, offsets_of, partitions_of, place
+from shareq.client.cli.output.progress import Progress
+from shareq.client.cli.shared.command import Session, cluster_command, cluster_group, dry_run_option, yes_option
+from shareq.client.cli.shared.exits import USAGE, exit_with
+from shareq.client.cli.shared.profile import pairs
+from shareq.client.cli.shared.where import FORMS, offsets_of, partitions_of, place
 from shareq.client.errors import BrokerError, ClientError
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.primitives import uuid_to_text

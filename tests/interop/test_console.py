@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from shareq.client.cli.profile import read_properties
+from shareq.client.cli.shared.profile import read_properties
 from shareq.client.config import ClientConfig
 from shareq.client.share.consumer import AcknowledgeType, AckRange, ShareRangeConsumer
 from tests.interop.support.broker_under_test import BrokerUnderTest

@@ -13,9 +13,9 @@ from typing import Final
 
 import click
 
-from shareq.client.cli.api import api_options, records_api
-from shareq.client.cli.command import Session, cluster_command
-from shareq.client.cli.exits import USAGE, exit_with
+from shareq.client.cli.shared.api import api_options, records_api
+from shareq.client.cli.shared.command import Session, cluster_command
+from shareq.client.cli.shared.exits import USAGE, exit_with
 from shareq.client.cli.top.data import Sample, TopRow, look_into, rates, take
 from shareq.client.cli.top.screen import GROUPS, TOPICS, Screen, left_out, table
 from shareq.client.errors import ClientError

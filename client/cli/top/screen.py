@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from shareq.client.cli.output import duration, printable
+from shareq.client.cli.output.printing import duration, printable
 from shareq.client.cli.top.data import MemberView, PartitionView, TopRow
 
 HELP: Final = (

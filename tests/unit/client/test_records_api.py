@@ -9,7 +9,7 @@ from unittest.mock import ANY
 
 import pytest
 
-from shareq.client.cli.profile import client_config
+from shareq.client.cli.shared.profile import client_config
 from shareq.client.errors import AuthenticationFailed, BrokerError, ConfigError, Unreachable
 from shareq.client.records_api import ApiRefused, RecordsApi
 from shareq.client.share.consumer import ShareRangeConsumer

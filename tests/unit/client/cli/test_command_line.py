@@ -14,8 +14,8 @@ import pytest
 
 from shareq.broker.cli import CLUSTER_COMMANDS
 from shareq.client.cli import MODULES
-from shareq.client.cli.exits import exit_code
-from shareq.client.cli.schema import fields
+from shareq.client.cli.output.schema import fields
+from shareq.client.cli.shared.exits import exit_code
 from shareq.client.errors import (
     AuthenticationFailed,
     BrokerError,

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from shareq.client.cli.profile import client_config
+from shareq.client.cli.shared.profile import client_config
 from shareq.client.cli.top import data
 from shareq.client.share.consumer import ShareRangeConsumer
 from shareq.testing import Broker

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from shareq.client.cli.output import duration
+from shareq.client.cli.output.printing import duration
 from shareq.client.cli.top.data import (
     GroupSample,
     MemberView,

@@ -1,0 +1,1 @@
+"""Commands about who may do what, and how much: `shareq acls`, `users` and `quotas`."""

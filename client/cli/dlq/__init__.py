@@ -1,0 +1,1 @@
+"""`shareq dlq`: dead-letter queues, and redrives of their letters."""

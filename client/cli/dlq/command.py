@@ -1,0 +1,159 @@
+"""`shareq dlq`: dead-letter queues, their letters, and redrives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, NamedTuple
+
+import click
+
+from shareq.client.admin.redrives import Letter, Queue, letter_of
+from shareq.client.admin.topics import EARLIEST, LATEST
+from shareq.client.cli.dlq.redrives import add_redrives
+from shareq.client.cli.output.progress import Progress
+from shareq.client.cli.records.text import RecordRow, line_of, read_to_end, record_row
+from shareq.client.cli.shared.command import Session, cluster_command, cluster_group, dry_run_option, yes_option
+from shareq.client.cli.shared.exits import USAGE, exit_with
+from shareq.client.cli.shared.where import FORMS, from_option, offsets_of, partitions_of, place
+from shareq.client.cli.topics import TrimRow
+from shareq.client.errors import ClientError
+from shareq.client.reader import Reader
+
+command = cluster_group("dlq", "Dead letters: queues, letters, redrives.")
+add_redrives(command)
+
+
+class QueueRow(NamedTuple):
+    queue: Annotated[str, "The topic."]
+    enabled: Annotated[bool, "Whether groups may use it: errors.deadletterqueue.group.enable."]
+    groups: Annotated[tuple[str, ...], "Share groups that name it as theirs."]
+    letters: Annotated[int | None, "Offsets in its logs; null of a topic that does not exist (yet)."]
+
+
+class LetterRow(NamedTuple):
+    queue: Annotated[str, "The queue."]
+    source_topic: Annotated[str | None, "Topic of the dead record; null where the headers do not say."]
+    source_partition: Annotated[int | None, "Its partition."]
+    source_offset: Annotated[int | None, "Its offset."]
+    group: Annotated[str | None, "The share group in which it died."]
+    deliveries: Annotated[int | None, "How often it was delivered."]
+    reason: Annotated[str | None, "Why it died."]
+    died_ms: Annotated[int | None, "When, in milliseconds; the letter's time where its headers do not say."]
+    record: Annotated[RecordRow, "The letter."]
+
+
+@cluster_command(command, "list", "  shareq dlq list", row=QueueRow, empty="no dead-letter queues")
+def list_queues(session: Session) -> Iterator[QueueRow]:
+    """List dead-letter queues: topics that are enabled as such, and those that share groups name."""
+    for queue in session.admin.redrives.queues():
+        yield QueueRow(queue.topic, queue.enabled, queue.groups, _letters(session, queue))
+
+
+def _letters(session: Session, queue: Queue) -> int | None:
+    if not queue.exists:
+        return None
+    partitions = partitions_of(session, [queue.topic])
+    starts = session.admin.topics.offsets(dict.fromkeys(partitions, EARLIEST))
+    ends = session.admin.topics.offsets(dict.fromkeys(partitions, LATEST))
+    count = 0
+    for each in partitions:
+        start, end = starts[each], ends[each]
+        if isinstance(start, ClientError) or isinstance(end, ClientError):
+            return None
+        count += (end.offset or 0) - (start.offset or 0)
+    return count
+
+
+def _letter_line(row: LetterRow) -> str:
+    source = f"{row.source_topic}-{row.source_partition}:{row.source_offset}" if row.source_topic else "-"
+    cells = (source, row.group or "-", f"{row.deliveries or '-'} deliveries", row.reason or "-")
+    return line_of(row.record, *cells)
+
+
+@cluster_command(
+    command,
+    "show",
+    "  shareq dlq show dlq.orders\n"
+    "  shareq dlq show dlq.orders --group packers --reason 'Offset rejected by client.' -n 5 --json",
+    row=LetterRow,
+    shape="stream",
+    line=_letter_line,
+)
+@click.argument("queue", metavar="QUEUE[:PARTITION]")
+@from_option
+@click.option("--group", help="Only letters of this share group.")
+@click.option("--source-topic", metavar="TOPIC", help="Only of records of this topic.")
+@click.option("--reason", help="Only with this message, or this disposition.")
+@click.option("--max-records", "-n", type=click.IntRange(1), help="End after so many.")
+def show(
+    session: Session,
+    queue: str,
+    begin: str,
+    group: str | None,
+    source_topic: str | None,
+    reason: str | None,
+    max_records: int | None,
+) -> Iterator[LetterRow]:
+    """Show dead letters: the letter, and which record died where, in which group, and why."""
+    at = place("--from", begin)
+    starts = {
+        each: offset
+        for each, offset in offsets_of(session.admin, at, partitions_of(session, [queue])).items()
+        if not isinstance(offset, ClientError)
+    }
+    last = session.admin.topics.offsets(dict.fromkeys(starts, LATEST))
+    ends = {each: end.offset or 0 for each, end in last.items() if not isinstance(end, ClientError)}
+    count = 0
+    with Progress(beside_output=True) as progress:
+        for number, found in enumerate(read_to_end(Reader(session.network, starts), ends), 1):
+            progress.show(f"{number:,} letters read, {count:,} shown")
+            letter = letter_of(found.record.headers)
+            if _is_wanted(letter, group, source_topic, reason):
+                died_ms = found.record.timestamp if letter.died_ms is None else letter.died_ms
+                said = (letter.topic, letter.partition, letter.offset, letter.group, letter.deliveries, letter.reason)
+                yield LetterRow(found.topic, *said, died_ms, record_row(*found))
+                count += 1
+                if count == max_records:
+                    return
+
+
+def _is_wanted(letter: Letter, group: str | None, source_topic: str | None, reason: str | None) -> bool:
+    return (
+        (group is None or letter.group == group)
+        and (source_topic is None or letter.topic == source_topic)
+        and (reason is None or reason in (letter.reason, letter.disposition))
+    )
+
+
+@cluster_command(
+    command,
+    "drop",
+    "  shareq dlq drop dlq.orders --before latest --dry-run\n  shareq dlq drop dlq.orders:0 --before 42 --yes",
+    row=TrimRow,
+)
+@click.argument("queue", metavar="QUEUE[:PARTITION]")
+@click.option("--before", metavar="PLACE", required=True, help=f"Drop what is before: {FORMS}.")
+@yes_option
+@dry_run_option
+def drop(session: Session, queue: str, before: str, yes: bool, dry_run: bool) -> Iterator[TrimRow]:
+    """Remove the oldest letters of a queue. Nothing else has them."""
+    topic = queue.partition(":")[0]
+    if not session.admin.redrives.is_queue(topic):
+        exit_with(USAGE, f"dlq drop {topic}: is no dead-letter queue; shareq topics trim removes records of any topic")
+    wanted: dict[tuple[str, int], int] = {}
+    for partition, outcome in offsets_of(
+        session.admin, place("--before", before), partitions_of(session, [queue])
+    ).items():
+        if isinstance(outcome, ClientError):
+            session.failed(outcome)
+        else:
+            wanted[partition] = outcome
+    if dry_run or not wanted:
+        yield from (TrimRow(*partition, offset, False) for partition, offset in sorted(wanted.items()))
+        return
+    session.confirm(f"drop the letters before {before} of {queue}", yes)
+    for partition, start in sorted(session.admin.topics.trim(wanted).items()):
+        if isinstance(start, ClientError):
+            session.failed(start)
+        else:
+            yield TrimRow(*partition, start, True)

@@ -1,0 +1,1 @@
+"""`shareq groups`, and what it has in common with `shareq share`."""

@@ -1,0 +1,1 @@
+"""`shareq produce`, `consume` and `tail`, and records as commands print them."""

@@ -1,0 +1,1 @@
+"""`shareq share`: share groups, and the state of each record in them."""

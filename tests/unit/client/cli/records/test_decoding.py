@@ -1,0 +1,115 @@
+"""Keys and values as text: each form, what is not of it, and schemas from a registry."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from shareq.client.cli.records.decoding import decoder
+from shareq.client.errors import ClientError, Unreachable
+
+SCHEMA = {"type": "record", "name": "Order", "fields": [{"name": "fruit", "type": "string"}]}
+
+
+@pytest.mark.parametrize(
+    ("form", "data", "expected"),
+    [
+        ("auto", b"pears", ("pears", "utf-8")),
+        ("auto", b"\xff\x00", ("/wA=", "base64")),
+        ("auto", None, (None, None)),
+        ("text", b"a\xffb", ("a�b", "utf-8")),
+        ("text", None, (None, None)),
+        ("hex", b"\x00\xff", ("00ff", "hex")),
+        ("hex", None, (None, None)),
+        ("json", b'{ "a":\n 1 }', ('{"a": 1}', "json")),
+        ("json", '"ä"'.encode(), ('"ä"', "json")),
+        ("json", b"{broken", ("{broken", "utf-8")),
+        ("json", b"\xff", ("/w==", "base64")),
+        ("json", None, (None, None)),
+    ],
+)
+def test_forms(form: str, data: bytes | None, expected: tuple[str | None, str | None]) -> None:
+    assert decoder(form, None)(data) == expected
+
+
+class _Registry(BaseHTTPRequestHandler):
+    asked: list[str]
+
+    def do_GET(self) -> None:
+        type(self).asked.append(self.path)
+        known = {
+            "/schemas/ids/7": {"schema": json.dumps(SCHEMA)},
+            "/schemas/ids/9": {"schemaType": "JSON", "schema": ""},
+        }
+        body = json.dumps(known.get(self.path, {"error_code": 40403})).encode()
+        self.send_response(200 if self.path in known else 404)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def registry() -> Iterator[str]:
+    _Registry.asked = []
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Registry) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+        thread.join()
+
+
+def framed(number: int, body: bytes) -> bytes:
+    return struct.pack(">bI", 0, number) + body
+
+
+def test_avro_by_the_schema_that_a_value_names(registry: str) -> None:
+    fastavro = pytest.importorskip("fastavro")
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, fastavro.parse_schema(SCHEMA), {"fruit": "pears"})
+    decode = decoder("avro", registry)
+    assert decode(framed(7, out.getvalue())) == ('{"fruit": "pears"}', "avro")
+    assert decode(framed(7, out.getvalue())) == ('{"fruit": "pears"}', "avro")
+    assert _Registry.asked == ["/schemas/ids/7"]
+    assert decode(b"plain text") == ("plain text", "utf-8")
+    assert decode(framed(7, b""))[1] in ("utf-8", "base64")
+    assert decode(None) == (None, None)
+    with pytest.raises(ClientError, match=r"refused .*/schemas/ids/8: 404"):
+        decode(framed(8, b""))
+    with pytest.raises(ClientError, match=r"schema 9 of .* is not of Avro"):
+        decode(framed(9, b""))
+
+
+def test_a_registry_that_is_not_there() -> None:
+    pytest.importorskip("fastavro")
+    with pytest.raises(Unreachable, match=r"no schema from http://127\.0\.0\.1:1/schemas/ids/7"):
+        decoder("avro", "http://127.0.0.1:1")(framed(7, b"x"))
+
+
+def test_avro_without_fastavro_is_one_clear_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "fastavro", None)
+    with pytest.raises(SystemExit) as ended:
+        decoder("avro", "http://here")
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == (
+        "shareq: --decode avro: it needs fastavro, which is not installed: pip install fastavro\n"
+    )
+
+
+def test_avro_without_a_registry_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("fastavro")
+    with pytest.raises(SystemExit):
+        decoder("avro", None)
+    assert "--schema-registry" in capsys.readouterr().err
