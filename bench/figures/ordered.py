@@ -21,6 +21,11 @@ _KINDS: Final[dict[str, tuple[str, dict[str, Any], int]]] = {
     "": ("batches of 16 KB", {"batch_bytes": JAVAS_BATCH_BYTES}, 5),
     "large_": ("batches of 1 MB", {}, 5),
     "random_": ("batches of 1 MB, keys at random", {"random_keys": True}, 20),
+    "random_small_": (
+        "batches of 16 KB, keys at random",
+        {"random_keys": True, "batch_bytes": JAVAS_BATCH_BYTES},
+        20,
+    ),
 }
 """By the start of the row's key: what it is, how it is produced, and which part of the records it has."""
 ROWS = tuple(

@@ -25,7 +25,7 @@ _base_offset = attrgetter("base_offset")
 _NEW = tuple.__new__
 _NEVER_DELIVERED = settled(RecordState.AVAILABLE, 0)
 
-FETCH_IN_RANGES: Final = 24
+FETCH_IN_RANGES: Final = 18
 """What a fetch from a share partition costs, in ranges that are acquired, acknowledged and written down."""
 _FAR_FROM_BEST: Final = 1.2
 
