@@ -200,12 +200,14 @@ class TaskiqScenarios:
         hall = Hall(cluster, name)
         sender = hall.app()
         async with sending(sender), at_work(hall.app(), max_async_tasks=1):
+            await hall.send(sender, "first")
+            await until(lambda: hall.ended == ["first"])  # a new group's first records may take longer than the delay
             began = time.time()
-            await hall.send(sender, "later", delay=1.5)
+            await hall.send(sender, "later", delay=3)
             await hall.send(sender, "soon")
-            await until(lambda: hall.ended == ["soon"])
-            await until(lambda: hall.ended == ["soon", "later"])
-            assert time.time() - began > 1.4
+            await until(lambda: len(hall.ended) == 3)
+            assert time.time() - began > 2.9
+            assert hall.ended == ["first", "soon", "later"]
             await asyncio.to_thread(cluster.assert_acknowledged, name, name)
 
     @pytest.mark.parametrize("delay", ["soon", "inf", "nan"])
