@@ -71,15 +71,14 @@ AREAS: Final[Mapping[str, Area]] = {
         ),
         (
             "tests/unit/protocol/records",
-            *_tests(f"{UNIT}/log", "admission append partition_log producer_state transactions"),
-            f"{UNIT}/log/cleaner/test_schedule.py",
+            f"{UNIT}/log/test_producer_state.py",
             *_tests(f"{UNIT}/log/promises", "checkpoints clean_shutdown manifest manifest_file new_names"),
-            *_tests(f"{UNIT}/log/segments", "index index_checksums large_batches segment txn_index"),
+            *_tests(f"{UNIT}/log/segments", "index index_checksums segment txn_index"),
         ),
     ),
     "redrive": Area(
         tuple(f"broker/redrive/{each}.py" for each in ("letter", "progress", "reading", "rounds", "spec")),
-        _tests(f"{UNIT}/redrive", "progress reading redrives"),
+        _tests(f"{UNIT}/redrive", "progress reading redrives redrive_rights half_a_round"),
     ),
     "coordinator-transaction": Area(("coordinator/transaction/*.py",), (f"{COORDINATOR}/transaction",)),
     "coordinator-group": Area(("coordinator/group/*.py",), (f"{COORDINATOR}/group",)),
@@ -234,6 +233,7 @@ def stage(folder: Path, area: Area, only: str) -> None:
         "source_paths": ["src"],
         "only_mutate": files,  # its own patterns would reach into folders below
         "also_copy": ["tests", "devtools", "schemas", "pyproject.toml"],
+        "timeout_multiplier": 6.0,  # of what its tests took; the tool's own 15 waits minutes for each endless loop
         "pytest_add_cli_args": ["-p", "no:cacheprovider"],
         "pytest_add_cli_args_test_selection": list(area.tests),
     }

@@ -37,6 +37,7 @@ from shareq.protocol.records.batch import (
     stamped_prefix,
     validate_batch,
     with_append_time,
+    with_max_timestamp,
 )
 from shareq.protocol.records.checksum import crc32c
 from shareq.protocol.records.retain import emptied
@@ -153,6 +154,15 @@ def test_log_append_time_gives_every_record_that_time() -> None:
     assert header.max_timestamp == 4_000
     assert [record.timestamp for record in decode_records(stored)] == [4_000, 4_000]
     assert len(stored) == len(batch)
+
+
+def test_another_newest_time_changes_nothing_else() -> None:
+    batch = one()
+    changed = with_max_timestamp(batch, 4_000)
+    header = validate_batch(changed)
+    assert header == read_header(batch)._replace(max_timestamp=4_000, crc=read_header(changed).crc)
+    assert changed[HEADER_SIZE:] == batch[HEADER_SIZE:]
+    assert read_header(batch).max_timestamp == 1_000, "it is a copy"
 
 
 @pytest.mark.parametrize("before", list(Compression))

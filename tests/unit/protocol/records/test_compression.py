@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shareq.protocol.errors import MalformedMessage
-from shareq.protocol.records.compression import Compression, compress, decompress
+from shareq.protocol.records.compression import STEP_BYTES, Compression, compress, compress_in_steps, decompress
 
 CODECS = list(Compression)
 REAL_CODECS = CODECS[1:]
@@ -26,6 +26,29 @@ def test_what_was_compressed_comes_back(codec: Compression, data: bytes, repeat:
     packed = compress(codec, plain)
     assert decompress(codec, packed, max(len(plain), 1)) == plain
     assert decompress(codec, memoryview(packed), len(plain) + 100) == plain
+
+
+def packed_in_steps(codec: Compression, data: bytes) -> tuple[int, bytes]:
+    steps, pauses = compress_in_steps(codec, data), 0
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return pauses, end.value
+        pauses += 1
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("size", [0, STEP_BYTES, STEP_BYTES + 1, 3 * STEP_BYTES, 3 * STEP_BYTES + 5])
+def test_what_is_compressed_in_steps_comes_back(codec: Compression, size: int) -> None:
+    data = (Random(size).randbytes(1_000) * (size // 1_000 + 1))[:size]
+    pauses, packed = packed_in_steps(codec, data)
+    assert pauses == (-(-size // STEP_BYTES) if codec is not Compression.NONE and size > STEP_BYTES else 0)
+    assert decompress(codec, packed) == data
+    if codec in (Compression.NONE, Compression.SNAPPY):
+        assert packed == compress(codec, data)
+    elif codec is not Compression.ZSTD:
+        assert packed[:6] == compress(codec, data)[:6], "the same format, with the same flags"
 
 
 @pytest.mark.parametrize("codec", CODECS)

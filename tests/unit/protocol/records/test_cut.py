@@ -187,3 +187,13 @@ def test_records_out_of_their_order_are_not_picked(form: RecordWalk) -> None:
     one, other = (opened.data[record.start : record.end] for record in opened.records)
     assert form.pick(other + one, 0, len(one + other), 2, [0, 1]) is None
     assert form.pick(one + other, 0, len(one + other), 2, [0, 1]) == (2, [one + other])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_time_of_a_picked_record_may_take_several_bytes(form: RecordWalk) -> None:
+    """The first of them may be 0x80 itself."""
+    contents = [RecordData(b"k", b"v", (), T0 + delta) for delta in (0, 64, 63, 8_192, -64)]
+    opened = open_batch(batch_of(contents, Compression.NONE))
+    parts = [opened.data[record.start : record.end] for record in opened.records]
+    for at, part in enumerate(parts):
+        assert form.pick(b"".join(parts), 0, sum(map(len, parts)), len(parts), [at, at]) == (1, [part])

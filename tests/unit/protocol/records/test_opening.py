@@ -8,11 +8,12 @@ import random
 import pytest
 
 from shareq.protocol.errors import MalformedMessage
-from shareq.protocol.records.batch import HEADER_SIZE, RecordData, build_batch
+from shareq.protocol.records.batch import HEADER_SIZE, RecordData, build_batch, find_record, read_header
 from shareq.protocol.records.compression import Compression, TooLargeToOpen, compress
-from shareq.protocol.records.opening import PIECE_BYTES, Run, record_runs
+from shareq.protocol.records.opening import PIECE_BYTES, Run, Step, find_in_steps, record_runs
 from shareq.protocol.records.record_walk import LOWEST_DELTA
 from shareq.protocol.records.walk import OUT_OF_ORDER, UNREADABLE, largest, walk
+from tests.support.kafka.raw_batches import raw_record
 
 CODECS = list(Compression)
 ALWAYS = (-(2**62), 2**62, 0)
@@ -116,3 +117,46 @@ def test_a_small_gzip_stays_small() -> None:
     data = gzip.compress(bytes(20_000_000))
     with pytest.raises(MalformedMessage):
         list(record_runs(Compression.GZIP, memoryview(data), 1, LIMIT))
+
+
+BASE = 7_000_000_000
+
+
+def searched(batch: bytes, timestamp: int, start_offset: int, upto: int, limit: int = LIMIT) -> list[Step]:
+    return list(find_in_steps(read_header(batch), batch, timestamp, start_offset, upto, limit))
+
+
+@pytest.mark.parametrize("codec", CODECS, ids=lambda codec: codec.name)
+def test_a_time_is_found_run_by_run_as_in_the_whole(codec: Compression) -> None:
+    records = [RecordData(b"k", b"v" * 60, (), 1_000 + number) for number in range(6_000)]
+    batch = bytes(build_batch(records, timestamp_ms=0, base_offset=BASE, compression=codec))
+    for timestamp, start, upto in [
+        (-(2**62), 0, 2**62),  # the first record, whatever its time
+        (1_000, BASE, BASE + 1),
+        (1_001, BASE, BASE + 1),
+        (1_000, BASE + 1, BASE + 6_000),
+        (4_500, 0, BASE + 3_501),
+        (4_500, 0, BASE + 3_500),
+        (4_500, BASE + 5_999, BASE + 9_000),
+        (6_999, BASE, BASE + 6_000),
+        (7_000, BASE, BASE + 6_000),
+        (2**63 - 1, 0, 2**62),
+    ]:
+        steps = searched(batch, timestamp, start, upto)
+        found = [step.found for step in steps if step.found is not None]
+        whole = find_record(batch, timestamp, start, upto)
+        assert found[:1] == ([] if whole is None else [whole]), (timestamp, start, upto)
+        assert sum(step.records for step in steps) == 6_000
+        assert 0 < max(step.opened for step in steps) <= PIECE_BYTES
+
+
+@pytest.mark.parametrize("codec", CODECS, ids=lambda codec: codec.name)
+def test_a_search_ends_with_what_cannot_be_opened_or_read(codec: Compression) -> None:
+    records = [RecordData(b"k", b"v" * 60, (), 1_000)] * 6_000
+    batch = bytes(build_batch(records, timestamp_ms=0, compression=codec))
+    with pytest.raises(TooLargeToOpen):
+        searched(batch, 1_001, 0, 6_000, 100_000)
+    two = bytes(build_batch(records[:2], timestamp_ms=0, compression=codec))[:HEADER_SIZE]
+    payload = raw_record(0) + raw_record(1, time_delta=b"\x80" * 10 + b"\0")
+    with pytest.raises(MalformedMessage, match=r"^records that cannot be read$"):
+        searched(two + compress(codec, payload), 1_001, 0, 2)

@@ -23,6 +23,7 @@ from shareq.protocol.records.retain import (
     emptied,
     in_slices,
     open_batch,
+    open_in_steps,
     retained,
 )
 
@@ -167,6 +168,24 @@ def test_a_batch_is_read_in_slices_and_is_the_same(count: int, slices: list[int]
     read = list(parts)
     assert [len(part) for part in read] == slices
     assert [record for part in read for record in part] == open_batch(batch).records
+
+
+@pytest.mark.parametrize("codec", Compression)
+def test_a_batch_that_is_opened_in_steps_is_the_same(codec: Compression) -> None:
+    batch = batch_of([RecordData(b"k%d" % n, b"v" * 900) for n in range(600)], codec)
+    steps, pauses = open_in_steps(batch), list[int]()
+    while True:
+        try:
+            pauses.append(next(steps))
+        except StopIteration as end:
+            opened, slices = end.value
+            break
+    whole = open_batch(batch)
+    assert (opened.header, opened.records) == (whole.header, [])
+    assert [record for part in slices for record in part] == whole.records
+    assert opened.data == whole.data
+    pieces = {Compression.NONE: 0, Compression.SNAPPY: 17}.get(codec, 9)  # of snappy half as long
+    assert pauses == [SLICE_RECORDS] * (pieces // 4 + bool(pieces))
 
 
 @pytest.mark.parametrize("spoiled", [numbered(3) + b"\0", bytes(emptied(read_header(numbered(3)))) + b"\0"])
