@@ -25,6 +25,7 @@ from shareq.broker.redrive.spec import (
     spec_text,
     target_topic,
 )
+from shareq.broker.security.names import ANONYMOUS
 from shareq.protocol.records.batch import Headers, Record, RecordData, build_batch, decode_records
 from tests.support.worlds.redrives import kept, letter
 
@@ -149,6 +150,78 @@ def test_a_letter_without_its_own_time_died_when_it_was_written() -> None:
     assert not is_meant(LetterFilter(died_until_ms=0), read)
     assert not is_meant(LetterFilter(first_offset=8), read)
     assert is_meant(LetterFilter(last_offset=7), read)
+
+
+def test_the_largest_numbers_are_read() -> None:
+    read = letter_of(record_of(letter(b"v", 10**19 - 1, partition=0)))
+    assert read is not None
+    assert (read.partition, read.offset) == (0, 10**19 - 1)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (LetterFilter(), True),
+        (
+            LetterFilter(group_id="g", topic="t", partition=2, first_offset=7, last_offset=7, reason="CLIENT_REJECTED"),
+            True,
+        ),
+        (LetterFilter(group_id="h"), False),
+        (LetterFilter(topic="u"), False),
+        (LetterFilter(partition=1), False),
+        (LetterFilter(partition=0), False),
+        (LetterFilter(first_offset=8), False),
+        (LetterFilter(last_offset=6), False),
+        (LetterFilter(last_offset=0), False),
+        (LetterFilter(reason="Offset rejected by client."), True),
+        (LetterFilter(reason="Offset"), False),
+        (LetterFilter(died_from_ms=5, died_until_ms=6), True),
+        (LetterFilter(died_from_ms=6), False),
+        (LetterFilter(died_until_ms=5), False),
+    ],
+)
+def test_what_a_filter_takes(wanted: LetterFilter, expected: bool) -> None:
+    data = kept(b"v", 7, died_ms=5)
+    headers = tuple((name, b"2" if name == "__dlq.errors.partition" else value) for name, value in data.headers)
+    read = letter_of(record_of(data._replace(headers=headers)))
+    assert read is not None
+    assert is_meant(wanted, read) is expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        (SPEC._replace(name="aZ09._-"), None),
+        (SPEC._replace(name="a" * 100), None),
+        (SPEC._replace(name="a" * 101), "Name must be 1 to 100 characters"),
+        (SPEC._replace(per_second=1), None),
+        (SPEC._replace(per_second=0), "RecordsPerSecond must be from 1 to 1000000, not 0."),
+        (SPEC._replace(per_second=1_000_000), None),
+        (SPEC._replace(per_second=1_000_001), "not 1000001."),
+        (SPEC._replace(partition=-1, first_offset=-1, last_offset=-1), None),
+        (SPEC._replace(partition=-1, first_offset=0, last_offset=-1), "need a QueuePartition"),
+        (SPEC._replace(partition=-1, first_offset=-1, last_offset=0), "need a QueuePartition"),
+        (SPEC._replace(partition=0, first_offset=0, last_offset=0), None),
+        *((SPEC._replace(**{field: -2}), "0 or more") for field in ("partition", "first_offset", "last_offset")),
+        *(
+            (SPEC._replace(letters=LetterFilter(**{field: -2})), "0 or more")
+            for field in ("partition", "first_offset", "last_offset", "died_from_ms", "died_until_ms")
+        ),
+        (SPEC._replace(letters=LetterFilter("g", "t", 0, 0, 0, "", 0, 0)), None),
+        (SPEC._replace(target=Target.GROUP), None),
+        (SPEC._replace(target=Target.GROUP, letters=LetterFilter("")), "GroupId must name it"),
+        (SPEC._replace(target=Target.GROUP, letters=LetterFilter()), "GroupId must name it"),
+    ],
+)
+def test_what_of_a_spec_cannot_be(spec: RedriveSpec, problem: str | None) -> None:
+    found = problem_of(spec)
+    assert found is None if problem is None else problem in (found or "")
+
+
+def test_who_has_a_part_in_what_all_share() -> None:
+    """The users are told apart; those who did not authenticate by their machines."""
+    assert Owner("User:a", "10.0.0.1").name == "User:a"
+    assert Owner(ANONYMOUS, "10.0.0.1").name == "10.0.0.1"
 
 
 def test_a_redriven_record_names_its_letter() -> None:
