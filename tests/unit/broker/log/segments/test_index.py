@@ -7,7 +7,7 @@ import struct
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shareq.broker.log.segments.index import OffsetIndex, SegmentMap, TimeIndex
+from shareq.broker.log.segments.index import MAX_HINTS, OffsetIndex, SegmentMap, TimeIndex
 
 BASE = 5_000_000_000  # beyond 32 bits, as real base offsets are
 
@@ -201,3 +201,19 @@ def test_a_file_of_an_index_is_of_its_segment() -> None:
     assert index.start_before(BASE + 4) == (1, True)
     assert OffsetIndex.from_bytes(data, BASE, 1) is None  # at the end of the log
     assert OffsetIndex.from_bytes(bytes(8), BASE, 0) is not None
+
+
+def test_a_segment_without_batches_has_no_time() -> None:
+    segment_map = SegmentMap(BASE, 4096)
+    assert (segment_map.max_timestamp, segment_map.max_timestamp_offset) == (-1, BASE)
+
+
+def test_so_many_hints_are_kept() -> None:
+    segment_map = SegmentMap(BASE, 4096)
+    for at in range(MAX_HINTS):
+        segment_map.hint(BASE + at, 100 + at)
+    assert segment_map.start_of(BASE) == (100, True)
+    assert segment_map.start_of(BASE + MAX_HINTS - 1) == (99 + MAX_HINTS, True)
+    segment_map.hint(BASE + MAX_HINTS, 7)  # there is no room for it beside the others
+    assert segment_map.start_of(BASE + MAX_HINTS) == (7, True)
+    assert segment_map.start_of(BASE) == (0, False)
