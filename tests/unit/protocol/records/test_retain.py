@@ -17,6 +17,7 @@ from shareq.protocol.records.batch import (
     with_append_time,
 )
 from shareq.protocol.records.checksum import crc32c
+from shareq.protocol.records.compression import TooLargeToOpen
 from shareq.protocol.records.retain import (
     SLICE_RECORDS,
     KeptRecords,
@@ -124,6 +125,14 @@ def test_log_append_time_stays_the_time_of_all() -> None:
         after = retained(opened, opened.records[:1], horizon)
         assert [record.timestamp for record in decode_records(after)] == [T0 + 9]
         assert read_header(after).max_timestamp == T0 + 9
+
+
+@pytest.mark.parametrize("codec", [codec for codec in Compression if codec is not Compression.NONE])
+def test_more_than_is_allowed_is_not_opened(codec: Compression) -> None:
+    batch = batch_of([RecordData(b"k", bytes(9_000))] * 9, codec)
+    assert len(open_batch(batch, 90_000).records) == 9
+    with pytest.raises(TooLargeToOpen):
+        open_batch(batch, 80_000)
 
 
 @pytest.mark.parametrize("cut", [1, 2, 7])
