@@ -78,7 +78,7 @@ AREAS: Final[Mapping[str, Area]] = {
     ),
     "redrive": Area(
         tuple(f"broker/redrive/{each}.py" for each in ("letter", "progress", "reading", "rounds", "spec")),
-        _tests(f"{UNIT}/redrive", "progress reading redrives redrive_rights half_a_round"),
+        _tests(f"{UNIT}/redrive", "progress reading rounds redrives redrive_rights half_a_round"),
     ),
     "coordinator-transaction": Area(("coordinator/transaction/*.py",), (f"{COORDINATOR}/transaction",)),
     "coordinator-group": Area(("coordinator/group/*.py",), (f"{COORDINATOR}/group",)),

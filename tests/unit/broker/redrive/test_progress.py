@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import pytest
 
 from shareq.broker.redrive.letter import is_meant, letter_of, place_of, redriven
@@ -202,9 +204,12 @@ def test_what_a_filter_takes(wanted: LetterFilter, expected: bool) -> None:
         (SPEC._replace(partition=-1, first_offset=0, last_offset=-1), "need a QueuePartition"),
         (SPEC._replace(partition=-1, first_offset=-1, last_offset=0), "need a QueuePartition"),
         (SPEC._replace(partition=0, first_offset=0, last_offset=0), None),
-        *((SPEC._replace(**{field: -2}), "0 or more") for field in ("partition", "first_offset", "last_offset")),
         *(
-            (SPEC._replace(letters=LetterFilter(**{field: -2})), "0 or more")
+            (SPEC._replace(**cast(Any, {field: -2})), "0 or more")
+            for field in ("partition", "first_offset", "last_offset")
+        ),
+        *(
+            (SPEC._replace(letters=LetterFilter(**cast(Any, {field: -2}))), "0 or more")
             for field in ("partition", "first_offset", "last_offset", "died_from_ms", "died_until_ms")
         ),
         (SPEC._replace(letters=LetterFilter("g", "t", 0, 0, 0, "", 0, 0)), None),

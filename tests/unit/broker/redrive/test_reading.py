@@ -78,6 +78,15 @@ def test_dead_records_of_one_batch_are_read_once() -> None:
     assert dead.find(letter_at(0, None, key=None)) is None, "it was deleted, and what was read of it does not count"
 
 
+def test_a_dead_record_in_a_batch_that_is_too_large_when_it_is_opened_is_not_found() -> None:
+    bomb = batch_at(0, *[letter(bytes(1 << 20), 0)] * 5, compression=Compression.GZIP)
+    dead = DeadRecords(cast(RedriveWorld, OneLog(FakeLog(bomb, batch_at(5, *letters(5))))))
+    assert dead.find(letter_at(2, None, key=None)) is None
+    assert dead.find(letter_at(4, None, key=None)) is None
+    assert dead.reads == 1, "it is not tried again for the next one"
+    assert dead.find(letter_at(5, None, key=None)) is not None
+
+
 def redriven_record(partition: int, offset: int) -> RecordData:
     headers = (("__redrive.queue.partition", b"%d" % partition), ("__redrive.queue.offset", b"%d" % offset))
     return RecordData(b"k", b"v", headers)
