@@ -8,7 +8,7 @@ import pytest
 
 from shareq.broker.redrive.ports import RedriveLog, RedriveWorld
 from shareq.broker.redrive.progress import What
-from shareq.broker.redrive.reading import DeadRecords, read_page, sent_back
+from shareq.broker.redrive.reading import PAGE_BYTES, DeadRecords, read_page, sent_back
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import Compression, RecordData, read_header
 from tests.support.fakes.letter_logs import FakeLog, batch_at, letter_at, letters, log_of
@@ -22,6 +22,13 @@ def test_a_page_begins_and_ends_within_batches() -> None:
     assert ([record.offset for record in page.records], page.upto, page.counts) == ([1, 2, 3, 4], 5, {})
 
 
+def test_a_page_ends_with_the_batches_that_were_read() -> None:
+    log = FakeLog(batch_at(0, *letters(0, 1, 2)), batch_at(3, *[letter(bytes(PAGE_BYTES), 3)]))
+    page = read_page(log_of(log), 0, 9)
+    assert not isinstance(page, ErrorCode)
+    assert ([record.offset for record in page.records], page.upto) == ([0, 1, 2], 3)
+
+
 def test_what_was_removed_is_passed_over() -> None:
     log = FakeLog(batch_at(5, *letters(5, 6)), start=5)
     assert read_page(log_of(log), 2, 7) == ([], 5, {What.UNREADABLE: 3})
@@ -33,6 +40,16 @@ def test_what_is_damaged_is_passed_over(first: int, end: int, upto: int) -> None
     batches = [batch_at(base, *letters(base, base + 1, base + 2)) for base in (0, 3, 6)]
     log = FakeLog(*batches, damaged=(3, 6))
     assert read_page(log_of(log), first, end) == ([], upto, {What.UNREADABLE: upto - first})
+
+
+def test_a_range_that_ends_before_it_passes_over_one_offset() -> None:
+    log = FakeLog(batch_at(0, *letters(0)), damaged=(0, 2))
+    log.error = ErrorCode.CORRUPT_MESSAGE
+    assert read_page(log_of(log), 4, 9) == ([], 5, {What.UNREADABLE: 1})
+
+
+def test_where_a_cleaner_has_left_nothing_the_page_is_empty() -> None:
+    assert read_page(log_of(FakeLog()), 0, 4) == ([], 4, {})
 
 
 def test_other_errors_are_for_later() -> None:
