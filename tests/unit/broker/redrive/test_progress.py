@@ -224,7 +224,7 @@ def test_what_of_a_spec_cannot_be(spec: RedriveSpec, problem: str | None) -> Non
 
 
 def test_who_has_a_part_in_what_all_share() -> None:
-    """The users are told apart; those who did not authenticate by their machines."""
+    """Each user has one; those who did not authenticate have one for each machine."""
     assert Owner("User:a", "10.0.0.1").name == "User:a"
     assert Owner(ANONYMOUS, "10.0.0.1").name == "10.0.0.1"
 

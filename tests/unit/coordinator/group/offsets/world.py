@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from shareq.coordinator.group.classic.records import group_tombstone
+from shareq.coordinator.group.counters import GroupCounters
 from shareq.coordinator.group.offsets.deletion import PreparedDeletion
 from shareq.coordinator.group.offsets.group_offsets import OffsetSettings
 from shareq.coordinator.group.serde import GROUP_SERDE
@@ -43,9 +44,12 @@ class OffsetsWorld:
     def __init__(self, settings: OffsetSettings | None = None) -> None:
         self.topics = Topics(t=3, u=3)
         self.time = Time()
+        self.counters = GroupCounters()
         coordinator = GroupCoordinatorSettings(offsets=settings or OffsetSettings())
         self.log = Log(
-            lambda: GroupCoordinatorShard(self.topics, Settings(), self.time.wall_ms, coordinator),
+            lambda: GroupCoordinatorShard(
+                self.topics, Settings(), self.time.wall_ms, coordinator, counters=self.counters
+            ),
             GROUP_SERDE,
             self.time,
         )
