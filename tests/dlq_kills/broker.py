@@ -1,7 +1,8 @@
 """A broker that dies at a chosen moment, or has a planted fault: `python -m tests.dlq_kills.broker serve ...`.
 
 SHAREQ_DIE_AT names the moment, SHAREQ_DIE_AFTER how many times it comes before that is the end (1: the first time);
-SHAREQ_PLANTED names a fault, SHAREQ_FAILING_QUEUES queues that cannot be written, with commas between.
+SHAREQ_PLANTED names a fault, SHAREQ_FAILING_QUEUES queues that cannot be written, with commas between,
+SHAREQ_HANDED_OUT a file that has a line for what was handed out, also in answers that nobody gets.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from shareq.broker.share.coordinator import ShareCoordinatorService
 from shareq.broker.share.core.effects import DeadLetter, WriteState
 from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.dlq.topics import BrokerQueues
+from shareq.broker.share.fetch import ShareFetch
+from shareq.broker.share.leader import SharePartitionLeader
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.protocol.errors import ErrorCode
 from tests.simulation import planted_deaths, planted_redrives
@@ -26,6 +29,7 @@ from tests.simulation.planted import Fault
 DIE_AT: Final = "SHAREQ_DIE_AT"
 DIE_AFTER: Final = "SHAREQ_DIE_AFTER"
 PLANTED: Final = "SHAREQ_PLANTED"
+HANDED_OUT: Final = "SHAREQ_HANDED_OUT"
 FAILING: Final = "SHAREQ_FAILING_QUEUES"
 
 FAULTS: Final[dict[str, Fault]] = {
@@ -81,6 +85,21 @@ def fail_writes(queues: Sequence[str]) -> None:
         return failed if name in queues else original(self, name, partition, batch, on_durable)
 
     BrokerQueues.append = append  # type: ignore[method-assign]
+
+
+def note_handed_out(path: str) -> None:
+    """Before a fetch is answered, a line for each range: group, partition, first, last, for the how manieth time."""
+    original = ShareFetch._fetch_one
+    journal = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+    def fetch_one(self: ShareFetch, leader: SharePartitionLeader, max_bytes: int, max_records: int) -> Any:
+        found = original(self, leader, max_bytes, max_records)
+        where = f"{leader.key.group_id} {leader.key.partition}"
+        lines = [f"{where} {each[0]} {each[1]} {each[2]}\n" for each in (found.acquired if found else ())]
+        os.write(journal, "".join(lines).encode())
+        return found
+
+    ShareFetch._fetch_one = fetch_one  # type: ignore[method-assign]
 
 
 def _before(owner: type, name: str, is_meant: Callable[..., object], comes: Callable[[], None]) -> None:
@@ -189,6 +208,8 @@ if __name__ == "__main__":
         die_at(Aim[os.environ[DIE_AT]], int(os.environ[DIE_AFTER]))
     if FAILING in os.environ:
         fail_writes(os.environ[FAILING].split(","))
+    if HANDED_OUT in os.environ:
+        note_handed_out(os.environ[HANDED_OUT])
     from shareq.broker.cli import main
 
     main()

@@ -33,7 +33,7 @@ from shareq.protocol.generated.list_offsets import (
 )
 from shareq.protocol.generated.start_redrive import StartRedriveRequest, StartRedriveResponse
 from tests.dlq_kills import load
-from tests.dlq_kills.broker import DIE_AFTER, DIE_AT, FAILING, OF_REDRIVES, PLANTED, Aim
+from tests.dlq_kills.broker import DIE_AFTER, DIE_AT, FAILING, HANDED_OUT, OF_REDRIVES, PLANTED, Aim
 from tests.dlq_kills.judge import Group, Redriven, judge, judge_redrive
 from tests.dlq_kills.ledger import Ledger
 from tests.dlq_kills.load import PARTITIONS, TOPIC, Load
@@ -101,6 +101,7 @@ class Campaign:
         self._kills, self._seed, self._planted, self._show = kills, seed, planted, show
         self._rng = random.Random(f"dlq kills {seed}")
         self._folder = Path(tempfile.mkdtemp(prefix="shareq-dlq-"))
+        self._handed_out = self._folder / "handed-out"
         self._node = Node(self._folder / "data", SETTINGS, module="tests.dlq_kills.broker")
         self._load = Load(self._rng)
         self._ledgers = {group.name: Ledger() for group in GROUPS}
@@ -180,7 +181,7 @@ class Campaign:
         return list(Trouble)[number % len(Trouble)] if self._all_exist else Trouble.NONE
 
     def _start(self, aim: Aim, trouble: Trouble = Trouble.NONE) -> None:
-        environment = {PLANTED: self._planted} if self._planted else {}
+        environment = {HANDED_OUT: str(self._handed_out)} | ({PLANTED: self._planted} if self._planted else {})
         if trouble is Trouble.FAILS:
             environment[FAILING] = ",".join(group.queue for group in self._queues.groups)
         if aim is not Aim.ANY:
@@ -274,6 +275,10 @@ class Campaign:
 
     def _judged(self) -> Counter[str]:
         seen: Counter[str] = Counter()
+        for line in self._handed_out.read_text().splitlines():
+            name, partition, first, last, count = line.split()
+            for offset in range(int(first), int(last) + 1):
+                self._ledgers[name].has_handed_out((int(partition), offset), int(count))
         with WireClient(self._node.address) as client:
             topic = load.source(client)
             seen["records"] = len(topic.records)

@@ -103,7 +103,7 @@ def _end_of(ledger: Ledger, place: Place, has_letter: bool, group: Group) -> str
         return "!accepted, and has a letter" if has_letter else "accepted"
     if has_letter:
         return "dead-lettered"
-    if group.may_lose and (place in ledger.reject_sent or ledger.counts.get(place, 0) >= group.limit):
+    if group.may_lose and (place in ledger.reject_sent or ledger.handed_out.get(place, 0) >= group.limit):
         return "dead, without a letter"
     if place in ledger.rejected:
         return "!rejected, and has no letter"

@@ -12,7 +12,8 @@ class Ledger:
     """A `Witness` of one group. `broken` has what must never be.
 
     `accepted`, `rejected`: answered without an error. `open`: an end was sent, of this kind, and its outcome is not
-    known; what comes again after that has not ended.
+    known; what comes again after that has not ended. `counts`: the most deliveries that a member was told of;
+    `handed_out`: the most that the broker made, also in answers that were lost.
     """
 
     def __init__(self) -> None:
@@ -22,6 +23,7 @@ class Ledger:
         self.reject_sent: set[Place] = set()
         self.open: dict[Place, int] = {}
         self.counts: dict[Place, int] = {}
+        self.handed_out: dict[Place, int] = {}
         self.seen: Counter[str] = Counter()
         self.broken: list[str] = []
 
@@ -35,6 +37,10 @@ class Ledger:
             if place in self.accepted or place in self.rejected:
                 end = "accepted" if place in self.accepted else "rejected"
                 self.broken.append(f"{place} came to {member} after the answer that it is {end}")
+
+    def has_handed_out(self, place: Place, count: int) -> None:
+        """The broker was about to answer with the record, for the `count`-th time."""
+        self.handed_out[place] = max(count, self.handed_out.get(place, 0))
 
     def sends(self, place: Place, kind: int) -> None:
         """The holder acknowledges it."""

@@ -29,6 +29,7 @@ def ledger(*said: tuple[int, bool | None], place: Place = (0, 0)) -> Ledger:
     """Each time delivered, and acknowledged so, with this answer."""
     one = Ledger()
     for count, (kind, accepted) in enumerate(said, 1):
+        one.has_handed_out(place, count)
         one.delivered("m", place, count, 0.0, 1.0)
         one.sends(place, kind)
         if accepted is not None:
@@ -59,6 +60,9 @@ def test_a_queue_that_refuses_costs_the_letters_of_dead_records_alone() -> None:
     for dead in (ledger((REJECT, True)), ledger((REJECT, None)), ledger((RELEASE, True), (RELEASE, None))):
         assert broken(dead, group=refused) == []
         assert broken(dead, group=refused._replace(keeps=True)) != []
+    unseen = ledger((RELEASE, True))
+    unseen.has_handed_out((0, 0), 2)
+    assert broken(unseen, group=refused) == []
     for alive in (Ledger(), ledger((RELEASE, True)), ledger((ACCEPT, False))):
         assert broken(alive, group=refused) == ["g: (0, 0) is lost: neither accepted nor dead-lettered"]
     assert broken(ledger((ACCEPT, True)), LETTER, group=refused) != []
