@@ -12,7 +12,7 @@ class Ledger:
     """A `Witness` of one group. `broken` has what must never be.
 
     `accepted`, `rejected`: answered without an error. `open`: an end was sent, of this kind, and its outcome is not
-    known; what comes again after that has not ended. `counts`: the most deliveries that a member was told of;
+    known; what comes again after that has not ended. `counts`: the most deliveries that a member saw;
     `handed_out`: the most that the broker made, also in answers that were lost.
     """
 
