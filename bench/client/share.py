@@ -1,4 +1,4 @@
-"""librdkafka share consumer, implicit acknowledgement: drains a topic from the start."""
+"""librdkafka share consumer: drains a topic from the start, acknowledging implicitly or record by record."""
 
 from __future__ import annotations
 
@@ -16,18 +16,32 @@ def run(
     group: str,
     records: int,
     security: Mapping[str, str] = NO_SECURITY,
+    each: bool = False,
 ) -> dict[str, float]:
-    """Time from the first delivery until the last ack is confirmed; joining the group is not in it."""
-    consumer = ShareConsumer({"bootstrap.servers": address, **security, "group.id": group, "log_level": 2})
+    """Time from the first delivery until the last ack is confirmed; joining the group is not in it.
+
+    With `each` the client looks at every record and acknowledges it, as one that works on them does.
+    """
+    mode = {"share.acknowledgement.mode": "explicit"} if each else {}
+    consumer = ShareConsumer({"bootstrap.servers": address, **security, **mode, "group.id": group, "log_level": 2})
     consumer.subscribe([topic])
-    first = len(consumer.poll(30.0))
+
+    def polled(timeout_s: float) -> int:
+        messages = consumer.poll(timeout_s)
+        if each:
+            for message in messages:
+                assert message.value() is not None
+                consumer.acknowledge(message)
+        return len(messages)
+
+    first = polled(30.0)
     assert first, "no first record within 30 s"
     meter = Meter.start(broker_pid)
     count = first
     while count < records:
-        messages = consumer.poll(20.0)
-        assert len(messages), f"nothing came after {count} records"
-        count += len(messages)
+        came = polled(20.0)
+        assert came, f"nothing came after {count} records"
+        count += came
     consumer.commit_sync(20.0)
     sample = meter.stop(count - first)
     consumer.close()

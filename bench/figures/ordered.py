@@ -1,12 +1,12 @@
 """Share consume of records with 1,000 keys: without order by key, and with it where the broker has it.
 
 With keys in turn, in small batches and in large ones; and with keys at random, where no two neighbours of a key's
-records stand together.
+records stand together. By a client that only counts, and by one that takes each record in hand.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from bench.figure import Row, Sample, Scale
 from bench.setup import order_by_key
@@ -17,20 +17,33 @@ KEYS = 1_000
 JAVAS_BATCH_BYTES = 16_384
 """What the Java producer sends by default; librdkafka sends a megabyte."""
 REPEATED = True
-_KINDS: Final[dict[str, tuple[str, dict[str, Any], int]]] = {
-    "": ("batches of 16 KB", {"batch_bytes": JAVAS_BATCH_BYTES}, 5),
-    "large_": ("batches of 1 MB", {}, 5),
-    "random_": ("batches of 1 MB, keys at random", {"random_keys": True}, 20),
-    "random_small_": (
-        "batches of 16 KB, keys at random",
-        {"random_keys": True, "batch_bytes": JAVAS_BATCH_BYTES},
-        20,
-    ),
+_SMALL: Final = {"batch_bytes": JAVAS_BATCH_BYTES}
+_RANDOM: Final = {"random_keys": True}
+
+
+class _Kind(NamedTuple):
+    """What it is, how it is produced, how it is consumed, and which part of the records it has."""
+
+    text: str
+    produced: dict[str, Any]
+    consumed: dict[str, Any]
+    part: int
+
+
+_EACH: Final = "each record looked at and acknowledged by itself"
+_KINDS: Final[dict[str, _Kind]] = {
+    "": _Kind("batches of 16 KB", _SMALL, {}, 5),
+    "large_": _Kind("batches of 1 MB", {}, {}, 5),
+    "random_": _Kind("batches of 1 MB, keys at random", _RANDOM, {}, 20),
+    "random_small_": _Kind("batches of 16 KB, keys at random", _RANDOM | _SMALL, {}, 20),
+    "each_": _Kind(f"batches of 1 MB, {_EACH}", {}, {"each": True}, 20),
+    "random_each_": _Kind(f"batches of 1 MB, keys at random, {_EACH}", _RANDOM, {"each": True}, 20),
+    "random_small_each_": _Kind(f"batches of 16 KB, keys at random, {_EACH}", _RANDOM | _SMALL, {"each": True}, 20),
 }
-"""By the start of the row's key: what it is, how it is produced, and which part of the records it has."""
+"""By the start of the row's key."""
 ROWS = tuple(
     row
-    for start, (text, _, _) in _KINDS.items()
+    for start, (text, *_) in _KINDS.items()
     for row in (
         Row(f"{start}keyed_rate", f"share consume, 1,000 keys, {text}, records/s", "{:,.0f}"),
         Row(f"{start}ordered_rate", f"the same with order by key, {text}, records/s", "{:,.0f}"),
@@ -43,14 +56,14 @@ ROWS = tuple(
 def measure(stage: Stage, scale: Scale) -> Sample:
     """For each kind one topic, read by two groups."""
     sample: Sample = {}
-    for start, (_, how, part) in _KINDS.items():
-        topic, records = stage.topic(PARTITIONS), scale.records // part
-        stage.client("produce", topic=topic, partitions=PARTITIONS, records=records, keys=KEYS, **how)
-        keyed = stage.client("share", topic=topic, group=stage.group(), records=records)
+    for start, kind in _KINDS.items():
+        topic, records = stage.topic(PARTITIONS), scale.records // kind.part
+        stage.client("produce", topic=topic, partitions=PARTITIONS, records=records, keys=KEYS, **kind.produced)
+        keyed = stage.client("share", topic=topic, group=stage.group(), records=records, **kind.consumed)
         sample |= {f"{start}keyed_rate": keyed["rate"], f"{start}keyed_cpu_us": keyed["cpu_us"]}
         if stage.kind == "shareq":
             group = stage.group()
             order_by_key(stage.broker.address, group)
-            ordered = stage.client("share", topic=topic, group=group, records=records)
+            ordered = stage.client("share", topic=topic, group=group, records=records, **kind.consumed)
             sample |= {f"{start}ordered_rate": ordered["rate"], f"{start}ordered_cpu_us": ordered["cpu_us"]}
     return sample
