@@ -30,7 +30,7 @@ def with_simple_group(world: GroupWorld, group_id: str = "simple") -> None:
     world.log.run(world.shard.offsets.commit(request, 9, world.time.now_ms))
 
 
-def test_a_heartbeat_goes_on_after_the_log_was_loaded_anew_between_its_phases() -> None:
+def test_a_heartbeat_goes_on_after_a_reload_between_its_phases() -> None:
     world = GroupWorld()
     plan = world.begin("a", 0, ["t"])
     world.log.reload()
