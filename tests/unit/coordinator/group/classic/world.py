@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from shareq.coordinator.group.classic.group import ClassicGroup
 from shareq.coordinator.group.classic.rpc.join import Joining
 from shareq.coordinator.group.classic.turn import ClassicGroupSettings
+from shareq.coordinator.group.counters import GroupCounters
 from shareq.coordinator.group.groups import Client
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorSettings, GroupCoordinatorShard
@@ -56,9 +57,12 @@ class ClassicWorld:
 
     def __init__(self, settings: ClassicGroupSettings | None = None) -> None:
         self.time = Time()
+        self.counters = GroupCounters()
         self.settings = GroupCoordinatorSettings(classic=settings or ClassicGroupSettings())
         self.log = Log(
-            lambda: GroupCoordinatorShard(Topics(), Settings(), self.time.wall_ms, self.settings),
+            lambda: GroupCoordinatorShard(
+                Topics(), Settings(), self.time.wall_ms, self.settings, counters=self.counters
+            ),
             GROUP_SERDE,
             self.time,
         )
