@@ -2,6 +2,9 @@
 
 A decision that takes long, and the replay of a log, go on in steps; nothing else is decided meanwhile, so the state
 they go by is theirs alone. What is asked for waits, in its order.
+
+The collector rests from the first step to the tick after the last one, in which what was decided is replayed, as it
+does for long requests (`Turns`).
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
+from shareq.broker.foundation.collector import COLLECTOR
 from shareq.protocol.errors import ErrorCode
 
 __all__ = ["OneInSteps", "Waiting"]
@@ -65,11 +69,13 @@ class OneInSteps:
         taken = own + list(self._behind)
         self._steps, self._fail = None, None
         self._behind.clear()
+        COLLECTOR.let_go(self)
         return taken
 
     def _step(self, steps: Iterator[None]) -> None:
         if self._steps is not steps:
             return  # given up
+        COLLECTOR.hold_off(self)
         for _ in steps:
             self._call_soon(partial(self._step, steps))
             return
@@ -77,6 +83,12 @@ class OneInSteps:
         done()
         while self._behind and self._steps is None:
             self._behind.popleft().answer()
+        self._call_soon(self._ended)
+
+    def _ended(self) -> None:
+        """The tick after the last step, when what it was decided from is gone."""
+        if self._steps is None or COLLECTOR.has_little_to_look_at():
+            COLLECTOR.let_go(self)
 
 
 def _nothing() -> None: ...

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
+from shareq.broker.foundation.collector import COLLECTOR
 from shareq.broker.foundation.effort import EFFORT
 
 
@@ -14,9 +14,6 @@ class _Work(NamedTuple):
     turns: Iterator[None]
     failed: Callable[[Exception], None]
 
-
-FEW_YOUNG: Final = 10_000
-"""Objects that the collector has not seen, and that it looks at in a millisecond."""
 
 GIVES_WAY: Final = 3
 """Ticks behind a request that came: in the next one what it appends is written, in another it is answered."""
@@ -35,12 +32,11 @@ class Turns:
     A turn waits until no request has come for `GIVES_WAY` ticks, so that each of them meets the rest of one turn and
     not one in each tick it takes; and for `MOST_GIVES_WAY` ticks at most.
 
-    The collector rests from the first turn of a work until few things are left of it: a hundred thousand small things
-    have nothing that only a collector could free, but it would look at all of them again and again, for longer than a
-    turn. Where many stay when nothing more waits, it looks at them, a tick after the last turn.
+    The collector rests from the first turn of a work until few things are left of it. Where many stay when nothing more
+    waits, it looks at them, a tick after the last turn.
     """
 
-    __slots__ = ("_behind", "_call_soon", "_collected", "_gave_way", "_goes", "_in_turn", "_quiet", "_waiting")
+    __slots__ = ("_behind", "_call_soon", "_gave_way", "_goes", "_in_turn", "_quiet", "_waiting")
 
     def __init__(self, call_soon: Callable[[Callable[[], None]], None]) -> None:
         self._call_soon = call_soon
@@ -50,7 +46,6 @@ class Turns:
         self._goes = EFFORT.goes  # when it was looked at last
         self._quiet = GIVES_WAY  # ticks since a request came
         self._gave_way = 0  # ticks since the last turn
-        self._collected: bool | None = None  # whether the collector was at work before; None: it has not been stopped
 
     @property
     def in_turn(self) -> bool:
@@ -78,7 +73,7 @@ class Turns:
         """Do nothing more: the broker stops. Harmless the second time."""
         self._waiting.clear()
         self._behind = 0
-        self._collect()
+        COLLECTOR.let_go(self)
 
     def _turn(self) -> None:
         if not self._waiting:  # closed meanwhile
@@ -91,9 +86,7 @@ class Turns:
             self._gave_way += 1
             self._call_soon(self._turn)
             return
-        if self._collected is None:
-            self._collected = gc.isenabled()
-            gc.disable()
+        COLLECTOR.hold_off(self)
         work, failed = self._waiting[0]
         done = self._in_turn = True
         try:
@@ -115,10 +108,5 @@ class Turns:
 
     def _ended(self) -> None:
         """The tick after the end of a work, when nothing holds what it needed."""
-        if not self._waiting or gc.get_count()[0] <= FEW_YOUNG:
-            self._collect()
-
-    def _collect(self) -> None:
-        if self._collected:
-            gc.enable()
-        self._collected = None
+        if not self._waiting or COLLECTOR.has_little_to_look_at():
+            COLLECTOR.let_go(self)

@@ -13,6 +13,7 @@ from devtools.in_memory.memory_meta_db import MemoryMetaDb
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.foundation.collector import COLLECTOR
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.metadata.store import NewTopic
 from shareq.broker.network.client_lines import ClientLines
@@ -83,7 +84,7 @@ class BrokerWorld:
     def crash(self, model: CrashModel = CrashModel.PROCESS_KILL) -> None:
         """The process is killed and starts again; connections are lost. Completed writes are not, unless power is."""
         self.clock.drop_everything()
-        self.broker.services.turns.close()  # what it does to this process would outlive it
+        COLLECTOR.let_go_by_all()  # what it does to this process would outlive it
         self.fs.crash(model, Random(self._seed))
         self.broker = self._boot()
 

@@ -1,0 +1,49 @@
+"""Python's collector, held off while something long goes on in short pieces.
+
+A hundred thousand small things have nothing that only a collector could free, but it would look at all of them again
+and again, and now and then at all that the broker has: 0.3 µs each, longer than a piece of the work.
+"""
+
+from __future__ import annotations
+
+import gc
+from typing import Final
+
+FEW_YOUNG: Final = 10_000
+"""Objects that the collector has not seen, and that it looks at in a millisecond."""
+
+
+class Collector:
+    """Rests while anybody holds it off. There is one in a process, and so one of these (`COLLECTOR`)."""
+
+    __slots__ = ("_holders", "_was_at_work")
+
+    def __init__(self) -> None:
+        self._holders: set[object] = set()
+        self._was_at_work = False  # before the first of them
+
+    def hold_off(self, holder: object) -> None:
+        """Until the same one, and all others, let it go. Harmless the second time."""
+        if not self._holders:
+            self._was_at_work = gc.isenabled()
+            gc.disable()
+        self._holders.add(holder)
+
+    def let_go(self, holder: object) -> None:
+        """Be at work again, unless others hold it off or it was not at work before. Harmless the second time."""
+        if holder in self._holders:
+            self._holders.remove(holder)
+            if not self._holders and self._was_at_work:
+                gc.enable()
+
+    def let_go_by_all(self) -> None:
+        """As if everybody had let it go: their broker is gone."""
+        for holder in list(self._holders):
+            self.let_go(holder)
+
+    def has_little_to_look_at(self) -> bool:
+        """Whether little was made, and is still there, since it rests."""
+        return gc.get_count()[0] <= FEW_YOUNG
+
+
+COLLECTOR: Final = Collector()
