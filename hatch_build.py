@@ -7,13 +7,13 @@ anything goes wrong, one line says so and shareq runs from the source, more slow
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tempfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -89,8 +89,7 @@ def compiled(source: Path, folder: Path) -> Path:
     """The module made of `source`, in `folder`. RuntimeError with the last line of the compiler's output."""
     plain = folder / f"_{source.stem}.py"
     text = source.read_bytes()
-    digest = hashlib.sha256(text).hexdigest()
-    plain.write_bytes(text + f'\nSOURCE_SHA256 = "{digest}"\n'.encode())
+    plain.write_bytes(text + b"\nSOURCE_CRC32 = %d\n" % zlib.crc32(text))
     command = [sys.executable, "-c", "from mypyc.__main__ import main; main()", plain.name]
     given = {**os.environ, "MYPYC_OPT_LEVEL": "3", "MYPYC_DEBUG_LEVEL": "0"}
     done = subprocess.run(
