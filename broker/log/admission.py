@@ -15,7 +15,15 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from shareq.broker.foundation.effort import AT_ONCE, EFFORT, RECORD_EFFORT, RECORDS_AT_ONCE, STEP_EFFORT
+from shareq.broker.foundation.effort import (
+    AT_ONCE,
+    EFFORT,
+    MOST_EFFORT,
+    PACKING_EFFORT,
+    RECORD_EFFORT,
+    RECORDS_AT_ONCE,
+    STEP_EFFORT,
+)
 from shareq.broker.log.settings import LEAST_OPENED_BYTES, MOST_RECORDS, UNLIMITED, LogSettings
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.records import walk as records_walk
@@ -36,8 +44,15 @@ from shareq.protocol.records.batch import (
     validate_batch,
     with_append_time,
     with_max_timestamp,
+    with_payload,
 )
-from shareq.protocol.records.compression import Compression, TooLargeToOpen, opens_at_once
+from shareq.protocol.records.compression import (
+    MAX_DECOMPRESSED_BYTES,
+    Compression,
+    TooLargeToOpen,
+    compress_pieces,
+    opens_at_once,
+)
 from shareq.protocol.records.walk import KEYLESS, OUT_OF_ORDER, OUT_OF_TIME, UNREADABLE
 
 if TYPE_CHECKING:
@@ -83,10 +98,14 @@ class LargeBatch(Exception):
 
 
 class Checked(NamedTuple):
-    """A batch that may be appended, with its header, or why not; and the records at fault, if it is for some."""
+    """A batch that may be appended, with its header, or why not; and the records at fault, if it is for some.
+
+    `packed`: the same batch as the topic's `compression.type` has it, None where that is as it came.
+    """
 
     admitted: tuple[Batch, BatchHeader] | ErrorCode
     errors: list[RecordError]
+    packed: Batch | None = None
 
 
 class _Walked:
@@ -112,6 +131,7 @@ class Admission:
         "_largest_record",
         "_max_bytes",
         "_most_opened",
+        "_packing",
         "_refused",
         "_settings",
         "rewrites",
@@ -127,6 +147,8 @@ class Admission:
         self._refused = UNREADABLE | OUT_OF_ORDER
         self._refused |= 0 if settings.append_time else OUT_OF_TIME
         self._refused |= KEYLESS if settings.compact else 0
+        codec = settings.compression_type
+        self._packing = 0 if codec is None else PACKING_EFFORT[codec]  # for each byte
         self.rewrites = settings.append_time or settings.compression_type is not None
 
     def check(self, batch: Batch, now_wall_ms: int, at_once: bool = False) -> tuple[Batch, BatchHeader] | ErrorCode:
@@ -143,10 +165,8 @@ class Admission:
         header = validate_batch(batch)
         if isinstance(header, ErrorCode):
             return header
-        if header.attributes & _UNUSUAL:
-            error = _check_attributes(header)
-            if error:
-                return error
+        if header.attributes & _UNUSUAL and (error := _check_attributes(header)):
+            return error
         if header.base_offset != 0:
             return ErrorCode.INVALID_RECORD
         if at_once and header.records_count > RECORDS_AT_ONCE:
@@ -159,6 +179,8 @@ class Admission:
             EFFORT.spent += len(data)
         else:
             data, at = bytes(batch), HEADER_SIZE  # no copy when these are bytes already
+        if self._packing:
+            self._count_packing(header, len(data), at_once)
         EFFORT.spent += RECORD_EFFORT * header.records_count
         low, high, no_time = self._allowed(header.base_timestamp, now_wall_ms)
         found, newest = records_walk.walk(data, at, header.records_count, low, high, no_time)
@@ -170,8 +192,18 @@ class Admission:
             return _with_newest(batch, header, newest)
         return batch, header
 
+    def _count_packing(self, header: BatchHeader, size: int, at_once: bool) -> None:
+        """Count what it takes to compress the batch again, if it has to be; raises `LargeBatch` as `check` does."""
+        if header.compression == self._settings.compression_type:
+            return
+        effort = self._packing * size
+        if at_once and effort > MOST_EFFORT:
+            raise LargeBatch(header)
+        EFFORT.spent += effort
+
     def check_in_steps(self, batch: Batch, header: BatchHeader, now_wall_ms: int) -> Generator[None, None, Checked]:
-        """What `check` found to take longer than a turn, with a pause after every `STEP_EFFORT`. Of a batch with
+        """What `check` found to take longer than a turn, with a pause after every `STEP_EFFORT`, and after every piece
+        that is compressed again. Of a batch with
         several faults another one may be named.
         """
         from shareq.protocol.records.opening import record_runs  # large batches alone need it
@@ -198,9 +230,19 @@ class Admission:
             return Checked(ErrorCode.INVALID_RECORD, [])
         if walked.found & self._refused:
             return Checked(_error_of(walked.found), walked.errors[:MOST_RECORD_ERRORS])
-        if self._settings.append_time:
-            return Checked((batch, header), [])
-        return Checked(_with_newest(batch, header, walked.newest), [])
+        if not self._settings.append_time:
+            batch, header = _with_newest(batch, header, walked.newest)
+        return Checked((batch, header), [], (yield from self._packed(batch, header)))
+
+    def _packed(self, batch: Batch, header: BatchHeader) -> Generator[None, None, Batch | None]:
+        """The batch, which was opened before, as the topic's `compression.type` has it; None if it has that already."""
+        from shareq.protocol.records.opening import pieces
+
+        codec = self._settings.compression_type
+        if codec is None or header.compression == codec:
+            return None
+        opened = pieces(Compression(header.compression), memoryview(batch)[HEADER_SIZE:], MAX_DECOMPRESSED_BYTES)
+        return with_payload(batch, codec, (yield from compress_pieces(codec, opened)))
 
     def _walk_on(self, walked: _Walked, run: Run, header: BatchHeader, now_wall_ms: int) -> None:
         """Walk over the next records. Raises `MalformedMessage` where nothing else of them matters."""
@@ -256,19 +298,25 @@ class Admission:
             if fault & self._refused
         ]
 
-    def rewritten(self, batch: Batch, header: BatchHeader, now_wall_ms: int) -> Batch | ErrorCode:
-        """The batch as the topic wants it stored: its own compression type, log append time.
+    def rewritten(
+        self, batch: Batch, header: BatchHeader, now_wall_ms: int, checked: Checked | None = None
+    ) -> Batch | ErrorCode:
+        """The batch as the topic wants it stored: its own compression type, as `checked` has it if that was done in
+        steps; log append time.
 
         MESSAGE_TOO_LARGE when that makes it larger than max.message.bytes.
         """
         codec = self._settings.compression_type
-        if codec is not None and header.compression != codec:
+        packed = None if checked is None else checked.packed
+        if packed is None and codec is not None and header.compression != codec:
             try:
-                batch = recompress(batch, codec, self._most_opened)
+                packed = recompress(batch, codec, self._most_opened)
             except MalformedMessage:
                 return ErrorCode.INVALID_RECORD
-            if len(batch) > self._max_bytes:
+        if packed is not None:
+            if len(packed) > self._max_bytes:
                 return ErrorCode.MESSAGE_TOO_LARGE
+            batch = packed
         if self._settings.append_time:
             batch = with_append_time(batch, now_wall_ms)
         return batch

@@ -239,14 +239,14 @@ class PartitionLog:
             elif not (self._is_lost(known) and self.producers.may_come_again(header, known)):
                 return self._repeat(known, on_durable)
         if self.admission.rewrites and is_client:
-            return self._store_rewritten(batch, header, now_wall_ms, on_durable)
+            return self._store_rewritten(batch, header, checked, now_wall_ms, on_durable)
         return self._store(batch, header, NO_TIMESTAMP, now_wall_ms, on_durable)
 
     def _store_rewritten(
-        self, batch: Batch, header: BatchHeader, now_wall_ms: int, on_durable: OnDurable | None
+        self, batch: Batch, header: BatchHeader, checked: Checked | None, now_wall_ms: int, on_durable: OnDurable | None
     ) -> AppendInfo | ErrorCode:
         """`_store` it as the topic wants it stored."""
-        stored = self.admission.rewritten(batch, header, now_wall_ms)
+        stored = self.admission.rewritten(batch, header, now_wall_ms, checked)
         if isinstance(stored, ErrorCode):
             return stored
         header = read_header(stored)

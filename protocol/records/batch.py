@@ -77,6 +77,7 @@ __all__ = [
     "validate_batch",
     "with_append_time",
     "with_max_timestamp",
+    "with_payload",
 ]
 
 HEADER_SIZE: Final = 61
@@ -293,8 +294,14 @@ def recompress(
     """
     (attributes,) = _ATTRIBUTES.unpack_from(batch, 21)
     payload = decompress(_codec(attributes), memoryview(batch)[HEADER_SIZE:], max_bytes)
+    return with_payload(batch, codec, compress(codec, payload))
+
+
+def with_payload(batch: bytes | bytearray | memoryview, codec: Compression, payload: bytes) -> bytearray:
+    """A copy of the batch with the same records as `codec` has compressed them, and a new CRC."""
     out = bytearray(memoryview(batch)[:HEADER_SIZE])
-    out += compress(codec, payload)
+    out += payload
+    (attributes,) = _ATTRIBUTES.unpack_from(out, 21)
     _ATTRIBUTES.pack_into(out, 21, attributes & ~CODEC_MASK | codec)
     _LENGTH.pack_into(out, 8, len(out) - LENGTH_OVERHEAD)
     _write_crc(out)

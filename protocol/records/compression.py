@@ -15,7 +15,7 @@ cramjam is imported by what uses it: a broker listens earlier without.
 from __future__ import annotations
 
 import struct
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from enum import IntEnum
 from typing import Final
 
@@ -28,6 +28,7 @@ __all__ = [
     "TooLargeToOpen",
     "compress",
     "compress_in_steps",
+    "compress_pieces",
     "decompress",
     "opens_at_once",
     "snappy_blocks",
@@ -84,15 +85,19 @@ def compress_in_steps(codec: Compression, data: bytes) -> Generator[None, None, 
     """As `compress`, with a pause after every `STEP_BYTES`; less is compressed at once."""
     if codec is Compression.NONE or len(data) <= STEP_BYTES:
         return compress(codec, data)
-    import cramjam
+    return (yield from compress_pieces(codec, (data[at : at + STEP_BYTES] for at in range(0, len(data), STEP_BYTES))))
 
-    pieces = [data[at : at + STEP_BYTES] for at in range(0, len(data), STEP_BYTES)]
-    if codec is Compression.SNAPPY:
-        parts = [_XERIAL_HEADER]
+
+def compress_pieces(codec: Compression, pieces: Iterable[bytes]) -> Generator[None, None, bytes]:
+    """All of the pieces as `compress` writes them, in any codec, with a pause after each."""
+    if codec is Compression.NONE or codec is Compression.SNAPPY:
+        parts = [_XERIAL_HEADER] if codec else []
         for piece in pieces:
-            parts += _xerial_blocks(memoryview(piece))
+            parts += _xerial_blocks(memoryview(piece)) if codec else (piece,)
             yield
         return b"".join(parts)
+    import cramjam
+
     compressor: cramjam.gzip.Compressor | cramjam.lz4.Compressor | cramjam.zstd.Compressor
     if codec is Compression.GZIP:
         compressor = cramjam.gzip.Compressor()

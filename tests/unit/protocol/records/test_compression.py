@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tracemalloc
+from collections.abc import Generator
 from random import Random
 
 import cramjam
@@ -13,7 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shareq.protocol.errors import MalformedMessage
-from shareq.protocol.records.compression import STEP_BYTES, Compression, compress, compress_in_steps, decompress
+from shareq.protocol.records.compression import (
+    STEP_BYTES,
+    Compression,
+    compress,
+    compress_in_steps,
+    compress_pieces,
+    decompress,
+)
 
 CODECS = list(Compression)
 REAL_CODECS = CODECS[1:]
@@ -28,8 +36,9 @@ def test_what_was_compressed_comes_back(codec: Compression, data: bytes, repeat:
     assert decompress(codec, memoryview(packed), len(plain) + 100) == plain
 
 
-def packed_in_steps(codec: Compression, data: bytes) -> tuple[int, bytes]:
-    steps, pauses = compress_in_steps(codec, data), 0
+def stepped(steps: Generator[None, None, bytes]) -> tuple[int, bytes]:
+    """How often it pauses, and what it returns."""
+    pauses = 0
     while True:
         try:
             next(steps)
@@ -42,13 +51,21 @@ def packed_in_steps(codec: Compression, data: bytes) -> tuple[int, bytes]:
 @pytest.mark.parametrize("size", [0, STEP_BYTES, STEP_BYTES + 1, 3 * STEP_BYTES, 3 * STEP_BYTES + 5])
 def test_what_is_compressed_in_steps_comes_back(codec: Compression, size: int) -> None:
     data = (Random(size).randbytes(1_000) * (size // 1_000 + 1))[:size]
-    pauses, packed = packed_in_steps(codec, data)
+    pauses, packed = stepped(compress_in_steps(codec, data))
     assert pauses == (-(-size // STEP_BYTES) if codec is not Compression.NONE and size > STEP_BYTES else 0)
     assert decompress(codec, packed) == data
     if codec in (Compression.NONE, Compression.SNAPPY):
         assert packed == compress(codec, data)
     elif codec is not Compression.ZSTD:
         assert packed[:6] == compress(codec, data)[:6], "the same format, with the same flags"
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_pieces_of_any_size_are_compressed_with_a_pause_after_each(codec: Compression) -> None:
+    pieces = [Random(size).randbytes(size) for size in (1, STEP_BYTES, 100, 0, STEP_BYTES + 3)]
+    pauses, packed = stepped(compress_pieces(codec, iter(pieces)))
+    assert pauses == len(pieces)
+    assert decompress(codec, packed) == b"".join(pieces)
 
 
 @pytest.mark.parametrize("codec", CODECS)
