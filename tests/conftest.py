@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from shareq.broker.foundation.collector import COLLECTOR
+
 pytest.register_assert_rewrite("tests.support.scenarios")
 
 
@@ -85,6 +87,12 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.enable()
         gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """A broker of a test that ended in the middle of something long has left the collector off."""
+    COLLECTOR.let_go_by_all()
 
 
 @pytest.hookimpl(wrapper=True)

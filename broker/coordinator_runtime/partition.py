@@ -248,6 +248,18 @@ class CoordinatorPartition(Generic[ShardT]):
         `failed` makes the answer when the append fails that it would have come with, and NOT_COORDINATOR when the shard
         is thrown away meanwhile, or the broker stops.
         """
+        return self._park(lambda token, refuse: self.schedule(lambda: operation(token), refuse), failed)
+
+    def schedule_waiting_in_steps(
+        self, operation: Callable[[int], Steps[CoordinatorResult[None]]], failed: Callable[[ErrorCode], M]
+    ) -> Pending[M]:
+        """As `schedule_waiting`, of an operation that may pause, see `schedule_in_steps`."""
+        return self._park(lambda token, refuse: self.schedule_in_steps(lambda: operation(token), refuse), failed)
+
+    def _park(
+        self, schedule: Callable[[int, Callable[[ErrorCode], None]], object], failed: Callable[[ErrorCode], M]
+    ) -> Pending[M]:
+        """`schedule` what answers the token it is given, or has it refused."""
         if self._lost:
             return completed(failed(ErrorCode.NOT_COORDINATOR))
         pending: Pending[M] = Pending()
@@ -256,7 +268,7 @@ class CoordinatorPartition(Generic[ShardT]):
             lambda response: pending.complete(cast(M, response)), lambda error: pending.complete(failed(error))
         )
         try:
-            self.schedule(lambda: operation(token), lambda error: self._refuse((token,), error))
+            schedule(token, lambda error: self._refuse((token,), error))
         except BaseException:
             del self._parked[token]
             raise

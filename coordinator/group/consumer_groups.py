@@ -75,7 +75,7 @@ class ConsumerGroups:
         self._settings_of = settings_of
         self._wall_ms = wall_ms
         self._activity: dict[str, Activity] = {}
-        self._news = 0  # of topics, so far
+        self.news = 0  # of topics, so far
         self.timers = MemberTimers()
         self.conversions = Conversions(groups, classic, metadata, self.timers, settings.migration_policy, room)
 
@@ -126,16 +126,14 @@ class ConsumerGroups:
             group = as_group(group_id, converted)
         inputs = self.inputs(group_id, is_visible)
         activity = replace(self.activity(group_id)) if group is known else Activity()
-        news = self._news
+        news = self.news
         beat = yield from heartbeat.heartbeat(group, activity, request, client, inputs)
         records = converted + beat.records
         encoding = self.room.encoded(records)
         encoded = (yield from encoding) if beat.is_long else at_once(encoding)
         if encoded is None:
             raise RecordsTooLarge
-        if news != self._news:  # while it paused
-            activity.topics_created = activity.metadata_stale = True
-        self._activity[group_id] = activity
+        self.note_activity(group_id, activity, news)
         answers = self.conversions.upgrade(known, now_ms) if isinstance(known, ClassicGroup) else ()
         self._set_timers(group_id, beat, inputs.settings.session_timeout_ms, now_ms)
         self.counters.consumer_rebalances += beat.bumped
@@ -202,7 +200,7 @@ class ConsumerGroups:
     def topics_changed(self, topic_names: Collection[str]) -> None:
         """Topics were created or have grown, or are about to go: their groups look again at the next heartbeat."""
         names = frozenset(topic_names)
-        self._news += 1
+        self.news += 1
         for group in self.all():
             activity = self.activity(group.group_id)
             activity.topics_created = True
@@ -261,17 +259,14 @@ class ConsumerGroups:
 
     # -- deciding
 
-    def check_room(self, records: tuple[CoordinatorRecord, ...]) -> None:
-        """Raises RecordsTooLarge for records that one append has no room for."""
-        if records and not self.room.fits(records):
-            raise RecordsTooLarge
-
     def activity(self, group_id: str) -> Activity:
         """What goes on in a group."""
         return self._activity.setdefault(group_id, Activity())
 
-    def note_activity(self, group_id: str, activity: Activity) -> None:
-        """What an operation that was decided has made of it."""
+    def note_activity(self, group_id: str, activity: Activity, news: int) -> None:
+        """What an operation that was decided has made of it. `news`: what there had been of topics when it began."""
+        if news != self.news:  # while it paused
+            activity.topics_created = activity.metadata_stale = True
         self._activity[group_id] = activity
 
     def session_timeout_ms(self, group_id: str) -> int:

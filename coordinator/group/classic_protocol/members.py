@@ -25,7 +25,7 @@ from shareq.coordinator.group.consumer.timers import JOIN, REBALANCE, SESSION, S
 from shareq.coordinator.group.consumer_groups import ConsumerGroups
 from shareq.coordinator.group.migration import joining as classic_joining
 from shareq.coordinator.group.migration.downgrade import assignment_bytes
-from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, LateAnswer, at_once
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, LateAnswer, RecordsTooLarge, Steps, at_once
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.heartbeat import HeartbeatRequest
 from shareq.protocol.generated.join_group import JoinGroupResponse
@@ -47,7 +47,7 @@ class ClassicMembers:
 
     # -- JoinGroup
 
-    def join(self, group: ConsumerGroup, joining: Joining, now_ms: int) -> CoordinatorResult[None]:
+    def join(self, group: ConsumerGroup, joining: Joining, now_ms: int) -> Steps[CoordinatorResult[None]]:
         """One JoinGroup that passed `classic.join.request_error`. Errors are in the answer:
         INCONSISTENT_GROUP_PROTOCOL, GROUP_MAX_SIZE_REACHED, MEMBER_ID_REQUIRED, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
 
@@ -59,31 +59,48 @@ class ClassicMembers:
             classic_joining.check_join(group, joining, policy, settings.max_size)
             if classic_joining.needs_member_id(joining):
                 return _answer(joining.token, join_refusal(ErrorCode.MEMBER_ID_REQUIRED, joining.new_id))
-            return self._join(group, joining, now_ms)
+            return (yield from self._join(group, joining, now_ms))
         except Refused as refused:
             logger.info("consumer group %s: a JoinGroup is refused: %r", group.group_id, refused.message)
             return _answer(joining.token, join_refusal(refused.error))
 
-    def _join(self, group: ConsumerGroup, joining: Joining, now_ms: int) -> CoordinatorResult[None]:
-        inputs = self._consumer.inputs(group.group_id, None)
+    def _join(self, group: ConsumerGroup, joining: Joining, now_ms: int) -> Steps[CoordinatorResult[None]]:
+        consumer = self._consumer
+        inputs = consumer.inputs(group.group_id, None)
         subscription = classic_joining.subscription_of(joining)
         sender = classic_joining.sender_of(group, joining)
-        member = classic_joining.joined_member(sender.member, joining, subscription)
-        draft = Draft(group, sender, member, inputs)
-        activity = replace(self._consumer.activity(group.group_id))
+        draft = Draft(group, sender, classic_joining.joined_member(sender.member, joining, subscription), inputs)
+        yield from draft.pause()
+        activity, news = replace(consumer.activity(group.group_id)), consumer.news
         draft.update_epoch(activity)
+        yield from draft.pause()
         owned = classic_joining.owned_partitions(subscription, inputs.metadata)
-        replaced = None if member.instance_id is None else group.static_member(member.instance_id)
-        if replaced is not None and self._consumer.conversions.downgrades_by(group, replaced):
+        yield from draft.pause()
+        instance_id = draft.member.instance_id
+        replaced = None if instance_id is None else group.static_member(instance_id)
+        if replaced is not None and consumer.conversions.downgrades_by(group, replaced):
             records, response = self._join_last(draft, replaced, owned, now_ms)
+            result = _answer(joining.token, response, records)
         else:
-            after = at_once(draft.step(*at_once(draft.retarget()), owned))
-            records, response = tuple(draft.records), _joined(member, after)
-            self._consumer.check_room(records)
-            self._set_timers(draft, joining, now_ms)
-            self._consumer.counters.consumer_rebalances += draft.bumped
-        self._consumer.note_activity(group.group_id, activity)
-        return _answer(joining.token, response, records)
+            result = yield from self._join_others(draft, joining, owned, now_ms)
+        consumer.note_activity(group.group_id, activity, news)
+        return result
+
+    def _join_others(
+        self, draft: Draft, joining: Joining, owned: Assignment, now_ms: int
+    ) -> Steps[CoordinatorResult[None]]:
+        """It stays a consumer group."""
+        epoch, target = yield from draft.retarget()
+        yield from draft.pause()
+        after = yield from draft.step(epoch, target, owned)
+        yield from draft.pause()
+        encoding = self._consumer.room.encoded(draft.records)
+        encoded = (yield from encoding) if draft.is_long else at_once(encoding)
+        if encoded is None:
+            raise RecordsTooLarge
+        self._set_timers(draft, joining, now_ms)
+        self._consumer.counters.consumer_rebalances += draft.bumped
+        return replace(_answer(joining.token, _joined(draft.member, after), tuple(draft.records)), encoded=encoded)
 
     def _set_timers(self, draft: Draft, joining: Joining, now_ms: int) -> None:
         timers, group_id, member_id = self._timers, draft.group.group_id, draft.member.member_id

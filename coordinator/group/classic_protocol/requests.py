@@ -12,7 +12,7 @@ from shareq.coordinator.group.classic_groups import ClassicGroups
 from shareq.coordinator.group.classic_protocol.members import ClassicMembers
 from shareq.coordinator.group.consumer.group import ConsumerGroup
 from shareq.coordinator.group.groups import Group
-from shareq.coordinator.shard import CoordinatorResult
+from shareq.coordinator.shard import CoordinatorResult, Steps
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 from shareq.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse
@@ -27,12 +27,12 @@ class ClassicProtocol:
         self._classic = classic
         self._members = members
 
-    def join(self, joining: Joining, now_ms: int) -> CoordinatorResult[None]:
+    def join(self, joining: Joining, now_ms: int) -> Steps[CoordinatorResult[None]]:
         """One JoinGroup. Errors: see `ClassicGroups.join`, `ClassicMembers.join`."""
         group = self._consumer_group(joining.request.group_id)
         if group is None or request_error(joining.request, self._classic.settings) is not ErrorCode.NONE:
             return self._classic.join(joining, now_ms)
-        return self._members.join(group, joining, now_ms)
+        return (yield from self._members.join(group, joining, now_ms))
 
     def sync(self, request: SyncGroupRequest, token: int, now_ms: int) -> CoordinatorResult[None]:
         """One SyncGroup. Errors: see `ClassicGroups.sync`, `ClassicMembers.sync`."""

@@ -10,6 +10,7 @@ import pytest
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.coordinator.group.consumer import heartbeat
 from shareq.coordinator.group.consumer.target import assignors, draft
+from shareq.coordinator.group.migration import joining
 from shareq.coordinator.record_serde import TypedRecordSerde
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_heartbeat import (
@@ -17,7 +18,10 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
 )
 from shareq.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupResponse
 from tests.support.worlds.counted_work import Work
+from tests.unit.coordinator.group.migration.world import parts_of, subscription
 
 TOPICS = 900
 NAMES = [f"topic-{at:03}" for at in range(TOPICS)]
@@ -125,3 +129,82 @@ def test_topics_that_go_and_come_meanwhile_are_news_for_the_next_heartbeat() -> 
     existing = [topic for name in names if (topic := metadata.topic(name)) is not None]
     assert ids == {topic.topic_id for topic in existing}
     assert len(existing) == TOPICS
+
+
+def join_of(group: str, member: str, names: list[str], *, owns: bool = False) -> JoinGroupRequest:
+    data = subscription(names, {name: {0} for name in names} if owns else None)
+    protocols = [JoinGroupRequestProtocol("range", data)]
+    return JoinGroupRequest(group, 45_000, 60_000, member, None, "consumer", protocols)
+
+
+def count_join_stages(monkeypatch: pytest.MonkeyPatch, work: Work) -> None:
+    """As `count_stages`, and what a JoinGroup alone goes through."""
+    count_stages(monkeypatch, work)
+    for name in ("subscription_of", "owned_partitions"):
+        counted = work.count(getattr(joining, name), lambda *_: TOPICS)
+        monkeypatch.setattr(joining, name, counted)
+
+
+@pytest.mark.parametrize("owns", [False, True])
+def test_a_member_of_the_classic_protocol_is_decided_in_steps(owns: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """9,000 topics took 100 ms in one turn."""
+    world, work = world_of_topics(), Work()
+    client, neighbour = world.connect(), world.connect()
+    beat(world.connect(), "g", ["topic-001"])
+    world.clock.advance(10_000)
+    count_join_stages(monkeypatch, work)
+    client.send(join_of("g", "classic", NAMES, owns=owns), 9)
+    work.run(world, neighbour)
+    answer = client.receive(JoinGroupResponse)
+    assert answer.error_code == ErrorCode.NONE
+    assert max(work.ticks) <= 2 * TOPICS
+    assert sum(work.ticks) in (9 * TOPICS, 10 * TOPICS), "seven stages, and two or three records written once"
+    synced = client.call(
+        SyncGroupRequest("g", answer.generation_id, "classic", None, "consumer", "range"), 5, SyncGroupResponse
+    )
+    assert len(parts_of(synced.assignment)) >= TOPICS - 1
+
+
+def test_others_wait_while_a_member_of_the_classic_protocol_is_decided() -> None:
+    world = world_of_topics()
+    client, other, neighbour = world.connect(), world.connect(), world.connect()
+    beat(other, "g", ["topic-001"])
+    client.send(join_of("g", "classic", NAMES), 9)
+    other.send(request_of("g", ["topic-001"], member="o"), 1)
+    neighbour.send(join_of("g", "third", ["topic-001"]), 9)
+    joined = [each.receive(JoinGroupResponse) for each in (client, neighbour)]
+    assert [answer.error_code for answer in joined] == [ErrorCode.NONE] * 2
+    assert other.receive(ConsumerGroupHeartbeatResponse).error_code == ErrorCode.NONE
+    group = world.services.groups.coordinator.partition("g").shard.consumer.group("g")
+    assert group is not None
+    assert sorted(group.members) == ["classic", "m", "o", "third"]
+
+
+def test_topics_that_come_while_a_classic_member_is_decided_are_news_for_the_group() -> None:
+    world = world_of_topics()
+    client, other = world.connect(), world.connect()
+    epoch = beat(other, "g", ["topic-001"]).member_epoch
+    world.clock.advance(10_000)
+    client.send(join_of("g", "classic", [*NAMES, "late"]), 9)
+    for _ in range(3):
+        world.clock.run_tick()
+    assert not client.frames
+    world.create_topic("late")
+    generation = client.receive(JoinGroupResponse).generation_id
+    assert generation == epoch + 1
+    world.clock.advance(10_000)
+    request = ConsumerGroupHeartbeatRequest("g", "m", epoch)
+    assert other.call(request, 1, ConsumerGroupHeartbeatResponse).member_epoch == generation + 1
+
+
+def test_a_lost_log_refuses_a_member_of_the_classic_protocol_once() -> None:
+    world = world_of_topics()
+    client = world.connect()
+    beat(world.connect(), "g", ["topic-001"])
+    client.send(join_of("g", "classic", NAMES), 9)
+    world.clock.run_tick()
+    assert not client.frames
+    world.services.groups.coordinator.partition("g").resign()
+    assert client.receive(JoinGroupResponse).error_code == ErrorCode.NOT_COORDINATOR
+    world.clock.run_until_idle()
+    assert not client.frames

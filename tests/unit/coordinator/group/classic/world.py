@@ -13,6 +13,7 @@ from shareq.coordinator.group.counters import GroupCounters
 from shareq.coordinator.group.groups import Client
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorSettings, GroupCoordinatorShard
+from shareq.coordinator.shard import at_once
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.group_metadata import GroupMetadataValue
 from shareq.protocol.generated.heartbeat import HeartbeatRequest
@@ -108,7 +109,7 @@ class ClassicWorld:
             [JoinGroupRequestProtocol(name, metadata) for name, metadata in offered.items()],
         )
         joining = Joining(request, version, client, self.tokens, str(self.ids))
-        self.log.run(self.log.shard.classic_protocol.join(joining, self.time.now_ms))
+        self.log.run(at_once(self.log.shard.classic_protocol.join(joining, self.time.now_ms)))
         return Asked(self, self.tokens)
 
     def first_join(self, **options: object) -> tuple[str, Asked[JoinGroupResponse]]:

@@ -10,6 +10,7 @@ from shareq.broker.log.cleaner.survivors import latest_value
 from shareq.coordinator.group.classic.rpc.join import Joining
 from shareq.coordinator.group.offsets.deletion import DeletedOffsets, PreparedDeletion
 from shareq.coordinator.group.serde import GROUP_SERDE
+from shareq.coordinator.shard import at_once
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from shareq.protocol.generated.offset_commit import (
@@ -42,7 +43,9 @@ def join_classic(world: ConsumerWorld, member_id: str = "") -> JoinGroupResponse
     protocols = [JoinGroupRequestProtocol("range", b"")]
     request = JoinGroupRequest(GROUP, 10_000, 60_000, member_id, None, "consumer", protocols)
     token = len(world.log.answers)
-    world.log.run(world.log.shard.classic_protocol.join(Joining(request, 9, CLIENT, token, "id"), world.time.now_ms))
+    world.log.run(
+        at_once(world.log.shard.classic_protocol.join(Joining(request, 9, CLIENT, token, "id"), world.time.now_ms))
+    )
     if token not in world.log.answers:
         world.log.advance(4_000)
     answer = world.log.answers[token]

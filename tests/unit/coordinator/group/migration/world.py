@@ -14,6 +14,7 @@ from shareq.coordinator.group.groups import Client
 from shareq.coordinator.group.migration.policy import MigrationPolicy
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorSettings, GroupCoordinatorShard
+from shareq.coordinator.shard import at_once
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_protocol_assignment import ConsumerProtocolAssignment
 from shareq.protocol.generated.consumer_protocol_assignment import TopicPartition as Assigned
@@ -120,7 +121,7 @@ class MixedWorld(ConsumerWorld):
             [JoinGroupRequestProtocol(name, metadata) for name, metadata in offered.items()],
         )
         joining = Joining(request, version, CLASSIC_CLIENT, self._token, str(self.ids))
-        self.log.run(self.log.shard.classic_protocol.join(joining, self.time.now_ms))
+        self.log.run(at_once(self.log.shard.classic_protocol.join(joining, self.time.now_ms)))
         return self._token
 
     def ask_sync(
