@@ -6,12 +6,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from shareq.coordinator.group.offsets.offset import NO_PRODUCER
+from shareq.coordinator.group.offsets.offset import NO_PRODUCER, CommittedOffset
+from shareq.coordinator.group.offsets.records import offset_record
 from shareq.coordinator.shard import AmpleRoom, CoordinatorRecord, InconsistentRecords, RecordsTooLarge
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.group_metadata import GroupMetadataKey
+from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest
 from tests.unit.coordinator.group.classic.world import ClassicWorld
-from tests.unit.coordinator.group.consumer.world import GROUP, ConsumerWorld
+from tests.unit.coordinator.group.consumer.world import CLIENT, GROUP, SESSION_MS, ConsumerWorld
+from tests.unit.coordinator.group.offsets.world import OffsetsWorld
 
 
 class Room(AmpleRoom):
@@ -100,3 +103,38 @@ def test_a_heartbeat_whose_records_have_no_room_changes_nothing() -> None:
         world.join("n")
     assert set(world.group.members) == {"m"}
     assert world.log.shard.next_deadline_ms() == deadline
+
+
+def test_late_members_whose_end_has_no_room_are_looked_at_again_a_minute_later() -> None:
+    world = ConsumerWorld()
+    world.join("m")
+    world.join("n")
+    room = Room()
+    room.is_left = False
+    world.log.shard.consumer.conversions._room = room
+    world.log.advance(SESSION_MS)
+    assert set(world.group.members) == {"m", "n"}
+    assert world.log.shard.next_deadline_ms() == world.time.now_ms + 60_000
+    room.is_left = True
+    world.log.advance(59_999)
+    assert set(world.group.members) == {"m", "n"}
+    world.log.advance(1)
+    assert world.group.members == {}
+
+
+def test_a_join_to_a_group_of_another_kind_is_refused_by_its_token() -> None:
+    """A share group here; a consumer group with members is asked elsewhere."""
+    world = ClassicWorld()
+    request = ShareGroupHeartbeatRequest(GROUP, "m", 0, subscribed_topic_names=["t"])
+    world.log.run(world.log.shard.share.begin_heartbeat(request, CLIENT, world.time.now_ms))
+    assert world.join("").error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    assert world.join("one").error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+
+
+def test_an_offset_of_a_transaction_counts_when_that_is_committed() -> None:
+    world = OffsetsWorld()
+    shard = world.shard
+    shard.replay_transactional(offset_record("g", "t", 1, CommittedOffset(7)), 0, 5)
+    assert world.offsets() == {}
+    shard.end_transaction(5, commit=True)
+    assert world.offsets() == {("t", 1): 7}

@@ -21,6 +21,7 @@ from shareq.protocol.records.compression import (
     compress_in_steps,
     compress_pieces,
     decompress,
+    opens_at_once,
 )
 
 CODECS = list(Compression)
@@ -132,3 +133,10 @@ def test_snappy_block_that_promises_more_than_it_holds() -> None:
         decompress(Compression.SNAPPY, b"\xff\xff\xff\xff\x0f", 1_000_000)  # raw block of 4 GiB by its own account
     with pytest.raises(MalformedMessage, match="snappy block of 1000 bytes where 1 are left"):
         decompress(Compression.SNAPPY, compress(Compression.SNAPPY, b"")[:16] + b"\x00\x00\x03\xe8x", 1_000_000)
+
+
+def test_snappy_in_one_block_alone_is_opened_at_once() -> None:
+    packed = snappy_encode(b"v" * 1_000, xerial_compatible=False)
+    assert opens_at_once(Compression.SNAPPY, memoryview(packed))
+    assert not opens_at_once(Compression.SNAPPY, memoryview(compress(Compression.SNAPPY, b"v" * 1_000)))
+    assert not opens_at_once(Compression.ZSTD, memoryview(packed))

@@ -107,6 +107,25 @@ def test_own_runs_are_accepted_up_to_the_first_other_acknowledgement(form: Modul
     assert all(type(row) is Row for row in rows)
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([Row(5, 9, 2, 1)], [Row(5, 12, 2, 1)]),
+        ([Row(1, 2, 2, 1), Row(9, 9, 2, 1)], [Row(1, 2, 2, 1), Row(9, 12, 2, 1)]),
+        ([Row(5, 8, 2, 1)], [Row(5, 8, 2, 1), Row(10, 12, 2, 1)]),
+        ([Row(5, 9, 4, 1)], [Row(5, 9, 4, 1), Row(10, 12, 2, 1)]),
+        ([Row(5, 9, 2, 2)], [Row(5, 9, 2, 2), Row(10, 12, 2, 1)]),
+        ([], [Row(10, 12, 2, 1)]),
+    ],
+)
+def test_what_is_accepted_makes_a_row_longer_that_ends_before_it(
+    form: ModuleType, before: list[Row], after: list[Row]
+) -> None:
+    rows = list(before)
+    found = form.accept([10, 13], [HELD, OTHER], 20, [Ack(10, 12, [1])], 0, HELD, DONE, rows, NEW, Row)
+    assert (found, rows) == ((1, 3, 12), after)
+
+
 def cost(form: ModuleType, plain: list[Status], base: int, taken: int = 0, passed: int = 0) -> tuple[int, int]:
     """Offsets and waiting runs in front, of the choice from all of these."""
     parts, count, passed = form.from_front(
