@@ -41,6 +41,7 @@ from shareq.protocol.records.batch import (
 )
 from shareq.protocol.records.checksum import crc32c
 from shareq.protocol.records.retain import emptied
+from tests.support.kafka.raw_batches import raw_batch, raw_record
 
 nullable = st.none() | st.binary(max_size=200)
 headers = st.lists(st.tuples(st.text(max_size=20), nullable), max_size=4).map(tuple)
@@ -275,6 +276,12 @@ def test_a_count_that_is_not_the_records_is_malformed(count: int) -> None:
     batch = with_field(build_batch([RecordData(b"k", b"v")] * 3, timestamp_ms=5), 57, 4, count)
     with pytest.raises(MalformedMessage):
         decode_records(batch)
+
+
+def test_no_headers_may_take_two_bytes() -> None:
+    """No producer is known to write it; it is read all the same."""
+    (record,) = decode_records(raw_batch(raw_record(key=b"k", headers=b"\x80\0")))
+    assert (record.key, record.headers) == (b"k", ())
 
 
 def test_decoding_is_bounded() -> None:

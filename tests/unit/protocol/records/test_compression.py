@@ -131,6 +131,8 @@ def test_snappy_blocks_count_together() -> None:
 def test_snappy_block_that_promises_more_than_it_holds() -> None:
     with pytest.raises(MalformedMessage):
         decompress(Compression.SNAPPY, b"\xff\xff\xff\xff\x0f", 1_000_000)  # raw block of 4 GiB by its own account
+    with pytest.raises(MalformedMessage, match="snappy block length cut short"):
+        decompress(Compression.SNAPPY, compress(Compression.SNAPPY, b"")[:16] + b"\x00\x00\x03", 1_000_000)
     with pytest.raises(MalformedMessage, match="snappy block of 1000 bytes where 1 are left"):
         decompress(Compression.SNAPPY, compress(Compression.SNAPPY, b"")[:16] + b"\x00\x00\x03\xe8x", 1_000_000)
 

@@ -22,6 +22,7 @@ from shareq.protocol.records.batch import (
 from shareq.protocol.records.checksum import crc32c
 from shareq.protocol.records.cut import cut
 from shareq.protocol.records.retain import open_batch, retained
+from tests.support.kafka.raw_batches import raw_record
 from tests.support.kafka.walk_forms import FORMS, RecordWalk
 
 T0 = 1_700_000_000_000
@@ -187,6 +188,13 @@ def test_records_out_of_their_order_are_not_picked(form: RecordWalk) -> None:
     one, other = (opened.data[record.start : record.end] for record in opened.records)
     assert form.pick(other + one, 0, len(one + other), 2, [0, 1]) is None
     assert form.pick(one + other, 0, len(one + other), 2, [0, 1]) == (2, [one + other])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_record_is_not_passed_over_for_one_that_is_missing_before_it(form: RecordWalk) -> None:
+    """The key of the third one is as long as the delta that is wanted."""
+    parts = [raw_record(0, key=b"k"), raw_record(2, key=b"k"), raw_record(3, key=b"kk")]
+    assert form.pick(b"".join(parts), 0, sum(map(len, parts)), 3, [2, 2]) == (1, [parts[1]])
 
 
 @pytest.mark.parametrize("form", FORMS)

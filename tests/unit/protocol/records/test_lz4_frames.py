@@ -89,6 +89,8 @@ def test_what_is_no_frame_is_refused_as_the_library_refuses_it() -> None:
         else:
             assert opened(each) == expected
     assert refused > len(broken) / 2
+    with pytest.raises(MalformedMessage, match="the checksum of a frame is wrong"):
+        opened(data[:-1] + bytes((data[-1] ^ 1,)))
 
 
 def test_one_block_at_a_time_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,6 +92,8 @@ def _pure(data: bytes, count: int) -> tuple[int, int]:
         (b"\xff" * 50, 2, UNREADABLE),
         (raw_record(0, key=b"k") + raw_record(0, key=b"k"), 2, OUT_OF_ORDER),
         (raw_record(-1, key=b"k"), 1, OUT_OF_ORDER),
+        (raw_record(2**31 - 1, key=b"k"), 1, OUT_OF_ORDER),  # five bytes
+        (raw_record(-(2**31), key=b"k"), 1, OUT_OF_ORDER),
         (raw_record(0, longer=1), 1, UNREADABLE),
         (raw_record(0, longer=-1), 1, UNREADABLE),
         (raw_record(0, key=-2), 1, UNREADABLE),

@@ -121,6 +121,7 @@ def test_an_emptied_batch_reports_its_offsets_and_its_producer(codec: Compressio
 def test_log_append_time_stays_the_time_of_all() -> None:
     batch = bytes(with_append_time(batch_of([RecordData(b"k", b"v"), RecordData(b"l", None)], Compression.LZ4), T0 + 9))
     opened = open_batch(batch)
+    assert [record.timestamp for record in opened.records] == [T0 + 9] * 2
     for horizon in (None, T0 + 5):
         after = retained(opened, opened.records[:1], horizon)
         assert [record.timestamp for record in decode_records(after)] == [T0 + 9]
