@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Final
 
 from shareq.coordinator.group.assignment import Assignment
+from shareq.coordinator.shard import Steps
 
 _TopicPartition = tuple[bytes, int]
 
@@ -32,10 +33,34 @@ Members = Mapping[str, ConsumerAssignorMember]
 PartitionCounts = Mapping[bytes, int]
 """Topic id to how many partitions it has."""
 
-Assignor = Callable[[Members, PartitionCounts], dict[str, Assignment]]
+Assignor = Callable[[Members, PartitionCounts], Steps[dict[str, Assignment]]]
+
+STEP_EFFORT: Final = 5_000
+"""Partitions that are given to a member, or subscribers that are looked at for a topic, between two pauses: a
+millisecond or two.
+"""
+
+_MOVE_EFFORT: Final = 5  # of a partition that is taken from one and given to another
 
 
-def assign_range(members: Members, partitions: PartitionCounts) -> dict[str, Assignment]:
+class _Pace:
+    """When to pause."""
+
+    __slots__ = ("_spent",)
+
+    def __init__(self) -> None:
+        self._spent = 0
+
+    def is_over(self, effort: int) -> bool:
+        """Whether a step is over with so much more work."""
+        self._spent += effort
+        if self._spent < STEP_EFFORT:
+            return False
+        self._spent = 0
+        return True
+
+
+def assign_range(members: Members, partitions: PartitionCounts) -> Steps[dict[str, Assignment]]:
     """Of every topic a run of partitions for each subscriber, the first ones longer by one where it does not divide.
 
     Members with instance ids come first, by these, so that they keep their place; partitions of equal number of topics
@@ -43,6 +68,7 @@ def assign_range(members: Members, partitions: PartitionCounts) -> dict[str, Ass
     """
     order = sorted(members, key=lambda member_id: _range_key(member_id, members[member_id]))
     targets: dict[str, dict[bytes, frozenset[int]]] = {member_id: {} for member_id in members}
+    pace = _Pace()
     for topic_id in sorted(frozenset[bytes]().union(*(member.topic_ids for member in members.values()))):
         subscribers = [member_id for member_id in order if topic_id in members[member_id].topic_ids]
         share, longer = divmod(partitions[topic_id], len(subscribers))
@@ -52,6 +78,8 @@ def assign_range(members: Members, partitions: PartitionCounts) -> dict[str, Ass
             if end > start:
                 targets[member_id][topic_id] = frozenset(range(start, end))
             start = end
+        if pace.is_over(len(order) + partitions[topic_id]):
+            yield
     return dict(targets)
 
 
@@ -59,27 +87,38 @@ def _range_key(member_id: str, member: ConsumerAssignorMember) -> tuple[bool, st
     return member.instance_id is None, member_id if member.instance_id is None else member.instance_id
 
 
-def assign_uniform(members: Members, partitions: PartitionCounts) -> dict[str, Assignment]:
+def assign_uniform(members: Members, partitions: PartitionCounts) -> Steps[dict[str, Assignment]]:
     """As even as subscriptions allow, then with as few partitions moved as possible.
 
     When all subscribe to the same topics, loads differ by at most one. Otherwise no partition is left that one member
     could hand to another with a load lower by two or more.
     """
-    held = {member_id: _still_held(member, partitions) for member_id, member in members.items()}
+    pace = _Pace()
+    held: dict[str, set[_TopicPartition]] = {}
+    assigned: set[_TopicPartition] = set()
+    for member_id, member in members.items():
+        held[member_id] = _still_held(member, partitions)
+        assigned |= held[member_id]
+        if pace.is_over(len(held[member_id])):
+            yield
     subscriptions = {member.topic_ids for member in members.values()}
     wanted = frozenset[bytes]().union(*subscriptions)
-    assigned = {each for partition_set in held.values() for each in partition_set}
-    unassigned = [
-        (topic_id, partition)
-        for topic_id in sorted(wanted)
-        for partition in range(partitions[topic_id])
-        if (topic_id, partition) not in assigned
-    ]
+    unassigned: list[_TopicPartition] = []
+    for topic_id in sorted(wanted):
+        of_topic = ((topic_id, partition) for partition in range(partitions[topic_id]))
+        unassigned += (each for each in of_topic if each not in assigned)
+        if pace.is_over(partitions[topic_id]):
+            yield
     if len(subscriptions) <= 1:
         _fill_evenly(held, unassigned, sum(partitions[topic_id] for topic_id in wanted))
     else:
-        _fill_by_subscription(members, held, unassigned)
-    return {member_id: _as_assignment(held[member_id]) for member_id in members}
+        yield from _fill_by_subscription(members, held, unassigned, pace)
+    targets: dict[str, Assignment] = {}
+    for member_id in members:
+        targets[member_id] = _as_assignment(held[member_id])
+        if pace.is_over(len(held[member_id])):
+            yield
+    return targets
 
 
 def _still_held(member: ConsumerAssignorMember, partitions: PartitionCounts) -> set[_TopicPartition]:
@@ -109,10 +148,12 @@ def _fill_evenly(held: dict[str, set[_TopicPartition]], unassigned: list[_TopicP
 
 
 def _fill_by_subscription(
-    members: Members, held: dict[str, set[_TopicPartition]], unassigned: list[_TopicPartition]
-) -> None:
+    members: Members, held: dict[str, set[_TopicPartition]], unassigned: list[_TopicPartition], pace: _Pace
+) -> Steps[None]:
     """Topics with few subscribers first, each partition to the one with the lowest load; then even out."""
     subscribers = _subscribers(members)
+    if pace.is_over(sum(len(member.topic_ids) for member in members.values())):
+        yield
     free: dict[bytes, list[int]] = {}
     for topic_id, partition in unassigned:
         free.setdefault(topic_id, []).append(partition)
@@ -123,7 +164,9 @@ def _fill_by_subscription(
             load, least = loads[0]
             held[least].add((topic_id, partition))
             heapreplace(loads, (load + 1, least))
-    _even_out_all(subscribers, held)
+        if pace.is_over(len(loads) + len(free[topic_id])):
+            yield
+    yield from _even_out_all(subscribers, held, pace)
 
 
 def _subscribers(members: Members) -> dict[bytes, list[str]]:
@@ -146,38 +189,52 @@ def _subscribers(members: Members) -> dict[bytes, list[str]]:
     return subscribers
 
 
-def _even_out_all(subscribers: Mapping[bytes, list[str]], held: dict[str, set[_TopicPartition]]) -> None:
+def _even_out_all(
+    subscribers: Mapping[bytes, list[str]], held: dict[str, set[_TopicPartition]], pace: _Pace
+) -> Steps[None]:
     """Until no member has a partition that a subscriber of its topic with a load lower by two or more could have."""
-    holders: dict[bytes, set[str]] = {}  # by topic; those who have given all of it away stay
+    holders: dict[bytes, dict[str, set[int]]] = {}  # by topic and member; who has given all of it away stays
     for member_id, partitions in held.items():
-        for topic_id, _ in partitions:
-            holders.setdefault(topic_id, set()).add(member_id)
+        for topic_id, partition in partitions:
+            holders.setdefault(topic_id, {}).setdefault(member_id, set()).add(partition)
+        if pace.is_over(len(partitions)):
+            yield
     shared = [topic_id for topic_id in sorted(holders) if len(subscribers[topic_id]) > 1]
     lowest = min(map(len, held.values()))
     moved = True
     while moved:  # every move lowers the sum of squared loads, so this ends
         moved = False
         for topic_id in shared:
+            if pace.is_over(len(holders[topic_id])):
+                yield
             if max(len(held[member_id]) for member_id in holders[topic_id]) - lowest < 2:
                 continue
-            if _even_out(topic_id, subscribers[topic_id], holders[topic_id], held):
+            if (yield from _even_out(topic_id, subscribers[topic_id], holders[topic_id], held, pace)):
                 lowest = min(map(len, held.values()))
                 moved = True
 
 
 def _even_out(
-    topic_id: bytes, subscribers: list[str], holders: set[str], held: dict[str, set[_TopicPartition]]
-) -> bool:
-    """Hand partitions of the topic to subscribers whose load is lower by two or more; whether any was."""
+    topic_id: bytes,
+    subscribers: list[str],
+    holders: dict[str, set[int]],
+    held: dict[str, set[_TopicPartition]],
+    pace: _Pace,
+) -> Steps[bool]:
+    """Hand partitions of the topic, `holders` of which are these, to subscribers whose load is lower by two or more;
+    whether any was.
+    """
     moved = False
-    of_topic: dict[str, list[_TopicPartition]] = {m: [] for m in subscribers}
-    for m in holders:
-        of_topic[m] = sorted((each for each in held[m] if each[0] == topic_id), reverse=True)
+    of_topic: dict[str, list[int]] = {m: [] for m in subscribers}
+    for m, partitions in holders.items():
+        of_topic[m] = sorted(partitions, reverse=True)
     # An entry with a load that is not the member's any more is passed over: its present one is in the heap, too.
     givers = [(-len(held[m]), m) for m in subscribers if of_topic[m]]
     takers = [(len(held[m]), m) for m in subscribers]
     heapify(givers)
     heapify(takers)
+    if pace.is_over(_MOVE_EFFORT * len(subscribers)):
+        yield
     while givers:
         most, least = givers[0][1], takers[0][1]
         if -givers[0][0] != len(held[most]) or not of_topic[most]:
@@ -187,15 +244,18 @@ def _even_out(
         elif len(held[most]) - len(held[least]) < 2:
             return moved
         else:
-            each = of_topic[most].pop(0)
-            held[most].remove(each)
-            held[least].add(each)
-            of_topic[least].append(each)
-            holders.add(least)
+            partition = of_topic[most].pop(0)
+            of_topic[least].append(partition)
+            holders[most].remove(partition)
+            holders.setdefault(least, set()).add(partition)
+            held[most].remove((topic_id, partition))
+            held[least].add((topic_id, partition))
             for member_id in (most, least):
                 heappush(givers, (-len(held[member_id]), member_id))
                 heappush(takers, (len(held[member_id]), member_id))
             moved = True
+            if pace.is_over(_MOVE_EFFORT):
+                yield
     return moved
 
 

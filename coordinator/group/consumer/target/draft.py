@@ -62,6 +62,7 @@ class Draft:
     """The group as it will be once `records` are replayed, with this member: `sender` as it was, `member` as it is."""
 
     __slots__ = (
+        "_assigns_many",
         "_known_ids",
         "epoch",
         "group",
@@ -88,6 +89,7 @@ class Draft:
         self.epoch = group.group_epoch
         self.metadata_hash = group.metadata_hash
         self.resolved = group.resolved
+        self._assigns_many = False
         self.partitions: dict[bytes, int] = {}  # of the topics that were looked up
         self._known_ids: dict[frozenset[str], frozenset[bytes]] = {}  # by name: many members subscribe to the same
         self.records: list[CoordinatorRecord] = list(sender.records)
@@ -121,7 +123,11 @@ class Draft:
 
     @property
     def is_long(self) -> bool:
-        """Whether the member subscribes to so many topics that deciding is divided."""
+        """Whether the member subscribes to so many topics that deciding is divided, or all members do that are to have
+        a new target.
+        """
+        if self._assigns_many:
+            return True
         member = self.member
         found = self.resolved.get(member.subscribed_topic_regex) if member.subscribed_topic_regex else None
         return len(member.subscribed_topic_names) + (0 if found is None else len(found.topics)) > MANY_TOPICS
@@ -238,8 +244,9 @@ class Draft:
             return group.assignment_epoch, self.sender.target
         members = self.members()
         specs = {m: self._spec(member) for m, member in members.items()}
+        self._assigns_many = len(self.partitions) > MANY_TOPICS
         yield from self.pause()
-        targets = ASSIGNORS[self._assignor(members.values())](specs, self.partitions)
+        targets = yield from ASSIGNORS[self._assignor(members.values())](specs, self.partitions)
         yield from self.pause()
         for member_id in sorted(members):
             target = targets.get(member_id, NOTHING)

@@ -208,3 +208,17 @@ def test_a_lost_log_refuses_a_member_of_the_classic_protocol_once() -> None:
     assert client.receive(JoinGroupResponse).error_code == ErrorCode.NOT_COORDINATOR
     world.clock.run_until_idle()
     assert not client.frames
+
+
+def test_a_small_member_of_a_large_group_is_decided_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All members get a new target: it took as long as for one with all the topics."""
+    world, work = world_of_topics(), Work()
+    client, neighbour = world.connect(), world.connect()
+    beat(world.connect(), "g", NAMES)
+    world.clock.advance(10_000)
+    count_stages(monkeypatch, work)
+    client.send(request_of("g", ["topic-001"], member="small"), 1)
+    work.run(world, neighbour)
+    assert client.receive(ConsumerGroupHeartbeatResponse).error_code == ErrorCode.NONE
+    assert max(work.ticks) <= 2 * TOPICS
+    assert sum(work.ticks) >= 4 * TOPICS
