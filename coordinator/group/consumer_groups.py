@@ -116,17 +116,17 @@ class ConsumerGroups:
         group_id = request.group_id
         known = self._groups.get(group_id)
         converted: tuple[CoordinatorRecord, ...] = ()
+        news = self.news
         if isinstance(known, ConsumerGroup):
             group = known
         elif request.member_epoch != JOIN_EPOCH or not (known is None or isinstance(known, ClassicGroup)):
             raise _not_found(group_id, known)
         else:
             if known is not None:
-                converted = self.conversions.upgrade_records(known, self.settings.max_size)
+                converted = yield from self.conversions.upgrade_records(known, self.settings.max_size)
             group = as_group(group_id, converted)
         inputs = self.inputs(group_id, is_visible)
         activity = replace(self.activity(group_id)) if group is known else Activity()
-        news = self.news
         beat = yield from heartbeat.heartbeat(group, activity, request, client, inputs)
         records = converted + beat.records
         encoding = self.room.encoded(records)

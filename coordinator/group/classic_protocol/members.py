@@ -79,7 +79,7 @@ class ClassicMembers:
         instance_id = draft.member.instance_id
         replaced = None if instance_id is None else group.static_member(instance_id)
         if replaced is not None and consumer.conversions.downgrades_by(group, replaced):
-            records, response = self._join_last(draft, replaced, owned, now_ms)
+            records, response = yield from self._join_last(draft, replaced, owned, now_ms)
             result = _answer(joining.token, response, records)
         else:
             result = yield from self._join_others(draft, joining, owned, now_ms)
@@ -113,11 +113,12 @@ class ClassicMembers:
 
     def _join_last(
         self, draft: Draft, replaced: ConsumerMember, owned: Assignment, now_ms: int
-    ) -> tuple[tuple[CoordinatorRecord, ...], JoinGroupResponse]:
+    ) -> Steps[tuple[tuple[CoordinatorRecord, ...], JoinGroupResponse]]:
         """It makes a classic group of it: one that stays as it is, if all members have come to the group's target."""
         group, after, reason = draft.group, draft.sender.current, "a member came with another subscription"
         if draft.epoch <= group.assignment_epoch:
-            after = at_once(draft.step(group.assignment_epoch, draft.sender.target, owned))
+            after = yield from draft.step(group.assignment_epoch, draft.sender.target, owned)
+            yield from draft.pause()
             reason = "not all of its members have got where they are to be"
         epoch = group.assignment_epoch
         others = (group.current_of(member_id) for member_id in group.members if member_id != replaced.member_id)

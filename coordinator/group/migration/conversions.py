@@ -20,7 +20,7 @@ from shareq.coordinator.group.migration.downgrade import downgrade_records, down
 from shareq.coordinator.group.migration.policy import MigrationPolicy
 from shareq.coordinator.group.migration.upgrade import check_upgrade, upgraded
 from shareq.coordinator.ports import MetadataImage
-from shareq.coordinator.shard import CoordinatorRecord, LateAnswer, LogRoom, RecordsTooLarge
+from shareq.coordinator.shard import CoordinatorRecord, LateAnswer, LogRoom, RecordsTooLarge, Steps
 from shareq.protocol.errors import ErrorCode
 
 logger = logging.getLogger(__name__)
@@ -53,14 +53,14 @@ class Conversions:
 
     # -- from classic to consumer
 
-    def upgrade_records(self, group: ClassicGroup, max_size: int) -> tuple[CoordinatorRecord, ...]:
+    def upgrade_records(self, group: ClassicGroup, max_size: int) -> Steps[tuple[CoordinatorRecord, ...]]:
         """What makes a consumer group of at most `max_size` members of it; only its end if it has no members. Raises
         Refused: GROUP_ID_NOT_FOUND.
         """
         if group.is_empty:
             return (group_tombstone(group.group_id),)
         check_upgrade(group, self.policy, max_size)
-        return upgraded(group, self._metadata)
+        return (yield from upgraded(group, self._metadata))
 
     def upgrade(self, group: ClassicGroup, now_ms: int) -> tuple[LateAnswer, ...]:
         """The group is a consumer group by records of the same operation: members that wait are asked to join again,

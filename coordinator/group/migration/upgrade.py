@@ -5,7 +5,7 @@ The generation becomes the epoch of group, assignment and members. Offsets are t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from shareq.coordinator.group.assignment import Assignment
@@ -29,11 +29,12 @@ from shareq.coordinator.group.consumer.records import (
     target_record,
 )
 from shareq.coordinator.group.consumer.requests import Refused
+from shareq.coordinator.group.consumer.target.draft import MANY_TOPICS
 from shareq.coordinator.group.groups import Group
 from shareq.coordinator.group.metadata_hash import metadata_hash
 from shareq.coordinator.group.migration.policy import MigrationPolicy
 from shareq.coordinator.ports import MetadataImage
-from shareq.coordinator.shard import CoordinatorRecord
+from shareq.coordinator.shard import CoordinatorRecord, Steps
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 
 _UNKNOWN_HASH: Final = 0
@@ -52,33 +53,60 @@ def check_upgrade(group: ClassicGroup, policy: MigrationPolicy, max_size: int) -
         raise _refused(group, f"it has {len(group.members)} members, a consumer group at most {max_size}")
 
 
-def upgraded(group: ClassicGroup, metadata: MetadataImage) -> tuple[CoordinatorRecord, ...]:
+def upgraded(group: ClassicGroup, metadata: MetadataImage) -> Steps[tuple[CoordinatorRecord, ...]]:
     """What makes a consumer group of it, the tombstone of the classic group first. Raises Refused: GROUP_ID_NOT_FOUND
     when the broker cannot read what its members say to each other, or would lose some of it.
 
-    A partition that the leader has given to two members is the first one's.
+    A partition that the leader has given to two members is the first one's. Pauses where there are many topics.
     """
-    protocol = _protocol(group)
+    protocol, pace = _protocol(group), _Pace()
     taken: set[tuple[bytes, int]] = set()
     members: list[ConsumerMember] = []
     assigned: dict[str, Assignment] = {}
     for each in group.members.values():
         try:
-            members.append(_member(each, protocol))
-            assigned[each.member_id] = _assigned(group, each, metadata, taken)
+            member = _member(each, protocol)
+            members.append(member)
+            yield from pace.after(len(member.subscribed_topic_names))
+            target = assigned[each.member_id] = _assigned(group, each, metadata, taken)
+            yield from pace.after(len(target))
         except MalformedMessage as error:
             raise _refused(group, f"what member {each.member_id} has sent cannot be read") from error
     epoch, group_id = group.generation, group.group_id
     topics = frozenset(name for member in members for name in member.subscribed_topic_names)
     complete = group.state is ClassicState.STABLE and taken == _partitions(topics, metadata)
+    yield from pace.after(len(topics))
+    known_hash = metadata_hash(topics, metadata) if complete else _UNKNOWN_HASH
+    yield from pace.after(len(topics))
+    targets: list[CoordinatorRecord] = []
+    currents: list[CoordinatorRecord] = []
+    for member_id, target in assigned.items():
+        targets.append(target_record(group_id, member_id, target))
+        currents.append(current_record(group_id, member_id, _current(target, epoch)))
+        yield from pace.after(len(target))
     return (
         group_tombstone(group_id),
         *(member_record(group_id, member) for member in members),
-        epoch_record(group_id, epoch, metadata_hash(topics, metadata) if complete else _UNKNOWN_HASH),
-        *(target_record(group_id, member_id, target) for member_id, target in assigned.items()),
+        epoch_record(group_id, epoch, known_hash),
+        *targets,
         assignment_epoch_record(group_id, epoch, 0),
-        *(current_record(group_id, member_id, _current(target, epoch)) for member_id, target in assigned.items()),
+        *currents,
     )
+
+
+class _Pace:
+    """Pauses after so many topics."""
+
+    __slots__ = ("_topics",)
+
+    def __init__(self) -> None:
+        self._topics = 0
+
+    def after(self, topics: int) -> Iterator[None]:
+        self._topics += topics
+        if self._topics > MANY_TOPICS:
+            self._topics = 0
+            yield
 
 
 def as_group(group_id: str, records: Iterable[CoordinatorRecord]) -> ConsumerGroup:

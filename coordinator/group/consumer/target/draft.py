@@ -212,11 +212,13 @@ class Draft:
         changed = self.names_changed or self.regex_changed
         if not changed and current.is_reconciled_to(epoch):
             return current
+        subscribed = self.topic_ids_of(self.member)
+        yield from self.pause()
         target = Target(
             member_id=self.member.member_id,
             epoch=epoch,
             assignment=assignment,
-            subscribed=self.topic_ids_of(self.member),
+            subscribed=subscribed,
             subscription_changed=changed,
             owner=self._owner,
             owned=owned,
