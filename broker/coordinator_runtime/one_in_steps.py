@@ -1,7 +1,7 @@
 """What a coordinator's partition does in more than one tick of the loop, and what waits behind it.
 
 A decision that takes long, and the replay of a log, go on in steps; nothing else is decided meanwhile, so the state
-they go by is theirs alone. What is asked for waits, in its order.
+they go by is theirs alone. What is asked for waits, in its order, and has its turn as a few in each tick.
 
 The collector rests from the first step to the tick after the last one, in which what was decided is replayed, as it
 does for long requests (`Turns`).
@@ -17,7 +17,10 @@ from functools import partial
 from shareq.broker.foundation.collector import COLLECTOR
 from shareq.protocol.errors import ErrorCode
 
-__all__ = ["OneInSteps", "Waiting"]
+__all__ = ["MOST_IN_A_TICK", "OneInSteps", "Waiting"]
+
+MOST_IN_A_TICK = 64
+"""Of the operations that have waited."""
 
 
 @dataclass(slots=True)
@@ -31,7 +34,7 @@ class Waiting:
 class OneInSteps:
     """At most one work in steps, one of them in each tick, and the operations behind it."""
 
-    __slots__ = ("_behind", "_call_soon", "_done", "_fail", "_steps")
+    __slots__ = ("_answering", "_behind", "_call_soon", "_done", "_fail", "_steps")
 
     def __init__(self, call_soon: Callable[[Callable[[], None]], None]) -> None:
         self._call_soon = call_soon
@@ -39,11 +42,12 @@ class OneInSteps:
         self._done: Callable[[], None] = _nothing
         self._fail: Callable[[ErrorCode], None] | None = None
         self._behind: deque[Waiting] = deque()
+        self._answering = False
 
     @property
     def busy(self) -> bool:
         """Whether what comes now has to wait."""
-        return self._steps is not None
+        return self._steps is not None or (bool(self._behind) and not self._answering)
 
     def __len__(self) -> int:
         """Operations that wait, the one that is decided in steps among them."""
@@ -80,10 +84,24 @@ class OneInSteps:
             self._call_soon(partial(self._step, steps))
             return
         done, self._steps, self._done, self._fail = self._done, None, _nothing, None
-        done()
-        while self._behind and self._steps is None:
-            self._behind.popleft().answer()
+        self._answer(done)
         self._call_soon(self._ended)
+
+    def _answer(self, first: Callable[[], None]) -> None:
+        """Call `first`, then what waits, up to `MOST_IN_A_TICK` and up to one that goes on in steps."""
+        if self._steps is not None:
+            return  # what is left comes behind these
+        self._answering = True
+        try:
+            first()
+            for _ in range(MOST_IN_A_TICK):
+                if not self._behind or self._steps is not None:
+                    return
+                self._behind.popleft().answer()
+        finally:
+            self._answering = False
+        if self._behind:
+            self._call_soon(partial(self._answer, _nothing))
 
     def _ended(self) -> None:
         """The tick after the last step, when what it was decided from is gone."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 
 from devtools.in_memory.virtual_clock import VirtualClock
-from shareq.broker.coordinator_runtime.one_in_steps import OneInSteps, Waiting
+from shareq.broker.coordinator_runtime.one_in_steps import MOST_IN_A_TICK, OneInSteps, Waiting
 from shareq.broker.foundation.collector import FEW_YOUNG
 from shareq.broker.foundation.turns import Turns
 from shareq.protocol.errors import ErrorCode
@@ -138,3 +139,45 @@ def test_an_operation_that_is_refused_meanwhile_fails_once() -> None:
     for waiting in in_steps.give_up() + in_steps.give_up():
         waiting.fail(ErrorCode.NOT_COORDINATOR)
     assert errors == [ErrorCode.NOT_COORDINATOR]
+
+
+def test_what_has_waited_is_answered_a_few_in_a_tick_and_in_its_order() -> None:
+    """Thousands of commits behind one long heartbeat would else be decided in one turn."""
+    clock, answered = VirtualClock(), list[int]()
+    in_steps = OneInSteps(clock.call_soon)
+
+    def asked(number: int) -> None:
+        if in_steps.busy:
+            in_steps.wait(Waiting(lambda: asked(number), lambda _error: None))
+        else:
+            answered.append(number)
+
+    many = 5 * MOST_IN_A_TICK // 2
+    in_steps.run(iter([None]), lambda: asked(-1))
+    for number in range(many):
+        asked(number)
+    sizes = []
+    while clock.run_tick():
+        sizes.append(len(answered))
+        if len(sizes) == 1:
+            asked(many)
+    assert answered == list(range(-1, many + 1))
+    assert max(after - before for before, after in pairwise([0, *sizes])) <= MOST_IN_A_TICK + 1
+
+
+def test_what_is_left_behind_another_work_in_steps_waits_for_it_and_is_given_up_with_it() -> None:
+    clock, answered, failed = VirtualClock(), list[str](), list[str]()
+    in_steps = OneInSteps(clock.call_soon)
+    in_steps.run(iter([None]), lambda: answered.append("first"))
+    in_steps.wait(Waiting(lambda: in_steps.run(iter([None]), lambda: answered.append("second")), lambda _error: None))
+    in_steps.wait(Waiting(lambda: answered.append("last"), lambda _error: failed.append("last")))
+    clock.run_tick()
+    assert answered == ["first"]
+    assert in_steps.busy
+    for waiting in in_steps.give_up():
+        waiting.fail(ErrorCode.NOT_COORDINATOR)
+    assert failed == ["last"]
+    assert not in_steps.busy
+    while clock.run_tick():
+        pass
+    assert answered == ["first"]
