@@ -279,7 +279,7 @@ class Services:
 
         if self.started_with.group_share_dlq_manager_class_name != DEAD_LETTERS:
             return None
-        topics = BrokerQueues(self.metadata, self.configs, self.logs, self.leaders, self.env.clock.wall_ms)
+        topics = BrokerQueues(self.metadata, self.configs, self.logs, self.leaders, self.turns, self.env.clock.wall_ms)
         return DeadLetterQueues(self.env, self.configs, topics)
 
     @cached_property
@@ -354,6 +354,7 @@ class Services:
             self.configs,
             self.logs,
             self.leaders,
+            self.turns,
             self.groups,
             self.producer_ids.next,
             lambda: self.authorizer,

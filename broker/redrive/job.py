@@ -16,7 +16,6 @@ from typing import Final
 from shareq.broker.foundation.bounded_log import BoundedLog
 from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.log.append import Origin
 from shareq.broker.redrive.ports import RedriveWorld
 from shareq.broker.redrive.progress import PartitionProgress, Place, State, UnderWay, What
 from shareq.broker.redrive.reading import sent_back
@@ -202,11 +201,9 @@ class Redrive:
             producer_epoch=0,
             base_sequence=0 if sequence > MAX_SEQUENCE else sequence,
         )
-        outcome = log.append(
-            batch, origin=Origin.CLIENT, now_wall_ms=now_ms, on_durable=lambda error: answered(place, error)
-        )
-        if isinstance(outcome, ErrorCode):
-            answered(place, outcome)
+        error = self._world.append(*place, batch, now_ms, lambda error: answered(place, error))
+        if error:
+            answered(place, error)
 
     def _appended(
         self, progress: PartitionProgress, made: Round, errors: dict[Place, ErrorCode], started_ms: int

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.log.append import AppendInfo, OnDurable, Origin
+from shareq.broker.log.append import OnDurable
 from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.redrive.progress import PartitionProgress, State
 from shareq.broker.redrive.spec import Owner, RedriveSpec
@@ -52,9 +52,6 @@ class RedriveLog(Protocol):
     ) -> ReadResult | ErrorCode: ...
     def unreadable_range(self, offset: int) -> tuple[int, int] | None: ...
     def next_header(self, offset: int) -> BatchHeader | None: ...
-    def append(
-        self, batch: bytearray, *, origin: Origin, now_wall_ms: int, on_durable: OnDurable | None = None
-    ) -> AppendInfo | ErrorCode: ...
 
 
 class Committed(NamedTuple):
@@ -74,6 +71,13 @@ class RedriveWorld(Protocol):
 
     def log(self, topic: str, partition: int) -> RedriveLog | ErrorCode:
         """The log of a partition. UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR."""
+
+    def append(
+        self, topic: str, partition: int, batch: bytearray, now_wall_ms: int, on_durable: OnDurable
+    ) -> ErrorCode:
+        """Append to the log of a partition as a client would; NONE: `on_durable` is called, maybe with an error that
+        was found later. Else what a client would be answered, or what `log` says.
+        """
 
     def may(self, owner: Owner, right: Right, name: str) -> bool:
         """Whether the owner has the right now. The audit log has the answer."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hmac
 import logging
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final
 
 from shareq.broker.config.service import ConfigService
 from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.turns import Turns
 from shareq.broker.groups.service import GroupService
+from shareq.broker.log.append import OnDurable
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.store import MetadataStore
@@ -24,6 +26,7 @@ from shareq.broker.security.rights import Right
 from shareq.broker.topics.creation import TopicSpec, create_topic
 from shareq.broker.topics.leaders import LeaderMap
 from shareq.broker.topics.lookup import led_log
+from shareq.broker.topics.own_batches import append_in_turns
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequest,
@@ -51,6 +54,7 @@ class BrokerRedriveWorld:
         configs: ConfigService,
         logs: LogManager,
         leaders: LeaderMap,
+        turns: Turns,
         groups: GroupService,
         new_producer_id: Callable[[], int],
         authorizer: Callable[[], Authorizer | None],
@@ -60,6 +64,7 @@ class BrokerRedriveWorld:
         self._configs = configs
         self._logs = logs
         self._leaders = leaders
+        self._turns = turns
         self._groups = groups
         self._new_producer_id = new_producer_id
         self._authorizer = authorizer
@@ -71,6 +76,11 @@ class BrokerRedriveWorld:
 
     def log(self, topic: str, partition: int) -> PartitionLog | ErrorCode:
         return led_log(self._leaders, self._logs, topic, partition)
+
+    def append(
+        self, topic: str, partition: int, batch: bytearray, now_wall_ms: int, on_durable: OnDurable
+    ) -> ErrorCode:
+        return append_in_turns(self._turns, partial(self.log, topic, partition), batch, now_wall_ms, on_durable)
 
     def may(self, owner: Owner, right: Right, name: str) -> bool:
         authorizer = self._authorizer()

@@ -22,6 +22,6 @@ class QueueTopics(Protocol):
         """Create the topic, as a queue."""
 
     def append(self, name: str, partition: int, batch: bytearray, on_durable: OnDurable) -> ErrorCode:
-        """Append as a client would; NONE: `on_durable` is called. Else what a client would be answered, as
-        NOT_LEADER_OR_FOLLOWER and MESSAGE_TOO_LARGE.
+        """Append as a client would; NONE: `on_durable` is called, maybe with an error that was found later. Else what a
+        client would be answered, as NOT_LEADER_OR_FOLLOWER and MESSAGE_TOO_LARGE.
         """

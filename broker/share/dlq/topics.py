@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from shareq.broker.config.keys.definition import int_value
 from shareq.broker.config.service import ConfigService
-from shareq.broker.log.append import OnDurable, Origin
+from shareq.broker.foundation.turns import Turns
+from shareq.broker.log.append import OnDurable
 from shareq.broker.log.manager import LogManager
 from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.share.dlq.rules import QueuePolicy, QueueTopic
 from shareq.broker.topics.creation import TopicSpec, create_topic
 from shareq.broker.topics.leaders import LeaderMap
 from shareq.broker.topics.lookup import led_log
+from shareq.broker.topics.own_batches import append_in_turns
 from shareq.protocol.errors import ApiError, ErrorCode
 
 _ENABLED: Final = "errors.deadletterqueue.group.enable"
@@ -29,12 +32,14 @@ class BrokerQueues:
         configs: ConfigService,
         logs: LogManager,
         leaders: LeaderMap,
+        turns: Turns,
         wall_ms: Callable[[], int],
     ) -> None:
         self._metadata = metadata
         self._configs = configs
         self._logs = logs
         self._leaders = leaders
+        self._turns = turns
         self._wall_ms = wall_ms
 
     def policy(self) -> QueuePolicy:
@@ -54,8 +59,5 @@ class BrokerQueues:
         return create_topic(self._metadata, self._configs, TopicSpec(name, configs=_CONFIGS))
 
     def append(self, name: str, partition: int, batch: bytearray, on_durable: OnDurable) -> ErrorCode:
-        log = led_log(self._leaders, self._logs, name, partition)
-        if isinstance(log, ErrorCode):
-            return log
-        appended = log.append(batch, origin=Origin.CLIENT, now_wall_ms=self._wall_ms(), on_durable=on_durable)
-        return appended if isinstance(appended, ErrorCode) else ErrorCode.NONE
+        log = partial(led_log, self._leaders, self._logs, name, partition)
+        return append_in_turns(self._turns, log, batch, self._wall_ms(), on_durable)

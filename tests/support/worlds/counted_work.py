@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import pytest
+
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
+from shareq.broker.log import admission
 from shareq.protocol.generated.api_versions import ApiVersionsRequest
+from shareq.protocol.records import batch
+from shareq.protocol.records.compression import compress, compress_pieces
 
 
 class Work:
@@ -25,6 +30,19 @@ class Work:
 
         return counted
 
+    def watch(self, world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+        """From now on have a number in `ticks` for each tick of the clock. Nothing was done so far."""
+        run_tick = world.clock.run_tick
+
+        def counted() -> int:
+            ready = run_tick()
+            self.ticks.append(self.now)
+            self.now = 0
+            return ready
+
+        self.now = 0
+        monkeypatch.setattr(world.clock, "run_tick", counted)
+
     def run(self, world: BrokerWorld, neighbour: MockConnection) -> None:
         """Let the broker work, tick by tick; the neighbour asks in each of them, and is answered at once."""
         while True:
@@ -37,3 +55,17 @@ class Work:
             self.now = 0
             if not ready:
                 return
+
+
+def packed_bytes(monkeypatch: pytest.MonkeyPatch) -> Work:
+    """Bytes of batches that are compressed."""
+    work = Work()
+    monkeypatch.setattr(batch, "compress", work.count(compress, lambda _codec, data: len(data)))
+
+    def counted(pieces: Iterable[bytes]) -> Iterator[bytes]:
+        for piece in pieces:
+            work.now += len(piece)
+            yield piece
+
+    monkeypatch.setattr(admission, "compress_pieces", lambda codec, pieces: compress_pieces(codec, counted(pieces)))
+    return work

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from random import Random
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.foundation.effort import MOST_EFFORT, PACKING_EFFORT
-from shareq.broker.log import admission
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.incremental_alter_configs import (
     AlterableConfig,
@@ -25,10 +23,9 @@ from shareq.protocol.generated.produce import (
     ProduceResponse,
     TopicProduceData,
 )
-from shareq.protocol.records import batch
 from shareq.protocol.records.batch import Compression, RecordData, build_batch, decode_records, read_header
-from shareq.protocol.records.compression import STEP_BYTES, compress, compress_pieces
-from tests.support.worlds.counted_work import Work
+from shareq.protocol.records.compression import STEP_BYTES
+from tests.support.worlds.counted_work import Work, packed_bytes
 
 PACKED = [Compression.GZIP, Compression.SNAPPY, Compression.LZ4, Compression.ZSTD]
 
@@ -70,17 +67,7 @@ def stored(world: BrokerWorld, partition: int = 0) -> list[tuple[int, list[bytes
 
 @pytest.fixture
 def packed(monkeypatch: pytest.MonkeyPatch) -> Work:
-    """Bytes that are compressed."""
-    work = Work()
-    monkeypatch.setattr(batch, "compress", work.count(compress, lambda _codec, data: len(data)))
-
-    def counted(pieces: Iterable[bytes]) -> Iterator[bytes]:
-        for piece in pieces:
-            work.now += len(piece)
-            yield piece
-
-    monkeypatch.setattr(admission, "compress_pieces", lambda codec, pieces: compress_pieces(codec, counted(pieces)))
-    return work
+    return packed_bytes(monkeypatch)
 
 
 @pytest.mark.parametrize("came", [Compression.NONE, Compression.LZ4])

@@ -1,0 +1,79 @@
+"""Batches that the broker makes by itself for a topic of clients, appended as theirs are.
+
+What the topic's `compression.type` has compressed may take longer than a turn of the loop, and many of them may come in
+one: dead letters of many partitions, a round of a redrive. What is too much for this turn is done in turns of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+
+from shareq.broker.foundation.effort import EFFORT, MOST_EFFORT
+from shareq.broker.foundation.turns import Turns
+from shareq.broker.log.admission import Checked, LargeBatch
+from shareq.broker.log.append import OnDurable, Origin
+from shareq.broker.log.partition_log import PartitionLog
+from shareq.protocol.errors import ErrorCode
+
+logger = logging.getLogger(__name__)
+
+_FindLog = Callable[[], PartitionLog | ErrorCode]
+
+
+def append_in_turns(
+    turns: Turns, find_log: _FindLog, batch: bytearray, now_wall_ms: int, on_durable: OnDurable
+) -> ErrorCode:
+    """Append a batch without compression to the log that `find_log` returns, or return why it cannot be.
+
+    NONE: `on_durable` is called once, with NONE when the batch counts, else with why it was lost, or with what a client
+    would be answered where that is found out in a later turn; never when the broker stops before.
+    """
+    log = find_log()
+    if isinstance(log, ErrorCode):
+        return log
+    if EFFORT.spent <= MOST_EFFORT or not log.admission.rewrites:
+        try:
+            return _append(log, batch, now_wall_ms, on_durable)
+        except LargeBatch:
+            pass
+
+    def failed(error: Exception) -> None:
+        logger.error("%s-%d: a batch of the broker's own is not appended", log.topic, log.partition, exc_info=error)
+        on_durable(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+    turns.run(_in_turns(log, find_log, batch, now_wall_ms, on_durable), failed)
+    return ErrorCode.NONE
+
+
+def _in_turns(
+    log: PartitionLog, find_log: _FindLog, batch: bytearray, now_wall_ms: int, on_durable: OnDurable
+) -> Iterator[None]:
+    """Where the log is deleted in between, or another broker leads the partition, that is the answer."""
+    error = _other(log, find_log)
+    try:
+        error = error or _append(log, batch, now_wall_ms, on_durable)
+    except LargeBatch as large:
+        yield
+        checked = yield from log.admission.check_in_steps(batch, large.header, now_wall_ms)
+        error = _other(log, find_log) or _append(log, batch, now_wall_ms, on_durable, checked)
+    if error:
+        on_durable(error)
+
+
+def _other(log: PartitionLog, find_log: _FindLog) -> ErrorCode:
+    """Why `log` is not the partition's any more; NONE: it is. Another one may have been made under its name."""
+    found = find_log()
+    if found is log:
+        return ErrorCode.NONE
+    return found if isinstance(found, ErrorCode) else ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def _append(
+    log: PartitionLog, batch: bytearray, now_wall_ms: int, on_durable: OnDurable, checked: Checked | None = None
+) -> ErrorCode:
+    """Raises `LargeBatch` where it was not `checked` and has to be."""
+    appended = log.append(
+        batch, origin=Origin.CLIENT, now_wall_ms=now_wall_ms, on_durable=on_durable, at_once=True, checked=checked
+    )
+    return appended if isinstance(appended, ErrorCode) else ErrorCode.NONE
