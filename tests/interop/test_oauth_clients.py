@@ -283,19 +283,21 @@ def test_a_refused_token(broker: BrokerUnderTest, token: Callable[[], str]) -> N
 
 
 @pytest.mark.parametrize(
-    "claims",
+    "claims_at",
     [
-        {"aud": ["other", "queue"]},
-        {"scope": "read write"},
-        {"scope": ["read", "write"]},
-        {"nbf": int(time.time()) + 20},
-        {"iat": int(time.time()) + 1000},
-        {"exp": time.time() + 99.5},
-        {"sub": " alice "},
+        lambda _now_s: {"aud": ["other", "queue"]},
+        lambda _now_s: {"scope": "read write"},
+        lambda _now_s: {"scope": ["read", "write"]},
+        lambda now_s: {"nbf": int(now_s) + 20},
+        lambda now_s: {"iat": int(now_s) + 1000},
+        lambda now_s: {"exp": now_s + 99.5},
+        lambda _now_s: {"sub": " alice "},
     ],
 )
-def test_a_token_that_is_taken(broker: BrokerUnderTest, claims: dict[str, object]) -> None:
-    expires_s = claims.get("exp", time.time() + 3600)
+def test_a_token_that_is_taken(broker: BrokerUnderTest, claims_at: Callable[[float], dict[str, object]]) -> None:
+    now_s = time.time()
+    claims = claims_at(now_s)
+    expires_s = claims.get("exp", now_s + 3600)
     assert isinstance(expires_s, float | int)
     (answer,) = answers(broker, first_message(KEY.token({**EXPECTED, **claims}), traceId="x y"))
     assert (answer.error_code, bytes(answer.auth_bytes)) == (0, b"")
