@@ -18,8 +18,8 @@ from shareq.broker.disk.watch import DiskWatch
 from shareq.broker.fetch.sessions import FetchSessions
 from shareq.broker.fetch.wait import FetchWaits
 from shareq.broker.foundation.environment import Environment
-from shareq.broker.foundation.stall_meter import Stalls
-from shareq.broker.foundation.turns import Turns
+from shareq.broker.foundation.loop.stall_meter import Stalls
+from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.segments.files import DEFAULT_OPEN_FILES
 from shareq.broker.metadata.changes import MetaDb, PutAcl

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from shareq.broker.foundation.collector import COLLECTOR
+from shareq.broker.foundation.loop.collector import COLLECTOR
 
 pytest.register_assert_rewrite("tests.support.scenarios")
 

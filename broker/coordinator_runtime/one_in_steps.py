@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from shareq.broker.foundation.collector import COLLECTOR
+from shareq.broker.foundation.loop.collector import COLLECTOR
 from shareq.protocol.errors import ErrorCode
 
 __all__ = ["MOST_IN_A_TICK", "OneInSteps", "Waiting"]

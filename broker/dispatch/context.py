@@ -68,8 +68,8 @@ class RequestContext:
         self.services.client_lines.log(logger, host, text, logging.WARNING, text, *arguments, client_address=host)
 
     def failed(self, error: Exception) -> None:
-        """A request that goes on in turns (`foundation/turns.py`) has failed, by our own fault: log it, and close the
-        connection, which waits for an answer that does not come.
+        """A request that goes on in turns (`foundation/loop/turns.py`) has failed, by our own fault: log it, and close
+        the connection, which waits for an answer that does not come.
         """
         logger.error("%s: a request that was handled in turns failed", self.connection, exc_info=error)
         self.connection.abandon("internal error in a request that was handled in turns")

@@ -44,7 +44,7 @@ class TurnCount:
 
 
 def run_in_turns(ctx: RequestContext, work: Iterator[None]) -> None:
-    """Do the work in turns (`foundation/turns.py`); where there are quotas, the time of each is its client's."""
+    """Do the work in turns (`foundation/loop/turns.py`); where there are quotas, the time of each is its client's."""
     services = ctx.services
     if services.quotas.active:
         from shareq.broker.dispatch.metering import Metering

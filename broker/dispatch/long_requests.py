@@ -2,8 +2,8 @@
 
 A long request (`FEW_ELEMENTS`) is read in steps up to its limit (`element_limits.py`), and its answer is written in
 steps, however it was made; rows of an answer in parts are made and written part by part. One such request is under way
-at a time, the others wait in the order in which they came (`foundation/turns.py`), each on its own connection, which
-handles nothing else meanwhile.
+at a time, the others wait in the order in which they came (`foundation/loop/turns.py`), each on its own connection,
+which handles nothing else meanwhile.
 """
 
 from __future__ import annotations

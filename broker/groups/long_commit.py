@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Final
 
+from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.foundation.turns import Turns
 from shareq.broker.groups.offsets import GroupOffsetsService
 from shareq.coordinator.group.offsets.commit import refused
 from shareq.protocol.errors import ErrorCode

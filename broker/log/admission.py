@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from shareq.broker.foundation.effort import (
+from shareq.broker.foundation.loop.effort import (
     AT_ONCE,
     EFFORT,
     MOST_EFFORT,

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
-from shareq.broker.foundation.effort import EFFORT, MOST_EFFORT
+from shareq.broker.foundation.loop.effort import EFFORT, MOST_EFFORT
 from shareq.broker.network.client_lines import UNBOUNDED, ClientLines
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.security.names import ANONYMOUS

@@ -29,9 +29,9 @@ from shareq.broker.disk.reserved_fs import ReservedFs
 from shareq.broker.disk.watch import DiskWatch
 from shareq.broker.dispatch.element_limits import largest_frame
 from shareq.broker.foundation.environment import Clock, Environment
+from shareq.broker.foundation.loop.stall_meter import StallMeter
 from shareq.broker.foundation.os_clock import LoopClock
 from shareq.broker.foundation.os_fs import OsFs, open_to_others
-from shareq.broker.foundation.stall_meter import StallMeter
 from shareq.broker.log.manager import DamagedFolderError, DataFolderInUseError
 from shareq.broker.metadata.features import FeatureError
 from shareq.broker.network.client_lines import ClientLines

@@ -9,8 +9,8 @@ from functools import cached_property, partial
 from typing import Final
 
 from shareq.broker.config.service import ConfigService
+from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.foundation.turns import Turns
 from shareq.broker.groups.service import GroupService
 from shareq.broker.log.append import OnDurable
 from shareq.broker.log.manager import LogManager

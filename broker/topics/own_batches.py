@@ -9,8 +9,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 
-from shareq.broker.foundation.effort import EFFORT, MOST_EFFORT
-from shareq.broker.foundation.turns import Turns
+from shareq.broker.foundation.loop.effort import EFFORT, MOST_EFFORT
+from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.log.admission import Checked, LargeBatch
 from shareq.broker.log.append import OnDurable, Origin
 from shareq.broker.log.partition_log import PartitionLog

@@ -13,8 +13,8 @@ from devtools.in_memory.memory_meta_db import MemoryMetaDb
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.foundation.collector import COLLECTOR
 from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.loop.collector import COLLECTOR
 from shareq.broker.metadata.store import NewTopic
 from shareq.broker.network.client_lines import ClientLines
 from shareq.broker.network.connection import Buffer, Connection

@@ -19,8 +19,8 @@ from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.table import HANDLERS
-from shareq.broker.foundation.effort import EFFORT
 from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.loop.effort import EFFORT
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.manager import DamagedFolderError
 from shareq.broker.log.partition_log import PartitionLog

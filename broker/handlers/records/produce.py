@@ -17,7 +17,7 @@ from typing import cast
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.in_turns import run_in_turns
-from shareq.broker.foundation.effort import EFFORT
+from shareq.broker.foundation.loop.effort import EFFORT
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.handlers.records.produce_fast_path import ProduceFastPath
 from shareq.broker.handlers.shared.produce_append import ProduceAppend, refused_partition

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.foundation.effort import BATCH_EFFORT, EFFORT, LOG_EFFORT, MOST_EFFORT, REFUSED_EFFORT
+from shareq.broker.foundation.loop.effort import BATCH_EFFORT, EFFORT, LOG_EFFORT, MOST_EFFORT, REFUSED_EFFORT
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.admission import Checked, LargeBatch
 from shareq.broker.log.partition_log import Origin, PartitionLog

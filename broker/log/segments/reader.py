@@ -7,7 +7,7 @@ import struct
 from collections.abc import Generator, Sequence
 from typing import Final, NamedTuple, TypeVar, cast
 
-from shareq.broker.foundation.effort import AT_ONCE, RECORD_EFFORT, RECORDS_AT_ONCE, STEP_EFFORT
+from shareq.broker.foundation.loop.effort import AT_ONCE, RECORD_EFFORT, RECORDS_AT_ONCE, STEP_EFFORT
 from shareq.broker.log.segments.damage import SoundWalk
 from shareq.broker.log.segments.files import Segment
 from shareq.broker.log.segments.found_damage import HeaderWalk, look_closer

@@ -8,7 +8,7 @@ from typing import Final
 
 from shareq.broker.config.keys.definition import int_value
 from shareq.broker.config.service import ConfigService
-from shareq.broker.foundation.turns import Turns
+from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.log.append import OnDurable
 from shareq.broker.log.manager import LogManager
 from shareq.broker.metadata.store import MetadataStore

@@ -10,8 +10,8 @@ import pytest
 
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.coordinator_runtime.one_in_steps import MOST_IN_A_TICK, OneInSteps, Waiting
-from shareq.broker.foundation.collector import FEW_YOUNG
-from shareq.broker.foundation.turns import Turns
+from shareq.broker.foundation.loop.collector import FEW_YOUNG
+from shareq.broker.foundation.loop.turns import Turns
 from shareq.protocol.errors import ErrorCode
 
 

@@ -10,7 +10,7 @@ import pytest
 from devtools.clients.requests import batch, produce
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.config.admin import ConfigAdmin
-from shareq.broker.foundation.effort import RECORD_EFFORT, STEP_EFFORT
+from shareq.broker.foundation.loop.effort import RECORD_EFFORT, STEP_EFFORT
 from shareq.broker.groups.offsets import GroupOffsetsService
 from shareq.broker.handlers.cluster import find_coordinator
 from shareq.broker.handlers.groups import offset_fetch

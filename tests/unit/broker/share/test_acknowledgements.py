@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.foundation.turns import Turns
 from shareq.broker.share.acknowledgements import (
     FEW_BATCHES,
     MOST_BATCHES,

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld
-from shareq.broker.foundation.effort import MOST_EFFORT, PACKING_EFFORT
+from shareq.broker.foundation.loop.effort import MOST_EFFORT, PACKING_EFFORT
 from shareq.broker.log.admission import Admission
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse

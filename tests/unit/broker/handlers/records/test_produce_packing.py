@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
-from shareq.broker.foundation.effort import MOST_EFFORT, PACKING_EFFORT
+from shareq.broker.foundation.loop.effort import MOST_EFFORT, PACKING_EFFORT
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.incremental_alter_configs import (
     AlterableConfig,

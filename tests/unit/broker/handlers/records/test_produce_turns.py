@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
-from shareq.broker.foundation.effort import BATCH_EFFORT, MOST_EFFORT, RECORD_EFFORT, STEP_EFFORT
+from shareq.broker.foundation.loop.effort import BATCH_EFFORT, MOST_EFFORT, RECORD_EFFORT, STEP_EFFORT
 from shareq.broker.handlers.shared.produce_append import ProduceAppend
 from shareq.broker.log import admission
 from shareq.protocol.errors import ErrorCode

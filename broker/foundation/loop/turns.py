@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from shareq.broker.foundation.collector import COLLECTOR
-from shareq.broker.foundation.effort import EFFORT
+from shareq.broker.foundation.loop.collector import COLLECTOR
+from shareq.broker.foundation.loop.effort import EFFORT
 
 
 class _Work(NamedTuple):

@@ -6,9 +6,9 @@ import gc
 from collections.abc import Iterator
 
 from devtools.in_memory.virtual_clock import VirtualClock
-from shareq.broker.foundation.collector import FEW_YOUNG
-from shareq.broker.foundation.effort import EFFORT
-from shareq.broker.foundation.turns import GIVES_WAY, MOST_GIVES_WAY, Turns
+from shareq.broker.foundation.loop.collector import FEW_YOUNG
+from shareq.broker.foundation.loop.effort import EFFORT
+from shareq.broker.foundation.loop.turns import GIVES_WAY, MOST_GIVES_WAY, Turns
 
 
 def unexpected(error: Exception) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from devtools.in_memory.virtual_clock import VirtualClock, VirtualTimer
 from shareq.broker.foundation.durations import BOUNDS_NS, MS
+from shareq.broker.foundation.loop.stall_meter import INTERVAL_MS, StallMeter, Stalls
 from shareq.broker.foundation.os_clock import LoopClock
-from shareq.broker.foundation.stall_meter import INTERVAL_MS, StallMeter, Stalls
 from shareq.broker.process.serve import new_event_loop
 
 
