@@ -84,8 +84,10 @@ class OneInSteps:
             self._call_soon(partial(self._step, steps))
             return
         done, self._steps, self._done, self._fail = self._done, None, _nothing, None
-        self._answer(done)
-        self._call_soon(self._ended)
+        try:
+            self._answer(done)
+        finally:
+            self._call_soon(self._ended)
 
     def _answer(self, first: Callable[[], None]) -> None:
         """Call `first`, then what waits, up to `MOST_IN_A_TICK` and up to one that goes on in steps."""
@@ -98,10 +100,10 @@ class OneInSteps:
                 if not self._behind or self._steps is not None:
                     return
                 self._behind.popleft().answer()
-        finally:
+        finally:  # also after a fault in one of them: the others still have their turn
             self._answering = False
-        if self._behind:
-            self._call_soon(partial(self._answer, _nothing))
+            if self._behind and self._steps is None:
+                self._call_soon(partial(self._answer, _nothing))
 
     def _ended(self) -> None:
         """The tick after the last step, when what it was decided from is gone."""

@@ -181,3 +181,23 @@ def test_what_is_left_behind_another_work_in_steps_waits_for_it_and_is_given_up_
     while clock.run_tick():
         pass
     assert answered == ["first"]
+
+
+@pytest.mark.parametrize("of_the_steps", [True, False])
+def test_a_fault_in_one_operation_leaves_the_others_their_turn_and_the_collector_at_work(of_the_steps: bool) -> None:
+    clock, answered = VirtualClock(), list[str]()
+    in_steps = OneInSteps(clock.call_soon)
+
+    def fault() -> None:
+        raise ZeroDivisionError
+
+    in_steps.run(iter([None]), fault if of_the_steps else lambda: None)
+    in_steps.wait(Waiting(lambda: answered.append("first") if of_the_steps else fault(), lambda _error: None))
+    in_steps.wait(Waiting(lambda: answered.append("last"), lambda _error: None))
+    with pytest.raises(ZeroDivisionError):
+        clock.run_tick()
+    while clock.run_tick():
+        pass
+    assert answered[-1] == "last"
+    assert not in_steps.busy
+    assert gc.isenabled()
