@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated, NamedTuple
 
@@ -220,8 +220,17 @@ def delete(session: Session, topics: tuple[str, ...], yes: bool, dry_run: bool) 
 @dry_run_option
 def trim(session: Session, topics: tuple[str, ...], before: str, yes: bool, dry_run: bool) -> Iterator[TrimRow]:
     """Remove the oldest records of topics."""
-    at = place("--before", before)
+    yield from trimmed(
+        session, topics, before, f"remove the records before {before} of {', '.join(topics)}", yes=yes, dry_run=dry_run
+    )
+
+
+def trimmed(
+    session: Session, topics: Sequence[str], before: str, question: str, *, yes: bool, dry_run: bool
+) -> Iterator[TrimRow]:
+    """Remove the records before that place, when `question` was answered: topics, or partitions written as topic:0."""
     wanted: dict[tuple[str, int], int] = {}
+    at = place("--before", before)
     for partition, outcome in offsets_of(session.admin, at, partitions_of(session, topics)).items():
         if isinstance(outcome, ClientError):
             session.failed(outcome)
@@ -230,7 +239,7 @@ def trim(session: Session, topics: tuple[str, ...], before: str, yes: bool, dry_
     if dry_run or not wanted:
         yield from (TrimRow(*partition, offset, False) for partition, offset in sorted(wanted.items()))
         return
-    session.confirm(f"remove the records before {before} of {', '.join(topics)}", yes)
+    session.confirm(question, yes)
     for partition, start in sorted(session.admin.topics.trim(wanted).items()):
         if isinstance(start, ClientError):
             session.failed(start)

@@ -15,7 +15,7 @@ from shareq.client.cli.records.text import RecordRow, line_of, read_to_end, reco
 from shareq.client.cli.shared.command import Session, cluster_command, cluster_group, dry_run_option, yes_option
 from shareq.client.cli.shared.exits import USAGE, exit_with
 from shareq.client.cli.shared.where import FORMS, from_option, offsets_of, partitions_of, place
-from shareq.client.cli.topics import TrimRow
+from shareq.client.cli.topics import TrimRow, trimmed
 from shareq.client.errors import ClientError
 from shareq.client.reader import Reader
 
@@ -140,20 +140,5 @@ def drop(session: Session, queue: str, before: str, yes: bool, dry_run: bool) ->
     topic = queue.partition(":")[0]
     if not session.admin.redrives.is_queue(topic):
         exit_with(USAGE, f"dlq drop {topic}: is no dead-letter queue; shareq topics trim removes records of any topic")
-    wanted: dict[tuple[str, int], int] = {}
-    for partition, outcome in offsets_of(
-        session.admin, place("--before", before), partitions_of(session, [queue])
-    ).items():
-        if isinstance(outcome, ClientError):
-            session.failed(outcome)
-        else:
-            wanted[partition] = outcome
-    if dry_run or not wanted:
-        yield from (TrimRow(*partition, offset, False) for partition, offset in sorted(wanted.items()))
-        return
-    session.confirm(f"drop the letters before {before} of {queue}", yes)
-    for partition, start in sorted(session.admin.topics.trim(wanted).items()):
-        if isinstance(start, ClientError):
-            session.failed(start)
-        else:
-            yield TrimRow(*partition, start, True)
+    question = f"drop the letters before {before} of {queue}"
+    yield from trimmed(session, [queue], before, question, yes=yes, dry_run=dry_run)
