@@ -24,6 +24,7 @@ from shareq.protocol.primitives import (
     put_int8s,
     put_numbers,
     put_records,
+    put_rows,
     read_bytes_length,
     read_compact_int8s,
     read_length,
@@ -676,6 +677,9 @@ def _read_acquired_records_array_1(data: bytes, pos: int, count: int) -> tuple[l
 
 def _write_acquired_records_array_1(out: bytearray, items: list[AcquiredRecords]) -> None:
     # AcquiredRecords, versions 1-2
+    if items and isinstance(items[0], tuple):
+        put_rows(out, items, "qqh")
+        return
     for item in items:
         out += _pack_qqh(item.first_offset, item.last_offset, item.delivery_count)
         out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS

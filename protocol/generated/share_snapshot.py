@@ -20,6 +20,7 @@ from shareq.protocol.primitives import (
     bad_length,
     bad_tag_size,
     bad_uuid,
+    put_rows,
     read_length,
     read_tags,
     tag_buffer,
@@ -136,6 +137,9 @@ def _read_state_batch_array_0(data: bytes, pos: int, count: int) -> tuple[list[S
 
 def _write_state_batch_array_0(out: bytearray, items: list[StateBatch]) -> None:
     # StateBatch, version 0
+    if items and isinstance(items[0], tuple):
+        put_rows(out, items, "qqbh")
+        return
     for item in items:
         out += _pack_qqbh(item.first_offset, item.last_offset, item.delivery_state, item.delivery_count)
         out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS

@@ -17,6 +17,9 @@ _ARRAY_WRITERS: Final = {
     "int8": ("put_int8s", "put_int8s"),
 }
 
+_ROWS: Final = frozenset(("AcquiredRecords", "StateBatch"))
+"""Structs of fixed-width fields of which a broker writes dozens for a request: tuples may stand for them."""
+
 
 class EncodeEmitter:
     """Writes the encoding functions of one message."""
@@ -40,10 +43,20 @@ class EncodeEmitter:
             if not self._has_body(layout):
                 self.out.line("pass")
             elif array:
+                self._rows(layout)
                 with self.out.block("for item in items:"):
                     self._body(layout, cls)
             else:
                 self._body(layout, cls)
+
+    def _rows(self, layout: StructLayout) -> None:
+        """Write tuples of the fields, in their order, where they stand for the elements of an array."""
+        fixed = [field.spec.type.element for field in layout.fields if field.positional]
+        if layout.spec.name in _ROWS and layout.flexible and len(fixed) == len(layout.fields):
+            codes = "".join(FORMAT_CODES[element] for element in fixed)
+            with self.out.block("if items and isinstance(items[0], tuple):"):
+                self.out.line(f'{self.module.use("put_rows")}(out, items, "{codes}")')
+                self.out.line("return")
 
     def _has_body(self, layout: StructLayout) -> bool:
         return layout.flexible or self.codec.layouts.ever_flexible or bool(self.codec.fields(layout.spec))

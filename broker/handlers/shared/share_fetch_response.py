@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.handlers.shared.share_requests import add_endpoint, leader_to_name
 from shareq.broker.share.acknowledgements import AckResults
@@ -45,7 +47,7 @@ def _rows(fetched: list[FetchedPartition], acked: AckResults) -> dict[tuple[byte
             partition_index=result.partition,
             error_code=result.error,
             records=result.records,
-            acquired_records=[AcquiredRecords(*acquired) for acquired in result.acquired],
+            acquired_records=cast("list[AcquiredRecords]", result.acquired),  # tuples: they are written, too
         )
     for (topic_id, index), error in acked.items():
         row = rows.setdefault((topic_id, index), PartitionData(partition_index=index, records=b""))
