@@ -13,19 +13,21 @@ A share partition is deleted by a tombstone with a ShareSnapshot key, never with
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from itertools import chain
+from struct import Struct, error
 from typing import Final, cast
 
 from shareq.coordinator.record_serde import TypedRecordSerde, expect
 from shareq.coordinator.shard import CoordinatorRecord, InconsistentRecords
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.share_state import UNSET
-from shareq.coordinator.share.state_batches import StateBatch, StateBatchLike
+from shareq.coordinator.share.state_batches import PERSISTED_STATES, StateBatch, StateBatchLike
 from shareq.protocol.generated import share_snapshot, share_update
 from shareq.protocol.generated.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
 from shareq.protocol.generated.share_update import ShareUpdateKey, ShareUpdateValue
-
-PERSISTED_STATES: Final = frozenset((0, 2, 3, 4))  # available, acknowledged, archiving, archived; never acquired
+from shareq.protocol.primitives import NO_TAGS, SMALL, UnencodableMessage, tag_buffer, uvarint
 
 
 def _check(record: CoordinatorRecord) -> None:
@@ -37,14 +39,6 @@ def _check(record: CoordinatorRecord) -> None:
     for batch in value.state_batches:
         if not is_sound(batch):
             raise InconsistentRecords(f"a {type(value).__name__} with the batch {batch}")
-
-
-def are_sound(batches: Iterable[StateBatch]) -> bool:
-    """Whether a share partition's leader can have written these."""
-    for first, last, state, count in batches:
-        if not 0 <= first <= last or state not in PERSISTED_STATES or count < 0:
-            return False
-    return True
 
 
 def is_sound(batch: StateBatchLike) -> bool:
@@ -74,9 +68,46 @@ def snapshot_batches(batches: Iterable[StateBatch]) -> list[share_snapshot.State
     return [share_snapshot.StateBatch(*batch) for batch in batches]
 
 
-def update_batches(batches: Iterable[StateBatch]) -> list[share_update.StateBatch]:
+def update_batches(batches: list[StateBatch]) -> list[share_update.StateBatch]:
     """The batches as they are: an update is encoded and replayed, and has one for each range that was acknowledged."""
-    return cast("list[share_update.StateBatch]", list(batches))
+    return cast("list[share_update.StateBatch]", batches)
+
+
+_pack_update: Final = Struct(">hiiq").pack
+_pack_count: Final = Struct(">i").pack
+_pack_count_alone: Final = Struct(">BBBi").pack
+_MOST_ROWS: Final = 32
+
+
+def update_bytes(value: ShareUpdateValue, batches: Sequence[StateBatch]) -> bytes:
+    """The value as `SHARE_STATE_SERDE` encodes it, from its batches as tuples: these are packed together, which takes a
+    third of the time. Raises UnencodableMessage.
+    """
+    try:
+        head = _pack_update(0, value.snapshot_epoch, value.leader_epoch, value.start_offset)
+        count = len(batches) + 1
+        return b"".join((head, SMALL[count] if count < 128 else uvarint(count), _rows(batches), _tags(value)))
+    except error as failure:
+        raise UnencodableMessage(f"ShareUpdateValue version 0: {failure}") from failure
+
+
+def _rows(batches: Sequence[StateBatch]) -> bytes:
+    if len(batches) <= _MOST_ROWS:
+        return _packer(len(batches))(*chain.from_iterable(batches))
+    parts = (batches[first : first + _MOST_ROWS] for first in range(0, len(batches), _MOST_ROWS))
+    return b"".join([_packer(len(part))(*chain.from_iterable(part)) for part in parts])
+
+
+@lru_cache(maxsize=_MOST_ROWS + 1)
+def _packer(rows: int) -> Callable[..., bytes]:
+    return Struct(">" + rows * "qqbhx").pack  # no tags: one byte, 0
+
+
+def _tags(value: ShareUpdateValue) -> bytes:
+    count, tags = value.delivery_complete_count, value.unknown_tags
+    if count == UNSET:
+        return tag_buffer(tags) if tags else NO_TAGS
+    return tag_buffer((*tags, (0, _pack_count(count)))) if tags else _pack_count_alone(1, 0, 4, count)
 
 
 def tombstone(key: SharePartitionKey) -> CoordinatorRecord:

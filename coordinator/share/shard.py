@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from shareq.coordinator.ports import MetadataImage
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
@@ -32,10 +32,10 @@ from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import (
     RECORD_OVERHEAD_BYTES,
     STATE_BATCH_BYTES,
-    are_sound,
     snapshot_batches,
     tombstone,
     update_batches,
+    update_bytes,
 )
 from shareq.coordinator.share.results import (
     BAD_BATCH,
@@ -54,8 +54,10 @@ from shareq.coordinator.share.results import (
 )
 from shareq.coordinator.share.share_state import UNSET, ShareState
 from shareq.coordinator.share.state_batches import (
+    Account,
     StateBatch,
     StateBatchLike,
+    account_of,
     combine,
     merge_into,
     state_batches,
@@ -64,9 +66,12 @@ from shareq.protocol.errors import NO_ERROR, ApiError
 from shareq.protocol.generated.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
 from shareq.protocol.generated.share_update import ShareUpdateKey, ShareUpdateValue
 from shareq.protocol.primitives import Tags
+from shareq.protocol.records.batch import RecordData
+
+T = TypeVar("T")
 
 _PLAIN_BATCHES: Final = 10_000  # as many as Apache Kafka's widest window can have
-_NO_BATCHES: Final[tuple[StateBatch, ...]] = ()
+_NO_BATCHES: Final = Account()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +172,15 @@ class ShareCoordinatorShard:
         )
         if leader_epoch == state.highest_leader_epoch:
             return CoordinatorResult(result)
-        record = self._record(
-            key, state, state.start_offset, state.delivery_complete_count, _NO_BATCHES, leader_epoch=leader_epoch
+        return self._changed(
+            result,
+            key,
+            state,
+            state.start_offset,
+            state.delivery_complete_count,
+            _NO_BATCHES,
+            leader_epoch=leader_epoch,
         )
-        return CoordinatorResult(result, (record,))
 
     def write(
         self,
@@ -194,24 +204,23 @@ class ShareCoordinatorShard:
         state, refusal = self._find(key, leader_epoch, state_epoch, WRITE_UNINITIALIZED)
         if state is None:
             return CoordinatorResult(refusal)
-        written = state_batches(batches)
-        delivery_complete_count = max(delivery_complete_count, UNSET)  # no other can be loaded
         if start_offset < UNSET:
             return _refused(BAD_START_OFFSET)
-        if not are_sound(written):
-            return _refused(BAD_BATCH)
+        if delivery_complete_count < UNSET:
+            delivery_complete_count = UNSET  # no other can be loaded
         stored_start, stored_count = state.start_offset, state.delivery_complete_count
         if start_offset < stored_start:
             start_offset, delivery_complete_count = stored_start, stored_count
         elif start_offset == stored_start and stored_count > delivery_complete_count:
             delivery_complete_count = stored_count
-        written = combine(written, start_offset)
+        written = account_of(batches, start_offset)
+        if written is None:
+            return _refused(BAD_BATCH)
         if delays:
             delays = combined(delays, start_offset)
         if not self._fits(key, state, written, start_offset):
             return _refused(TOO_LARGE)
-        record = self._record(key, state, start_offset, delivery_complete_count, written, delays)
-        return CoordinatorResult(NO_ERROR, (record,))
+        return self._changed(NO_ERROR, key, state, start_offset, delivery_complete_count, written, delays)
 
     def read_summary(self, key: SharePartitionKey) -> CoordinatorResult[SummaryResult]:
         """Epochs, start offset and count; -1, -1 for a share partition without state. Fences no leader.
@@ -322,30 +331,45 @@ class ShareCoordinatorShard:
         topic = self._metadata.topic_by_id(key.topic_id)
         return topic is not None and key.partition < topic.partitions
 
-    def _record(
+    def _changed(
+        self,
+        response: T,
+        key: SharePartitionKey,
+        state: ShareState,
+        start_offset: int,
+        delivery_complete_count: int,
+        written: Account,
+        delays: Sequence[Delay] = NO_DELAYS,
+        *,
+        leader_epoch: int = UNSET,
+    ) -> CoordinatorResult[T]:
+        """An update, or after enough of them a snapshot. `start_offset` -1 and `leader_epoch` -1: the stored one."""
+        if leader_epoch == UNSET:
+            leader_epoch = state.leader_epoch
+        if self._snapshot_is_due(state):
+            snapshot = self._snapshot(key, state, start_offset, delivery_complete_count, written, delays, leader_epoch)
+            return CoordinatorResult(response, (snapshot,))
+        update = ShareUpdateValue(
+            state.snapshot_epoch,
+            leader_epoch,
+            start_offset,
+            delivery_complete_count,
+            update_batches(written),
+            self._tags(key, len(written), delays) if delays else (),
+        )
+        encoded = RecordData(state.update_key_bytes, update_bytes(update, written))
+        return CoordinatorResult(response, (CoordinatorRecord(state.update_key, update),), encoded=(encoded,))
+
+    def _snapshot(
         self,
         key: SharePartitionKey,
         state: ShareState,
         start_offset: int,
         delivery_complete_count: int,
         written: Sequence[StateBatch],
-        delays: Sequence[Delay] = NO_DELAYS,
-        *,
-        leader_epoch: int = UNSET,
+        delays: Sequence[Delay],
+        leader_epoch: int,
     ) -> CoordinatorRecord:
-        """An update, or after enough of them a snapshot. `start_offset` -1 and `leader_epoch` -1: the stored one."""
-        if leader_epoch == UNSET:
-            leader_epoch = state.leader_epoch
-        if not self._snapshot_is_due(state):
-            update = ShareUpdateValue(
-                snapshot_epoch=state.snapshot_epoch,
-                leader_epoch=leader_epoch,
-                start_offset=start_offset,
-                delivery_complete_count=delivery_complete_count,
-                state_batches=update_batches(written),
-                unknown_tags=self._tags(key, len(written), delays) if delays else (),
-            )
-            return CoordinatorRecord(state.update_key, update)
         now = self._wall_ms()
         batches = _merged(state, written, start_offset)
         if delays or state.delays:
@@ -390,9 +414,9 @@ class ShareCoordinatorShard:
     # -- replaying
 
     def _replay_update(self, key: SharePartitionKey, value: ShareUpdateValue) -> None:
-        written = state_batches(value.state_batches)
-        if len(written) > 1:
-            written = combine(written)
+        written: Sequence[StateBatchLike] = value.state_batches
+        if type(written) is not Account:
+            written = combine(state_batches(value.state_batches))
         state = self._states.get(key)
         if state is None:
             state = self._states[key] = ShareState(key)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import Final
 
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.state_batches import StateBatch
 from shareq.protocol.generated.share_update import ShareUpdateKey
 
+_pack_type: Final = Struct(">h").pack
 UNSET: Final = -1
 """An offset, epoch or count that is not given."""
 
@@ -28,6 +30,7 @@ class ShareState:
         "start_offset",
         "state_epoch",
         "update_key",
+        "update_key_bytes",
         "updated_batches",
         "updates",
         "write_timestamp_ms",
@@ -49,6 +52,7 @@ class ShareState:
         self.updated_batches = 0  # in those
         self.has_snapshot = False  # else only updates were in the log
         self.update_key = ShareUpdateKey(*key)
+        self.update_key_bytes = _pack_type(ShareUpdateKey.API_KEY) + self.update_key.encode(0)
 
     def settle(self) -> None:
         """Make good that the snapshot could not be read: without a start offset from anywhere, the state begins at 0,

@@ -14,10 +14,14 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from operator import itemgetter
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from shareq.protocol.primitives import Tags
-from shareq.protocol.records.run_passes import is_combined, overlay
+from shareq.protocol.records.run_passes import is_account, is_combined, overlay
+
+PERSISTED_STATES: Final = frozenset((0, 2, 3, 4))  # available, acknowledged, archiving, archived; never acquired
+_STATE_BITS: Final = sum(1 << state for state in PERSISTED_STATES)
+_LAST_OFFSET: Final = itemgetter(1)
 
 
 class StateBatch(NamedTuple):
@@ -47,24 +51,54 @@ class StateBatchLike(Protocol):
     def delivery_count(self) -> int: ...
 
 
+class Account(list[StateBatch]):
+    """Batches that a share partition's leader can have written, combined: `account_of` has looked at them."""
+
+    __slots__ = ()
+
+
+def account_of(batches: Iterable[StateBatchLike], start_offset: int = -1) -> Account | None:
+    """The batches as one account, with nothing below `start_offset` (-1: nothing is cut off). None if a share
+    partition's leader cannot have written one of them.
+    """
+    given = list(batches)
+    if is_account(given, StateBatch, _STATE_BITS):
+        account = Account(given)  # type: ignore[arg-type]
+    else:
+        rows = state_batches(given)
+        if not are_sound(rows):
+            return None
+        account = Account(combine(rows))
+    if start_offset != -1:
+        _prune(account, start_offset)
+    return account
+
+
+def are_sound(batches: Iterable[StateBatch]) -> bool:
+    """Whether a share partition's leader can have written these."""
+    for first, last, state, count in batches:
+        if not 0 <= first <= last or state not in PERSISTED_STATES or count < 0:
+            return False
+    return True
+
+
 def state_batches(batches: Iterable[StateBatchLike]) -> list[StateBatch]:
     """The same batches as tuples, in the same order."""
-    # Every written batch comes through here twice; a NamedTuple's own constructor takes twice as long.
-    if isinstance(batches, tuple | list) and set(map(type, batches)) <= {StateBatch}:
-        return list(batches)
-    new = tuple.__new__
+    new = tuple.__new__  # a NamedTuple's own constructor takes twice as long
     return [new(StateBatch, (b.first_offset, b.last_offset, b.delivery_state, b.delivery_count)) for b in batches]
 
 
-def combine(batches: Sequence[StateBatch], start_offset: int = -1) -> list[StateBatch]:
+def combine(batches: Iterable[StateBatch], start_offset: int = -1) -> list[StateBatch]:
     """The batches as one ascending, disjoint account, with nothing below `start_offset` (-1: nothing is cut off).
 
     Every batch has first_offset <= last_offset.
     """
-    if start_offset != -1:
-        batches = _from(batches, start_offset)
     rows = list(batches)
-    return rows if is_combined(rows) else _sweep(sorted(rows))
+    if not is_combined(rows):
+        rows = _sweep(sorted(rows))
+    if start_offset != -1:
+        _prune(rows, start_offset)
+    return rows
 
 
 def merge_into(stored: list[StateBatch], update: Sequence[StateBatch], start_offset: int) -> None:
@@ -75,25 +109,21 @@ def merge_into(stored: list[StateBatch], update: Sequence[StateBatch], start_off
     """
     if start_offset != -1:
         _prune(stored, start_offset)
-        if update and update[0].first_offset < start_offset:
-            update = _from(update, start_offset)
+        if update and update[0][0] < start_offset:
+            update = list(update)
+            _prune(update, start_offset)
     if len(update) == 1:
         _merge_one(stored, update[0])
     elif update:
         _merge_many(stored, update)
 
 
-def _from(batches: Sequence[StateBatch], start_offset: int) -> list[StateBatch]:
-    kept = [batch for batch in batches if batch.last_offset >= start_offset]
-    return [b if b.first_offset >= start_offset else b._replace(first_offset=start_offset) for b in kept]
-
-
 def _prune(stored: list[StateBatch], start_offset: int) -> None:
-    if not stored or stored[0].first_offset >= start_offset:
+    if not stored or stored[0][0] >= start_offset:
         return
-    position = bisect_left(stored, start_offset, key=itemgetter(1))
+    position = bisect_left(stored, start_offset, key=_LAST_OFFSET)
     del stored[:position]
-    if stored and stored[0].first_offset < start_offset:
+    if stored and stored[0][0] < start_offset:
         stored[0] = stored[0]._replace(first_offset=start_offset)
 
 

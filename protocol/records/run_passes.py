@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Final
 
 from shareq.protocol.compiled import quickest
 
-__all__ = ["accept", "available_in", "edges", "from_front", "hand_out", "is_combined", "overlay", "replaced", "settle"]
+__all__ = [
+    "accept",
+    "available_in",
+    "edges",
+    "from_front",
+    "hand_out",
+    "is_account",
+    "is_combined",
+    "overlay",
+    "replaced",
+    "settle",
+]
 
 _form: Final = quickest("shareq.protocol.records._run_walk", "shareq.protocol.records.run_walk")
 
@@ -17,6 +28,7 @@ if TYPE_CHECKING:
         edges,
         from_front,
         hand_out,
+        is_account,
         is_combined,
         overlay,
         replaced,
@@ -28,6 +40,7 @@ else:
     edges = _form.edges
     from_front = _form.from_front
     hand_out = _form.hand_out
+    is_account = _form.is_account
     is_combined = _form.is_combined
     overlay = _form.overlay
     replaced = _form.replaced

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mypy_extensions import i64
 
 
-_FAR: Final = 0x3FFF_FFFF_FFFF_FFFF
+_FAR: Final = 0x7FFF_FFFF_FFFF_FFFF  # no row reaches it
 
 
 def find(starts: list[Any], offset: i64, low: i64) -> i64:
@@ -252,73 +252,82 @@ def overlay(one: list[Any], other: list[Any], new_row: Any, row_type: Any) -> li
     """
     found: list[Any] = []
     at: i64 = 0
-    other_at: i64 = 0
-    position: i64 = 0  # all below it is found
-    while True:
-        first: i64 = _begin(one, at, position)
-        other_first: i64 = _begin(other, other_at, position)
-        begin: i64 = first if first < other_first else other_first
-        if begin == _FAR:
-            return found
-        stop: i64 = _FAR
-        row: Any = None
+    row: Any = _row(one, 0)  # the next one, None where a part of it is found
+    first, last, state, count = _fields(row)
+    rival_at: i64 = 0
+    rival: Any = _row(other, 0)
+    rival_first, rival_last, rival_state, rival_count = _fields(rival)
+    put: Any = None  # the last one found, which the next part may make longer; None where it has to be made
+    put_first: i64 = -2
+    put_last: i64 = -2
+    put_state: i64 = 0
+    put_count: i64 = 0
+    while first != _FAR or rival_first != _FAR:
+        begin: i64 = first if first < rival_first else rival_first
+        stop: i64 = last if first == begin else first - 1
+        rival_stop: i64 = rival_last if rival_first == begin else rival_first - 1
+        if rival_stop < stop:
+            stop = rival_stop
+        if first == begin and stop < last:
+            row = None
+        if rival_first == begin and stop < rival_last:
+            rival = None
+        part: Any = row
+        part_state: i64 = state
+        part_count: i64 = count
+        if first != begin or (
+            rival_first == begin and (rival_count > count or (rival_count == count and rival_state > state))
+        ):
+            part = rival
+            part_state = rival_state
+            part_count = rival_count
+        if put_last == begin - 1 and put_state == part_state and put_count == part_count:
+            put = None
+        else:
+            _put_row(found, put, put_first, put_last, put_state, put_count, new_row, row_type)
+            put = part
+            put_first = begin
+            put_state = part_state
+            put_count = part_count
+        put_last = stop
         if first == begin:
-            row = one[at]
-            stop = row[1]
-            if begin < other_first <= stop:
-                stop = other_first - 1
-        if other_first == begin:
-            rival: Any = other[other_at]
-            rival_stop: i64 = rival[1]
-            if begin < first <= rival_stop:
-                rival_stop = first - 1
-            if rival_stop < stop:
-                stop = rival_stop
-            if row is None or _beats(rival, row):
-                row = rival
-            other_at += _is_last(other[other_at], stop)
-        if first == begin:
-            at += _is_last(one[at], stop)
-        _put_row(found, row, begin, stop, new_row, row_type)
-        position = stop + 1
+            first = stop + 1
+            if stop == last:
+                at += 1
+                row = _row(one, at)
+                first, last, state, count = _fields(row)
+        if rival_first == begin:
+            rival_first = stop + 1
+            if stop == rival_last:
+                rival_at += 1
+                rival = _row(other, rival_at)
+                rival_first, rival_last, rival_state, rival_count = _fields(rival)
+    _put_row(found, put, put_first, put_last, put_state, put_count, new_row, row_type)
+    return found
 
 
-def _begin(rows: list[Any], at: i64, position: i64) -> i64:
-    """Where what is left of the row at `at` begins; far away behind the last one."""
-    if at == len(rows):
-        return _FAR
-    first: i64 = rows[at][0]
-    return position if first < position else first
+def _row(rows: list[Any], at: i64) -> Any:
+    return rows[at] if at < len(rows) else None
 
 
-def _is_last(row: Any, offset: i64) -> i64:
-    last: i64 = row[1]
-    return 1 if last == offset else 0
+def _fields(row: Any) -> tuple[i64, i64, i64, i64]:
+    """The row's numbers, taken out of their objects all at once, which is far quicker than one by one. Of no row: far
+    away.
+    """
+    if row is None:
+        return _FAR, _FAR, 0, 0
+    fields: tuple[i64, i64, i64, i64] = row
+    return fields
 
 
-def _put_row(found: list[Any], row: Any, begin: i64, stop: i64, new_row: Any, row_type: Any) -> None:
-    """Append the part of the row from `begin` to `stop` (inclusive), or make the last one longer if the two are one."""
-    if len(found) > 0:
-        last: Any = found[-1]
-        end: i64 = last[1]
-        if end + 1 == begin and last[2] == row[2] and last[3] == row[3]:
-            found[-1] = new_row(row_type, (last[0], stop, row[2], row[3]))
-            return
-    row_first: i64 = row[0]
-    row_last: i64 = row[1]
-    if row_first != begin or row_last != stop:
-        row = new_row(row_type, (begin, stop, row[2], row[3]))
-    found.append(row)
-
-
-def _beats(row: Any, other: Any) -> bool:
-    count: i64 = row[3]
-    other_count: i64 = other[3]
-    if count != other_count:
-        return count > other_count
-    state: i64 = row[2]
-    other_state: i64 = other[2]
-    return state > other_state
+def _put_row(
+    found: list[Any], row: Any, first: i64, last: i64, state: i64, count: i64, new_row: Any, row_type: Any
+) -> None:
+    """Append the row, if there is one; without `row` a new one."""
+    if last >= 0:
+        if row is None:
+            row = new_row(row_type, (first, last, state, count))
+        found.append(row)
 
 
 def is_combined(rows: list[Any]) -> bool:
@@ -327,12 +336,31 @@ def is_combined(rows: list[Any]) -> bool:
     end_state: i64 = -1
     end_count: i64 = -1
     for row in rows:
-        first: i64 = row[0]
-        state: i64 = row[2]
-        count: i64 = row[3]
+        first, last, state, count = _fields(row)
         if first <= end or (first == end + 1 and state == end_state and count == end_count):
             return False
-        end = row[1]
+        end = last
+        end_state = state
+        end_count = count
+    return True
+
+
+def is_account(rows: list[Any], row_type: Any, states: i64) -> bool:
+    """Whether all of these are rows of that type that can be (first <= last, the bit of their state set in `states`,
+    nothing below 0), and combined, see `is_combined`.
+    """
+    end: i64 = -2
+    end_state: i64 = -1
+    end_count: i64 = -1
+    for row in rows:
+        if type(row) is not row_type:
+            return False
+        first, last, state, count = _fields(row)
+        if first < 0 or last < first or count < 0 or state < 0 or state > 62 or (states >> state) & 1 == 0:
+            return False
+        if first <= end or (first == end + 1 and state == end_state and count == end_count):
+            return False
+        end = last
         end_state = state
         end_count = count
     return True

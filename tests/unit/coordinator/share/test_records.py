@@ -5,13 +5,22 @@ from __future__ import annotations
 import pytest
 
 from shareq.coordinator.shard import CoordinatorRecord, InconsistentRecords
+from shareq.coordinator.share.delays import Delay, tags_of
 from shareq.coordinator.share.keys import SharePartitionKey
-from shareq.coordinator.share.records import SHARE_STATE_SERDE, snapshot_batches, tombstone, update_batches
+from shareq.coordinator.share.records import (
+    SHARE_STATE_SERDE,
+    snapshot_batches,
+    tombstone,
+    update_batches,
+    update_bytes,
+)
+from shareq.coordinator.share.share_state import ShareState
 from shareq.coordinator.share.state_batches import StateBatch
 from shareq.protocol.errors import MalformedMessage
 from shareq.protocol.generated import share_update
 from shareq.protocol.generated.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
 from shareq.protocol.generated.share_update import ShareUpdateKey, ShareUpdateValue
+from shareq.protocol.primitives import UnencodableMessage
 
 TOPIC_ID = bytes(range(1, 17))
 TOPIC_HEX = "0102030405060708090a0b0c0d0e0f10"
@@ -68,6 +77,29 @@ def test_update_bytes() -> None:
     value.state_batches = [share_update.StateBatch(100, 109, 2, 1)]
     assert SHARE_STATE_SERDE.encode(CoordinatorRecord(ShareUpdateKey(*KEY), value)) == (UPDATE_KEY, expected)
     assert SHARE_STATE_SERDE.decode(UPDATE_KEY, expected) == CoordinatorRecord(ShareUpdateKey(*KEY), value)
+
+
+@pytest.mark.parametrize("count", [*range(5), 31, 32, 33, 64, 65, 126, 127, 128, 300])
+@pytest.mark.parametrize("complete", [-1, 0, 5])
+@pytest.mark.parametrize("delays", [(), (Delay(0, 0, 2**40, 1),)])
+def test_batches_are_packed_together_as_they_are_one_by_one(
+    count: int, complete: int, delays: tuple[Delay, ...]
+) -> None:
+    batches = [StateBatch(2 * n, 2 * n + n % 2, (0, 2, 3, 4)[n % 4], 1 + n) for n in range(count)]
+    value = ShareUpdateValue(3, 1, 100, complete, update_batches(batches), tags_of(delays, 1000))
+    assert SHARE_STATE_SERDE.encode(CoordinatorRecord(ShareUpdateKey(*KEY), value))[1] == update_bytes(value, batches)
+
+
+@pytest.mark.parametrize("batch", [StateBatch(0, 2**63, 0, 1), StateBatch(0, 0, 0, 2**15)])
+def test_numbers_that_do_not_fit_are_refused_as_they_are_one_by_one(batch: StateBatch) -> None:
+    value = ShareUpdateValue(state_batches=update_batches([batch]))
+    for encode in (value.encode, lambda _version: update_bytes(value, [batch])):
+        with pytest.raises(UnencodableMessage):
+            encode(0)
+
+
+def test_the_key_of_updates_is_encoded_once() -> None:
+    assert ShareState(KEY).update_key_bytes == UPDATE_KEY
 
 
 def test_a_tombstone_has_a_snapshot_key() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shareq.coordinator.share.state_batches import StateBatch, combine, merge_into
+from shareq.coordinator.share.state_batches import Account, StateBatch, account_of, combine, merge_into
+from shareq.protocol.generated import share_update
 
 AVAILABLE, ACKNOWLEDGED, ARCHIVING, ARCHIVED = 0, 2, 3, 4
 
@@ -163,3 +165,27 @@ def test_a_few_batches_strewn_over_many_combine_like_any_other() -> None:
     everything = combine([*stored, *update])
     merge_into(stored, update, -1)
     assert stored == everything
+
+
+def test_an_account_is_combined_from_its_start_offset_on() -> None:
+    in_order = (StateBatch(0, 4, ACKNOWLEDGED, 1), StateBatch(6, 9, AVAILABLE, 1))
+    for batches in (in_order, reversed(in_order), share_update_batches(in_order)):
+        account = account_of(batches, 2)
+        assert account == [StateBatch(2, 4, ACKNOWLEDGED, 1), StateBatch(6, 9, AVAILABLE, 1)]
+        assert type(account) is Account
+        assert {type(batch) for batch in account} == {StateBatch}
+    assert account_of((*in_order, StateBatch(5, 5, ACKNOWLEDGED, 1)), 5) == [
+        StateBatch(5, 5, ACKNOWLEDGED, 1),
+        StateBatch(6, 9, AVAILABLE, 1),
+    ]
+
+
+def test_no_account_is_made_of_what_no_leader_can_have_written() -> None:
+    sound = StateBatch(0, 4, ACKNOWLEDGED, 1)
+    for batch in (StateBatch(6, 5, 0, 1), StateBatch(-1, 5, 0, 1), StateBatch(5, 5, 1, 1), StateBatch(5, 5, 0, -1)):
+        assert account_of((sound, batch)) is None
+        assert account_of(share_update_batches((sound, batch))) is None
+
+
+def share_update_batches(batches: Iterable[StateBatch]) -> list[share_update.StateBatch]:
+    return [share_update.StateBatch(*batch) for batch in batches]

@@ -244,6 +244,36 @@ def test_an_account_is_combined_or_not(form: ModuleType) -> None:
     assert not form.is_combined([(5, 5, 2, 1), (0, 1, 2, 1)])
 
 
+def test_an_account_without_rows_leaves_the_other_as_it_is(form: ModuleType) -> None:
+    rows = [Row(0, 0, 2, 1), Row(2, 5, 0, 2), Row(2**62, 2**63 - 2, 4, 3)]
+    assert form.overlay(rows, [], NEW, Row) == rows
+    assert form.overlay([], rows, NEW, Row) == rows
+    assert form.overlay([], [], NEW, Row) == []
+
+
+@pytest.mark.parametrize(
+    ("rows", "sound"),
+    [
+        ([], True),
+        ([Row(0, 1, 2, 1), Row(2, 2, 2, 2), Row(3, 9, 0, 2), Row(11, 11, 0, 0)], True),
+        ([Row(0, 1, 2, 1), Row(2, 2, 2, 1)], False),
+        ([Row(0, 3, 2, 1), Row(3, 4, 2, 2)], False),
+        ([Row(5, 5, 2, 1), Row(0, 1, 2, 1)], False),
+        ([Row(5, 4, 2, 1)], False),
+        ([Row(-1, 4, 2, 1)], False),
+        ([Row(0, 4, 1, 1)], False),
+        ([Row(0, 4, 3, 1)], False),
+        ([Row(0, 4, 63, 1)], False),
+        ([Row(0, 4, 64, 1)], False),
+        ([Row(0, 4, -1, 1)], False),
+        ([Row(0, 4, 2, -1)], False),
+        ([Row(0, 4, 2, 1), (9, 9, 2, 1)], False),
+    ],
+)
+def test_rows_that_can_be_and_are_combined_are_an_account(form: ModuleType, rows: list[Row], sound: bool) -> None:
+    assert form.is_account(rows, Row, 0b101) is sound
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_edges_are_of_the_part_of_each_range_in_a_record_batch(form: ModuleType, seed: int) -> None:
     rng = Random(seed)
