@@ -15,14 +15,13 @@ from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.network.answer_budget import ROOM_WAIT_MS, AnswerBudget
-from shareq.broker.share.core.aborted import aborted_ranges
 from shareq.broker.share.core.fetch_plan import slice_bounds, split_bytes
 from shareq.broker.share.core.partition import AcquiredRange
 from shareq.broker.share.core.values import NO_KEYS
 from shareq.broker.share.core.window.record_state import AcquireMode
 from shareq.broker.share.leader import LeaderState, SharePartitionLeader
 from shareq.broker.share.partitions import SharePartitionManager
-from shareq.broker.share.ports import NotHereYet, RecordSource
+from shareq.broker.share.ports import NotHereYet
 from shareq.coordinator.ports import IsolationLevel, MetadataImage
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
@@ -115,6 +114,7 @@ class ShareFetch:
         self._began_ns = self._clock.now_ns()
         self._waited_ns: int | None = None  # until a partition was open to this fetch
         self._takes_nothing = params.max_records <= 0 or params.max_bytes < 0
+        self._expected: list[tuple[SharePartitionLeader, int]] = []  # with order by key, and how many bytes
         self._open = 0  # partitions that were open to the last attempt
         self._after: Pending[Any] | None = None
         self.pending: Pending[list[FetchedPartition]] = Pending()
@@ -190,7 +190,16 @@ class ShareFetch:
         self._unpark()
         self._count({each.topic_id for each in fetched if each.error is not ErrorCode.NONE})
         self.pending.complete(fetched)
+        if self._expected:
+            self._expect_next()
         return True
+
+    def _expect_next(self) -> None:
+        from shareq.broker.share.ordered.ahead import NextFetch  # for groups with order by key alone
+
+        params, ahead = self._params, self._manager.ahead()
+        for leader, max_bytes in self._expected:
+            ahead.expect(leader, NextFetch(params.mode, params.batch_size, params.max_records, max_bytes))
 
     def _count(self, failed: set[bytes]) -> None:
         """This fetch is answered, with an error in the failed topics."""
@@ -256,7 +265,8 @@ class ShareFetch:
         self._manager.refresh_settings(leader)
         if not leader.core.can_acquire():
             return False
-        if leader.core.start_is_durable or self._takes_nothing or leader.core.next_fetch_offset() >= self._upto(leader):
+        core = leader.core
+        if core.start_is_durable or self._takes_nothing or core.next_fetch_offset() >= self._upto(leader):
             return True
         if leader in self._asked:
             return False  # it could not be written
@@ -272,8 +282,7 @@ class ShareFetch:
         return FetchedPartition(leader.key.topic_id, leader.key.partition, error)
 
     def _upto(self, leader: SharePartitionLeader) -> int:
-        """Readers see up to here (exclusive): the last stable offset for a read_committed group."""
-        return leader.log.last_stable_offset if self._committed else leader.log.high_watermark
+        return leader.upto(committed=self._committed)
 
     def _enough_bytes(self, ready: list[SharePartitionLeader], budgets: list[int]) -> bool:
         needed = min(self._params.min_bytes, sum(budgets))
@@ -339,7 +348,7 @@ class ShareFetch:
             offset,
             read.batches,
             now,
-            aborted=self._aborted(log, read),
+            aborted=leader.aborted(read) if self._committed else (),
             keys=key_hashes(read, core.keys_wanted(read.batches)) if ordered else NO_KEYS,
         )
         if ordered and core.take_freed():
@@ -349,6 +358,7 @@ class ShareFetch:
             self._passed_over = self._passed_over or core.next_fetch_offset() != offset
             return None
         if ordered:
+            self._expected.append((leader, max_bytes))
             records = cut_to(read, acquired, self._manager.kept_reads().marks(leader.key, read))
         else:
             records = _whole_batches(read, acquired)
@@ -356,13 +366,6 @@ class ShareFetch:
         log.traffic.bytes_out += len(records)
         rounded = size_of_last(read, acquired) if ordered and params.mode is AcquireMode.BATCH_OPTIMIZED else 0
         return FetchedPartition(leader.key.topic_id, leader.key.partition, ErrorCode.NONE, records, acquired, rounded)
-
-    def _aborted(self, log: RecordSource, read: ReadResult) -> Sequence[tuple[int, int]]:
-        """The record batches of the read that a read_committed group must not get."""
-        if not self._committed or not read.batches:
-            return ()
-        transactions = log.aborted_transactions(read.batches[0].base_offset, read.batches[-1].last_offset + 1)
-        return aborted_ranges(read.batches, transactions) if transactions else ()
 
     def _read(
         self, leader: SharePartitionLeader, max_bytes: int, max_records: int
@@ -375,13 +378,7 @@ class ShareFetch:
             return offset, log.read(offset, max_bytes, upto=upto, max_records=until - offset + 1)
         kept = self._manager.kept_reads()
         until = core.read_until(self._params.mode, max_records, kept.known_until(leader.key))
-        read = kept.get(leader.key, offset, until, upto, max_bytes)
-        if read is not None and offset >= log.log_start_offset and not log.refusal:
-            return offset, read
-        fresh = log.read(offset, max_bytes, upto=upto, max_records=until - offset + 1)
-        if isinstance(fresh, ReadResult):
-            kept.put(leader.key, fresh)
-        return offset, fresh
+        return offset, kept.read(leader, offset, until, upto, max_bytes)
 
 
 def _whole_batches(read: ReadResult, acquired: Sequence[AcquiredRange]) -> bytes | memoryview:

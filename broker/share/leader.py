@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol
 
+from shareq.broker.log.segments.reader import ReadResult
+from shareq.broker.share.core.aborted import aborted_ranges
 from shareq.broker.share.core.effects import DeadLetter
 from shareq.broker.share.core.partition import SharePartition
 from shareq.broker.share.ports import RecordSource
@@ -79,6 +81,17 @@ class SharePartitionLeader:
     def is_gone(self) -> bool:
         """Waiters must be failed: its topic was deleted, or another broker leads it. `error` says which."""
         return self.state is LeaderState.FENCED and self.error is not ErrorCode.NONE
+
+    def upto(self, *, committed: bool) -> int:
+        """Readers see up to here (exclusive): the last stable offset where they read committed records alone."""
+        return self.log.last_stable_offset if committed else self.log.high_watermark
+
+    def aborted(self, read: ReadResult) -> Sequence[tuple[int, int]]:
+        """The record batches of the read that a read_committed group must not get."""
+        if not read.batches:
+            return ()
+        transactions = self.log.aborted_transactions(read.batches[0].base_offset, read.batches[-1].last_offset + 1)
+        return aborted_ranges(read.batches, transactions) if transactions else ()
 
 
 class Parked(Protocol):

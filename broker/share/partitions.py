@@ -43,6 +43,7 @@ from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from shareq.broker.share.ordered.ahead import Ahead
     from shareq.broker.share.ordered.kept_reads import KeptReads
 
 logger = logging.getLogger(__name__)
@@ -80,6 +81,7 @@ class SharePartitionManager:
         self._parked: dict[Parked, None] = {}  # in the order they came
         self._events = ShareEvents(env.clock.now_ms)
         self._kept_reads: KeptReads | None = None
+        self._ahead: Ahead | None = None
         self.counters = ShareCounters()
 
     def kept_reads(self) -> KeptReads:
@@ -89,6 +91,14 @@ class SharePartitionManager:
 
             self._kept_reads = KeptReads()
         return self._kept_reads
+
+    def ahead(self) -> Ahead:
+        """What is done for share partitions with order by key when a fetch of them was answered."""
+        if self._ahead is None:
+            from shareq.broker.share.ordered.ahead import Ahead  # for these groups alone
+
+            self._ahead = Ahead(self._env.clock, self.kept_reads(), self.refresh_settings, self.wake)
+        return self._ahead
 
     # -- looking up and loading
 
@@ -511,7 +521,11 @@ class SharePartitionManager:
             fetch.finish()
 
     def close(self) -> None:
-        """Stop the timer; nothing is released: locks are not durable, so a restart gives the records out again."""
+        """Stop the timer and what is done ahead; nothing is released: locks are not durable, so a restart gives the
+        records out again.
+        """
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        if self._ahead is not None:
+            self._ahead.forget()

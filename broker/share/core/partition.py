@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AckBatch", "AckOutcome", "Acknowledged", "AcquiredRange", "RangeView", "SharePartition"]
 
+_PARTS_TO_ENTER = 4  # of the window: in smaller ones it would become many in-flight batches, which cost more
 _NO_COUNT = -1  # DeliveryCompleteCount of a write that only fixes the start offset
 
 
@@ -267,6 +268,24 @@ class SharePartition:
         last = enter_until(self._window, self.settings.partition_max_record_locks, batches)
         return (first, last) if first <= last else None
 
+    def enters_next(self, mode: AcquireMode, max_records: int) -> tuple[int, int] | None:
+        """With order by key: what may enter the window before the next such fetch, first and last offset (inclusive).
+
+        None where that would enter nothing, or there is too little room below the in-flight limit to be worth it.
+        """
+        window, limit = self._window, self.settings.partition_max_record_locks
+        self.next_fetch_offset()  # the config may have changed
+        if self._order is None or not self._active or not self._start_is_durable:
+            return None
+        worth_it = max(1, min(max_records, limit // _PARTS_TO_ENTER))
+        if limit - window.in_flight() < worth_it:
+            return None
+        first = self._order.frontier(window)
+        if first is None:
+            first = window.end_offset + 1 if window.batches else window.end_offset
+        until = self.read_until(mode, max_records)
+        return (first, max(until, first + worth_it - 1)) if first <= until else None
+
     def take_freed(self) -> bool:
         """Whether keys became free without a `WakeFetches`, so that other fetches may look. Once."""
         freed, self._freed = self._freed, False
@@ -303,9 +322,9 @@ class SharePartition:
         ranges, ascending, disjoint; for read_committed groups) are archived instead of handed out.
 
         With order by key, `keys` are hashes of keys by offset, ascending, of what `keys_wanted` asks for; an offset
-        that is missing has no key.
+        that is missing has no key. What was read enters the window, also with `max_records` 0, which acquires nothing.
         """
-        if not self._active or not self._start_is_durable or max_records <= 0 or not batches:
+        if not self._active or not self._start_is_durable or not batches:
             return []
         window, last_fetched = self._window, batches[-1].last_offset
         if last_fetched < window.start_offset:

@@ -11,10 +11,13 @@ from operator import attrgetter
 from typing import Final
 
 from shareq.broker.log.segments.reader import ReadResult
+from shareq.broker.share.leader import SharePartitionLeader
 from shareq.broker.share.ordered.answer import Marks
+from shareq.broker.share.ports import NotHereYet
 from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.errors import ErrorCode
 
-LEAST_BYTES: Final = 64 * 1024
+LEAST_BYTES: Final = 16 * 1024
 """Less is read again: that costs little."""
 MOST_BYTES: Final = 4 * 1024 * 1024
 """A read with more is not kept."""
@@ -70,6 +73,49 @@ class KeptReads:
             return None
         self._reads[key] = self._reads.pop(key)
         return ReadResult(read.records, spans[first:]) if first else read
+
+    def read(
+        self, leader: SharePartitionLeader, offset: int, until: int, upto: int, max_bytes: int
+    ) -> ReadResult | ErrorCode | NotHereYet:
+        """What the share partition's log has from `offset` to `until` (inclusive), below `upto`, as its own `read`
+        brings it. What is kept is not read again, and is kept as long as the share partition has not finished it.
+        """
+        key, log = leader.key, leader.log
+        if offset >= log.log_start_offset and not log.refusal:
+            kept = self.get(key, offset, until, upto, max_bytes)
+            if kept is None:
+                front = self.get(key, offset, offset, upto, max_bytes)
+                if front is not None and self._read_on(leader, front, until, upto, max_bytes):
+                    kept = self.get(key, offset, until, upto, max_bytes)
+            if kept is not None:
+                return kept
+        fresh = log.read(offset, max_bytes, upto=upto, max_records=until - offset + 1)
+        if isinstance(fresh, ReadResult):
+            self.put(key, fresh)
+        return fresh
+
+    def _read_on(self, leader: SharePartitionLeader, front: ReadResult, until: int, upto: int, max_bytes: int) -> bool:
+        """Add what lies behind what is kept, of which `front` is wanted; False when there is nothing, or too much."""
+        key, spans, last = leader.key, front.batches, front.batches[-1].last_offset
+        room = max_bytes - (len(front.records) - spans[0].position)
+        if room <= 0 or leader.log.unreadable_range(last + 1) is not None:
+            return False
+        more = leader.log.read(last + 1, room, upto=upto, max_records=until - last)
+        if not isinstance(more, ReadResult) or not 0 < len(more.records) <= room:
+            return False
+        kept = self._reads[key].batches
+        spans = kept[bisect_left(kept, leader.core.start_offset, key=_last_offset) :]
+        gone = spans[0].position
+        end = len(front.records) - gone
+        moved = [each._replace(position=each.position - gone) for each in spans]
+        moved += [each._replace(position=each.position + end) for each in more.batches]
+        records = b"".join((memoryview(front.records)[gone:], more.records))
+        marks = self._marks[key][1]
+        self.put(key, ReadResult(records, moved))
+        if key in self._marks:
+            left = {at - gone: (index, start - gone) for at, (index, start) in marks.items() if at >= gone}
+            self._marks[key] = (records, left)
+        return True
 
     def marks(self, key: SharePartitionKey, read: ReadResult) -> Marks | None:
         """What is noted of where records lie in these very bytes; None when they are not kept."""

@@ -160,8 +160,12 @@ class KeyOrder:
         fresh = self._chains.link(known)
         if len(known) <= last - first:
             return _neighbours(sorted(known.keys() - set(fresh)))
-        starts, ends = [first, *(each + 1 for each in fresh)], [*fresh, last + 1]
-        return [(start, end - 1) for start, end in zip(starts, ends, strict=True) if start < end]
+        waits, position = [], first
+        for each in fresh:
+            if each != position:
+                waits.append((position, each - 1))
+            position = each + 1
+        return waits if position > last else [*waits, (position, last)]
 
     # -- what becomes of records
 

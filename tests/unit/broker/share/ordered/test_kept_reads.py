@@ -9,7 +9,9 @@ from shareq.broker.log.segments.reader import BatchSpan, ReadResult
 from shareq.broker.share.ordered.kept_reads import LEAST_BYTES, MOST_BYTES, TOTAL_BYTES, KeptReads
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import RecordData, build_batch
 from tests.support.clients.share_client import ACCEPT
+from tests.support.fakes.share_rig import ShareRig, ranges
 from tests.unit.broker.share.test_order_by_key import member_of, offsets_of, ordered_world, produce
 from tests.unit.broker.share.test_releases import delete_topic
 
@@ -142,6 +144,91 @@ def test_a_large_batch_is_read_once_for_all_fetches(monkeypatch: pytest.MonkeyPa
     broker = CountedReads(monkeypatch)
     assert [broker.take() for _ in range(10)] == [[*range(at, at + 100)] for at in range(0, 1_000, 100)]
     assert broker.offsets == [0]
+
+
+# -- what comes behind what is kept
+
+
+BIG = bytes(LEAST_BYTES)
+
+
+def kept_in(rig: ShareRig) -> KeptReads:
+    """What is kept when the first two of six record batches were read, of three records each."""
+    for _ in range(6):
+        rig.source().contents.add(build_batch([RecordData(b"k", BIG)] * 3, timestamp_ms=1))
+    kept = KeptReads()
+    assert isinstance(kept.read(rig.leader(), 0, 5, 18, 99 * SIZE), ReadResult)
+    return kept
+
+
+def read_again(rig: ShareRig, kept: KeptReads, *wanted: int) -> list[tuple[int, int]]:
+    """From where and how much was read for these, and that what is brought is what the log would bring."""
+    before = len(rig.source().asked)
+    found = kept.read(rig.leader(), *wanted)
+    asked = rig.source().asked[before:]
+    offset, until, upto, max_bytes = wanted
+    plain = rig.source().read(offset, max_bytes, upto=upto, max_records=until - offset + 1)
+    assert isinstance(found, ReadResult)
+    assert isinstance(plain, ReadResult)
+    assert [span[:2] for span in found.batches][: len(plain.batches)] == [span[:2] for span in plain.batches]
+    for mine, theirs in zip(found.batches, plain.batches, strict=False):
+        one = found.records[mine.position : mine.position + mine.size]
+        assert one == plain.records[theirs.position : theirs.position + theirs.size]
+    return [(at, records or 0) for at, _, _, records in asked]
+
+
+def test_what_comes_behind_what_is_kept_is_read_alone() -> None:
+    rig = ShareRig()
+    kept = kept_in(rig)
+    assert read_again(rig, kept, 1, 10, 18, 99 * SIZE) == [(6, 5)]
+    assert (kept.known_until(rig.key()), read_again(rig, kept, 0, 11, 18, 99 * SIZE)) == (11, [])
+
+
+def test_what_is_finished_is_kept_no_longer() -> None:
+    rig = ShareRig()
+    kept = kept_in(rig)
+    before = kept.held_bytes
+    assert ranges(rig.fetch(max_bytes=1).start().value) == [(0, 2, 1)]
+    rig.acknowledge(0, 2)
+    assert read_again(rig, kept, 3, 8, 18, 99 * SIZE) == [(6, 3)]
+    assert (kept.get(rig.key(), 2, 2, 18, 99 * SIZE), kept.held_bytes) == (None, before)
+
+
+def test_where_records_lie_stays_noted() -> None:
+    rig = ShareRig()
+    kept = kept_in(rig)
+    first = kept.get(rig.key(), 0, 5, 18, 99 * SIZE)
+    assert first is not None
+    marks = kept.marks(rig.key(), first)
+    assert marks is not None
+    at = first.batches[1].position
+    marks.update({0: (1, 100), at: (2, at + 200)})
+    rig.fetch(max_bytes=1).start()
+    rig.acknowledge(0, 2)
+    longer = kept.read(rig.leader(), 3, 8, 18, 99 * SIZE)
+    assert isinstance(longer, ReadResult)
+    assert kept.marks(rig.key(), longer) == {0: (2, 200)}
+
+
+@pytest.mark.parametrize("max_bytes", [1, 7 * SIZE, 10 * SIZE])
+def test_no_more_bytes_than_a_fetch_may_have_come_of_it(max_bytes: int) -> None:
+    rig = ShareRig()
+    kept = kept_in(rig)
+    found = kept.read(rig.leader(), 0, 17, 18, max_bytes)
+    assert isinstance(found, ReadResult)
+    plain = rig.source().read(0, max_bytes, upto=18)
+    assert isinstance(plain, ReadResult)
+    assert found.records == plain.records
+
+
+def test_damage_behind_it_is_not_looked_at_again() -> None:
+    rig = ShareRig()
+    kept = kept_in(rig)
+    rig.source().contents.unreadable.append((6, 9))
+    assert read_again(rig, kept, 0, 8, 18, 99 * SIZE) == [(0, 9)]
+
+
+# -- in a broker again
 
 
 def test_below_the_start_of_the_log_what_was_kept_is_not_handed_out(monkeypatch: pytest.MonkeyPatch) -> None:

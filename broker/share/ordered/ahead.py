@@ -1,0 +1,113 @@
+"""What the next fetch of a share partition with order by key would begin with, done when the last one was answered.
+
+Reading, the keys' hashes, and linking them in the window do not depend on what the member acknowledges. So they are
+done while it works on its records, and not while it waits for others. Nothing is handed out, nothing is persisted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from shareq.broker.foundation.environment import Clock
+from shareq.broker.log.segments.reader import ReadResult
+from shareq.broker.share.core.window.record_state import AcquireMode
+from shareq.broker.share.leader import SharePartitionLeader
+from shareq.broker.share.ordered.answer import key_hashes
+from shareq.broker.share.ordered.kept_reads import MOST_BYTES, KeptReads
+from shareq.coordinator.ports import IsolationLevel
+
+MOST_OFFSETS: Final = 20_000
+"""What has more is left to the fetch itself: a turn of the loop has to stay short."""
+TURNS_TO_LEAVE: Final = 2
+"""So many turns after the one in which a fetch ends, its answer is with the socket, wherever in the turn that was."""
+
+
+class NextFetch(NamedTuple):
+    """How a member fetches. It is taken that it goes on like that."""
+
+    mode: AcquireMode
+    batch_size: int
+    max_records: int
+    max_bytes: int
+
+
+class Ahead:
+    """The share partitions of which something was handed out just now, with what to expect; one in a turn of the loop,
+    and none in one in which an answer of these groups has still to leave.
+
+    `refresh` looks up a share partition's settings, `wake` has the fetches that wait for it look again.
+    """
+
+    __slots__ = ("_answers_leave_in", "_clock", "_expected", "_kept", "_refresh", "_scheduled", "_wake")
+
+    def __init__(
+        self,
+        clock: Clock,
+        kept: KeptReads,
+        refresh: Callable[[SharePartitionLeader], None],
+        wake: Callable[[SharePartitionLeader], None],
+    ) -> None:
+        self._clock = clock
+        self._kept = kept
+        self._refresh = refresh
+        self._wake = wake
+        self._expected: dict[SharePartitionLeader, NextFetch] = {}
+        self._answers_leave_in = 0
+        self._scheduled = False
+
+    def expect(self, leader: SharePartitionLeader, fetch: NextFetch) -> None:
+        """A fetch of the share partition is being answered."""
+        self._expected[leader] = fetch
+        self._answers_leave_in = TURNS_TO_LEAVE
+        if not self._scheduled:
+            self._scheduled = True
+            self._clock.call_soon(self._turn)
+
+    def forget(self) -> None:
+        """The broker stops."""
+        self._expected.clear()
+
+    def _turn(self) -> None:
+        self._scheduled = False
+        if self._answers_leave_in:
+            self._answers_leave_in -= 1
+        else:
+            while self._expected:
+                leader = next(iter(self._expected))
+                if self._enters(leader, self._expected.pop(leader)):
+                    break
+        if self._expected:
+            self._scheduled = True
+            self._clock.call_soon(self._turn)
+
+    def _enters(self, leader: SharePartitionLeader, fetch: NextFetch) -> bool:
+        """Have enter what that fetch would; whether there was anything to do."""
+        if not leader.is_active or leader.waiters:  # those look for themselves
+            return False
+        self._refresh(leader)
+        core = leader.core
+        entering = core.enters_next(fetch.mode, fetch.max_records)
+        committed = core.settings.isolation_level is IsolationLevel.READ_COMMITTED
+        upto = leader.upto(committed=committed)
+        if entering is None or entering[0] >= upto:
+            return False
+        offset, until, max_bytes = core.next_fetch_offset(), entering[1], min(fetch.max_bytes, MOST_BYTES)
+        read = self._kept.read(leader, offset, until, upto, max_bytes)
+        wanted = core.keys_wanted(read.batches) if isinstance(read, ReadResult) else None
+        if not isinstance(read, ReadResult) or wanted is None or wanted[1] - wanted[0] >= MOST_OFFSETS:
+            return True  # what is wrong with the log is for the fetch to find out
+        core.acquire(
+            "",
+            fetch.mode,
+            fetch.batch_size,
+            0,
+            offset,
+            read.batches,
+            self._clock.now_ms(),
+            aborted=leader.aborted(read) if committed else (),
+            keys=key_hashes(read, wanted),
+        )
+        if core.take_freed():
+            self._wake(leader)
+        return True
