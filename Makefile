@@ -88,7 +88,7 @@ help:
 	@echo "  another Python:  make PYTHON=/usr/bin/python3.12 test"
 
 # Made into compiled modules by the installation.
-COMPILED := hatch_build.py protocol/records/record_walk.py protocol/records/run_walk.py
+COMPILED := hatch_build.py $(addprefix protocol/records/,record_walk.py run_walk.py key_chains.py offset_walk.py)
 
 # One virtual environment for all targets; made again when pyproject.toml changes, or for another PYTHON.
 $(READY): pyproject.toml scripts/find_python.sh $(COMPILED)

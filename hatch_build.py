@@ -1,8 +1,8 @@
-"""Compiles two files of `protocol/records/` while a wheel is built, or while shareq is installed from a checkout.
+"""Compiles four files of `protocol/records/` while a wheel is built, or while shareq is installed from a checkout.
 
 mypyc makes C of `record_walk.py`, and a C compiler makes `_record_walk` of that, which goes into the wheel; likewise of
-`run_walk.py`. Such a wheel is for this Python and platform alone. Without a C compiler, or Python's headers, or when
-anything goes wrong, one line says so and shareq runs from the source, more slowly. SHAREQ_PURE=1 asks for that.
+the others in `SOURCES`. Such a wheel is for this Python and platform alone. Without a C compiler, or Python's headers,
+or when anything goes wrong, one line says so and shareq runs from the source, more slowly. SHAREQ_PURE=1 asks for that.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCES = (Path("protocol/records/record_walk.py"), Path("protocol/records/run_walk.py"))
+SOURCES = tuple(
+    Path("protocol/records") / name for name in ("record_walk.py", "run_walk.py", "key_chains.py", "offset_walk.py")
+)
 TIMEOUT_S = 300
 
 
@@ -48,7 +50,7 @@ class RecordWalkHook(BuildHookInterface):  # type: ignore[type-arg]
                 for source, module in zip(SOURCES, built, strict=True):
                     self._take(module, root / source, version, build_data)
         if reason is not None:
-            names = " and ".join(source.name for source in SOURCES)
+            names = ", ".join(source.name for source in SOURCES)
             print(f"shareq: {names} are not compiled ({reason}); they run as Python, more slowly", file=sys.stderr)
 
     def _take(self, built: Path, source: Path, version: str, build_data: dict[str, Any]) -> None:

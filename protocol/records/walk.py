@@ -14,7 +14,6 @@ __all__ = [
     "OUT_OF_ORDER",
     "OUT_OF_TIME",
     "UNREADABLE",
-    "KeyChains",
     "ahead",
     "faults",
     "find_time",
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
         OUT_OF_ORDER,
         OUT_OF_TIME,
         UNREADABLE,
-        KeyChains,
         ahead,
         faults,
         find_time,
@@ -55,7 +53,6 @@ else:
     OUT_OF_ORDER = _form.OUT_OF_ORDER
     OUT_OF_TIME = _form.OUT_OF_TIME
     UNREADABLE = _form.UNREADABLE
-    KeyChains = _form.KeyChains
     ahead = _form.ahead
     faults = _form.faults
     find_time = _form.find_time

@@ -13,7 +13,7 @@ from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.window import InFlightWindow, Run
 from shareq.broker.share.ordered import answer
 from shareq.protocol.records import keys
-from shareq.protocol.records.walk import KeyChains
+from shareq.protocol.records.order_passes import KeyChains
 from tests.simulation.planted import LOST, Fault, replaced
 
 

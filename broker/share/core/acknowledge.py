@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from shareq.broker.share.core.effects import Cause, DeadLetter, GivenUpRange, StateBatch
 from shareq.broker.share.core.locks import AcquisitionLocks
 from shareq.broker.share.core.values import AckBatch, Acknowledged
-from shareq.broker.share.core.window.batch import InFlightBatch, merged
+from shareq.broker.share.core.window.batch import merged
 from shareq.broker.share.core.window.delivery_limit import after_release
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
 from shareq.broker.share.core.window.record_state import (
@@ -23,7 +23,9 @@ from shareq.broker.share.core.window.window import InFlightWindow
 from shareq.broker.share.core.writes import StateChange
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.records.run_passes import accept
+
+if TYPE_CHECKING:
+    from shareq.broker.share.core.window.batches import Batch
 
 _ACCEPTED: Final = (AcknowledgeType.ACCEPT.value,)
 _LOWEST_TYPE, _HIGHEST_TYPE = min(AcknowledgeType).value, max(AcknowledgeType).value
@@ -111,19 +113,18 @@ class Acknowledgement:
         batch = self._window.batches.floor(first)
         if batch is None or not batch.offset_form or first < self._window.start_offset:
             return at
-        starts, statuses, change = batch.starts, batch.statuses, self._change
+        change, records, last = self._change, 0, first
         acks = batches if isinstance(batches, list) else list(batches)
-        end, rows, records, last = batch.last_offset + 1, change.state_batches, 0, first
         while at < len(batches):
             first = batches[at].first_offset
-            status = statuses[batch.index_of(first)]
-            if first > batch.last_offset or not self._may_acknowledge(status, _ACCEPTED):
+            if first > batch.last_offset:
+                break
+            status = batch.status_at(first)
+            if not self._may_acknowledge(status, _ACCEPTED):
                 break
             target = self._target(status, AcknowledgeType.ACCEPT, first)
             before = at
-            at, accepted, accepted_last = accept(
-                starts, statuses, end, acks, before, status, target, rows, tuple.__new__, StateBatch
-            )
+            at, accepted, accepted_last = batch.accept(acks, before, status, target, change.state_batches, StateBatch)
             if at == before:
                 break  # not one run, or it becomes one with a neighbour
             records += accepted
@@ -160,7 +161,7 @@ class Acknowledgement:
                 return error
         return ErrorCode.NONE
 
-    def _covered(self, ack: Acknowledged) -> list[InFlightBatch] | ErrorCode:
+    def _covered(self, ack: Acknowledged) -> list[Batch] | ErrorCode:
         """The batches an acknowledgement is about, from the one at or before its first offset on."""
         start = self._window.start_offset
         batches = self._window.batches
@@ -176,7 +177,7 @@ class Acknowledgement:
             return ErrorCode.INVALID_REQUEST
         return covered
 
-    def _apply_to_batch(self, ack: Acknowledged, batch: InFlightBatch) -> ErrorCode:
+    def _apply_to_batch(self, ack: Acknowledged, batch: Batch) -> ErrorCode:
         start = self._window.start_offset
         if batch.last_offset < start:
             return ErrorCode.NONE
@@ -195,7 +196,7 @@ class Acknowledgement:
         last = min(batch.last_offset, ack.last_offset)
         return self._apply_to_range(ack, batch, first, last) if first <= last else ErrorCode.NONE
 
-    def _apply_to_whole(self, batch: InFlightBatch, kind: int) -> ErrorCode:
+    def _apply_to_whole(self, batch: Batch, kind: int) -> ErrorCode:
         """Acknowledge a batch that is one run, the member's own, and stays one run."""
         if kind == AcknowledgeType.RENEW:
             if not self._settings.renew_acknowledge_enable:
@@ -215,7 +216,7 @@ class Acknowledgement:
                 self._change.delay_runs([(batch.first_offset, batch.last_offset, target)])
         return ErrorCode.NONE
 
-    def _apply_to_range(self, ack: Acknowledged, batch: InFlightBatch, first: int, last: int) -> ErrorCode:
+    def _apply_to_range(self, ack: Acknowledged, batch: Batch, first: int, last: int) -> ErrorCode:
         """Acknowledge `first..last` (inclusive), a part of both the batch and the acknowledgement."""
         starts: list[int] = []
         statuses: list[DeliveryStatus] = []
@@ -238,9 +239,7 @@ class Acknowledgement:
             return False
         return self._settings.renew_acknowledge_enable or AcknowledgeType.RENEW not in types
 
-    def _store(
-        self, batch: InFlightBatch, first: int, last: int, starts: list[int], statuses: list[DeliveryStatus]
-    ) -> None:
+    def _store(self, batch: Batch, first: int, last: int, starts: list[int], statuses: list[DeliveryStatus]) -> None:
         batch.overwrite(first, last, starts, statuses)
         self._change.touch(batch, first, last)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from shareq.broker.share.core.locks import AcquisitionLocks
 from shareq.broker.share.core.values import AcquiredRange, BatchSpan
@@ -19,10 +19,11 @@ from shareq.broker.share.core.window.offsets import move_gap_start, next_fetch_o
 from shareq.broker.share.core.window.record_state import AcquireMode, RecordState
 from shareq.broker.share.core.window.window import InFlightWindow, Run
 from shareq.coordinator.ports import ShareGroupSettings
-from shareq.protocol.records.run_passes import available_in, from_front, hand_out
+
+if TYPE_CHECKING:
+    from shareq.broker.share.core.window.batches import Batch
 
 _base_offset = attrgetter("base_offset")
-_NEW = tuple.__new__
 _NEVER_DELIVERED = settled(RecordState.AVAILABLE, 0)
 
 FETCH_IN_RANGES: Final = 18
@@ -67,7 +68,7 @@ def read_until(
                 return position + left - 1
             left -= batch.first_offset - position
         begin, end = max(position, batch.first_offset), batch.last_offset
-        count, until = available_in(batch.starts, batch.statuses, end + 1, begin, end)
+        count, until = batch.count_available(begin, end)
         if exact and count >= left and batch.peak_count < throttled:
             return _offset_of(batch, begin, left)
         left -= count
@@ -77,7 +78,7 @@ def read_until(
     return position + left - 1
 
 
-def _offset_of(batch: InFlightBatch, begin: int, number: int) -> int:
+def _offset_of(batch: Batch, begin: int, number: int) -> int:
     """The `number`th available offset of the batch from `begin` on; there are as many."""
     for first, last, _ in batch.available(begin, batch.last_offset):
         if last - first + 1 >= number:
@@ -184,7 +185,7 @@ class RecordAcquisition:
             if self.left <= 0 or self._enough or not self._acquire_again(batch):
                 return
 
-    def _walk(self, batches: list[InFlightBatch], position: int) -> bool:
+    def _walk(self, batches: list[Batch], position: int) -> bool:
         """Acquire again from `batches`, and the holes between them if they are missing. False: stop here."""
         for batch in batches:
             if position < batch.first_offset and self.left > 0 and self._window.active_gap is not None:
@@ -198,7 +199,7 @@ class RecordAcquisition:
 
     # -- delivering again
 
-    def _acquire_again(self, batch: InFlightBatch) -> bool:
+    def _acquire_again(self, batch: Batch) -> bool:
         """Acquire what is available of a batch. False when deliveries are throttled and this was enough."""
         throttled = self._is_throttled(batch)
         if throttled and self.acquired:
@@ -212,7 +213,7 @@ class RecordAcquisition:
             self._acquired_range(batch.first_offset, batch.last_offset, status.delivery_count + 1)
         return True
 
-    def _is_throttled(self, batch: InFlightBatch) -> bool:
+    def _is_throttled(self, batch: Batch) -> bool:
         """Whether a record that failed half of the allowed deliveries is about to be delivered again."""
         if batch.peak_count < self._throttle_from:
             return False
@@ -222,7 +223,7 @@ class RecordAcquisition:
             for _, _, status in batch.runs(first, last)
         )
 
-    def _acquire_part(self, batch: InFlightBatch) -> int:
+    def _acquire_part(self, batch: Batch) -> int:
         """Acquire what is available of a batch, offset by offset as it were; returns how many."""
         if not batch.offset_form:
             if not batch.statuses[0].available:
@@ -232,23 +233,12 @@ class RecordAcquisition:
         parts = self._choose_from_front(batch) if by_front else self._choose(batch)
         if not parts:
             return 0
-        taken, at = sum(last - first + 1 for first, last, _ in parts), 0
-        while at < len(parts):
-            first, last, status = parts[at]
-            acquired = self._acquired(batch, status)
-            before, end = at, batch.last_offset + 1
-            at = hand_out(
-                batch.starts, batch.statuses, end, parts, at, status, acquired, self.acquired, _NEW, AcquiredRange
-            )
-            if at == before:  # a part of a run
-                batch.overwrite(first, last, [first], [acquired])
-                self.acquired.append(AcquiredRange(first, last, acquired.delivery_count))
-                at += 1
+        taken = batch.hand_out(parts, lambda status: self._acquired(batch, status), self.acquired, AcquiredRange)
         self.left -= taken
         self._locks.add(self._window, self._deadline_ms, parts[0][0], parts[-1][1])
         return taken
 
-    def _choose(self, batch: InFlightBatch) -> list[Run]:
+    def _choose(self, batch: Batch) -> list[Run]:
         """The available runs to take from a batch, each with the status it has now.
 
         A record at its last delivery travels alone, so that it takes no others with it; one that has failed half of
@@ -282,7 +272,7 @@ class RecordAcquisition:
                 break
         return parts
 
-    def _choose_from_front(self, batch: InFlightBatch) -> list[Run]:
+    def _choose_from_front(self, batch: Batch) -> list[Run]:
         """As `_choose`, of records that wait for others of their keys: those that come cheapest for each.
 
         Records that wait part what is available into ranges, the shorter the further back, and each of them will be a
@@ -294,17 +284,9 @@ class RecordAcquisition:
         first, last = max(self._first, available_from or 0, batch.first_offset), min(self._last, batch.last_offset)
         if available_from is None or first > last:
             return []
-        parts, count, self._passed = from_front(
-            batch.starts,
-            batch.statuses,
-            batch.last_offset + 1,
-            first,
-            last,
-            RecordState.AVAILABLE,
-            self._budget - self.left,
-            self._passed,
-            FETCH_IN_RANGES,
-            _FAR_FROM_BEST,
+        taken = self._budget - self.left
+        parts, count, self._passed = batch.from_front(
+            first, last, RecordState.AVAILABLE, taken, self._passed, FETCH_IN_RANGES, _FAR_FROM_BEST
         )
         self._enough = count < len(parts)
         return parts[:count]
@@ -357,7 +339,7 @@ class RecordAcquisition:
 
     # -- both
 
-    def _acquired(self, batch: InFlightBatch, status: DeliveryStatus) -> DeliveryStatus:
+    def _acquired(self, batch: Batch, status: DeliveryStatus) -> DeliveryStatus:
         acquired = self._memo.get(status)
         if acquired is None:
             acquired = self._memo[status] = status.acquired(self.member_id, self._deadline_ms, self._now_ms)

@@ -7,10 +7,10 @@ and the start offset stops in front of it. A durable write settles it; a failed 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from shareq.broker.share.core.counters import given_up, records_in
 from shareq.broker.share.core.effects import Cause, DeadLetter, GivenUpRange, StateBatch
-from shareq.broker.share.core.window.batch import InFlightBatch
 from shareq.broker.share.core.window.delivery_limit import after_release
 from shareq.broker.share.core.window.delivery_status import NO_DELAY, DeliveryStatus
 from shareq.broker.share.core.window.record_state import RecordState
@@ -18,6 +18,9 @@ from shareq.broker.share.core.window.redelivery import not_before
 from shareq.broker.share.core.window.window import Change, InFlightWindow, Run
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.coordinator.share.delays import Delay
+
+if TYPE_CHECKING:
+    from shareq.broker.share.core.window.batches import Batch
 
 
 class StateChange:
@@ -42,14 +45,14 @@ class StateChange:
     def __init__(self, write_id: int) -> None:
         self.write_id = write_id
         self.state_batches: list[StateBatch] = []
-        self.touched: list[tuple[InFlightBatch, int, int]] = []
+        self.touched: list[tuple[Batch, int, int]] = []
         self.acknowledged: dict[int, int] = {}
         self.session_releases = 0
         self.given_up: list[GivenUpRange] = []
         self.dead: list[DeadLetter] = []
         self.delays: list[Delay] = []
 
-    def touch(self, batch: InFlightBatch, first: int, last: int) -> None:
+    def touch(self, batch: Batch, first: int, last: int) -> None:
         """Records of `first..last` have become pending."""
         if self.touched and self.touched[-1][0] is batch:
             _, low, high = self.touched.pop()

@@ -1,17 +1,17 @@
-"""Both forms of `record_walk` and of `run_walk`: what tests of them run on."""
+"""Both forms of the modules that are compiled: what tests of them run on."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Final, Protocol, cast
+from typing import Final, Protocol, cast
 
 import pytest
 from _pytest.mark import ParameterSet
 
-from shareq.protocol.records import record_walk, run_walk
+from shareq.protocol.records import key_chains, offset_walk, record_walk, run_walk
 
-__all__ = ["FORMS", "RUN_FORMS", "RecordWalk", "compiled_form"]
+__all__ = ["CHAIN_FORMS", "FORMS", "OFFSET_FORMS", "RUN_FORMS", "RecordWalk", "compiled_form"]
 
 
 class RecordWalk(Protocol):
@@ -30,8 +30,6 @@ class RecordWalk(Protocol):
     def read_keys(
         self, data: bytes, pos: int, count: int, base_offset: int, base_time: int, append_time: int | None, /
     ) -> list[tuple[int, int, bytes | None, bool, int, int, int]] | None: ...
-
-    KeyChains: type[Any]
 
     def pick(
         self, data: bytes, pos: int, end: int, count: int, wanted: list[int], index: int = 0, /
@@ -62,3 +60,5 @@ def _both(python: ModuleType, name: str) -> list[ParameterSet]:
 
 FORMS: Final = _both(record_walk, "_record_walk")
 RUN_FORMS: Final = _both(run_walk, "_run_walk")
+CHAIN_FORMS: Final = _both(key_chains, "_key_chains")
+OFFSET_FORMS: Final = _both(offset_walk, "_offset_walk")

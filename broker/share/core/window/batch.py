@@ -11,12 +11,15 @@ however many records it has.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import compress
 from operator import is_not
+from typing import Any, ClassVar, Final
 
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
-from shareq.protocol.records.run_passes import replaced, settle
+from shareq.protocol.records.run_passes import accept, available_in, from_front, hand_out, replaced, settle
+
+_NEW: Final = tuple.__new__
 
 
 class InFlightBatch:
@@ -30,6 +33,7 @@ class InFlightBatch:
     """
 
     __slots__ = ("first_offset", "last_offset", "offset_form", "peak_count", "since_ms", "starts", "statuses")
+    by_offset: ClassVar[bool] = False
 
     def __init__(self, first_offset: int, last_offset: int, status: DeliveryStatus, since_ms: int = 0) -> None:
         self.first_offset = first_offset
@@ -48,6 +52,10 @@ class InFlightBatch:
     def index_of(self, offset: int) -> int:
         """The index of the run that contains `offset`, which lies inside the batch."""
         return bisect_right(self.starts, offset) - 1
+
+    def status_at(self, offset: int) -> DeliveryStatus:
+        """The status of `offset`, which lies inside the batch."""
+        return self.statuses[bisect_right(self.starts, offset) - 1]
 
     def end_of(self, index: int) -> int:
         """The last offset (inclusive) of the run at `index`."""
@@ -77,6 +85,52 @@ class InFlightBatch:
         if low < high and statuses[high - 1].available:
             yield max(starts[high - 1], first), min(self.end_of(high - 1), last), statuses[high - 1]
 
+    def first_available(self, first: int) -> int | None:
+        """The lowest offset from `first`, which is not behind the batch, that may be acquired."""
+        if len(self.statuses) == 1:
+            return max(first, self.first_offset) if self.statuses[0].available else None
+        return next((found for found, _, _ in self.available(first, self.last_offset)), None)
+
+    def count_available(self, first: int, last: int) -> tuple[int, int]:
+        """How many offsets of `first..last` (inclusive), a part of the batch, may be acquired; the highest, or -1."""
+        return available_in(self.starts, self.statuses, self.last_offset + 1, first, last)
+
+    def from_front(
+        self, first: int, last: int, waits: object, taken: int, passed: int, fetch_cost: int, far: float
+    ) -> tuple[list[tuple[int, int, DeliveryStatus]], int, int]:
+        """Of `first..last` (inclusive), a part of the batch, the parts to hand out: see `run_walk.from_front`."""
+        end = self.last_offset + 1
+        return from_front(self.starts, self.statuses, end, first, last, waits, taken, passed, fetch_cost, far)
+
+    def hand_out(
+        self,
+        parts: list[tuple[int, int, DeliveryStatus]],
+        acquired: Callable[[DeliveryStatus], DeliveryStatus],
+        ranges: list[Any],
+        range_type: Any,
+    ) -> int:
+        """Give each of the parts, at least one, ascending, and with its status of now, the status `acquired(that)`.
+        A `range_type` of each, with the delivery count, goes into `ranges`. How many offsets that were.
+        """
+        self.offset_form = True
+        at, end = 0, self.last_offset + 1
+        while at < len(parts):
+            first, last, status = parts[at]
+            new, before = acquired(status), at
+            at = hand_out(self.starts, self.statuses, end, parts, at, status, new, ranges, _NEW, range_type)
+            if at == before:  # a part of a run
+                self.overwrite(first, last, [first], [new])
+                ranges.append(range_type(first, last, new.delivery_count))
+                at += 1
+        return sum(last - first + 1 for first, last, _ in parts)
+
+    def accept(
+        self, acks: list[Any], at: int, owned: DeliveryStatus, target: DeliveryStatus, rows: list[Any], row_type: Any
+    ) -> tuple[int, int, int]:
+        """Accept by `acks` from `at` on, as many as can be in one pass: see `run_walk.accept`."""
+        end = self.last_offset + 1
+        return accept(self.starts, self.statuses, end, acks, at, owned, target, rows, _NEW, row_type)
+
     def overwrite(self, first: int, last: int, starts: list[int], statuses: list[DeliveryStatus]) -> None:
         """Replace `first..last`, which lies inside the batch, by runs of which no two neighbours are equal.
 
@@ -95,22 +149,6 @@ class InFlightBatch:
         if self.starts[low] < first:
             low += 1
         self._put(low, high, starts, statuses)
-
-    def overwrite_parts(self, parts: Sequence[tuple[int, int, DeliveryStatus]]) -> None:
-        """`overwrite` with several single runs, ascending and disjoint, each of them the front of a run or all of it.
-
-        None has the status of a neighbour, so what replaces a whole run moves no other.
-        """
-        self.offset_form = True
-        starts, statuses, index = self.starts, self.statuses, 0
-        for first, last, status in parts:
-            index = bisect_right(starts, first, index) - 1
-            behind = starts[index + 1] if index + 1 < len(starts) else self.last_offset + 1
-            if starts[index] == first and last + 1 == behind:
-                statuses[index] = status
-            else:
-                self.overwrite(first, last, [first], [status])
-                starts, statuses, index = self.starts, self.statuses, 0
 
     def overwrite_many(self, parts: Sequence[tuple[int, int, DeliveryStatus]]) -> None:
         """`overwrite` with several single runs, ascending and disjoint, anywhere in the batch.
@@ -188,14 +226,15 @@ class InFlightBatch:
         self._put(low, high, starts, statuses)
         return changed, available if available >= 0 else None
 
-    def first_unfinished(self) -> int | None:
-        """The index of the first run that is not finished with; None when all are."""
+    def unfinished_from(self) -> int | None:
+        """Where the first run begins that is not finished with; None when all are."""
         if len(self.statuses) == 1:
-            return None if self.statuses[0].done else 0
-        return next((index for index, status in enumerate(self.statuses) if not status.done), None)
+            return None if self.statuses[0].done else self.first_offset
+        return next((start for start, status in zip(self.starts, self.statuses, strict=True) if not status.done), None)
 
-    def forget_below(self, index: int, status: DeliveryStatus) -> None:
-        """Make one run, of `status`, of the runs below `index` (at least one)."""
+    def forget_below(self, offset: int, status: DeliveryStatus) -> None:
+        """Make one run, of `status`, of the runs below `offset` (at least one), where a run begins."""
+        index = self.index_of(offset)
         self.starts[:index] = [self.first_offset]
         self.statuses[:index] = [status]
 

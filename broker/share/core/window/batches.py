@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from shareq.broker.share.core.window.batch import InFlightBatch
+if TYPE_CHECKING:
+    from shareq.broker.share.core.window.batch import InFlightBatch
+    from shareq.broker.share.core.window.offset_batch import OffsetBatch
+
+    Batch = InFlightBatch | OffsetBatch
 
 
 class BatchMap:
@@ -19,39 +24,39 @@ class BatchMap:
 
     def __init__(self) -> None:
         self._firsts: list[int] = []
-        self._batches: list[InFlightBatch] = []
+        self._batches: list[Batch] = []
         self._head = 0
 
     def __len__(self) -> int:
         return len(self._firsts) - self._head
 
-    def __iter__(self) -> Iterator[InFlightBatch]:
+    def __iter__(self) -> Iterator[Batch]:
         batches = self._batches
         return (batches[index] for index in range(self._head, len(batches)))
 
     @property
-    def first(self) -> InFlightBatch:
+    def first(self) -> Batch:
         """The lowest batch. IndexError when there is none."""
         return self._batches[self._head]
 
     @property
-    def last(self) -> InFlightBatch:
+    def last(self) -> Batch:
         """The highest batch. IndexError when there is none."""
         if not len(self):
             raise IndexError("no batch is in flight")
         return self._batches[-1]
 
-    def floor(self, offset: int) -> InFlightBatch | None:
+    def floor(self, offset: int) -> Batch | None:
         """The highest batch that starts at or below `offset`; it need not reach it."""
         index = bisect_right(self._firsts, offset, self._head) - 1
         return self._batches[index] if index >= self._head else None
 
-    def starting_in(self, first: int, last: int) -> list[InFlightBatch]:
+    def starting_in(self, first: int, last: int) -> list[Batch]:
         """The batches whose first offset is in `first..last` (inclusive), ascending."""
         low = bisect_left(self._firsts, first, self._head)
         return self._batches[low : bisect_right(self._firsts, last, low)]
 
-    def overlapping(self, first: int, last: int) -> list[InFlightBatch]:
+    def overlapping(self, first: int, last: int) -> list[Batch]:
         """The batches with an offset in `first..last` (inclusive), ascending."""
         low = max(bisect_right(self._firsts, first, self._head) - 1, self._head)
         high = bisect_right(self._firsts, last, low)
@@ -59,7 +64,7 @@ class BatchMap:
             low += 1
         return self._batches[low:high]
 
-    def from_offset(self, offset: int) -> Iterator[InFlightBatch]:
+    def from_offset(self, offset: int) -> Iterator[Batch]:
         """The batches that end at or above `offset`, ascending. The map must not change meanwhile."""
         low = max(bisect_right(self._firsts, offset, self._head) - 1, self._head)
         for index in range(low, len(self._batches)):
@@ -71,7 +76,7 @@ class BatchMap:
         index = bisect_right(self._firsts, offset, self._head)
         return self._firsts[index] if index < len(self._firsts) else None
 
-    def add(self, batch: InFlightBatch) -> None:
+    def add(self, batch: Batch) -> None:
         """Add a batch that overlaps none of those in here."""
         if not self._firsts or batch.first_offset > self._firsts[-1]:
             self._firsts.append(batch.first_offset)

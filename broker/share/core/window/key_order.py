@@ -10,14 +10,21 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import TYPE_CHECKING, Final
 
 from shareq.broker.share.core.window.batch import InFlightBatch
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
+from shareq.broker.share.core.window.offset_batch import MOST_OFFSETS, OffsetBatch
 from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.window import InFlightWindow, Run
-from shareq.protocol.records.walk import KeyChains
+from shareq.protocol.records.order_passes import KeyChains, count_runs, free, runs_in
+
+if TYPE_CHECKING:
+    from shareq.broker.share.core.window.batches import Batch
 
 _NEVER_DELIVERED = settled(RecordState.AVAILABLE, 0)
+LONG_PART: Final = 8
+"""Offsets: where those that become available together are as many, on average, a batch is kept as runs."""
 
 Cut = Callable[[int, int], Iterable[tuple[int, int]]]
 """Offsets from the first to the last (inclusive), in parts that are handed out together: the same."""
@@ -112,7 +119,7 @@ class KeyOrder:
             self._add(window, position, last, keys, now_ms, cut)
         self.known_until = last + 1
 
-    def _get_to_know(self, batch: InFlightBatch, first: int, last: int, keys: Mapping[int, int]) -> None:
+    def _get_to_know(self, batch: Batch, first: int, last: int, keys: Mapping[int, int]) -> None:
         behind: list[Run] = []
         for run_first, run_last, status in batch.runs(first, last):
             if is_finished(status):
@@ -129,11 +136,26 @@ class KeyOrder:
         """Put `first..last`, of which nothing is in flight, into the window."""
         if first > window.start_offset and (not window.batches or first < window.batches.first.first_offset):
             window.move_start(first)  # over what the log no longer has
+        window.end_offset = max(window.end_offset, last)
+        if last - first >= MOST_OFFSETS:
+            for part_first, part_last in cut(first, last):
+                self._add_batch(window, self._batch_of_runs(part_first, part_last, keys, now_ms))
+            return
+        statuses = [_NEVER_DELIVERED] * (last - first + 1)
+        _, parts = self._chains.link(_among(keys, first, last), statuses, first, waiting(0))
+        by_offset = parts * LONG_PART > len(statuses)
         for part_first, part_last in cut(first, last):
-            self._add_batch(window, part_first, part_last, keys, now_ms)
+            part = statuses[part_first - first : part_last - first + 1]
+            self._add_batch(window, _batch_of(part_first, part, now_ms, by_offset=by_offset))
 
-    def _add_batch(self, window: InFlightWindow, first: int, last: int, keys: Mapping[int, int], now_ms: int) -> None:
-        batch = InFlightBatch(first, last, _NEVER_DELIVERED, now_ms)
+    @staticmethod
+    def _add_batch(window: InFlightWindow, batch: Batch) -> None:
+        window.batches.add(batch)
+        free = batch.first_available(batch.first_offset)
+        if free is not None:
+            window.note_available(free)
+
+    def _batch_of_runs(self, first: int, last: int, keys: Mapping[int, int], now_ms: int) -> Batch:
         starts: list[int] = []
         statuses: list[DeliveryStatus] = []
         position = first
@@ -147,17 +169,14 @@ class KeyOrder:
         if position <= last:
             starts.append(position)
             statuses.append(_NEVER_DELIVERED)
+        batch = InFlightBatch(first, last, _NEVER_DELIVERED, now_ms)
         batch.overwrite(first, last, starts, statuses)
-        window.batches.add(batch)
-        window.end_offset = max(window.end_offset, last)
-        free = next((start for start, status in zip(starts, statuses, strict=True) if status.available), None)
-        if free is not None:
-            window.note_available(free)
+        return batch
 
     def _register(self, first: int, last: int, keys: Mapping[int, int]) -> list[tuple[int, int]]:
         """Note the keys of `first..last`; the ranges (inclusive) of those with an earlier unfinished record."""
         known = _among(keys, first, last)
-        fresh = self._chains.link(known)
+        fresh, _ = self._chains.link(known, [], first, None)
         if len(known) <= last - first:
             return _neighbours(sorted(known.keys() - set(fresh)))
         waits, position = [], first
@@ -187,34 +206,28 @@ class KeyOrder:
 
         True when records became available.
         """
+        if not self._changed:
+            return False
         changed, self._changed = self._changed, []
-        finished: list[int] = []
-        available: list[Run] = []
-        seen, is_done = None, False
-        known = len(self._chains)
-        for run in changed:
-            first, last, status = run
-            if status is not seen:
-                seen, is_done = status, is_finished(status)
-            if is_done:
-                if first == last:
-                    finished.append(first)
-                elif last < self.known_until and last - first < known:
-                    finished += range(first, last + 1)
-                else:
-                    finished += self._known(first, last)
-            elif status.available:
-                available.append(run)
-        found = self._free(window, sorted(self._chains.finish(finished))) if finished else False
+        heads, available = self._chains.finish(changed, is_finished)
+        found = self._free(window, heads) if heads else False
         for first, last, status in available if len(self._chains) else ():
             self._hold_back(window, first, last, status)
         return found
 
     @staticmethod
     def _free(window: InFlightWindow, heads: list[int]) -> bool:
-        """Have those of the offsets (ascending, unfinished) that wait be available; False when none did."""
-        found, low = False, 0
-        for batch in window.batches.overlapping(heads[0], heads[-1]) if heads else ():
+        """Have those of the offsets (unfinished, at least one) that wait be available; False when none did."""
+        batches, lowest = window.batches.overlapping(min(heads), max(heads)), -1
+        by_offset = [each for each in batches if each.by_offset]
+        if by_offset:
+            firsts, lists = [each.first_offset for each in by_offset], [each.statuses for each in by_offset]
+            heads, lowest = free(heads, firsts, lists, waiting(0), _NEVER_DELIVERED)
+        if lowest >= 0:
+            window.note_available(lowest)
+        found, low = lowest >= 0, 0
+        heads.sort()
+        for batch in batches if heads else ():
             low = bisect_left(heads, batch.first_offset, low)
             high = bisect_right(heads, batch.last_offset, low)
             among = heads[low:high]
@@ -233,7 +246,7 @@ class KeyOrder:
             if not self._chains.waits(offset):
                 continue
             batch = window.batches.floor(offset)
-            if batch is not None and batch.statuses[batch.index_of(offset)] is status:
+            if batch is not None and batch.status_at(offset) is status:
                 batch.overwrite(offset, offset, [offset], [waiting(status.delivery_count)])
 
     def _known(self, first: int, last: int) -> Sequence[int]:
@@ -252,23 +265,26 @@ def all_free(window: InFlightWindow) -> None:
                 window.note_available(first)
 
 
-def _freed(batch: InFlightBatch, offsets: Sequence[int]) -> list[Run]:
+def _freed(batch: Batch, offsets: Sequence[int]) -> list[Run]:
     """Of the offsets, ascending and all of the batch: those that wait, as runs that do not."""
-    starts, statuses, index = batch.starts, batch.statuses, 0
-    freed: list[Run] = []
-    seen = after = _NEVER_DELIVERED
-    for first, last in _neighbours(offsets):
-        index = bisect_right(starts, first, index) - 1
-        if last > first and last > batch.end_of(index):
-            runs = (run for run in batch.runs(first, last) if is_waiting(run[2]))
-            freed += [(low, high, settled(RecordState.AVAILABLE, each.delivery_count)) for low, high, each in runs]
-            continue
-        status = statuses[index]
-        if status is not seen:
-            seen, after = status, settled(RecordState.AVAILABLE, status.delivery_count)
-        if is_waiting(status):
-            freed.append((first, last, after))
-    return freed
+    return [
+        (low, high, settled(RecordState.AVAILABLE, status.delivery_count))
+        for first, last in _neighbours(offsets)
+        for low, high, status in batch.runs(first, last)
+        if is_waiting(status)
+    ]
+
+
+def _batch_of(first: int, statuses: list[DeliveryStatus], now_ms: int, *, by_offset: bool) -> Batch:
+    """A batch of these, never delivered; one that is all available may be handed out whole."""
+    runs, last = count_runs(statuses), first + len(statuses) - 1
+    if by_offset and (runs > 1 or not statuses[0].available):
+        return OffsetBatch(first, statuses, 0, now_ms)
+    batch = InFlightBatch(first, last, statuses[0], now_ms)
+    if runs > 1:
+        found = runs_in(statuses, first, first, last, runs)
+        batch.overwrite(first, last, [run[0] for run in found], [run[2] for run in found])
+    return batch
 
 
 def _among(keys: Mapping[int, int], first: int, last: int) -> dict[int, int]:
@@ -297,7 +313,7 @@ def _neighbours(offsets: Sequence[int]) -> list[tuple[int, int]]:
     return [*ranges, (first, last)] if offsets else ranges
 
 
-def _first_unfinished(batch: InFlightBatch, position: int) -> int | None:
+def _first_unfinished(batch: Batch, position: int) -> int | None:
     """The lowest unfinished offset of a batch from `position` on, which is not behind it."""
     runs: Iterator[Run] = batch.runs(max(position, batch.first_offset), batch.last_offset)
     return next((first for first, _, status in runs if not is_finished(status)), None)

@@ -62,10 +62,10 @@ def advance_start(window: InFlightWindow) -> bool:
         gap = window.active_gap
         if gap is not None and batch.last_offset >= gap.start_offset:
             break
-        index = batch.first_unfinished()
-        if index is not None:
-            if index:
-                done_up_to = batch.starts[index] - 1
+        unfinished = batch.unfinished_from()
+        if unfinished is not None:
+            if unfinished > batch.first_offset:
+                done_up_to = unfinished - 1
             break
         finished += 1
         done_up_to = batch.last_offset
@@ -103,7 +103,7 @@ def _advance_to(window: InFlightWindow, done_up_to: int, finished: int) -> None:
         window.move_start(start)
     window.batches.drop(finished)
     if partly is not None:
-        partly.forget_below(partly.index_of(start), _FORGOTTEN)
+        partly.forget_below(start, _FORGOTTEN)
 
 
 def on_log_start_moved(window: InFlightWindow, log_start_offset: int) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from shareq.broker.share.core.window.batch import InFlightBatch
 from shareq.broker.share.core.window.batches import BatchMap
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
 from shareq.broker.share.core.window.record_state import RecordState
+
+if TYPE_CHECKING:
+    from shareq.broker.share.core.window.batches import Batch
 
 Run = tuple[int, int, DeliveryStatus]  # first offset, last offset (inclusive), status
 Change = Callable[[DeliveryStatus], DeliveryStatus]  # the same object back: leave it as it is
@@ -112,8 +114,9 @@ class InFlightWindow:
 
     def _find_available(self, offset: int) -> int | None:
         for batch in self.batches.from_offset(offset):
-            for first, _, _ in batch.available(max(offset, batch.first_offset), batch.last_offset):
-                return first
+            found = batch.first_available(max(offset, batch.first_offset))
+            if found is not None:
+                return found
         return None
 
     def runs(self, first: int, last: int) -> Iterator[Run]:
@@ -137,7 +140,7 @@ class InFlightWindow:
         if self._available_from is None or offset < self._available_from:
             self._available_from = offset
 
-    def remap(self, batch: InFlightBatch, first: int, last: int, change: Change) -> list[Run]:
+    def remap(self, batch: Batch, first: int, last: int, change: Change) -> list[Run]:
         """Give the records of `first..last`, which overlaps the batch, the status that `change` makes of theirs.
 
         Returns the changed runs. `change` is called once per run; what it returns for equal runs should be one object.
@@ -163,7 +166,7 @@ class InFlightWindow:
                 self.order.note(changed)
         return changed
 
-    def remap_at_start(self, batch: InFlightBatch, first: int, last: int, below: Change, above: Change) -> list[Run]:
+    def remap_at_start(self, batch: Batch, first: int, last: int, below: Change, above: Change) -> list[Run]:
         """`remap` with `below` for the offsets under the start offset and `above` for the others."""
         start = self.start_offset
         changed = self.remap(batch, first, min(last, start - 1), below) if first < start else []

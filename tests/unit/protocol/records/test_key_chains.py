@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from random import Random
+from types import ModuleType
+from typing import Any
 
 import pytest
 
-from tests.support.kafka.walk_forms import FORMS, RecordWalk
+from shareq.protocol.compiled import is_made_of
+from shareq.protocol.records import key_chains
+from tests.support.kafka.walk_forms import CHAIN_FORMS
 
-pytestmark = pytest.mark.parametrize("form", FORMS)
+pytestmark = pytest.mark.parametrize("form", CHAIN_FORMS)
+
+KEYS = (0, 1, 2, -(2**63), 2**63 - 1)
+
+
+class Status:
+    """Of a run: whether it is finished, or available."""
+
+    def __init__(self, name: str, *, finished: bool = False, available: bool = False) -> None:
+        self.name, self.finished, self.available = name, finished, available
+
+
+DONE, ARCHIVED, FREE, HELD = (
+    Status("done", finished=True),
+    Status("archived", finished=True),
+    Status("free", available=True),
+    Status("held"),
+)
+WAITS = Status("waits")
 
 
 class Model:
@@ -24,70 +47,150 @@ class Model:
         return set(first.values())
 
 
+def finish(chains: Any, *runs: tuple[int, int]) -> list[int]:
+    found, available = chains.finish([(first, last, DONE) for first, last in runs], lambda status: status.finished)
+    assert available == []
+    return list(found)
+
+
+def link(chains: Any, keys: dict[int, int]) -> list[int]:
+    """The new heads; statuses of the others are checked."""
+    first, last = (min(keys), max(keys)) if keys else (0, -1)
+    statuses = [FREE] * min(last - first + 1, 10_000)
+    if len(statuses) < last - first + 1:
+        return list(chains.link(keys, [], 0, WAITS)[0])
+    fresh = list(chains.link(keys, statuses, first, WAITS)[0])
+    waiting = {first + at for at, status in enumerate(statuses) if status is WAITS}
+    assert waiting == keys.keys() - set(fresh)
+    return fresh
+
+
+def test_the_compiled_form_is_of_this_source(form: ModuleType) -> None:
+    """Else `make` has to set up the environment again."""
+    if form is not key_chains:
+        assert is_made_of(import_module("shareq.protocol.records._key_chains"), key_chains.__name__)
+
+
+def chance_runs(rng: Random, everything: list[int]) -> list[tuple[int, int, Status]]:
+    """Some of the offsets, as disjoint runs; mostly ascending, and over holes as well."""
+    cuts = sorted(rng.sample(everything, min(len(everything), 2 * rng.randint(0, 6))))
+    runs = [
+        (low, rng.choice((low, high - 1)) if high > low + 1 else low, rng.choice((DONE, DONE, ARCHIVED, FREE, HELD)))
+        for low, high in zip(cuts[::2], cuts[1::2], strict=False)
+    ]
+    if rng.random() < 0.3:
+        rng.shuffle(runs)
+    return runs
+
+
+@pytest.mark.parametrize("holes", [(10,), (10, 10, 10, 1_020, 1_040, 2**40)], ids=["dense", "holes"])
 @pytest.mark.parametrize("seed", range(40))
-def test_the_head_of_a_key_is_its_lowest_unfinished_offset(form: RecordWalk, seed: int) -> None:
+def test_the_head_of_a_key_is_its_lowest_unfinished_offset(form: ModuleType, seed: int, holes: tuple[int, ...]) -> None:
     rng = Random(seed)
-    chains, model, upto = form.KeyChains(), Model(), 0
+    chains, model, upto, everything = form.KeyChains(), Model(), 0, [0, 1]
     for _ in range(60):
         if rng.random() < 0.4:
-            keys = {
-                upto + at: rng.choice((0, 1, 2, -(2**63), 2**63 - 1)) for at in range(rng.randint(0, 9)) if at % 4 != 3
-            }
-            upto += 10
+            keys = {upto + at: rng.choice(KEYS) for at in range(rng.randint(0, 9)) if at % 4 != 3}
+            upto += rng.choice(holes)
+            everything = [*everything, *keys, upto - 1, upto][-40:]
             before = model.heads()
             model.unfinished |= keys
-            assert chains.link(keys) == sorted(model.heads() - before)
+            assert link(chains, keys) == sorted(model.heads() - before)
         else:
-            everything = list(range(max(0, upto - 40), upto + 2))
-            some = rng.sample(everything, rng.randint(0, len(everything) // 4))
-            if rng.random() < 0.7:
-                some.sort()
+            runs = chance_runs(rng, sorted(set(everything)))
             before = model.heads()
-            for offset in some:
-                model.unfinished.pop(offset, None)
-            assert sorted(chains.finish(some)) == sorted(model.heads() - before)
+            for first, last, status in runs:
+                if status.finished:
+                    for offset in [each for each in model.unfinished if first <= each <= last]:
+                        del model.unfinished[offset]
+            found, available = chains.finish(runs, lambda status: status.finished)
+            assert sorted(found) == sorted(model.heads() - before)
+            assert available == [run for run in runs if run[2] is FREE]
         assert len(chains) == len(model.unfinished)
         heads = model.heads()
         head_of = {model.unfinished[head]: head for head in heads}
         assert chains.heads() == {offset: head_of[key] for offset, key in model.unfinished.items()}
-        for offset in range(max(0, upto - 60), upto + 2):
+        for offset in {each + step for each in everything for step in (-1, 0, 1)}:
             assert chains.waits(offset) is (offset in model.unfinished and offset not in heads)
-        low, high = sorted((rng.randrange(upto + 1), rng.randrange(upto + 1)))
+        low, high = sorted(rng.choice(everything) + rng.randint(-1, 1) for _ in range(2))
         between = chains.between(low, high)
         assert between == sorted(between)
         assert set(between) >= {offset for offset in model.unfinished if low <= offset <= high}
         assert all(low <= offset <= high for offset in between)
-    chains.finish(list(range(upto)))
+    finish(chains, (0, upto))
     assert len(chains) == 0
     assert chains.between(0, upto) == [], "nothing stays of what is finished"
 
 
-def test_offsets_that_become_heads_and_are_finished_at_once(form: RecordWalk) -> None:
+def test_offsets_that_become_heads_and_are_finished_at_once(form: ModuleType) -> None:
     chains = form.KeyChains()
-    assert chains.link({1: 7, 2: 7, 3: 8, 5: 7}) == [1, 3]
-    assert chains.finish([1, 2]) == [5]
-    assert chains.finish([3, 3, 4]) == []
-    assert chains.link({6: 7, 7: 8}) == [7]
-    assert chains.finish([6]) == []
+    assert link(chains, {1: 7, 2: 7, 3: 8, 5: 7}) == [1, 3]
+    assert finish(chains, (1, 1), (2, 2)) == [5]
+    assert finish(chains, (3, 3), (3, 4)) == []
+    assert link(chains, {6: 7, 7: 8}) == [7]
+    assert finish(chains, (6, 6)) == []
     assert not chains.waits(6)
-    assert chains.finish([5]) == []
-    assert chains.link({8: 7}) == [8]
+    assert finish(chains, (5, 5)) == []
+    assert link(chains, {8: 7}) == [8]
 
 
-def record(delta: int) -> bytes:
-    return bytes([12, 0, 0, 2 * delta, 1, 1, 0])
+def test_what_is_finished_out_of_turn_frees_no_more_than_the_one_that_comes_next(form: ModuleType) -> None:
+    """Also when the order of what is finished is not that of the log."""
+    chains = form.KeyChains()
+    assert link(chains, {0: 7, 1: 8, 2: 7, 3: 7}) == [0, 1]
+    assert finish(chains, (2, 2)) == []
+    assert finish(chains, (1, 1), (0, 0)) == [3]
+    assert finish(chains, (3, 3)) == []
+    assert link(chains, {4: 7, 5: 7, 6: 7}) == [4]
+    assert finish(chains, (4, 4), (5, 5)) == [6], "the one that became head was finished after that"
 
 
-def test_what_comes_before_the_first_wanted_record_is_passed_over_or_walked(form: RecordWalk) -> None:
-    """With the same result, whether offsets are missing before it or not."""
-    for deltas in ([0, 1, 2, 3, 4], [0, 2, 3, 4], [1, 2, 4], [4], [0, 1, 2, 3]):
-        data = b"".join(map(record, deltas))
-        for first in range(6):
-            for last in range(first, 6):
-                wanted = [delta for delta in deltas if first <= delta <= last]
-                count, parts = form.pick(b"@@" + data, 2, 2 + len(data), len(deltas), [first, last]) or (0, [])
-                assert (count, b"".join(parts)) == (len(wanted), b"".join(map(record, wanted)))
-    sound = b"".join(map(record, range(4)))
-    assert form.pick(sound, 0, len(sound) - 1, 4, [3, 3]) is None, "the record does not end where it should"
-    assert form.pick(sound[:-1], 0, len(sound) - 1, 4, [3, 3]) is None
-    assert form.pick(record(1) + sound, 0, len(sound) + 7, 5, [2, 3]) is None, "0 comes behind 1"
+@pytest.mark.parametrize("hole", [2_000, 2**40])
+def test_a_hole_of_the_log_takes_neither_memory_nor_time(form: ModuleType, hole: int) -> None:
+    """A compacted log may have one of any size between two records."""
+    chains = form.KeyChains()
+    assert link(chains, {0: 7, 1: 8, hole: 7, hole + 1: 9, 2 * hole: 8, 2 * hole + 2: 7}) == [0, 1, hole + 1]
+    assert chains.entries() <= 8
+    assert [offset for offset in (0, 2, hole - 1, hole, hole + 1, 2 * hole - 1, 2 * hole) if chains.waits(offset)] == [
+        hole,
+        2 * hole,
+    ]
+    assert chains.between(1, 2 * hole) == [1, hole, hole + 1, 2 * hole]
+    assert chains.heads() == {0: 0, 1: 1, hole: 0, hole + 1: hole + 1, 2 * hole: 1, 2 * hole + 2: 0}
+    assert finish(chains, (0, hole - 1)) == [hole, 2 * hole]
+    assert finish(chains, (2, hole)) == [2 * hole + 2]
+    assert finish(chains, (hole + 1, 3 * hole)) == []
+    assert len(chains) == 0
+
+
+def test_holes_leave_with_what_is_finished(form: ModuleType) -> None:
+    """With one slow key in front of them, and without."""
+    for slow in (False, True):
+        chains, at = form.KeyChains(), 0
+        if slow:
+            assert link(chains, {0: 1}) == [0]
+        for _ in range(4_000):
+            at += 5_000
+            assert link(chains, {at: 7, at + 1: 7}) == [at]
+            assert finish(chains, (at, at + 1)) == []
+        assert chains.entries() <= 2 + 2 * 4_000 * slow
+        if slow:
+            assert finish(chains, (0, 0)) == []
+            assert link(chains, {at + 9_000: 3}) == [at + 9_000]
+            assert chains.entries() == 1
+
+
+def test_a_filled_list_begins_where_it_says(form: ModuleType) -> None:
+    chains = form.KeyChains()
+    statuses = [FREE] * 6
+    assert chains.link({10: 7, 12: 7, 13: 8, 15: 7}, statuses, 10, WAITS) == ([10, 13], 4)
+    assert [status.name for status in statuses] == ["free", "free", "waits", "free", "free", "waits"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "parts"),
+    [([1, 2, 3], 1), ([1, 2, 3] * 4, 2), ([1, 2, 3, 3, 2, 1], 4), ([1, 1, 1], 2), ([1, 2, 1, 2, 3, 3], 4), ([], 0)],
+)
+def test_neighbours_that_come_after_neighbours_are_one_part(form: ModuleType, keys: list[int], parts: int) -> None:
+    """They become available together where those before them are finished together."""
+    assert form.KeyChains().link(dict(enumerate(keys)), [], 0, WAITS)[1] == parts

@@ -205,3 +205,22 @@ def test_the_largest_record(form: RecordWalk) -> None:
     assert form.largest(data, len(b"before"), 3) == len(records[1]) - 2  # its length has two bytes
     assert form.largest(data, len(b"before"), 1) == len(records[0]) - 1
     assert form.largest(b"", 0, 0) == 0
+
+
+def record(delta: int) -> bytes:
+    return bytes([12, 0, 0, 2 * delta, 1, 1, 0])
+
+
+def test_what_comes_before_the_first_wanted_record_is_passed_over_or_walked(form: RecordWalk) -> None:
+    """With the same result, whether offsets are missing before it or not."""
+    for deltas in ([0, 1, 2, 3, 4], [0, 2, 3, 4], [1, 2, 4], [4], [0, 1, 2, 3]):
+        data = b"".join(map(record, deltas))
+        for first in range(6):
+            for last in range(first, 6):
+                wanted = [delta for delta in deltas if first <= delta <= last]
+                count, parts = form.pick(b"@@" + data, 2, 2 + len(data), len(deltas), [first, last]) or (0, [])
+                assert (count, b"".join(parts)) == (len(wanted), b"".join(map(record, wanted)))
+    sound = b"".join(map(record, range(4)))
+    assert form.pick(sound, 0, len(sound) - 1, 4, [3, 3]) is None, "the record does not end where it should"
+    assert form.pick(sound[:-1], 0, len(sound) - 1, 4, [3, 3]) is None
+    assert form.pick(record(1) + sound, 0, len(sound) + 7, 5, [2, 3]) is None, "0 comes behind 1"

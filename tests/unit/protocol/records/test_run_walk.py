@@ -5,12 +5,25 @@ from __future__ import annotations
 from importlib import import_module
 from random import Random
 from types import ModuleType
-from typing import NamedTuple
 
 import pytest
 
 from shareq.protocol.compiled import is_made_of
 from shareq.protocol.records import run_walk
+from tests.support.kafka.run_statuses import (
+    AGAIN,
+    DONE,
+    FREE,
+    HELD,
+    NEW,
+    OTHER,
+    WAITS,
+    Ack,
+    Row,
+    Status,
+    chance,
+    runs_of,
+)
 from tests.support.kafka.walk_forms import RUN_FORMS
 
 pytestmark = pytest.mark.parametrize("form", RUN_FORMS)
@@ -18,49 +31,9 @@ pytestmark = pytest.mark.parametrize("form", RUN_FORMS)
 SEEDS = range(150)
 
 
-class Status(NamedTuple):
-    """What the passes look at of a status."""
-
-    name: str
-    state: int = 0
-    delivery_count: int = 1
-    available: bool = False
-    write_id: int = 0
-    after: Status | None = None
-
-
-class Ack(NamedTuple):
-    first_offset: int
-    last_offset: int
-    acknowledge_types: list[int]
-
-
-class Row(NamedTuple):
-    first: int
-    last: int
-    state: int
-    deliveries: int
-
-
-FREE, AGAIN = Status("free", available=True, delivery_count=0), Status("again", available=True)
-WAITS, HELD, OTHER = Status("waits"), Status("held", 1), Status("other", 1)
-DONE = Status("done", 2)
-NEW = tuple.__new__
-
-
-def runs_of(plain: list[Status], first: int) -> tuple[list[int], list[Status]]:
-    starts = [at for at, status in enumerate(plain) if at == 0 or plain[at - 1] is not status]
-    return [first + at for at in starts], [plain[at] for at in starts]
-
-
 def plain_of(starts: list[int], statuses: list[Status], end: int) -> list[Status]:
     ends = [*starts[1:], end]
     return [status for start, stop, status in zip(starts, ends, statuses, strict=True) for _ in range(start, stop)]
-
-
-def chance(seed: int, *of: Status) -> tuple[Random, int, list[Status]]:
-    rng = Random(seed)
-    return rng, rng.choice((0, 9, 2**40)), [rng.choice(of) for _ in range(rng.randint(1, 40))]
 
 
 def test_the_compiled_form_is_of_this_source(form: ModuleType) -> None:

@@ -228,3 +228,21 @@ def test_a_read_goes_beyond_the_window_while_there_is_room(limit: int, until: in
     written(core, ack(core, 0, 0, RELEASE).effects)
     assert core.next_fetch_offset() == 0
     assert core.read_until(RECORDS, 10) == until
+
+
+@pytest.mark.parametrize("hole", [3_000, 1 << 40])
+def test_a_hole_of_a_compacted_log_takes_no_memory_for_its_offsets(hole: int) -> None:
+    """Chains had an entry for each offset of it."""
+    core = SharePartition(KEY, 1, settings(limit=2_000)._replace(order_by_key=True))
+    core.load(1, 0, (), log_start_offset=0, log_end_offset=2 * hole)
+    acquired = []
+    for first, keys in ((0, {0: A, 1: B, 2: A}), (hole, {hole: A, hole + 1: B, hole + 2: C})):
+        read = [Span(first, first + 2)]
+        offset = core.next_fetch_offset()
+        assert core.keys_wanted(read) == (first, first + 2)
+        acquired += core.acquire("m1", AcquireMode.BATCH_OPTIMIZED, 500, 500, offset, read, 0, keys=keys)
+    assert [row[:2] for row in acquired] == [(0, 1), (hole + 2, hole + 2)]
+    settle(core, 0, 1, ACCEPT)
+    assert core.next_fetch_offset() == 2
+    acquired = core.acquire("m1", AcquireMode.BATCH_OPTIMIZED, 500, 500, 2, [Span(0, 2), Span(hole, hole + 2)], 0)
+    assert [row[:2] for row in acquired] == [(2, 2), (hole + 1, hole + 1)]

@@ -42,20 +42,6 @@ def overwrite_each(batch: InFlightBatch, plain: Plain, rng: Random) -> None:
     plain[first - 10 : last - 9] = wanted
 
 
-def overwrite_parts(batch: InFlightBatch, plain: Plain, rng: Random) -> None:
-    """One part of each of some runs, never two neighbours of the same new status."""
-    parts = []
-    for first, last, status in list(batch.runs(10, 29)):
-        if rng.random() < 0.6:
-            low = rng.randint(first, last)
-            high = rng.randint(low, last)
-            new = DeliveryStatus(status.state, status.delivery_count, f"m{low}")
-            parts.append((low, high, new))
-            plain[low - 10 : high - 9] = [new] * (high - low + 1)
-    if parts:
-        batch.overwrite_parts(parts)
-
-
 def overwrite_many(batch: InFlightBatch, plain: Plain, rng: Random) -> None:
     """Parts anywhere, of any status."""
     cuts = sorted(rng.sample(range(10, 30), rng.choice((2, 4, 8, 14))))
@@ -94,7 +80,6 @@ def test_runs_always_report_the_same_as_one_status_per_offset(seed: int) -> None
     steps: list[Callable[[InFlightBatch, Plain, Random], None]] = [
         overwrite_run,
         overwrite_each,
-        overwrite_parts,
         overwrite_many,
         commit,
     ]
@@ -129,15 +114,6 @@ def test_offset_form_is_for_good_though_equal_runs_merge() -> None:
     batch.overwrite(0, 4, [0], [COLOURS[1]])
     batch.overwrite(5, 9, [5], [COLOURS[1]])
     assert (batch.starts, batch.offset_form) == ([0], True)
-
-
-def test_many_parts_that_begin_inside_their_runs_leave_the_rest_alone() -> None:
-    batch = InFlightBatch(0, 11, NEW)
-    batch.overwrite(0, 11, [0, 4, 8], [COLOURS[0], COLOURS[1], COLOURS[2]])
-    held = [DeliveryStatus(RecordState.ACQUIRED, 1, f"m{index}") for index in range(3)]
-    batch.overwrite_parts([(1, 2, held[0]), (4, 5, held[1]), (8, 11, held[2])])
-    assert batch.starts == [0, 1, 3, 4, 6, 8]
-    assert batch.statuses == [COLOURS[0], held[0], COLOURS[0], held[1], COLOURS[1], held[2]]
 
 
 @pytest.mark.parametrize("seed", range(40))

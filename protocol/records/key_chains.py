@@ -1,0 +1,322 @@
+"""The chains of records that have the same key. Pure.
+
+As `record_walk` this file runs in two forms, and for its rules see there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64
+
+_FAR: Final = 0x3FFF_FFFF_FFFF_FFFF
+
+_FINISHED: Final = 0  # or never in a chain
+_HEAD: Final = 1
+_WAITS: Final = 2
+_PASSED: Final = 3  # finished, although it was no head: until its turn
+_SPARE: Final = 1024
+
+
+class KeyChains:
+    """Offsets with a key, of each key in a chain: the lowest unfinished one is its head.
+
+    Two lists have an entry for each offset from `_base` on, so that a step from one record of a key to the next looks
+    nothing up in a dict. What is finished stays in them, and the keys of ended chains in `_tails`, until there is as
+    much of it as of the rest: so that it is passed over once for each. Offsets and keys are handled as objects, which
+    are there already.
+
+    Where the log has a hole of more than `_SPARE` offsets there are no entries for it: `_resumed` are the offsets
+    behind such holes, `_places` the indexes of their entries, `_hole` is where the first one begins.
+    """
+
+    __slots__ = (
+        "_base",
+        "_following",
+        "_highest",
+        "_hole",
+        "_lowest",
+        "_marks",
+        "_places",
+        "_resumed",
+        "_tails",
+        "_trim_at",
+        "_unfinished",
+    )
+
+    def __init__(self) -> None:
+        self._base: i64 = 0
+        self._marks: list[int] = []
+        self._following: list[Any] = []  # the next offset of its key; None: there is none yet
+        self._tails: dict[Any, Any] = {}  # key to the last offset
+        self._hole: i64 = _FAR
+        self._resumed: list[int] = []
+        self._places: list[int] = []
+        self._unfinished: i64 = 0
+        self._trim_at: i64 = _SPARE
+        self._highest: i64 = -1  # the last head that was finished, and the first one that there is instead
+        self._lowest: i64 = _FAR
+
+    def __len__(self) -> int:
+        """How many offsets are unfinished."""
+        return self._unfinished
+
+    def entries(self) -> int:
+        """How many offsets there are entries for."""
+        return len(self._marks)
+
+    def link(self, keys: dict[Any, Any], statuses: list[Any], first: i64, waits: Any) -> tuple[list[Any], int]:
+        """Put unfinished offsets, ascending and behind all others, into the chains of their keys: the new heads; and
+        into how many parts they fall: new heads that are neighbours, and neighbours that come after neighbours.
+
+        What is no head gets the status `waits` in the list, unless it is empty; `first` is the offset of its first one.
+        """
+        fresh: list[Any] = []
+        parts: i64 = 0
+        if len(keys) > 0 and (len(self._marks) >= self._trim_at or self._unfinished == 0):
+            lowest: i64 = next(iter(keys))
+            self._trim(lowest)
+        following, marks, tails = self._following, self._marks, self._tails
+        size: i64 = len(marks)
+        place: i64 = 0  # from this index on, an offset is as far from its index as the one that comes next
+        shift: i64 = self._base
+        if len(self._places) > 0:
+            place = self._places[-1]
+            shift = self._resumed[-1]
+            shift -= place
+        filled: bool = len(statuses) > 0
+        expected: i64 = _FAR
+        for offset, key in keys.items():
+            number: i64 = offset
+            if number - shift > size + _SPARE:
+                self._skip(number)
+                place = size
+                shift = number - size
+            if size < number - shift:
+                size = self._fill(size, number - shift)
+            before: i64 = -1
+            tail = tails.get(key)
+            if tail is not None:
+                before = tail
+                if before - shift >= place:
+                    before -= shift
+                else:
+                    before = self._place(before)
+            if before < 0 or marks[before] == _FINISHED:
+                marks.append(_HEAD)
+                fresh.append(offset)
+                if expected != -1:
+                    parts += 1
+                    expected = -1
+            else:
+                marks.append(_WAITS)
+                following[before] = offset
+                if filled:
+                    statuses[number - first] = waits
+                if before != expected:
+                    parts += 1
+                expected = before + 1
+            following.append(None)
+            size += 1
+            tails[key] = offset
+        self._unfinished += len(keys)
+        return fresh, parts
+
+    def _fill(self, size: i64, upto: i64) -> i64:
+        """Offsets without a key, up to an index (exclusive); that again."""
+        while size < upto:
+            self._marks.append(_FINISHED)
+            self._following.append(None)
+            size += 1
+        return upto
+
+    def _skip(self, offset: i64) -> None:
+        """The next entry is of `offset`, far behind the last one."""
+        size: i64 = len(self._marks)
+        if self._hole == _FAR:
+            self._hole = self._base + size
+        self._resumed.append(offset)
+        self._places.append(size)
+
+    def _trim(self, first: i64) -> None:
+        """Forget what is finished below the lowest unfinished offset, and ended chains; `first` comes next."""
+        marks = self._marks
+        size: i64 = len(marks)
+        gone: i64 = 0
+        while gone < size and marks[gone] == _FINISHED:
+            gone += 1
+        if gone == size:
+            self._base = first
+            self._tails = {}
+            self._hole = _FAR
+            self._resumed = []
+            self._places = []
+        else:
+            self._drop(gone)
+        del marks[:gone]
+        del self._following[:gone]
+        if len(self._tails) > 2 * self._unfinished + _SPARE:
+            self._tails = {key: tail for key, tail in self._tails.items() if self._mark(tail) != _FINISHED}
+        self._trim_at = 2 * (size - gone) + _SPARE
+
+    def _drop(self, gone: i64) -> None:
+        """The lowest entries are about to go, and not all of them."""
+        self._base = self._offset(gone)
+        if self._hole == _FAR:
+            return
+        resumed: list[int] = []
+        places: list[int] = []
+        at: i64 = 0
+        while at < len(self._places):
+            place: i64 = self._places[at]
+            if place > gone:
+                resumed.append(self._resumed[at])
+                places.append(place - gone)
+            at += 1
+        self._resumed = resumed
+        self._places = places
+        self._hole = _FAR
+        if len(places) > 0:
+            self._hole = self._base + places[0]
+
+    def finish(self, runs: list[Any], is_finished: Any) -> tuple[list[Any], list[Any]]:
+        """Those of the runs are finished whose status is: what is head of its key instead; and the runs that are
+        available. Offsets in no chain change nothing.
+        """
+        size: i64 = len(self._marks)
+        found: list[Any] = []
+        available: list[Any] = []
+        self._highest = -1
+        self._lowest = _FAR
+        seen: Any = None
+        done: bool = False
+        for run in runs:
+            status: Any = run[2]
+            if status is not seen:
+                seen = status
+                done = is_finished(status)
+            if done:
+                index: i64 = self._place(run[0])
+                stop: i64 = self._place(run[1] + 1)
+                if index < 0:
+                    index = 0
+                if stop > size:
+                    stop = size
+                self._finish(index, stop, found)
+            elif status.available:
+                available.append(run)
+        if self._lowest <= self._highest:  # some were finished after they had become heads
+            found = [offset for offset in found if self._mark(offset) == _HEAD]
+        return found, available
+
+    def _finish(self, index: i64, stop: i64, found: list[Any]) -> None:
+        """The entries from `index` to `stop` (exclusive) are finished; heads instead go to the end of `found`."""
+        base: i64 = self._base
+        hole: i64 = self._hole
+        following, marks = self._following, self._marks
+        while index < stop:
+            at: i64 = index
+            index += 1
+            mark: i64 = marks[at]
+            if mark == _WAITS:
+                marks[at] = _PASSED
+                self._unfinished -= 1
+            if mark != _HEAD:
+                continue
+            self._unfinished -= 1
+            if at > self._highest:
+                self._highest = at
+            marks[at] = _FINISHED
+            after: Any = following[at]
+            while after is not None:
+                at = after
+                at = at - base if at < hole else self._place(at)
+                if marks[at] != _PASSED:
+                    marks[at] = _HEAD
+                    found.append(after)
+                    if at < self._lowest:
+                        self._lowest = at
+                    break
+                marks[at] = _FINISHED
+                after = following[at]
+
+    def waits(self, offset: int) -> bool:
+        """Whether an earlier offset of its key is unfinished, as it is itself."""
+        return self._mark(offset) == _WAITS
+
+    def _place(self, offset: i64) -> i64:
+        """The index of the lowest entry at or above an offset: below 0 for what is forgotten, beyond the last one for
+        what has not come yet.
+        """
+        if offset < self._hole:
+            return offset - self._base
+        behind: i64 = _below(self._resumed, offset + 1)
+        if behind == 0:
+            return self._places[0]
+        place: i64 = self._places[behind - 1]
+        place += offset - self._resumed[behind - 1]
+        if behind < len(self._places) and place > self._places[behind]:
+            return self._places[behind]
+        return place
+
+    def _offset(self, at: i64) -> i64:
+        """The offset of the entry at an index."""
+        behind: i64 = _below(self._places, at + 1)
+        if behind == 0:
+            return self._base + at
+        offset: i64 = self._resumed[behind - 1]
+        return offset + at - self._places[behind - 1]
+
+    def _mark(self, offset: int) -> int:
+        number: i64 = offset
+        at: i64 = self._place(number)
+        if at < 0 or at >= len(self._marks) or self._offset(at) != number:
+            return _FINISHED
+        return self._marks[at]
+
+    def between(self, first: int, last: int) -> list[int]:
+        """The offsets among `first..last` (inclusive), ascending; finished ones may be among them."""
+        found: list[int] = []
+        low: i64 = self._place(first)
+        stop: i64 = self._place(last + 1)
+        if low < 0:
+            low = 0
+        if stop > len(self._marks):
+            stop = len(self._marks)
+        while low < stop:
+            if self._marks[low] != _FINISHED:
+                found.append(self._offset(low))
+            low += 1
+        return found
+
+    def heads(self) -> dict[int, int]:
+        """The head of each unfinished offset's key, by offset."""
+        found: dict[Any, Any] = {}
+        size: i64 = len(self._marks)
+        at: i64 = 0
+        while at < size:
+            if self._marks[at] == _HEAD:
+                head: Any = self._offset(at)
+                offset: Any = head
+                while offset is not None:
+                    if self._mark(offset) != _PASSED:
+                        found[offset] = head
+                    number: i64 = offset
+                    offset = self._following[self._place(number)]
+            at += 1
+        return found
+
+
+def _below(numbers: list[int], bound: i64) -> i64:
+    """How many of the ascending numbers are below `bound`."""
+    low: i64 = 0
+    high: i64 = len(numbers)
+    while low < high:
+        middle: i64 = (low + high) // 2
+        number: i64 = numbers[middle]
+        if number < bound:
+            low = middle + 1
+        else:
+            high = middle
+    return low
