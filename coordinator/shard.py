@@ -7,8 +7,8 @@ runtime appends the records and calls `replay` for each; only `replay` changes s
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar, runtime_checkable
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import RecordData
@@ -41,8 +41,7 @@ class RecordsTooLarge(Exception):
     """
 
 
-@dataclass(frozen=True, slots=True)
-class CoordinatorRecord:
+class CoordinatorRecord(NamedTuple):  # a tuple, as the result: each state write makes both
     """One record for the coordinator's log, as typed messages. A None value is a tombstone.
 
     `value_version` is the version the value is written at.
@@ -61,8 +60,7 @@ class LateAnswer:
     response: Message
 
 
-@dataclass(frozen=True, slots=True)
-class CoordinatorResult(Generic[T_co]):
+class CoordinatorResult(NamedTuple, Generic[T_co]):
     """Records to append, in order; the response, and answers to requests that wait, to give once they are durable.
 
     `atomic`: all records go into one batch, so that a crash leaves all or none; an operation for which they are too
@@ -72,10 +70,10 @@ class CoordinatorResult(Generic[T_co]):
     """
 
     response: T_co
-    records: tuple[CoordinatorRecord, ...] = field(default=())
-    answers: tuple[LateAnswer, ...] = field(default=())
+    records: tuple[CoordinatorRecord, ...] = ()
+    answers: tuple[LateAnswer, ...] = ()
     atomic: bool = True
-    encoded: tuple[RecordData, ...] = field(default=())
+    encoded: tuple[RecordData, ...] = ()
 
 
 class LogRoom(Protocol):

@@ -15,6 +15,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from typing import Generic, NamedTuple, TypeVar, cast
 
@@ -126,6 +127,8 @@ class CoordinatorPartition(Generic[ShardT]):
         self._new_shard = new_shard
         self._serde = serde
         self._settings = settings
+        self._limited_to = log.settings.max_message_bytes
+        self._limited = BatchLimit.of(settings, self._limited_to)  # with that
         self._records: list[RecordData] = []
         self._records_bytes = 0
         self._producer: ProducerEpoch | None = None  # the collected records are part of its transaction
@@ -175,7 +178,8 @@ class CoordinatorPartition(Generic[ShardT]):
 
         def answer() -> None:
             pending.complete(result.response)
-            self._answer_late(result.answers)
+            if answers:
+                self._answer_late(answers)
 
         waiting = Waiting(answer, fail)
         if result.records:
@@ -350,13 +354,14 @@ class CoordinatorPartition(Generic[ShardT]):
 
     def _collect(self, result: CoordinatorResult[T], waiting: Waiting, producer: ProducerEpoch | None) -> None:
         records = result.records
-        encoded = result.encoded or tuple(RecordData(*self._serde.encode(record)) for record in records)
+        encoded = result.encoded or tuple([RecordData(*self._serde.encode(record)) for record in records])
         limit = self._limit()
-        parts = [encoded] if result.atomic else list(parts_of(encoded, limit.shared_bytes))
-        sizes = list(map(encoded_bytes, parts))
-        if not all(map(limit.takes, parts, sizes)):
-            self._refuse_too_large(waiting)
-            return
+        parts = (encoded,) if result.atomic else tuple(parts_of(encoded, limit.shared_bytes))
+        sizes = tuple(map(encoded_bytes, parts))
+        for part, size in zip(parts, sizes, strict=True):
+            if not limit.takes(part, size):
+                self._refuse_too_large(waiting)
+                return
         done = 0
         for part, size in zip(parts, sizes, strict=True):
             if not self._make_room(size, limit, producer):
@@ -365,7 +370,7 @@ class CoordinatorPartition(Generic[ShardT]):
             if not self._replay(records[done : done + len(part)], producer):
                 waiting.fail(ErrorCode.UNKNOWN_SERVER_ERROR)
                 return
-            self._records.extend(part)
+            self._records += part
             self._records_bytes += size
             done += len(part)
         self._collected.append(waiting)
@@ -387,9 +392,11 @@ class CoordinatorPartition(Generic[ShardT]):
         """Replay decided records. False: the state machine could not take them, and was reloaded."""
         offset = self._log.log_end_offset + len(self._records)
         producer_id = producer.producer_id if producer is not None else NO_PRODUCER_ID
+        shard = self.shard
         try:
-            for position, record in enumerate(records):
-                replay_one(self.shard, record, offset + position, producer_id)
+            for record in records:
+                replay_one(shard, record, offset, producer_id)
+                offset += 1
         except Exception:
             logger.exception("%s-%d: a decided record was not replayed", self._log.topic, self._log.partition)
             self._fail(ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -397,7 +404,10 @@ class CoordinatorPartition(Generic[ShardT]):
         return True
 
     def _limit(self) -> BatchLimit:
-        return BatchLimit.of(self._settings, self._log.settings.max_message_bytes)
+        most = self._log.settings.max_message_bytes
+        if most != self._limited_to:
+            self._limited_to, self._limited = most, BatchLimit.of(self._settings, most)
+        return self._limited
 
     def _refuse_too_large(self, waiting: Waiting) -> None:
         """Fail one operation alone, before anything of it is replayed."""
@@ -418,7 +428,6 @@ class CoordinatorPartition(Generic[ShardT]):
         records, self._records, self._records_bytes = self._records, [], 0
         self._in_flight.append(self._collected)
         self._collected = []
-        generation = self._generation
         now = self._env.clock.wall_ms()
         compression = self._settings.compression
         outcome = self._log.append(
@@ -427,7 +436,7 @@ class CoordinatorPartition(Generic[ShardT]):
             else _transactional_batch(records, self._producer, compression, now),
             origin=Origin.COORDINATOR,
             now_wall_ms=now,
-            on_durable=lambda error: self._on_durable(generation, error),
+            on_durable=partial(self._on_durable, self._generation),
         )
         if isinstance(outcome, ErrorCode):
             self._fail(outcome)

@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.coordinator_runtime.batches import MAX_BATCH_BYTES, CoordinatorLogSettings
+from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
 from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
 from shareq.broker.coordinator_runtime.ports import CoordinatorHost
 from shareq.broker.foundation.durations import Durations, Longest
@@ -121,13 +122,30 @@ class ShareCoordinatorService(Service):
     ) -> Pending[ApiError]:
         """WriteShareGroupState, which carries no `delays`: this broker's leaders do."""
 
-        def operation(shard: ShareCoordinatorShard) -> CoordinatorResult[ApiError]:
-            return shard.write(key, state_epoch, leader_epoch, start_offset, delivery_complete_count, batches, delays)
-
         began_ns = self._now_ns()
-        pending = self._schedule(key, operation, ApiError)
+        pending = self._write(key, state_epoch, leader_epoch, start_offset, delivery_complete_count, batches, delays)
         pending.on_complete(lambda _result: self._note_write(began_ns))
         return pending
+
+    def _write(
+        self,
+        key: SharePartitionKey,
+        state_epoch: int,
+        leader_epoch: int | None,
+        start_offset: int,
+        delivery_complete_count: int,
+        batches: Iterable[StateBatchLike],
+        delays: Sequence[Delay],
+    ) -> Pending[ApiError]:
+        partition = self._partition_of(key)
+        if partition is None:
+            return completed(_refused(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+        return partition.schedule(
+            lambda: partition.shard.write(
+                key, state_epoch, leader_epoch, start_offset, delivery_complete_count, batches, delays
+            ),
+            _refused,
+        )
 
     def _note_write(self, began_ns: int) -> None:
         now_ns = self._now_ns()
@@ -193,7 +211,14 @@ class ShareCoordinatorService(Service):
 
     def write_state(self, key: SharePartitionKey, write: WriteState) -> Pending[ErrorCode]:
         """Persister port."""
-        pending = self.write(
+        began_ns = self._now_ns()
+        result: Pending[ErrorCode] = Pending()
+
+        def written(answer: ApiError) -> None:
+            self._note_write(began_ns)
+            result.complete(answer.code)
+
+        self._write(
             key,
             write.state_epoch,
             write.leader_epoch,
@@ -201,8 +226,8 @@ class ShareCoordinatorService(Service):
             write.delivery_complete_count,
             write.batches,
             write.delays,
-        )
-        return pending.then(lambda result: result.code)
+        ).on_complete(written)
+        return result
 
     def replace_state(
         self,
@@ -227,14 +252,24 @@ class ShareCoordinatorService(Service):
         operation: Callable[[ShareCoordinatorShard], CoordinatorResult[T]],
         result_type: Callable[[ErrorCode, str], T],
     ) -> Pending[T]:
+        partition = self._partition_of(key)
+        if partition is None:
+            unavailable = ErrorCode.COORDINATOR_NOT_AVAILABLE
+            return completed(result_type(unavailable, text_of(unavailable)))
+        return partition.run(operation, lambda error: result_type(error, text_of(error)))
+
+    def _partition_of(self, key: SharePartitionKey) -> CoordinatorPartition[ShareCoordinatorShard] | None:
+        """The partition that holds the state; None without a topic of states."""
         route = self._routes.get(key)
         if route is None:
             count = self.partitions.count
             if not count:
-                unavailable = ErrorCode.COORDINATOR_NOT_AVAILABLE
-                return completed(result_type(unavailable, text_of(unavailable)))
+                return None
             route = partition_for(key, count)
             if self._metadata.topic_by_id(key.topic_id) is not None:  # what an outsider makes up is not remembered
                 self._routes[key] = route
-        partition = self.partitions.get(route)
-        return partition.schedule(lambda: operation(partition.shard), lambda error: result_type(error, text_of(error)))
+        return self.partitions.get(route)
+
+
+def _refused(error: ErrorCode) -> ApiError:
+    return ApiError(error, text_of(error))

@@ -109,6 +109,8 @@ _COPY_BYTES: Final = 1024  # copying so little is quicker than a view
 
 HEADER_FORMAT: Final = ">qiibIhiqqqhii"
 _HEADER: Final = struct.Struct(HEADER_FORMAT)
+_FRONT: Final = struct.Struct(">qiibI")  # what the CRC is not of, and the CRC
+_SUMMED: Final = struct.Struct(">hiqqqhii")  # what it is of: the header from the attributes on
 _PREFIX: Final = struct.Struct(">qii")  # BaseOffset, Length, PartitionLeaderEpoch
 _LENGTH: Final = struct.Struct(">i")
 _CRC: Final = struct.Struct(">I")
@@ -338,30 +340,26 @@ def build_batch(
     if compression is not Compression.NONE:
         payload = bytearray(compress(compression, payload))
     attributes = compression | (TRANSACTIONAL if transactional else 0) | (CONTROL if control else 0)
-    header = BatchHeader(
-        base_offset,
-        0,
-        leader_epoch,
-        MAGIC,
-        0,
-        attributes,
-        len(records) - 1,
-        base_timestamp,
-        max_timestamp,
-        producer_id,
-        producer_epoch,
-        base_sequence,
-        len(records),
+    count = len(records)
+    summed = _SUMMED.pack(
+        attributes, count - 1, base_timestamp, max_timestamp, producer_id, producer_epoch, base_sequence, count
     )
-    return encode_batch(header, payload)
+    return _with_front(base_offset, leader_epoch, MAGIC, summed, payload)
 
 
 def encode_batch(header: BatchHeader, payload: bytes | bytearray) -> bytearray:
     """A whole batch: the header with the length and CRC it must have, and the records as they are."""
-    out = bytearray(_HEADER.pack(*header))
+    return _with_front(header.base_offset, header.leader_epoch, header.magic, _SUMMED.pack(*header[5:]), payload)
+
+
+def _with_front(
+    base_offset: int, leader_epoch: int, magic: int, summed: bytes, payload: bytes | bytearray
+) -> bytearray:
+    """A whole batch from what its CRC is of: the header from the attributes on, and the records."""
+    length = HEADER_SIZE - LENGTH_OVERHEAD + len(payload)
+    out = bytearray(_FRONT.pack(base_offset, length, leader_epoch, magic, crc32c(payload, crc32c(summed))))
+    out += summed
     out += payload
-    _LENGTH.pack_into(out, 8, len(out) - LENGTH_OVERHEAD)
-    _write_crc(out)
     return out
 
 

@@ -34,6 +34,7 @@ __all__ = [
 Headers = tuple[tuple[str, bytes | None], ...]
 
 MIN_RECORD_BYTES: Final = 7  # length, attributes, two deltas, null key, null value, no headers
+_NULL: Final = b"\1"  # a length of -1
 _SHORT_VARINTS: Final = 64  # magnitudes below this take one byte
 _TWO_BYTE_VARINTS: Final = 8192  # below this two
 
@@ -61,19 +62,31 @@ def encode_record(
     out: bytearray, offset_delta: int, timestamp_delta: int, key: bytes | None, value: bytes | None, headers: Headers
 ) -> None:
     """Append one record to `out`."""
-    body = bytearray(1)
-    body += _varint(timestamp_delta)
-    body += _varint(offset_delta)
-    _put_nullable(body, key)
-    _put_nullable(body, value)
-    body += _varint(len(headers))
+    front = _varint(timestamp_delta) + _varint(offset_delta)
+    key_size = _NULL if key is None else _varint(len(key))
+    value_size = _NULL if value is None else _varint(len(value))
+    fields = (
+        b"\0",
+        front,
+        key_size,
+        key or b"",
+        value_size,
+        value or b"",
+        _headers_bytes(headers) if headers else b"\0",
+    )
+    out += _varint(sum(map(len, fields)))
+    out += b"".join(fields)
+
+
+def _headers_bytes(headers: Headers) -> bytes:
+    out = bytearray(_varint(len(headers)))
     for name, content in headers:
         encoded = name.encode()
-        body += _varint(len(encoded))
-        body += encoded
-        _put_nullable(body, content)
-    out += _varint(len(body))
-    out += body
+        out += _varint(len(encoded))
+        out += encoded
+        out += _NULL if content is None else _varint(len(content))
+        out += content or b""
+    return bytes(out)
 
 
 def read_records(
@@ -167,11 +180,3 @@ def _varint(value: int) -> bytes:
     if 0 < value < _TWO_BYTE_VARINTS:
         return bytes(((value << 1 & 0x7F) | 0x80, value >> 6))
     return zigzag_varint(value)
-
-
-def _put_nullable(out: bytearray, content: bytes | None) -> None:
-    if content is None:
-        out += b"\x01"
-    else:
-        out += _varint(len(content))
-        out += content

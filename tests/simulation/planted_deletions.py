@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from typing import Any, Final
 
 from shareq.broker.fetch.read import FetchRead
@@ -105,7 +104,7 @@ def offsets_that_are_pending_are_not_deleted() -> AbstractContextManager[object]
         result = original(self, prepared)
         pending = self.store.pending(prepared.group_id)
         records = [each for each in result.records if (_key(each).topic, _key(each).partition) not in pending]
-        return replace(result, records=tuple(records), encoded=())
+        return result._replace(records=tuple(records), encoded=())
 
     return replaced((GroupOffsets, "delete", delete))
 

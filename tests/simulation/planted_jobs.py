@@ -45,7 +45,7 @@ def markers_are_written_before_the_decision_is_durable() -> AbstractContextManag
             result = operation(shard_)
             if result.response.markers is not None:
                 self._markers.carry_out(self._partition(transactional_id), result.response.markers)
-            return replace(result, response=replace(result.response, markers=None))
+            return result._replace(response=replace(result.response, markers=None))
 
         return original(self, transactional_id, at_once)
 

@@ -100,7 +100,7 @@ class ClassicMembers:
             raise RecordsTooLarge
         self._set_timers(draft, joining, now_ms)
         self._consumer.counters.consumer_rebalances += draft.bumped
-        return replace(_answer(joining.token, _joined(draft.member, after), tuple(draft.records)), encoded=encoded)
+        return _answer(joining.token, _joined(draft.member, after), tuple(draft.records))._replace(encoded=encoded)
 
     def _set_timers(self, draft: Draft, joining: Joining, now_ms: int) -> None:
         timers, group_id, member_id = self._timers, draft.group.group_id, draft.member.member_id
