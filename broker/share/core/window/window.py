@@ -108,9 +108,14 @@ class InFlightWindow:
 
     def first_available(self) -> int | None:
         """The lowest offset that may be acquired again."""
-        if self._available_from is not None:
-            self._available_from = self._find_available(self._available_from)
+        offset = self._available_from
+        if offset is not None and not self._is_available(offset):
+            self._available_from = self._find_available(offset)
         return self._available_from
+
+    def _is_available(self, offset: int) -> bool:
+        batch = self.batches.floor(offset)
+        return batch is not None and offset <= batch.last_offset and batch.status_at(offset).available
 
     def _find_available(self, offset: int) -> int | None:
         for batch in self.batches.from_offset(offset):
