@@ -62,31 +62,38 @@ def encode_record(
     out: bytearray, offset_delta: int, timestamp_delta: int, key: bytes | None, value: bytes | None, headers: Headers
 ) -> None:
     """Append one record to `out`."""
-    front = _varint(timestamp_delta) + _varint(offset_delta)
-    key_size = _NULL if key is None else _varint(len(key))
-    value_size = _NULL if value is None else _varint(len(value))
-    fields = (
-        b"\0",
-        front,
-        key_size,
-        key or b"",
-        value_size,
-        value or b"",
-        _headers_bytes(headers) if headers else b"\0",
-    )
-    out += _varint(sum(map(len, fields)))
-    out += b"".join(fields)
+    body = bytearray(b"\0")
+    body += SMALL[timestamp_delta << 1] if 0 <= timestamp_delta < _SHORT_VARINTS else _varint(timestamp_delta)
+    body += SMALL[offset_delta << 1] if 0 <= offset_delta < _SHORT_VARINTS else _varint(offset_delta)
+    if key is None:
+        body += _NULL
+    else:
+        body += _varint(len(key))
+        body += key
+    if value is None:
+        body += _NULL
+    else:
+        body += _varint(len(value))
+        body += value
+    if headers:
+        _put_headers(body, headers)
+    else:
+        body += b"\0"
+    out += _varint(len(body))
+    out += body
 
 
-def _headers_bytes(headers: Headers) -> bytes:
-    out = bytearray(_varint(len(headers)))
+def _put_headers(out: bytearray, headers: Headers) -> None:
+    out += _varint(len(headers))
     for name, content in headers:
         encoded = name.encode()
         out += _varint(len(encoded))
         out += encoded
-        out += _NULL if content is None else _varint(len(content))
-        out += content or b""
-    return bytes(out)
+        if content is None:
+            out += _NULL
+        else:
+            out += _varint(len(content))
+            out += content
 
 
 def read_records(
