@@ -108,7 +108,7 @@ class KeyChains:
                 fresh.append(offset)
                 if expected != -1:
                     parts += 1
-                    expected = -1
+                expected = -1
             else:
                 marks.append(_WAITS)
                 following[before] = offset

@@ -14,17 +14,6 @@ if TYPE_CHECKING:
     from mypy_extensions import i64
 
 
-def count_runs(statuses: list[Any]) -> int:
-    """How many runs the list makes."""
-    count: i64 = 0
-    last: Any = None
-    for status in statuses:
-        if status is not last:
-            count += 1
-            last = status
-    return count
-
-
 def runs_in(statuses: list[Any], base: i64, first: i64, last: i64, most: i64) -> list[Any]:
     """The runs among `first..last` (inclusive), ascending; the first `most` of them."""
     found: list[Any] = []
@@ -168,10 +157,17 @@ def from_front(
 
 
 def hand_out(
-    statuses: list[Any], base: i64, parts: list[Any], acquired: Any, ranges: list[Any], new_range: Any, range_type: Any
+    statuses: list[Any],
+    base: i64,
+    parts: list[Any],
+    acquired: Any,
+    batch: Any,
+    ranges: list[Any],
+    new_range: Any,
+    range_type: Any,
 ) -> int:
-    """Give each of the parts (first, last (inclusive), status that all of it has) the status `acquired(that)`, and put
-    `new_range(range_type, (first, last, delivery count))` at the end of `ranges`. How many offsets that were.
+    """Give each of the parts (first, last (inclusive), status that all of it has) the status `acquired(batch, that)`,
+    and put `new_range(range_type, (first, last, delivery count))` at the end of `ranges`. How many offsets that were.
     """
     offsets: i64 = 0
     seen: Any = None
@@ -180,7 +176,7 @@ def hand_out(
     for part in parts:
         if part[2] is not seen:
             seen = part[2]
-            status = acquired(seen)
+            status = acquired(batch, seen)
             deliveries = status.delivery_count
         first: Any = part[0]
         last: Any = part[1]

@@ -11,7 +11,6 @@ __all__ = [
     "accept",
     "available_run",
     "count_available",
-    "count_runs",
     "free",
     "from_front",
     "hand_out",
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
         accept,
         available_run,
         count_available,
-        count_runs,
         free,
         from_front,
         hand_out,
@@ -44,7 +42,6 @@ else:
     accept = _form.accept
     available_run = _form.available_run
     count_available = _form.count_available
-    count_runs = _form.count_runs
     free = _form.free
     from_front = _form.from_front
     hand_out = _form.hand_out

@@ -233,7 +233,7 @@ class RecordAcquisition:
         parts = self._choose_from_front(batch) if by_front else self._choose(batch)
         if not parts:
             return 0
-        taken = batch.hand_out(parts, lambda status: self._acquired(batch, status), self.acquired, AcquiredRange)
+        taken = batch.hand_out(parts, self._acquired, self.acquired, AcquiredRange)
         self.left -= taken
         self._locks.add(self._window, self._deadline_ms, parts[0][0], parts[-1][1])
         return taken

@@ -87,9 +87,11 @@ class InFlightBatch:
 
     def first_available(self, first: int) -> int | None:
         """The lowest offset from `first`, which is not behind the batch, that may be acquired."""
-        if len(self.statuses) == 1:
-            return max(first, self.first_offset) if self.statuses[0].available else None
-        return next((found for found, _, _ in self.available(first, self.last_offset)), None)
+        starts, statuses = self.starts, self.statuses
+        for index in range(max(bisect_right(starts, first) - 1, 0), len(starts)):
+            if statuses[index].available:
+                return max(starts[index], first)
+        return None
 
     def count_available(self, first: int, last: int) -> tuple[int, int]:
         """How many offsets of `first..last` (inclusive), a part of the batch, may be acquired; the highest, or -1."""
@@ -105,18 +107,19 @@ class InFlightBatch:
     def hand_out(
         self,
         parts: list[tuple[int, int, DeliveryStatus]],
-        acquired: Callable[[DeliveryStatus], DeliveryStatus],
+        acquired: Callable[[Any, DeliveryStatus], DeliveryStatus],
         ranges: list[Any],
         range_type: Any,
     ) -> int:
-        """Give each of the parts, at least one, ascending, and with its status of now, the status `acquired(that)`.
-        A `range_type` of each, with the delivery count, goes into `ranges`. How many offsets that were.
+        """Give each of the parts, at least one, ascending, and with its status of now, the status
+        `acquired(batch, that)`. A `range_type` of each, with the delivery count, goes into `ranges`. How many offsets
+        that were.
         """
         self.offset_form = True
         at, end = 0, self.last_offset + 1
         while at < len(parts):
             first, last, status = parts[at]
-            new, before = acquired(status), at
+            new, before = acquired(self, status), at
             at = hand_out(self.starts, self.statuses, end, parts, at, status, new, ranges, _NEW, range_type)
             if at == before:  # a part of a run
                 self.overwrite(first, last, [first], [new])
@@ -230,7 +233,7 @@ class InFlightBatch:
         """Where the first run begins that is not finished with; None when all are."""
         if len(self.statuses) == 1:
             return None if self.statuses[0].done else self.first_offset
-        return next((start for start, status in zip(self.starts, self.statuses, strict=True) if not status.done), None)
+        return next((self.starts[index] for index, status in enumerate(self.statuses) if not status.done), None)
 
     def forget_below(self, offset: int, status: DeliveryStatus) -> None:
         """Make one run, of `status`, of the runs below `offset` (at least one), where a run begins."""

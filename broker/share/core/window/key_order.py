@@ -17,7 +17,7 @@ from shareq.broker.share.core.window.delivery_status import DeliveryStatus, sett
 from shareq.broker.share.core.window.offset_batch import MOST_OFFSETS, OffsetBatch
 from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.window import InFlightWindow, Run
-from shareq.protocol.records.order_passes import KeyChains, count_runs, free, runs_in
+from shareq.protocol.records.order_passes import KeyChains, free, runs_in
 
 if TYPE_CHECKING:
     from shareq.broker.share.core.window.batches import Batch
@@ -145,7 +145,9 @@ class KeyOrder:
         _, parts = self._chains.link(_among(keys, first, last), statuses, first, waiting(0))
         by_offset = parts * LONG_PART > len(statuses)
         for part_first, part_last in cut(first, last):
-            part = statuses[part_first - first : part_last - first + 1]
+            part = statuses
+            if part_last - part_first < last - first:
+                part = statuses[part_first - first : part_last - first + 1]
             self._add_batch(window, _batch_of(part_first, part, now_ms, by_offset=by_offset))
 
     @staticmethod
@@ -277,13 +279,12 @@ def _freed(batch: Batch, offsets: Sequence[int]) -> list[Run]:
 
 def _batch_of(first: int, statuses: list[DeliveryStatus], now_ms: int, *, by_offset: bool) -> Batch:
     """A batch of these, never delivered; one that is all available may be handed out whole."""
-    runs, last = count_runs(statuses), first + len(statuses) - 1
-    if by_offset and (runs > 1 or not statuses[0].available):
+    last = first + len(statuses) - 1
+    runs = runs_in(statuses, first, first, last, 1 if by_offset else len(statuses))
+    if by_offset and (runs[0][1] < last or not statuses[0].available):
         return OffsetBatch(first, statuses, 0, now_ms)
     batch = InFlightBatch(first, last, statuses[0], now_ms)
-    if runs > 1:
-        found = runs_in(statuses, first, first, last, runs)
-        batch.overwrite(first, last, [run[0] for run in found], [run[2] for run in found])
+    batch.overwrite(first, last, [run[0] for run in runs], [run[2] for run in runs])
     return batch
 
 

@@ -95,11 +95,11 @@ class OffsetBatch:
     def hand_out(
         self,
         parts: list[tuple[int, int, DeliveryStatus]],
-        acquired: Callable[[DeliveryStatus], DeliveryStatus],
+        acquired: Callable[[Any, DeliveryStatus], DeliveryStatus],
         ranges: list[Any],
         range_type: Any,
     ) -> int:
-        return hand_out(self.statuses, self.first_offset, parts, acquired, ranges, _NEW, range_type)
+        return hand_out(self.statuses, self.first_offset, parts, acquired, self, ranges, _NEW, range_type)
 
     def accept(
         self, acks: list[Any], at: int, owned: DeliveryStatus, target: DeliveryStatus, rows: list[Any], row_type: Any

@@ -44,7 +44,7 @@ class Both:
     def at(self, offset: int) -> DeliveryStatus:
         return self.plain[offset - FIRST]
 
-    def held(self, status: DeliveryStatus) -> DeliveryStatus:
+    def held(self, _batch: object, status: DeliveryStatus) -> DeliveryStatus:
         return self.acquired.setdefault(status, status.acquired("m1", 1_000, 0))
 
     # -- what happens
@@ -68,7 +68,7 @@ class Both:
         assert found[0] == found[1]
         assert all(type(each) is AcquiredRange for each in found[0] + found[1])
         for low, high, status in parts:
-            self.set(low, high, self.held(status))
+            self.set(low, high, self.held(None, status))
 
     def accept(self) -> None:
         """Runs of one holder; the form of offsets goes on where that of runs would do it another way."""
