@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.share.core.fetch_plan import validate_ack_batches
@@ -15,8 +14,7 @@ from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionAcks:
+class PartitionAcks(NamedTuple):
     """What a request acknowledges on one partition. No batches: the partition is only named."""
 
     topic_id: bytes

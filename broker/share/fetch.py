@@ -8,7 +8,6 @@ rights are looked at again before anything is acquired, not only when the reques
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from shareq.broker.foundation.environment import Environment, TimerHandle
@@ -36,8 +35,7 @@ class ShareFetchHost(NamedTuple):
     answer_budget: AnswerBudget
 
 
-@dataclass(frozen=True, slots=True)
-class ShareFetchParams:
+class ShareFetchParams(NamedTuple):
     """What one ShareFetch asks for. Byte limits are totals over all its partitions; `max_records` too."""
 
     group_id: str
@@ -50,8 +48,7 @@ class ShareFetchParams:
     batch_size: int
 
 
-@dataclass(frozen=True, slots=True)
-class WantedPartition:
+class WantedPartition(NamedTuple):
     """A partition to fetch, in order. `topic` is None, and `error` says why, when it cannot be fetched at all."""
 
     topic_id: bytes
@@ -60,8 +57,7 @@ class WantedPartition:
     error: ErrorCode = ErrorCode.NONE
 
 
-@dataclass(frozen=True, slots=True)
-class FetchedPartition:
+class FetchedPartition(NamedTuple):
     """The fetch's result for one partition. `records` are whole batches around the acquired ranges.
 
     Without an error and without records: the partition was looked at, and had nothing to acquire. `rounded`: with order
