@@ -13,9 +13,7 @@ from __future__ import annotations
 import base64
 import re
 import struct
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from itertools import chain
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final, Self
 
 Tags = tuple[tuple[int, bytes], ...]
@@ -439,25 +437,6 @@ def put_int8s(out: bytearray, values: list[int]) -> None:
 def put_numbers(out: bytearray, values: list[Any], code: str) -> None:
     """Append numbers of the `struct` format `code`, big-endian, without a count. (Any: int, float or bool.)"""
     out += _array_struct(len(values), code).pack(*values)
-
-
-_ROWS_AT_ONCE: Final = 64
-
-
-@cache
-def _rows_packer(count: int, codes: str) -> Callable[..., bytes]:
-    return struct.Struct(">" + f"{codes}x" * count).pack
-
-
-def put_rows(out: bytearray, rows: Sequence[Sequence[Any]], codes: str) -> None:
-    """Append structs without tags, each given as a tuple of its fields, whose `struct` formats are `codes`. (Any: int
-    or bool.)
-    """
-    if len(rows) <= _ROWS_AT_ONCE:
-        out += _rows_packer(len(rows), codes)(*chain.from_iterable(rows))
-    else:
-        for at in range(0, len(rows), _ROWS_AT_ONCE):
-            put_rows(out, rows[at : at + _ROWS_AT_ONCE], codes)
 
 
 def put_uuids(out: bytearray, values: list[bytes]) -> None:

@@ -39,6 +39,7 @@ FREED: Final = 2_000
 """Elements that are given back in one turn: a third of a millisecond."""
 
 _OWN: Final = 3  # references to an array: of what it is in, a local name, and that of the question
+_ARRAYS: Final = ("list[", "Sequence[")  # how the types of arrays begin
 _SMALL: Final = 250  # elements that are freed with what they are in
 
 
@@ -107,6 +108,8 @@ def let_go(held: list[Any]) -> Iterator[None]:  # Any: messages, and their eleme
             for name in names:
                 inside: Any = getattr(element, name) or []  # it may be null
                 freed += len(inside)
+                if not isinstance(inside, list):
+                    continue  # as it came, at most as many as are read at once
                 if getrefcount(inside) <= _OWN and (len(inside) > _SMALL or (inside and names_of(inside[0]))):
                     arrays.append(inside)
                     freed -= len(inside)
@@ -120,7 +123,7 @@ def let_go(held: list[Any]) -> Iterator[None]:  # Any: messages, and their eleme
 def arrays_of(kind: type[Any]) -> list[str]:
     """The fields of elements, or messages, of a generated class that are arrays, or null, but for arrays of numbers."""
     annotations = getattr(kind.__init__, "__annotations__", {})  # always the generated one
-    return [name for name, of in annotations.items() if of.startswith("list[") and not of.startswith("list[int]")]
+    return [name for name, of in annotations.items() if of.startswith(_ARRAYS) and not of.startswith("list[int]")]
 
 
 def write_parts(

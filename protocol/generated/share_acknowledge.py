@@ -6,6 +6,7 @@ Generated from schemas/rpc/ShareAcknowledgeRequest.json and schemas/rpc/ShareAck
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from struct import Struct
 
 from shareq.protocol.primitives import (
@@ -28,6 +29,7 @@ from shareq.protocol.primitives import (
     tag_buffer,
     uvarint,
 )
+from shareq.protocol.rows import Rows
 
 _iterate_qqBbB = Struct(">qqBbB").iter_unpack
 _unpack_uB = Struct(">16sB").unpack_from
@@ -73,7 +75,7 @@ class AcknowledgePartition(Structure):
     def __init__(
         self,
         partition_index: int = 0,
-        acknowledgement_batches: list[AcknowledgementBatch] = EMPTY,
+        acknowledgement_batches: Sequence[AcknowledgementBatch] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.partition_index = partition_index
@@ -105,13 +107,25 @@ class AcknowledgementBatch(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_acknowledgement_batch_array_1(data: bytes, pos: int, count: int) -> tuple[list[AcknowledgementBatch], int]:
+def _make_acknowledgement_batch_array_1(data: bytes) -> list[AcknowledgementBatch]:
+    return [
+        AcknowledgementBatch(first_offset, last_offset, [acknowledge_types])
+        for first_offset, last_offset, _, acknowledge_types, _ in _iterate_qqBbB(data)
+    ]
+
+
+def _read_acknowledgement_batch_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[Sequence[AcknowledgementBatch], int]:
     # AcknowledgementBatch, versions 1-2
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[AcknowledgementBatch] = []
     if count > 3 and count * 19 <= len(data) - pos:
-        elements = _iterate_qqBbB(data[pos : pos + count * 19])
+        rows = data[pos : pos + count * 19]
+        if rows[16::19] == b"\2" * count and rows[18::19] == b"\0" * count:
+            return Rows(rows, count, "qqxbx", _make_acknowledgement_batch_array_1), pos + count * 19
+        elements = _iterate_qqBbB(rows)
         for first_offset, last_offset, acknowledge_types_n, acknowledge_types, n in elements:
             if acknowledge_types_n != 2 or n:
                 break
@@ -135,7 +149,7 @@ def _read_acknowledgement_batch_array_1(data: bytes, pos: int, count: int) -> tu
     return items, pos
 
 
-def _write_acknowledgement_batch_array_1(out: bytearray, items: list[AcknowledgementBatch]) -> None:
+def _write_acknowledgement_batch_array_1(out: bytearray, items: Sequence[AcknowledgementBatch]) -> None:
     # AcknowledgementBatch, versions 1-2
     for item in items:
         out += _pack_qq(item.first_offset, item.last_offset)

@@ -6,6 +6,7 @@ Generated from schemas/rpc/ShareFetchRequest.json and schemas/rpc/ShareFetchResp
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from struct import Struct
 
 from shareq.protocol.primitives import (
@@ -24,7 +25,6 @@ from shareq.protocol.primitives import (
     put_int8s,
     put_numbers,
     put_records,
-    put_rows,
     read_bytes_length,
     read_compact_int8s,
     read_length,
@@ -34,6 +34,7 @@ from shareq.protocol.primitives import (
     tag_buffer,
     uvarint,
 )
+from shareq.protocol.rows import Rows, put_rows
 
 _iterate_qqBbB = Struct(">qqBbB").iter_unpack
 _iterate_qqhB = Struct(">qqhB").iter_unpack
@@ -86,7 +87,7 @@ class FetchPartition(Structure):
     def __init__(
         self,
         partition_index: int = 0,
-        acknowledgement_batches: list[AcknowledgementBatch] = EMPTY,
+        acknowledgement_batches: Sequence[AcknowledgementBatch] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.partition_index = partition_index
@@ -135,13 +136,25 @@ class ForgottenTopic(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_acknowledgement_batch_array_1(data: bytes, pos: int, count: int) -> tuple[list[AcknowledgementBatch], int]:
+def _make_acknowledgement_batch_array_1(data: bytes) -> list[AcknowledgementBatch]:
+    return [
+        AcknowledgementBatch(first_offset, last_offset, [acknowledge_types])
+        for first_offset, last_offset, _, acknowledge_types, _ in _iterate_qqBbB(data)
+    ]
+
+
+def _read_acknowledgement_batch_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[Sequence[AcknowledgementBatch], int]:
     # AcknowledgementBatch, versions 1-2
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[AcknowledgementBatch] = []
     if count > 3 and count * 19 <= len(data) - pos:
-        elements = _iterate_qqBbB(data[pos : pos + count * 19])
+        rows = data[pos : pos + count * 19]
+        if rows[16::19] == b"\2" * count and rows[18::19] == b"\0" * count:
+            return Rows(rows, count, "qqxbx", _make_acknowledgement_batch_array_1), pos + count * 19
+        elements = _iterate_qqBbB(rows)
         for first_offset, last_offset, acknowledge_types_n, acknowledge_types, n in elements:
             if acknowledge_types_n != 2 or n:
                 break
@@ -165,7 +178,7 @@ def _read_acknowledgement_batch_array_1(data: bytes, pos: int, count: int) -> tu
     return items, pos
 
 
-def _write_acknowledgement_batch_array_1(out: bytearray, items: list[AcknowledgementBatch]) -> None:
+def _write_acknowledgement_batch_array_1(out: bytearray, items: Sequence[AcknowledgementBatch]) -> None:
     # AcknowledgementBatch, versions 1-2
     for item in items:
         out += _pack_qq(item.first_offset, item.last_offset)
@@ -678,7 +691,7 @@ def _read_acquired_records_array_1(data: bytes, pos: int, count: int) -> tuple[l
 def _write_acquired_records_array_1(out: bytearray, items: list[AcquiredRecords]) -> None:
     # AcquiredRecords, versions 1-2
     if items and isinstance(items[0], tuple):
-        put_rows(out, items, "qqh")
+        put_rows(out, items, "qqhx")
         return
     for item in items:
         out += _pack_qqh(item.first_offset, item.last_offset, item.delivery_count)

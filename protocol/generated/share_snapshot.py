@@ -20,12 +20,12 @@ from shareq.protocol.primitives import (
     bad_length,
     bad_tag_size,
     bad_uuid,
-    put_rows,
     read_length,
     read_tags,
     tag_buffer,
     uvarint,
 )
+from shareq.protocol.rows import put_rows
 
 _iterate_qqbhB = Struct(">qqbhB").iter_unpack
 _unpack_ui = Struct(">16si").unpack_from
@@ -138,7 +138,7 @@ def _read_state_batch_array_0(data: bytes, pos: int, count: int) -> tuple[list[S
 def _write_state_batch_array_0(out: bytearray, items: list[StateBatch]) -> None:
     # StateBatch, version 0
     if items and isinstance(items[0], tuple):
-        put_rows(out, items, "qqbh")
+        put_rows(out, items, "qqbhx")
         return
     for item in items:
         out += _pack_qqbh(item.first_offset, item.last_offset, item.delivery_state, item.delivery_count)

@@ -39,8 +39,11 @@ def _header(module: Module, kafka_version: str) -> str:
     out.line()
     out.line("from __future__ import annotations")
     out.line()
+    if module.has_sequences:
+        out.line("from collections.abc import Sequence")
     if module.struct_lines():
         out.line("from struct import Struct")
+    if module.has_sequences or module.struct_lines():
         out.line()
     if module.primitives:
         names = sorted(module.primitives, key=lambda name: (not name.isupper(), name.lower() == name, name))
@@ -50,6 +53,8 @@ def _header(module: Module, kafka_version: str) -> str:
             ")" if len(names) > 1 else "",
             one_per_line=len(names) > 1,
         )
+    if module.rows:
+        out.line(f"from shareq.protocol.rows import {', '.join(sorted(module.rows))}")
     if module.struct_lines():
         out.line()
         for line in module.struct_lines():

@@ -9,11 +9,11 @@ much must be there. `pos` only moves forward, so a value that runs past the end 
 from __future__ import annotations
 
 import struct
-from typing import Final
+from typing import Final, NamedTuple
 
 from shareq.protocol.generator.emit import CodeBuffer
 from shareq.protocol.generator.layout import FieldLayout, StructLayout
-from shareq.protocol.generator.model import FORMAT_CODES, MessageCodec
+from shareq.protocol.generator.model import FORMAT_CODES, ROWS_READ, MessageCodec
 from shareq.protocol.generator.names import snake
 
 _OUR_LOCALS: Final = {
@@ -36,6 +36,24 @@ def _is_compact_int8s(field: FieldLayout) -> bool:
     return of.array and of.element == "int8" and field.compact and not field.nullable
 
 
+class _Regular(NamedTuple):
+    """Elements of the usual size: what is read of one, as (struct code, local variable), what it is made with, and what
+    those variables have that are the same in all.
+    """
+
+    run: list[tuple[str, str]]
+    arguments: list[str]
+    usual: dict[str, int]
+
+    @property
+    def codes(self) -> str:
+        return "".join(code for code, _ in self.run)
+
+    @property
+    def size(self) -> int:
+        return struct.calcsize(">" + self.codes)
+
+
 class DecodeEmitter:
     """Writes the decoding functions of one message."""
 
@@ -48,10 +66,12 @@ class DecodeEmitter:
     def emit(self, layout: StructLayout, *, array: bool, comment: str) -> None:
         """The function for one struct or an array of it, and the one for its tagged fields."""
         cls = self.codec.class_of(layout.spec.name)
+        if array and layout.spec.name in ROWS_READ:
+            self._rows_maker(layout, cls)
         self.out.blank()
         name = self.codec.function("read", layout, "_array" if array else "")
         parameters = ["data: bytes", "pos: int", "count: int"] if array else ["data: bytes", "pos: int"]
-        result = f"list[{cls}]" if array else cls
+        result = f"{self.codec.array_of(layout.spec.name)}[{cls}]" if array else cls
         self.out.bracketed(f"def {name}(", parameters, f") -> tuple[{result}, int]:")
         with self.out.indented():
             self.out.comment(comment)
@@ -89,9 +109,34 @@ class DecodeEmitter:
         For a few elements the general loop is quicker.
         """
         out = self.out
+        regular = self._regular(layout)
+        size = regular.size
+        values = f"data[pos : pos + count * {size}]"
+        fits = f" and count * {size} <= len(data) - pos" if layout.flexible else ""
+        with out.block(f"if count > {_A_FEW}{fits}:"):
+            if layout.spec.name in ROWS_READ:
+                self._rows(layout, regular)
+                values = "rows"
+            out.line(f"elements = {self.module.iterate(regular.codes)}({values})")
+            names = [name for _, name in regular.run]
+            unpacked = f"({names[0]},)" if len(names) == 1 else ", ".join(names)
+            if out.fits(f"for {unpacked} in elements:"):
+                out.line(f"for {unpacked} in elements:")
+            else:
+                out.bracketed("for (", names, ") in elements:", display=True)
+            with out.indented():
+                unusual = [f"{name} != {value}" if value else name for name, value in regular.usual.items()]
+                if unusual:
+                    with out.block(f"if {' or '.join(unusual)}:"):
+                        out.line("break")
+                self._append(cls, regular.arguments)
+            out.line(f"pos += len(items) * {size}")
+            out.line("count -= len(items)")
+
+    def _regular(self, layout: StructLayout) -> _Regular:
         run: list[tuple[str, str]] = []
         arguments: list[str] = []
-        unusual: list[str] = []
+        usual: dict[str, int] = {}
         for field in layout.fields:
             local = local_name(field)
             if not field.positional:
@@ -100,32 +145,42 @@ class DecodeEmitter:
             elif field.spec.type.array:
                 run += [("B", f"{local}_n"), ("b", local)]
                 arguments.append(f"[{local}]")
-                unusual.append(f"{local}_n != 2")
+                usual[f"{local}_n"] = 2
             else:
                 run.append((FORMAT_CODES[field.spec.type.element], local))
                 arguments.append(local)
         if layout.flexible:
             run.append(("B", "n"))
-            unusual.append("n")
-        codes = "".join(code for code, _ in run)
-        size = struct.calcsize(">" + codes)
-        names = ", ".join(name for _, name in run)
-        names = f"({names},)" if len(run) == 1 else names
-        values = f"{self.module.iterate(codes)}(data[pos : pos + count * {size}])"
-        fits = f" and count * {size} <= len(data) - pos" if layout.flexible else ""
-        with out.block(f"if count > {_A_FEW}{fits}:"):
-            out.line(f"elements = {values}")
-            if out.fits(f"for {names} in elements:"):
-                out.line(f"for {names} in elements:")
-            else:
-                out.bracketed("for (", [name for _, name in run], ") in elements:", display=True)
+            usual["n"] = 0
+        return _Regular(run, arguments, usual)
+
+    def _rows_maker(self, layout: StructLayout, cls: str) -> None:
+        """The function that makes elements of the usual size, of an array that was read without."""
+        out, regular = self.out, self._regular(layout)
+        out.blank()
+        with out.block(f"def {self.codec.function('make', layout, '_array')}(data: bytes) -> list[{cls}]:"):
+            values = f"{self.module.iterate(regular.codes)}(data)"
+            names = ["_" if name in regular.usual else name for _, name in regular.run]
+            out.line("return [")
             with out.indented():
-                if unusual:
-                    with out.block(f"if {' or '.join(unusual)}:"):
-                        out.line("break")
-                self._append(cls, arguments)
-            out.line(f"pos += len(items) * {size}")
-            out.line("count -= len(items)")
+                out.line(f"{cls}({', '.join(regular.arguments)})")
+                out.line(f"for {', '.join(names)} in {values}")
+            out.line("]")
+
+    def _rows(self, layout: StructLayout, regular: _Regular) -> None:
+        """Return the array without making its elements, if all of them have the usual size."""
+        out, size = self.out, regular.size
+        out.line(f"rows = data[pos : pos + count * {size}]")
+        conditions: list[str] = []
+        codes = ""
+        for code, name in regular.run:
+            if name in regular.usual:
+                value = bytes((regular.usual[name],))
+                conditions.append(f'rows[{struct.calcsize(">" + codes)}::{size}] == b"\\{value[0]}" * count')
+            codes += "x" if name in regular.usual else code
+        with out.block(f"if {' and '.join(conditions)}:"):
+            make = self.codec.function("make", layout, "_array")
+            out.line(f'return {self.module.use_rows("Rows")}(rows, count, "{codes}", {make}), pos + count * {size}')
 
     def _append(self, cls: str, arguments: list[str]) -> None:
         expression = f"items.append({cls}({', '.join(arguments)}))"

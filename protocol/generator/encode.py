@@ -6,7 +6,7 @@ from typing import Final
 
 from shareq.protocol.generator.emit import CodeBuffer
 from shareq.protocol.generator.layout import FieldLayout, StructLayout
-from shareq.protocol.generator.model import FORMAT_CODES, MessageCodec
+from shareq.protocol.generator.model import FORMAT_CODES, ROWS_WRITTEN, MessageCodec
 from shareq.protocol.generator.names import snake
 
 _ARRAY_WRITERS: Final = {
@@ -16,9 +16,6 @@ _ARRAY_WRITERS: Final = {
     "uuid": ("put_uuids", "put_uuids"),
     "int8": ("put_int8s", "put_int8s"),
 }
-
-_ROWS: Final = frozenset(("AcquiredRecords", "StateBatch"))
-"""Structs of fixed-width fields of which a broker writes dozens for a request: tuples may stand for them."""
 
 
 class EncodeEmitter:
@@ -36,7 +33,7 @@ class EncodeEmitter:
         cls = self.codec.class_of(layout.spec.name)
         self.out.blank()
         name = self.codec.function("write", layout, "_array" if array else "")
-        parameter = f"items: list[{cls}]" if array else f"item: {cls}"
+        parameter = f"items: {self.codec.array_of(layout.spec.name)}[{cls}]" if array else f"item: {cls}"
         self.out.bracketed(f"def {name}(", ["out: bytearray", parameter], ") -> None:")
         with self.out.indented():
             self.out.comment(comment)
@@ -52,10 +49,10 @@ class EncodeEmitter:
     def _rows(self, layout: StructLayout) -> None:
         """Write tuples of the fields, in their order, where they stand for the elements of an array."""
         fixed = [field.spec.type.element for field in layout.fields if field.positional]
-        if layout.spec.name in _ROWS and layout.flexible and len(fixed) == len(layout.fields):
+        if layout.spec.name in ROWS_WRITTEN and layout.flexible and len(fixed) == len(layout.fields):
             codes = "".join(FORMAT_CODES[element] for element in fixed)
             with self.out.block("if items and isinstance(items[0], tuple):"):
-                self.out.line(f'{self.module.use("put_rows")}(out, items, "{codes}")')
+                self.out.line(f'{self.module.use_rows("put_rows")}(out, items, "{codes}x")')
                 self.out.line("return")
 
     def _has_body(self, layout: StructLayout) -> bool:

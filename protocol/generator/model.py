@@ -20,6 +20,12 @@ FORMAT_CODES: Final = {
     "float64": "d",
     "uuid": "16s",
 }
+ROWS_WRITTEN: Final = frozenset(("AcquiredRecords", "StateBatch"))
+"""Structs of fixed-width fields of which a broker writes dozens for a request: tuples may stand for them."""
+
+ROWS_READ: Final = frozenset(("AcknowledgementBatch",))
+"""Structs of which requests bring dozens, nearly always of one width: they are not made before they are looked at."""
+
 _PYTHON_TYPES: Final = {
     "bool": "bool",
     "float64": "float",
@@ -36,6 +42,8 @@ class Module:
     def __init__(self, messages: list[MessageSpec]) -> None:
         self.messages = messages
         self.primitives: set[str] = set()  # names imported from shareq.protocol.primitives
+        self.rows: set[str] = set()  # and from shareq.protocol.rows
+        self.has_sequences = False
         self.packers: set[str] = set()  # struct formats, without the byte order
         self.unpackers: set[str] = set()
         self.iterators: set[str] = set()
@@ -57,6 +65,11 @@ class Module:
     def use(self, name: str) -> str:
         """Import a name of shareq.protocol.primitives."""
         self.primitives.add(name)
+        return name
+
+    def use_rows(self, name: str) -> str:
+        """Import a name of shareq.protocol.rows."""
+        self.rows.add(name)
         return name
 
     def pack(self, codes: str) -> str:
@@ -112,8 +125,15 @@ class MessageCodec:
         of = field.type
         name = self.class_of(of.element) if of.struct else _PYTHON_TYPES.get(of.element, "int")
         if of.array:
-            name = f"list[{name}]"
+            name = f"{self.array_of(of.element)}[{name}]"
         return f"{name} | None" if self.nullable(field) else name
+
+    def array_of(self, element: str) -> str:
+        """The type of an array of these."""
+        if element in ROWS_READ:
+            self.module.has_sequences = True
+            return "Sequence"
+        return "list"
 
     def fresh_default(self, field: FieldSpec) -> str:
         """An expression for the default, a new object where it is mutable."""

@@ -8,6 +8,7 @@ from shareq.protocol.compiled import quickest
 
 __all__ = [
     "accept",
+    "ascend",
     "available_in",
     "edges",
     "from_front",
@@ -24,6 +25,7 @@ _form: Final = quickest("shareq.protocol.records._run_walk", "shareq.protocol.re
 if TYPE_CHECKING:
     from shareq.protocol.records.run_walk import (
         accept,
+        ascend,
         available_in,
         edges,
         from_front,
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     )
 else:
     accept = _form.accept
+    ascend = _form.ascend
     available_in = _form.available_in
     edges = _form.edges
     from_front = _form.from_front

@@ -37,6 +37,24 @@ def find(starts: list[Any], offset: i64, low: i64) -> i64:
     return low
 
 
+def ascend(numbers: list[Any], highest: i64) -> bool:
+    """Whether the ranges of `numbers`, of each its first and last offset (inclusive) and its type in turn, ascend, and
+    all types are among 0..highest. A range may begin where the one before ends.
+    """
+    size: i64 = len(numbers)
+    at: i64 = 0
+    before: i64 = -1
+    while at < size:
+        first: i64 = numbers[at]
+        last: i64 = numbers[at + 1]
+        kind: i64 = numbers[at + 2]
+        if first < before or last < first or kind < 0 or kind > highest:
+            return False
+        before = last
+        at += 3
+    return True
+
+
 def accept(
     starts: list[Any],
     statuses: list[Any],

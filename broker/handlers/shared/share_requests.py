@@ -11,10 +11,11 @@ from shareq.broker.dispatch.in_turns import run_in_turns
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
 from shareq.broker.share.acknowledgements import AckResults, PartitionAcks
-from shareq.broker.share.core.partition import Acknowledged
+from shareq.broker.share.core.values import Acknowledged, AckRanges
 from shareq.broker.topics.leaders import Leader
 from shareq.coordinator.ports import MAX_MEMBER_ID_LENGTH
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.rows import Rows
 
 _RENEW_FROM = 2
 
@@ -64,10 +65,14 @@ def share_request_error(ctx: RequestContext, group_id: str | None, member_id: st
 def requested_acks(topics: Sequence[WireTopic]) -> list[PartitionAcks]:
     """What the request acknowledges, with every partition it names."""
     return [
-        PartitionAcks(topic.topic_id, partition.partition_index, partition.acknowledgement_batches)
+        PartitionAcks(topic.topic_id, partition.partition_index, _acks(partition.acknowledgement_batches))
         for topic in topics
         for partition in topic.partitions
     ]
+
+
+def _acks(batches: Sequence[Acknowledged]) -> Sequence[Acknowledged]:
+    return AckRanges(batches.numbers()) if isinstance(batches, Rows) else batches
 
 
 def acknowledge(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from shareq.broker.share.core.effects import Cause, DeadLetter, GivenUpRange, StateBatch
 from shareq.broker.share.core.locks import AcquisitionLocks
-from shareq.broker.share.core.values import AckBatch, Acknowledged
+from shareq.broker.share.core.values import AckBatch, Acknowledged, AckRanges
 from shareq.broker.share.core.window.batch import merged
 from shareq.broker.share.core.window.delivery_limit import after_release
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
@@ -82,6 +82,8 @@ class Acknowledgement:
         Clients that acknowledge record by record send a batch for each. Neither of two parts of an in-flight batch
         covers it, so both are treated offset by offset anyway, and in this order.
         """
+        if isinstance(batches, AckRanges):
+            batches = list(batches)
         at, count, in_order = 0, len(batches), self._window.order is not None
         while at < count:
             if in_order and (at := self._accept_runs(batches, at)) == count:

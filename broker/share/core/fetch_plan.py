@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Protocol, TypeVar
 
-from shareq.broker.share.core.values import Acknowledged, AcquiredRange
+from shareq.broker.share.core.values import Acknowledged, AckRanges, AcquiredRange
 from shareq.broker.share.core.window.record_state import AcknowledgeType
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.run_passes import ascend
 
 T = TypeVar("T")
 
@@ -96,6 +97,8 @@ def validate_ack_batches(batches: Sequence[Acknowledged], *, renew_request: bool
     offset of the one before passes, as in Apache Kafka; that offset then fails when it is acknowledged twice.
     """
     allowed = (AcknowledgeType.RENEW if renew_version and renew_request else AcknowledgeType.REJECT).value
+    if isinstance(batches, AckRanges):
+        return ErrorCode.NONE if ascend(batches.numbers, allowed) else ErrorCode.INVALID_REQUEST
     previous_last = -1
     for ack in batches:
         first, last, types = ack.first_offset, ack.last_offset, ack.acknowledge_types

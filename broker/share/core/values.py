@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from types import MappingProxyType
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, overload
 
 from shareq.broker.share.core.effects import Effect
 from shareq.broker.share.core.window.record_state import RecordState
@@ -51,6 +52,37 @@ class AckBatch(NamedTuple):
     first_offset: int
     last_offset: int
     acknowledge_types: Sequence[int]
+
+
+class AckRanges(Sequence[AckBatch]):
+    """Acknowledgements of one type each: `numbers` has of each, in turn, its first and last offset (inclusive), and its
+    type. No object for each of them is made unless it is looked at.
+    """
+
+    __slots__ = ("numbers",)
+
+    def __init__(self, numbers: list[int]) -> None:
+        self.numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self.numbers) // 3
+
+    @overload
+    def __getitem__(self, index: int) -> AckBatch: ...
+    @overload
+    def __getitem__(self, index: slice) -> AckRanges: ...
+    def __getitem__(self, index: int | slice) -> AckBatch | AckRanges:
+        if isinstance(index, slice):
+            first, end, _ = index.indices(len(self))
+            return AckRanges(self.numbers[3 * first : 3 * end])
+        at = 3 * range(len(self))[index]
+        first, last, kind = self.numbers[at : at + 3]
+        return AckBatch(first, last, (kind,))
+
+    def __iter__(self) -> Iterator[AckBatch]:
+        numbers = self.numbers
+        fields = zip(numbers[::3], numbers[1::3], zip(numbers[2::3], strict=True), strict=True)
+        return map(tuple.__new__, repeat(AckBatch), fields)
 
 
 @dataclass(frozen=True, slots=True)

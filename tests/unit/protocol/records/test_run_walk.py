@@ -42,6 +42,23 @@ def test_the_compiled_form_is_of_this_source(form: ModuleType) -> None:
         assert is_made_of(import_module("shareq.protocol.records._run_walk"), run_walk.__name__)
 
 
+@pytest.mark.parametrize(
+    ("numbers", "ascending"),
+    [
+        ([], True),
+        ([-1, -1, 0], True),
+        ([0, 9, 1, 9, 9, 4, 2**63 - 1, 2**63 - 1, 1], True),
+        ([-2, 9, 1], False),
+        ([3, 2, 1], False),
+        ([0, 9, 1, 8, 12, 1], False),
+        ([0, 9, 1, 10, 12, 5], False),
+        ([0, 9, -1], False),
+    ],
+)
+def test_ranges_ascend(form: ModuleType, numbers: list[int], ascending: bool) -> None:
+    assert form.ascend(numbers, 4) is ascending
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_own_runs_are_accepted_up_to_the_first_other_acknowledgement(form: ModuleType, seed: int) -> None:
     rng, base, plain = chance(seed, HELD, HELD, OTHER, WAITS, DONE)

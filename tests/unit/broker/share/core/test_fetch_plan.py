@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from shareq.broker.share.core.fetch_plan import looked_at, rotate, slice_bounds, split_bytes, validate_ack_batches
-from shareq.broker.share.core.values import AckBatch, AcquiredRange
+from shareq.broker.share.core.values import AckBatch, AckRanges, AcquiredRange
 from shareq.protocol.errors import ErrorCode
 
 
@@ -97,9 +97,12 @@ def test_a_read_of_one_batch_is_sent_as_it_is() -> None:
 
 
 def verdict(*batches: tuple[int, int, list[int]], renew_request: bool = False, renew_version: bool = True) -> ErrorCode:
-    return validate_ack_batches(
-        [AckBatch(*batch) for batch in batches], renew_request=renew_request, renew_version=renew_version
-    )
+    acks = [AckBatch(*batch) for batch in batches]
+    found = validate_ack_batches(acks, renew_request=renew_request, renew_version=renew_version)
+    if all(len(ack.acknowledge_types) == 1 for ack in acks):
+        ranges = AckRanges([number for first, last, types in acks for number in (first, last, types[0])])
+        assert validate_ack_batches(ranges, renew_request=renew_request, renew_version=renew_version) is found
+    return found
 
 
 def test_sound_acknowledgements_pass() -> None:
@@ -125,6 +128,19 @@ def test_sound_acknowledgements_pass() -> None:
 )
 def test_the_first_unsound_batch_refuses_the_whole_partition(batches: list[tuple[int, int, list[int]]]) -> None:
     assert verdict(*batches) is ErrorCode.INVALID_REQUEST
+
+
+def test_ranges_of_one_type_each_are_judged_as_batches_are() -> None:
+    rng = Random(3)
+    seen: set[ErrorCode] = set()
+    for _ in range(3_000):
+        edges = sorted(rng.randrange(40) for _ in range(2 * rng.randint(1, 5)))
+        kinds = [[rng.choice((0, 1, 1, 2, 3, 3, 4, 5, -1) if rng.random() < 0.2 else (1, 2))] for _ in edges[::2]]
+        if rng.random() < 0.3:
+            edges[rng.randrange(len(edges))] = rng.choice((-2, -1, 0, 20, 2**63 - 1))
+        batches = zip(edges[::2], edges[1::2], kinds, strict=True)
+        seen.add(verdict(*batches, renew_request=rng.random() < 0.5))
+    assert seen == {ErrorCode.NONE, ErrorCode.INVALID_REQUEST}
 
 
 def test_ranges_that_share_their_boundary_pass_and_fail_later() -> None:

@@ -9,7 +9,7 @@ import pytest
 from shareq.broker.share.core.acknowledge import Acknowledgement
 from shareq.broker.share.core.effects import WriteState
 from shareq.broker.share.core.partition import AckBatch, AckOutcome, SharePartition
-from shareq.broker.share.core.values import AcquiredRange
+from shareq.broker.share.core.values import AckRanges, AcquiredRange
 from shareq.protocol.errors import ErrorCode
 from tests.support.models.share_partition import (
     ACCEPT,
@@ -70,7 +70,7 @@ class Life:
             chosen.append(self.rng.choice(other))
         acks = [ack for acquired in sorted(chosen) for ack in self._acks(acquired)]
         if acks:
-            outcome = self.core.acknowledge(member, acks, step)
+            outcome = self.core.acknowledge(member, self._given(acks), step)
             self.seen.append(outcome)
             self._keep(outcome)
             if outcome.error is ErrorCode.NONE:
@@ -86,6 +86,13 @@ class Life:
         if self.rng.random() < 0.1:  # a type for each
             return [AckBatch(first, last, [kind] * (last - first + 1))]
         return [AckBatch(first, last, [kind])]
+
+    @staticmethod
+    def _given(acks: list[AckBatch]) -> list[AckBatch] | AckRanges:
+        """As a request brings them."""
+        if len(acks) < 4 or any(len(ack.acknowledge_types) > 1 for ack in acks):
+            return acks
+        return AckRanges([number for first, last, types in acks for number in (first, last, types[0])])
 
     def _keep(self, outcome: AckOutcome) -> None:
         self.writes += [each.write_id for each in outcome.effects if isinstance(each, WriteState)]
