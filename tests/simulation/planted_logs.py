@@ -10,8 +10,8 @@ from shareq.broker.log.cleaner.schedule import LogCleaner
 from shareq.broker.log.cleaner.survivors import Newest, Role, latest_value
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.segments import swap
-from shareq.broker.share import fetch as share_fetches
-from shareq.broker.share.fetch import ShareFetch
+from shareq.broker.share import leader as share_leaders
+from shareq.broker.share.leader import SharePartitionLeader
 from tests.simulation.planted import (
     BACK,
     CORRUPT,
@@ -72,7 +72,7 @@ def cleaner_drops_changes_of_share_states() -> AbstractContextManager[object]:
 
 
 def aborted_records_are_delivered() -> AbstractContextManager[object]:
-    return replaced((ShareFetch, "_aborted", lambda _self, _log, _read: ()))
+    return replaced((SharePartitionLeader, "aborted", lambda _self, _read: ()))
 
 
 def open_transactions_are_read() -> AbstractContextManager[object]:
@@ -84,7 +84,7 @@ def committed_records_count_as_aborted() -> AbstractContextManager[object]:
     def aborted_ranges(spans: Sequence[Any], _transactions: object) -> list[tuple[int, int]]:
         return [(span.base_offset, span.last_offset) for span in spans if span.is_transactional and not span.is_control]
 
-    return replaced((share_fetches, "aborted_ranges", aborted_ranges))
+    return replaced((share_leaders, "aborted_ranges", aborted_ranges))
 
 
 def open_transactions_are_forgotten_by_a_start() -> AbstractContextManager[object]:

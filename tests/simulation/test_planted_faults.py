@@ -11,6 +11,8 @@ from tests.simulation.noticing import FAULTS, JOB_FAULTS, first_to_notice, is_ab
 from tests.simulation.planted import Fault
 from tests.simulation.runner import Outcome, run_seed
 
+pytestmark = pytest.mark.python_form
+
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_planted_fault_is_noticed(fault: Fault) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from shareq.broker.share.core.window.batch import InFlightBatch
     from shareq.broker.share.core.window.offset_batch import OffsetBatch
 
-    Batch = InFlightBatch | OffsetBatch
+    Batch: TypeAlias = InFlightBatch | OffsetBatch
 
 
 class BatchMap:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -146,5 +147,5 @@ class ShareReplay(RuleBasedStateMachine):
                 assert getattr(one, name) == getattr(other, name), name
 
 
-TestShareReplay = ShareReplay.TestCase
+TestShareReplay = pytest.mark.python_form(ShareReplay.TestCase)
 TestShareReplay.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)

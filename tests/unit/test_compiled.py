@@ -1,0 +1,131 @@
+"""Which modules run compiled, and when: all that are listed, if their sources are what they were made of; else none."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import re
+import sys
+import zlib
+from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+import pytest
+
+from shareq.compiled import FOLDER, LIBRARY, NAMES, CompiledForms, is_compiled, stay_pure
+
+ROOT: Final = Path(__file__).parents[2]
+SUFFIX: Final = EXTENSION_SUFFIXES[0]
+
+
+def _scripts() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("compile_forms", ROOT / "scripts" / "compile_forms.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SCRIPT: Final = _scripts()
+
+
+class Package:
+    """Sources `a.py` and `b/c.py` of a package, and a folder of what stands for their compiled forms."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.folder = root / "shareq", root / "forms"
+        (self.root / "b").mkdir(parents=True)
+        self.place = self.folder / SUFFIX.split(".")[1]
+        self.place.mkdir(parents=True)
+        for path in ("a.py", "b/c.py"):
+            (self.root / path).write_text(f"# {path}\n")
+        sources = {"shareq.a": "a.py", "shareq.b.c": "b/c.py"}
+        (self.place / NAMES).write_text(
+            "".join(f"{zlib.crc32((self.root / path).read_bytes())} {name}\n" for name, path in sources.items())
+        )
+        for name in (LIBRARY, *sources):
+            (self.place / f"{name}{SUFFIX}").touch()
+
+    def found(self) -> list[str]:
+        """The modules whose compiled forms would run."""
+        forms = CompiledForms(self.folder, self.root)
+        names = (LIBRARY, "shareq.a", "shareq.b", "shareq.b.c", "shareq.d", "json")
+        return [name for name in names if forms.find_spec(name) is not None]
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Package:
+    monkeypatch.delenv("SHAREQ_PURE", raising=False)
+    return Package(tmp_path)
+
+
+def test_all_that_are_listed_run_compiled(package: Package) -> None:
+    assert package.found() == [LIBRARY, "shareq.a", "shareq.b.c"]
+    spec = CompiledForms(package.folder, package.root).find_spec("shareq.b.c")
+    assert spec is not None
+    assert isinstance(spec.loader, ExtensionFileLoader)
+    assert spec.origin == str(package.place / f"shareq.b.c{SUFFIX}")
+
+
+def test_none_runs_when_one_source_has_changed_and_the_log_says_so(
+    package: Package, caplog: pytest.LogCaptureFixture
+) -> None:
+    (package.root / "b" / "c.py").write_text("# changed\n")
+    with caplog.at_level(logging.INFO):
+        assert package.found() == []
+    assert [record.levelname for record in caplog.records] == ["INFO"]
+    assert "shareq.b.c has changed since it was compiled" in caplog.text
+
+
+def test_none_runs_when_a_source_is_gone_when_it_is_asked_for_or_of_another_python(
+    package: Package, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHAREQ_PURE", "1")
+    assert package.found() == []
+    monkeypatch.setenv("SHAREQ_PURE", "0")
+    assert package.found() != []
+    (package.root / "a.py").unlink()
+    assert package.found() == []
+    package.place.rename(package.folder / "cpython-27")
+    assert package.found() == []
+
+
+def test_none_runs_once_that_was_ruled_out(package: Package) -> None:
+    forms = CompiledForms(package.folder, package.root)
+    assert forms.find_spec("shareq.a") is not None
+    forms.stay_pure()
+    assert forms.find_spec("shareq.a") is None
+
+
+def test_it_is_too_late_to_rule_them_out_when_they_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, LIBRARY, ModuleType(LIBRARY))
+    with pytest.raises(RuntimeError, match="imported already"):
+        stay_pure()
+
+
+def test_the_form_that_was_asked_for_runs(request: pytest.FixtureRequest) -> None:
+    wanted = request.config.getoption("--form") == "compiled"
+    current = bool(CompiledForms(FOLDER, FOLDER.parent).listed()) and SCRIPT.is_current(ROOT)
+    from shareq.broker.share.core import partition
+
+    assert is_compiled() is (wanted and current)
+    assert Path(partition.__file__).suffix == (".py" if not is_compiled() else Path(SUFFIX).suffix)
+
+
+def test_what_makes_them_puts_them_where_they_are_looked_for() -> None:
+    assert (SCRIPT.LIBRARY, SCRIPT.NAMES) == (LIBRARY, NAMES)
+    assert SCRIPT.FORMS.parent == FOLDER.relative_to(ROOT)
+    sources = SCRIPT.sources_together(ROOT)
+    assert len(sources) > 40
+    assert all((ROOT / "src").joinpath(*name.split(".")).with_suffix(".py").is_file() for name in sources)
+
+
+def test_no_function_of_theirs_may_return_a_number_or_an_error() -> None:
+    """mypyc takes `int | ErrorCode` for `int`: an ErrorCode comes out as a number, and is no error any more."""
+    for file in SCRIPT.sources_together(ROOT).values():
+        assert not re.search(
+            r"\bint \| (ErrorCode|RecordState)\b|\b(ErrorCode|RecordState) \| int\b", file.read_text()
+        ), file
