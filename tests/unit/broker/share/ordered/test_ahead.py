@@ -57,6 +57,7 @@ def test_the_next_batch_enters_once_the_answer_was_given_and_the_next_fetch_find
     assert take(rig) == [(10, 19, 1)]
 
 
+@pytest.mark.python_form
 def test_the_answer_is_with_the_socket_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     world, place = ordered_world(share_partition_max_record_locks="100")
     member = member_of(world, place)
@@ -177,6 +178,7 @@ def test_at_the_end_of_the_log_nothing_is_read() -> None:
     assert read_offsets(rig) == [0]
 
 
+@pytest.mark.python_form
 def test_a_record_batch_that_would_hold_up_the_loop_is_left_to_the_fetch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ahead, "MOST_OFFSETS", 15)
     rig = rig_with(KEYS, [b"x%d" % number for number in range(16)], limit=100)
