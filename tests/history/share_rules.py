@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tests.history.anomalies import Analysis, Anomaly
 from tests.history.index import Index
@@ -36,6 +36,7 @@ from tests.history.operations import (
     ShareStart,
 )
 
+TICK_NS: Final = 1_000_000
 DEFAULT_RULES = ShareRules(lock_ns=30_000_000_000, delivery_limit=5)
 
 
@@ -180,13 +181,20 @@ def two_owners(shares: Shares) -> Iterator[Anomaly]:
                     and other.one.end < free
                     and not shares.reset_between(group, place, hold.one.invoked, other.one.end)
                 ):
-                    text = f"{group}, {place} at {offset}: {other.member} while {hold.member} held it"
+                    early_ms = (hold.one.invoked + lock_ns - other.one.end) / 1e6
+                    text = (
+                        f"{group}, {place} at {offset}: {other.member} while {hold.member} held it,"
+                        f" {early_ms:.1f} ms before its lock can have run out"
+                    )
                     yield Anomaly(Analysis.TWO_OWNERS, text)
 
 
 def _free_at(shares: Shares, group: str, life: _Life, hold: _Hold, lock_ns: int) -> float:
-    """Until when the record certainly belonged to the member."""
-    ends: list[float] = [hold.one.invoked + lock_ns]
+    """Until when the record certainly belonged to the member.
+
+    Brokers count whole milliseconds from the last one that began: a lock that ends beside others may be so much short.
+    """
+    ends: list[float] = [hold.one.invoked + lock_ns - TICK_NS]
     ends += [
         answer.one.invoked
         for answer in life.answers

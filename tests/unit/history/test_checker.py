@@ -255,6 +255,19 @@ def test_an_acceptance_that_was_cut_off_is_unknown() -> None:
     assert found(story.history()) == {Analysis.UNSEEN}, "nobody has read the log, that is all"
 
 
+@pytest.mark.parametrize(("early_ms", "owners"), [(0.5, False), (1.5, True)])
+def test_a_lock_may_end_within_the_millisecond_before_its_time_and_no_sooner(early_ms: float, owners: bool) -> None:
+    """Brokers count time in whole milliseconds, and what is due in one of them ends together."""
+    history = sound().history()
+    lock_ns = history.rules["g"].lock_ns
+    begin = history.operations[-1].invoked + SECOND
+    again = begin + lock_ns - int(early_ms * 1e6)
+    first = Operation("m", begin, begin + 10, Outcome.OK, Acquired("g", "m", (Delivery(A, 3, 3, "a3"),)))
+    second = Operation("n", again - 10, again, Outcome.OK, Acquired("g", "n", (Delivery(A, 3, 4, "a3"),)))
+    rules = {"g": replace(history.rules["g"], delivery_limit=9)}
+    assert (Analysis.TWO_OWNERS in found(replace(history.then([first, second]), rules=rules))) is owners
+
+
 def test_a_promise_of_less_forgives_loss_but_not_nonsense() -> None:
     """After a loss of power at default settings: what was synced, what was said of topics, and no invention."""
     lost = without_record("a2")(sound().history())
