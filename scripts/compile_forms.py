@@ -165,18 +165,24 @@ setup(
 
 
 def put(forms: Path, place: Path) -> None:
-    """Have `place` be the folder `forms`, which is removed."""
-    shutil.rmtree(place, ignore_errors=True)
+    """Have `place` be the folder `forms`, which is removed: all of it or, after a kill, what was there or nothing."""
+    new = place.with_name(f"{place.name}.new")
+    shutil.rmtree(new, ignore_errors=True)
     place.parent.mkdir(exist_ok=True)
-    shutil.move(forms, place)
+    shutil.move(forms, new)  # copied, where that is another disk
+    shutil.rmtree(place, ignore_errors=True)
+    new.rename(place)
 
 
 def is_current(root: Path) -> bool:
     """Whether what is compiled of `TOGETHER` in a checkout was made of the sources as they are now, for this Python."""
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    if not (root / FORMS / f"{LIBRARY}{suffix}").is_file():
+    try:
+        lines = (root / FORMS / NAMES).read_text("ascii").splitlines()
+    except (OSError, ValueError):
         return False
-    lines = (root / FORMS / NAMES).read_text("ascii").splitlines()
+    if not all((root / FORMS / f"{name}{suffix}").is_file() for name in (LIBRARY, *sources_together(root))):
+        return False
     return sorted(lines) == sorted(f"{zlib.crc32(f.read_bytes())} {name}" for name, f in sources_together(root).items())
 
 

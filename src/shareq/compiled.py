@@ -19,6 +19,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
+from shareq.protocol.compiled import wants_pure
+
 __all__ = ["FOLDER", "LIBRARY", "NAMES", "CompiledForms", "is_compiled", "prefer_compiled", "stay_pure"]
 
 FOLDER: Final = Path(__file__).with_name("compiled_forms")
@@ -57,7 +59,7 @@ class CompiledForms:
     def _usable(self) -> frozenset[str]:
         """The names of all that may run: of all that there are, or of none."""
         listed = self.listed()
-        if not listed or os.environ.get("SHAREQ_PURE", "0") not in ("", "0"):
+        if not listed or wants_pure():
             return frozenset()
         changed = next((name for name, crc in listed.items() if self._crc_of(name) != crc), None)
         if changed is not None:
@@ -70,14 +72,14 @@ class CompiledForms:
         return frozenset((*listed, LIBRARY))
 
     def listed(self) -> Mapping[str, int]:
-        """The CRC-32 of the source that each was made of, by full name; none where nothing is compiled."""
+        """The CRC-32 of the source that each was made of, by full name; none where not all of them are there."""
         try:
-            if not (self._folder / f"{LIBRARY}{self._suffix}").is_file():
-                return {}
+            files = frozenset(os.listdir(self._folder))
             lines = (self._folder / NAMES).read_text("ascii").splitlines()
-        except OSError:
+            listed = {name: int(crc) for crc, name in (line.split() for line in lines)}
+        except (OSError, ValueError):
             return {}
-        return {name: int(crc) for crc, name in (line.split() for line in lines)}
+        return listed if all(f"{name}{self._suffix}" in files for name in (LIBRARY, *listed)) else {}
 
     def _crc_of(self, name: str) -> int:
         try:

@@ -93,6 +93,29 @@ def test_none_runs_when_a_source_is_gone_when_it_is_asked_for_or_of_another_pyth
     assert package.found() == []
 
 
+@pytest.mark.parametrize("text", ["\xff", "x shareq.a\n", "1 shareq.a more\n", ""])
+def test_none_runs_when_the_list_cannot_be_read(package: Package, text: str) -> None:
+    (package.place / NAMES).write_text(text, "latin-1")
+    assert package.found() == []
+
+
+@pytest.mark.parametrize("name", [LIBRARY, "shareq.b.c"])
+def test_none_runs_when_a_file_of_theirs_is_missing(package: Package, name: str) -> None:
+    """As a kill in the middle of copying them leaves it."""
+    (package.place / f"{name}{SUFFIX}").unlink()
+    assert package.found() == []
+
+
+def test_they_take_the_place_of_earlier_ones_as_a_whole(package: Package, tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    made.mkdir()
+    (made / NAMES).write_text("1 shareq.a\n")
+    SCRIPT.put(made, package.place)
+    assert [file.name for file in package.place.iterdir()] == [NAMES]
+    assert [folder.name for folder in package.folder.iterdir()] == [package.place.name]
+    assert not made.exists()
+
+
 def test_none_runs_once_that_was_ruled_out(package: Package) -> None:
     forms = CompiledForms(package.folder, package.root)
     assert forms.find_spec("shareq.a") is not None
