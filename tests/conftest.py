@@ -10,19 +10,12 @@ from typing import Any
 import pytest
 
 from shareq.broker.foundation.loop.collector import COLLECTOR
-from shareq.compiled import stay_pure
+from tests.support.python_form import FORM
 
 pytest.register_assert_rewrite("tests.support.scenarios")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--form",
-        choices=["python", "compiled"],
-        default="python",
-        help="which form of the broker's modules runs in the test process, where they are compiled; brokers that are"
-        " processes of their own run the compiled one",
-    )
     parser.addoption(
         "--broker",
         choices=["ours", "apache"],
@@ -80,8 +73,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     marked: set[str] = getattr(config.pluginmanager.rewrite_hook, "_must_rewrite", set())  # pytest's own: no way to ask
     marked.discard("shareq")
-    if config.getoption("--form") == "python":
-        stay_pure()
     if config.getoption("--protocol") == "SASL_SSL":
         from tests.interop.support.protocol import install
 
@@ -90,7 +81,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Compiled classes cannot be changed, and do not show their insides: what does that is for the Python form."""
-    if config.getoption("--form") == "compiled":
+    if FORM == "compiled":
         for item in items:
             if item.get_closest_marker("python_form") is not None:
                 item.add_marker(pytest.mark.skip(reason="changes or looks into what is compiled"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import logging
 import re
+import subprocess
 import sys
 import zlib
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
@@ -15,6 +16,7 @@ from typing import Final
 import pytest
 
 from shareq.compiled import FOLDER, LIBRARY, NAMES, CompiledForms, is_compiled, stay_pure
+from tests.support.python_form import FORM
 
 ROOT: Final = Path(__file__).parents[2]
 SUFFIX: Final = EXTENSION_SUFFIXES[0]
@@ -129,12 +131,11 @@ def test_it_is_too_late_to_rule_them_out_when_they_run(monkeypatch: pytest.Monke
         stay_pure()
 
 
-def test_the_form_that_was_asked_for_runs(request: pytest.FixtureRequest) -> None:
-    wanted = request.config.getoption("--form") == "compiled"
+def test_the_form_that_was_asked_for_runs() -> None:
     current = bool(CompiledForms(FOLDER, FOLDER.parent).listed()) and SCRIPT.is_current(ROOT)
     from shareq.broker.share.core import partition
 
-    assert is_compiled() is (wanted and current)
+    assert is_compiled() is (FORM == "compiled" and current)
     assert Path(partition.__file__).suffix == (".py" if not is_compiled() else Path(SUFFIX).suffix)
 
 
@@ -152,3 +153,16 @@ def test_no_function_of_theirs_may_return_a_number_or_an_error() -> None:
         assert not re.search(
             r"\bint \| (ErrorCode|RecordState)\b|\b(ErrorCode|RecordState) \| int\b", file.read_text()
         ), file
+
+
+@pytest.mark.parametrize("path", ["tests/interop/test_client_cluster.py", "tests/spark", "tests/container"])
+def test_pytest_starts_where_conftests_of_folders_import_the_broker_first(path: str) -> None:
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", path]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode in (0, 5), done.stdout + done.stderr  # 5: none is collected, without PySpark
+
+
+def test_what_the_build_imports_is_in_the_context_of_the_image() -> None:
+    taken = (ROOT / ".dockerignore").read_text().splitlines()
+    assert "!scripts/compile_forms.py" in taken
+    assert str(FOLDER.relative_to(ROOT)) in taken  # of the machine that builds it: not those
