@@ -19,6 +19,7 @@ from typing import Final
 from devtools.clients.requests import produce_request
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.metadata.changes import PutConfig, ResourceName
+from shareq.broker.process.allocator import keep_freed_memory
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.produce import ProduceResponse
 from shareq.protocol.generated.share_fetch import (
@@ -162,6 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--profile", metavar="FILE", help="where a profile of the last run with order goes")
     options = parser.parse_args(arguments)
+    keep_freed_memory()  # as a broker does
     for name in options.kinds:
         world, topic_id = filled(KINDS[name], options.records)
         print(

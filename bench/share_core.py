@@ -17,10 +17,12 @@ from random import Random
 
 from shareq.broker.share.core.effects import WriteState
 from shareq.broker.share.core.partition import AckBatch, SharePartition
+from shareq.broker.share.core.values import NO_KEYS
 from shareq.broker.share.core.window.record_state import AcquireMode
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.keys import KeyHashes
 
 RECORDS = 10_000
 SETTINGS = ShareGroupSettings(partition_max_record_locks=1_000_000)
@@ -175,10 +177,10 @@ def keys_at_random() -> int:
 def _by_key(keys: Sequence[int]) -> int:
     """Fetch and accept 500 records at a time, rounded up, one of each key at most."""
     core, read, records = partition(ORDERED), spans(0, RECORDS, RECORDS), 0
-    hashes = dict(enumerate(keys))
+    hashes = KeyHashes(list(range(len(keys))), list(keys))
     while records < RECORDS:
         offset = core.next_fetch_offset()
-        entering = hashes if core.keys_wanted(read) is not None else {}
+        entering = hashes if core.keys_wanted(read) is not None else NO_KEYS
         acquired = core.acquire("member", AcquireMode.BATCH_OPTIMIZED, 500, 500, offset, read, 0, keys=entering)
         records += sum(last - first + 1 for first, last, _ in acquired)
         acknowledge(core, [AckBatch(first, last, [1]) for first, last, _ in acquired])

@@ -66,16 +66,19 @@ class KeyChains:
         """How many offsets there are entries for."""
         return len(self._marks)
 
-    def link(self, keys: dict[Any, Any], statuses: list[Any], first: i64, waits: Any) -> tuple[list[Any], int]:
-        """Put unfinished offsets, ascending and behind all others, into the chains of their keys: the new heads; and
+    def link(
+        self, offsets: list[Any], keys: list[Any], statuses: list[Any], first: i64, waits: Any
+    ) -> tuple[list[Any], int]:
+        """Put unfinished offsets, ascending and behind all others, into the chains of their `keys`: the new heads; and
         into how many parts they fall: new heads that are neighbours, and neighbours that come after neighbours.
 
         What is no head gets the status `waits` in the list, unless it is empty; `first` is the offset of its first one.
         """
         fresh: list[Any] = []
         parts: i64 = 0
-        if len(keys) > 0 and (len(self._marks) >= self._trim_at or self._unfinished == 0):
-            lowest: i64 = next(iter(keys))
+        count: i64 = len(offsets)
+        if count > 0 and (len(self._marks) >= self._trim_at or self._unfinished == 0):
+            lowest: i64 = offsets[0]
             self._trim(lowest)
         following, marks, tails = self._following, self._marks, self._tails
         size: i64 = len(marks)
@@ -87,7 +90,11 @@ class KeyChains:
             shift -= place
         filled: bool = len(statuses) > 0
         expected: i64 = _FAR
-        for offset, key in keys.items():
+        at: i64 = 0
+        while at < count:
+            offset: Any = offsets[at]
+            key: Any = keys[at]
+            at += 1
             number: i64 = offset
             if number - shift > size + _SPARE:
                 self._skip(number)
@@ -120,7 +127,7 @@ class KeyChains:
             following.append(None)
             size += 1
             tails[key] = offset
-        self._unfinished += len(keys)
+        self._unfinished += count
         return fresh, parts
 
     def _fill(self, size: i64, upto: i64) -> i64:

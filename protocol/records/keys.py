@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from shareq.protocol.errors import MalformedMessage
 from shareq.protocol.records.batch import CODEC_MASK, CONTROL, HEADER_SIZE, LENGTH_OVERHEAD, read_header, records_view
 from shareq.protocol.records.walk import key_hashes
 
-__all__ = ["add_key_hashes"]
+__all__ = ["KeyHashes", "add_key_hashes"]
 
 _NONE: Final = 0
 
 
-def add_key_hashes(data: bytes, position: int, found: dict[int, int]) -> None:
-    """Put the hash of the key of each record of the batch at `position` of `data` into `found`, by offset.
+class KeyHashes(NamedTuple):
+    """Offsets of records that have a key, ascending, and in the same place of the other list the hash of each key."""
+
+    offsets: list[int]
+    hashes: list[int]
+
+
+def add_key_hashes(data: bytes, position: int, found: KeyHashes) -> None:
+    """Append the hash of the key of each record of the batch at `position` of `data`, which lies behind those before.
 
     The batch is whole. Records without a key are left out, and so are those of a control batch, and of what cannot be
     read. The hash is this process's own of bytes: SipHash with a secret of each start, 64 bits, unless PYTHONHASHSEED
@@ -26,10 +33,10 @@ def add_key_hashes(data: bytes, position: int, found: dict[int, int]) -> None:
     count, base_offset = header.records_count, header.base_offset
     if header.attributes & CODEC_MASK == _NONE:
         end = position + header.length + LENGTH_OVERHEAD
-        key_hashes(data, position + HEADER_SIZE, end, count, base_offset, found)
+        key_hashes(data, position + HEADER_SIZE, end, count, base_offset, found.offsets, found.hashes)
         return
     try:
         records = bytes(records_view(data, position, header))
     except MalformedMessage:  # a consumer cannot read it either
         return
-    key_hashes(records, 0, len(records), count, base_offset, found)
+    key_hashes(records, 0, len(records), count, base_offset, found.offsets, found.hashes)

@@ -185,12 +185,18 @@ def read_keys(
     return found
 
 
-def key_hashes(data: bytes, pos: i64, end: i64, count: i64, base_offset: int, found: dict[int, int]) -> bool:
-    """Put the hash of each key of `count` records from `pos` on into `found`, by offset; null keys are left out.
+def key_hashes(
+    data: bytes, pos: i64, end: i64, count: i64, base_offset: i64, offsets: list[int], hashes: list[int]
+) -> bool:
+    """Append the hash of each key of `count` records from `pos` on to `hashes`, its offset to `offsets`; null keys are
+    left out, and so are records whose offset is not above the last one there.
 
     The hash is this process's own of bytes. False when a record cannot be read up to the end of its key, which has to
-    be below `end`; those before it are in `found`.
+    be below `end`; those before it are there.
     """
+    last: i64 = base_offset - 1
+    if len(offsets) > 0 and offsets[-1] > last:
+        last = offsets[-1]
     index: i64 = 0
     while index < count:
         size, pos = _varint(data, pos, end)
@@ -202,8 +208,11 @@ def key_hashes(data: bytes, pos: i64, end: i64, count: i64, base_offset: int, fo
         key_size, pos = _varint(data, pos, stop)
         if pos > stop or key_size > stop - pos:
             return False
-        if key_size >= 0:
-            found[base_offset + offset_delta] = hash(data[pos : pos + key_size])
+        offset_delta += base_offset
+        if key_size >= 0 and offset_delta > last:
+            last = offset_delta
+            offsets.append(offset_delta)
+            hashes.append(hash(data[pos : pos + key_size]))
         pos = stop
         index += 1
     return True

@@ -31,6 +31,7 @@ from tests.exhaustive.scope import (
     Written,
 )
 from tests.support.fakes.topics import MemoryTopics
+from tests.support.models.key_hashes import key_hashes
 
 TOPIC: Final = "t"
 BEGIN_MS: Final = 1_000_000
@@ -152,7 +153,14 @@ class World:
         spans = [each for each in self.scope.spans if each.last_offset >= offset and each.base_offset <= upto]
         member = _name(step.member)
         acquired = core.acquire(
-            member, step.mode, EVERYTHING, step.max_records, offset, spans, self.now_ms, keys=self._keys(spans)
+            member,
+            step.mode,
+            EVERYTHING,
+            step.max_records,
+            offset,
+            spans,
+            self.now_ms,
+            keys=key_hashes(self._keys(spans)),
         )
         self._check_order(acquired)
         self.ledger.handed_out(step.member, acquired, self.now_ms, self.now_ms + LOCK_MS)

@@ -18,16 +18,16 @@ from tests.simulation.planted import LOST, Fault, replaced
 
 
 def keys_are_not_read() -> AbstractContextManager[object]:
-    return replaced((answer, "key_hashes", lambda _read, _wanted: {}))
+    return replaced((answer, "key_hashes", lambda _read, _wanted: keys.KeyHashes([], [])))
 
 
 def keys_are_those_of_the_records_before() -> AbstractContextManager[object]:
     original = keys.add_key_hashes
 
-    def add(data: bytes, position: int, found: dict[int, int]) -> None:
-        own: dict[int, int] = {}
-        original(data, position, own)
-        found.update({offset + 1: key for offset, key in own.items()})
+    def add(data: bytes, position: int, found: keys.KeyHashes) -> None:
+        known = len(found.offsets)
+        original(data, position, found)
+        found.offsets[known:] = [offset + 1 for offset in found.offsets[known:]]
 
     return replaced((answer, "add_key_hashes", add))
 

@@ -6,7 +6,7 @@ modules beside this one, and this class puts them together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from shareq.broker.share.core.aborted import cut_out, held_before
@@ -51,6 +51,7 @@ from shareq.coordinator.ports import ShareGroupSettings
 from shareq.coordinator.share.delays import Delay
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.keys import KeyHashes
 
 if TYPE_CHECKING:
     from shareq.broker.share.core.window.key_order import KeyOrder
@@ -313,7 +314,7 @@ class SharePartition:
         now_ms: int,
         *,
         aborted: Sequence[tuple[int, int]] = (),
-        keys: Mapping[int, int] = NO_KEYS,
+        keys: KeyHashes = NO_KEYS,
     ) -> list[AcquiredRange]:
         """Acquire records from a read at `fetch_offset` that brought `batches` (ascending, disjoint).
 
@@ -321,8 +322,8 @@ class SharePartition:
         limit are rounded up to the end of a record batch unless `mode` is RECORD_LIMIT. Offsets of `aborted` (inclusive
         ranges, ascending, disjoint; for read_committed groups) are archived instead of handed out.
 
-        With order by key, `keys` are hashes of keys by offset, ascending, of what `keys_wanted` asks for; an offset
-        that is missing has no key. What was read enters the window, also with `max_records` 0, which acquires nothing.
+        With order by key, `keys` are of what `keys_wanted` asks for; an offset that is missing has no key. What was
+        read enters the window, also with `max_records` 0, which acquires nothing.
         """
         if not self._active or not self._start_is_durable or not batches:
             return []
@@ -361,7 +362,7 @@ class SharePartition:
         batches: Sequence[BatchSpan],
         now_ms: int,
         aborted: Sequence[tuple[int, int]],
-        keys: Mapping[int, int],
+        keys: KeyHashes,
     ) -> list[AcquiredRange]:
         """All of the read enters the window, as far as there is room; then what is available in there is acquired."""
         window, batches_before = self._window, len(self._window.batches)

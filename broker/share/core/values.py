@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol, overload
 
 from shareq.broker.share.core.effects import Effect
 from shareq.broker.share.core.window.record_state import RecordState
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.keys import KeyHashes
 
-NO_KEYS: Final[Mapping[int, int]] = MappingProxyType({})
+NO_KEYS: Final = KeyHashes([], [])
 
 
 class BatchSpan(Protocol):

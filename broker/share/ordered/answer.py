@@ -14,7 +14,7 @@ from typing import Final
 from shareq.broker.log.segments.reader import BatchSpan, ReadResult
 from shareq.broker.share.core.values import AcquiredRange
 from shareq.protocol.records.cut import cut
-from shareq.protocol.records.keys import add_key_hashes
+from shareq.protocol.records.keys import KeyHashes, add_key_hashes
 from shareq.protocol.records.run_passes import edges
 
 LEAST_CUT: Final = 2 * 1024
@@ -29,9 +29,9 @@ Marks = dict[int, tuple[int, int]]
 _last_offset = attrgetter("last_offset")
 
 
-def key_hashes(read: ReadResult, wanted: tuple[int, int] | None) -> dict[int, int]:
-    """Hashes of the keys of the record batches that have offsets among `wanted` (inclusive), by offset, ascending."""
-    found: dict[int, int] = {}
+def key_hashes(read: ReadResult, wanted: tuple[int, int] | None) -> KeyHashes:
+    """Hashes of the keys of the record batches that have offsets among `wanted` (inclusive)."""
+    found = KeyHashes([], [])
     if wanted is not None:
         first, last = wanted
         for span in read.batches:

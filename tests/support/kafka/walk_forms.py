@@ -36,7 +36,7 @@ class RecordWalk(Protocol):
     ) -> tuple[int, list[bytes]] | None: ...
 
     def key_hashes(
-        self, data: bytes, pos: int, end: int, count: int, base_offset: int, found: dict[int, int], /
+        self, data: bytes, pos: int, end: int, count: int, base_offset: int, offsets: list[int], hashes: list[int], /
     ) -> bool: ...
 
 

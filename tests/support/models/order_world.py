@@ -22,6 +22,7 @@ from shareq.broker.share.core.window.record_state import GIVEN_UP, TERMINAL, Acq
 from shareq.coordinator.ports import RedeliveryBackoff, ShareGroupSettings
 from shareq.coordinator.share.delays import Delay
 from shareq.protocol.errors import ErrorCode
+from tests.support.models.key_hashes import key_hashes
 from tests.support.models.share_partition import ACCEPT, GAP, KEY, REJECT, RELEASE, RENEW, Span
 
 _FAILED = ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -151,7 +152,15 @@ class OrderWorld:
         keys = self._keys(*wanted, spans) if wanted is not None else {}
         before = self._states()
         acquired = core.acquire(
-            member, mode, self.rng.choice((1, 500)), most, offset, spans, self.now_ms, aborted=aborted, keys=keys
+            member,
+            mode,
+            self.rng.choice((1, 500)),
+            most,
+            offset,
+            spans,
+            self.now_ms,
+            aborted=aborted,
+            keys=key_hashes(keys),
         )
         self._say(f"{member} fetches {most} at {offset}: {[tuple(each) for each in acquired]}")
         handed_out = [offset for first, last, _ in acquired for offset in range(first, last + 1)]

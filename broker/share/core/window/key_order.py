@@ -8,7 +8,7 @@ which does not count as available. Keys are hashes; a record without one waits f
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +17,7 @@ from shareq.broker.share.core.window.delivery_status import DeliveryStatus, sett
 from shareq.broker.share.core.window.offset_batch import MOST_OFFSETS, OffsetBatch
 from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.window import InFlightWindow, Run
+from shareq.protocol.records.keys import KeyHashes
 from shareq.protocol.records.order_passes import KeyChains, free, runs_in
 
 if TYPE_CHECKING:
@@ -98,10 +99,8 @@ class KeyOrder:
         self.known_until = position
         return position if position <= window.end_offset and missing else None
 
-    def enter(
-        self, window: InFlightWindow, first: int, last: int, keys: Mapping[int, int], now_ms: int, cut: Cut
-    ) -> None:
-        """A read brought `first..last` (inclusive), and `keys` by offset: from `known_until` on, what is in flight gets
+    def enter(self, window: InFlightWindow, first: int, last: int, keys: KeyHashes, now_ms: int, cut: Cut) -> None:
+        """A read brought `first..last` (inclusive), and `keys`: from `known_until` on, what is in flight gets
         to know its keys, and what is missing or new enters as available or waiting, in in-flight batches as `cut`.
 
         All of the window below `first` is known, or finished.
@@ -119,7 +118,7 @@ class KeyOrder:
             self._add(window, position, last, keys, now_ms, cut)
         self.known_until = last + 1
 
-    def _get_to_know(self, batch: Batch, first: int, last: int, keys: Mapping[int, int]) -> None:
+    def _get_to_know(self, batch: Batch, first: int, last: int, keys: KeyHashes) -> None:
         behind: list[Run] = []
         for run_first, run_last, status in batch.runs(first, last):
             if is_finished(status):
@@ -130,9 +129,7 @@ class KeyOrder:
         for span_first, span_last, status in behind:
             batch.overwrite(span_first, span_last, [span_first], [status])
 
-    def _add(
-        self, window: InFlightWindow, first: int, last: int, keys: Mapping[int, int], now_ms: int, cut: Cut
-    ) -> None:
+    def _add(self, window: InFlightWindow, first: int, last: int, keys: KeyHashes, now_ms: int, cut: Cut) -> None:
         """Put `first..last`, of which nothing is in flight, into the window."""
         if first > window.start_offset and (not window.batches or first < window.batches.first.first_offset):
             window.move_start(first)  # over what the log no longer has
@@ -142,7 +139,8 @@ class KeyOrder:
                 self._add_batch(window, self._batch_of_runs(part_first, part_last, keys, now_ms))
             return
         statuses = [_NEVER_DELIVERED] * (last - first + 1)
-        _, parts = self._chains.link(_among(keys, first, last), statuses, first, waiting(0))
+        known = _among(keys, first, last)
+        _, parts = self._chains.link(known.offsets, known.hashes, statuses, first, waiting(0))
         by_offset = parts * LONG_PART > len(statuses)
         for part_first, part_last in cut(first, last):
             part = statuses
@@ -157,7 +155,7 @@ class KeyOrder:
         if free is not None:
             window.note_available(free)
 
-    def _batch_of_runs(self, first: int, last: int, keys: Mapping[int, int], now_ms: int) -> Batch:
+    def _batch_of_runs(self, first: int, last: int, keys: KeyHashes, now_ms: int) -> Batch:
         starts: list[int] = []
         statuses: list[DeliveryStatus] = []
         position = first
@@ -175,12 +173,12 @@ class KeyOrder:
         batch.overwrite(first, last, starts, statuses)
         return batch
 
-    def _register(self, first: int, last: int, keys: Mapping[int, int]) -> list[tuple[int, int]]:
+    def _register(self, first: int, last: int, keys: KeyHashes) -> list[tuple[int, int]]:
         """Note the keys of `first..last`; the ranges (inclusive) of those with an earlier unfinished record."""
         known = _among(keys, first, last)
-        fresh, _ = self._chains.link(known, [], first, None)
-        if len(known) <= last - first:
-            return _neighbours(sorted(known.keys() - set(fresh)))
+        fresh, _ = self._chains.link(known.offsets, known.hashes, [], first, None)
+        if len(known.offsets) <= last - first:
+            return _neighbours(sorted(set(known.offsets) - set(fresh)))
         waits, position = [], first
         for each in fresh:
             if each != position:
@@ -220,7 +218,8 @@ class KeyOrder:
     @staticmethod
     def _free(window: InFlightWindow, heads: list[int]) -> bool:
         """Have those of the offsets (unfinished, at least one) that wait be available; False when none did."""
-        batches, lowest = window.batches.overlapping(min(heads), max(heads)), -1
+        heads.sort()
+        batches, lowest = window.batches.overlapping(heads[0], heads[-1]), -1
         by_offset = [each for each in batches if each.by_offset]
         if by_offset:
             firsts, lists = [each.first_offset for each in by_offset], [each.statuses for each in by_offset]
@@ -228,7 +227,6 @@ class KeyOrder:
         if lowest >= 0:
             window.note_available(lowest)
         found, low = lowest >= 0, 0
-        heads.sort()
         for batch in batches if heads else ():
             low = bisect_left(heads, batch.first_offset, low)
             high = bisect_right(heads, batch.last_offset, low)
@@ -288,16 +286,14 @@ def _batch_of(first: int, statuses: list[DeliveryStatus], now_ms: int, *, by_off
     return batch
 
 
-def _among(keys: Mapping[int, int], first: int, last: int) -> dict[int, int]:
-    """Those of the keys, by offset and ascending, whose offset is among `first..last` (inclusive)."""
-    if isinstance(keys, dict) and keys and next(iter(keys)) >= first and next(reversed(keys)) <= last:
+def _among(keys: KeyHashes, first: int, last: int) -> KeyHashes:
+    """Those of the keys whose offset is among `first..last` (inclusive)."""
+    offsets = keys.offsets
+    if not offsets or (offsets[0] >= first and offsets[-1] <= last):
         return keys
-    offsets = range(first, last + 1) if len(keys) > last - first else _between(keys, first, last)
-    return {offset: keys[offset] for offset in offsets if offset in keys}
-
-
-def _between(offsets: Mapping[int, int], first: int, last: int) -> list[int]:
-    return sorted(offset for offset in offsets if first <= offset <= last)
+    low = bisect_left(offsets, first)
+    high = bisect_right(offsets, last, low)
+    return KeyHashes(offsets[low:high], keys.hashes[low:high])
 
 
 def _neighbours(offsets: Sequence[int]) -> list[tuple[int, int]]:

@@ -12,6 +12,7 @@ import pytest
 from shareq.protocol.compiled import is_made_of
 from shareq.protocol.records import key_chains
 from tests.support.kafka.walk_forms import CHAIN_FORMS
+from tests.support.models.key_hashes import key_hashes
 
 pytestmark = pytest.mark.parametrize("form", CHAIN_FORMS)
 
@@ -58,8 +59,8 @@ def link(chains: Any, keys: dict[int, int]) -> list[int]:
     first, last = (min(keys), max(keys)) if keys else (0, -1)
     statuses = [FREE] * min(last - first + 1, 10_000)
     if len(statuses) < last - first + 1:
-        return list(chains.link(keys, [], 0, WAITS)[0])
-    fresh = list(chains.link(keys, statuses, first, WAITS)[0])
+        return list(chains.link(*key_hashes(keys), [], 0, WAITS)[0])
+    fresh = list(chains.link(*key_hashes(keys), statuses, first, WAITS)[0])
     waiting = {first + at for at, status in enumerate(statuses) if status is WAITS}
     assert waiting == keys.keys() - set(fresh)
     return fresh
@@ -183,7 +184,7 @@ def test_holes_leave_with_what_is_finished(form: ModuleType) -> None:
 def test_a_filled_list_begins_where_it_says(form: ModuleType) -> None:
     chains = form.KeyChains()
     statuses = [FREE] * 6
-    assert chains.link({10: 7, 12: 7, 13: 8, 15: 7}, statuses, 10, WAITS) == ([10, 13], 4)
+    assert chains.link([10, 12, 13, 15], [7, 7, 8, 7], statuses, 10, WAITS) == ([10, 13], 4)
     assert [status.name for status in statuses] == ["free", "free", "waits", "free", "free", "waits"]
 
 
@@ -193,4 +194,4 @@ def test_a_filled_list_begins_where_it_says(form: ModuleType) -> None:
 )
 def test_neighbours_that_come_after_neighbours_are_one_part(form: ModuleType, keys: list[int], parts: int) -> None:
     """They become available together where those before them are finished together."""
-    assert form.KeyChains().link(dict(enumerate(keys)), [], 0, WAITS)[1] == parts
+    assert form.KeyChains().link(list(range(len(keys))), list(keys), [], 0, WAITS)[1] == parts

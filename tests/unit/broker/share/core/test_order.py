@@ -9,6 +9,7 @@ import pytest
 from shareq.broker.share.core.effects import WakeFetches
 from shareq.broker.share.core.partition import SharePartition
 from shareq.broker.share.core.window.record_state import AcquireMode
+from tests.support.models.key_hashes import key_hashes
 from tests.support.models.share_partition import (
     ACCEPT,
     BATCHES,
@@ -54,7 +55,7 @@ class Ordered:
         first, last = wanted or (1, 0)
         keys = {each: key for each in range(first, last + 1) if (key := self.keys[each]) is not None}
         modes = {int(each): each for each in (BATCHES, RECORDS)}
-        acquired = self.core.acquire(member, modes[mode], self.size, most, offset, read, at_ms, keys=keys)
+        acquired = self.core.acquire(member, modes[mode], self.size, most, offset, read, at_ms, keys=key_hashes(keys))
         return [each for low, high, _ in acquired for each in range(low, high + 1)]
 
     def waiting(self) -> list[int]:
@@ -181,7 +182,7 @@ def test_an_aborted_record_frees_its_key_at_once() -> None:
     world = Ordered([A, A, B], size=1)
     read = batches(0, 2, 1)
     offset = world.core.next_fetch_offset()
-    keys = dict(enumerate([A, A, B]))
+    keys = key_hashes(dict(enumerate([A, A, B])))
     acquired = world.core.acquire("m1", AcquireMode.RECORD_LIMIT, 1, 500, offset, read, 0, aborted=[(0, 0)], keys=keys)
     assert acquired == [(1, 1, 1), (2, 2, 1)]
     assert world.core.take_freed()
@@ -224,7 +225,9 @@ def test_what_a_read_has_not_any_more_waits_for_nothing_and_keeps_nothing_waitin
 def test_a_read_goes_beyond_the_window_while_there_is_room(limit: int, until: int) -> None:
     core = Ordered([A] * 5 + [B] * 15, limit=limit).core
     core.next_fetch_offset()
-    assert core.acquire("m1", RECORDS, 5, 1, 0, [Span(0, 4)], 0, keys=dict.fromkeys(range(5), A)) == [(0, 0, 1)]
+    assert core.acquire("m1", RECORDS, 5, 1, 0, [Span(0, 4)], 0, keys=key_hashes(dict.fromkeys(range(5), A))) == [
+        (0, 0, 1)
+    ]
     written(core, ack(core, 0, 0, RELEASE).effects)
     assert core.next_fetch_offset() == 0
     assert core.read_until(RECORDS, 10) == until
@@ -240,7 +243,7 @@ def test_a_hole_of_a_compacted_log_takes_no_memory_for_its_offsets(hole: int) ->
         read = [Span(first, first + 2)]
         offset = core.next_fetch_offset()
         assert core.keys_wanted(read) == (first, first + 2)
-        acquired += core.acquire("m1", AcquireMode.BATCH_OPTIMIZED, 500, 500, offset, read, 0, keys=keys)
+        acquired += core.acquire("m1", AcquireMode.BATCH_OPTIMIZED, 500, 500, offset, read, 0, keys=key_hashes(keys))
     assert [row[:2] for row in acquired] == [(0, 1), (hole + 2, hole + 2)]
     settle(core, 0, 1, ACCEPT)
     assert core.next_fetch_offset() == 2

@@ -11,6 +11,7 @@ from shareq.broker.share.core.effects import WriteState
 from shareq.broker.share.core.partition import AckBatch, AckOutcome, SharePartition
 from shareq.broker.share.core.values import AckRanges, AcquiredRange
 from shareq.protocol.errors import ErrorCode
+from tests.support.models.key_hashes import key_hashes
 from tests.support.models.share_partition import (
     ACCEPT,
     BATCHES,
@@ -60,7 +61,7 @@ class Life:
             first, last = self.core.keys_wanted(read) or (1, 0)
             keys = {each: self.keys[each] for each in range(first, last + 1) if each in self.keys}
             mode = self.rng.choice((BATCHES, RECORDS))
-            self.held[member] += self.core.acquire(member, mode, 40, 20, offset, read, step, keys=keys)
+            self.held[member] += self.core.acquire(member, mode, 40, 20, offset, read, step, keys=key_hashes(keys))
 
     def _acknowledge(self, member: str, step: int) -> None:
         other = self.held["m1" if member == "m2" else "m2"]
@@ -126,7 +127,7 @@ def test_what_another_member_has_undoes_those_before_it() -> None:
     core.load(1, 0, (), log_start_offset=0, log_end_offset=10)
     keys = dict.fromkeys(range(0, 10, 2), 100) | {offset: offset for offset in range(1, 10, 2)}
     core.next_fetch_offset()
-    core.acquire("m1", RECORDS, 10, 3, 0, batches(0, 9, 10), 0, keys=keys)  # 0, 1, 3
+    core.acquire("m1", RECORDS, 10, 3, 0, batches(0, 9, 10), 0, keys=key_hashes(keys))  # 0, 1, 3
     core.acquire("m2", RECORDS, 10, 3, core.next_fetch_offset(), batches(0, 9, 10), 0)  # 5, 7, 9
     before = core.snapshot()
     acks = [AckBatch(each, each, [ACCEPT]) for each in (0, 3, 5)]

@@ -6,6 +6,7 @@ import random
 
 from shareq.broker.share.core.acquire import FETCH_IN_RANGES
 from shareq.broker.share.core.partition import SharePartition
+from tests.support.models.key_hashes import key_hashes
 from tests.support.models.share_partition import ACCEPT, BATCHES, KEY, RECORDS, batches, settings, settle
 
 PARTED = [key for each in range(100) for key in (each, 0)]
@@ -28,7 +29,7 @@ class Log:
         first, last = core.keys_wanted(read) or (1, 0)
         keys = {each: self.keys[each] for each in range(first, last + 1)}
         modes = {int(each): each for each in (BATCHES, RECORDS)}
-        acquired = core.acquire("m1", modes[mode], self.size, most, offset, read, 0, keys=keys)
+        acquired = core.acquire("m1", modes[mode], self.size, most, offset, read, 0, keys=key_hashes(keys))
         return [(first, last) for first, last, _ in acquired]
 
 

@@ -9,6 +9,7 @@ from shareq.broker.share.core.window.delivery_status import DeliveryStatus, sett
 from shareq.broker.share.core.window.key_order import KeyOrder, is_waiting
 from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.window import GapWindow, InFlightWindow
+from tests.support.models.key_hashes import key_hashes
 
 A, B, C = 11, 22, 33
 ACQUIRED = DeliveryStatus(RecordState.ACQUIRED, 1, "m1")
@@ -38,7 +39,7 @@ def whole(first: int, last: int) -> Iterable[tuple[int, int]]:
 
 def entered(window: InFlightWindow, first: int, last: int, keys: Mapping[int, int]) -> KeyOrder:
     order = KeyOrder(window.start_offset)
-    order.enter(window, first, last, keys, 0, whole)
+    order.enter(window, first, last, key_hashes(keys), 0, whole)
     return order
 
 
@@ -77,7 +78,7 @@ def test_only_what_was_read_gets_to_know_its_keys() -> None:
     order = entered(window, 0, 2, dict.fromkeys(range(6), A))
     assert [state for _, state, _ in seen(window)] == ["available", "waiting", "waiting", *["available"] * 3]
     assert (len(order), order.known_until) == (3, 3)
-    order.enter(window, 2, 5, dict.fromkeys(range(6), A), 0, whole)
+    order.enter(window, 2, 5, key_hashes(dict.fromkeys(range(6), A)), 0, whole)
     assert [state for _, state, _ in seen(window)] == ["available", *["waiting"] * 5]
     assert (len(order), order.known_until) == (6, 6)
 
@@ -120,9 +121,9 @@ def test_the_frontier_is_the_lowest_unfinished_offset_that_is_not_known() -> Non
     window = window_of((0, [ACKNOWLEDGED, ACKNOWLEDGED, available(1)]), (3, [ACKNOWLEDGED, ACQUIRED]))
     order = KeyOrder(0)
     assert order.frontier(window) == 2
-    order.enter(window, 2, 2, {2: A}, 0, whole)
+    order.enter(window, 2, 2, key_hashes({2: A}), 0, whole)
     assert order.frontier(window) == 4
-    order.enter(window, 4, 4, {4: A}, 0, whole)
+    order.enter(window, 4, 4, key_hashes({4: A}), 0, whole)
     assert order.frontier(window) is None
 
 
@@ -130,9 +131,9 @@ def test_a_hole_of_a_reload_is_the_frontier_and_enters() -> None:
     window = window_of((0, [available(1)]), (3, [available(1), available(1)]))
     window.gap = GapWindow(0, window.end_offset)
     order = KeyOrder(0)
-    order.enter(window, 0, 0, {0: A}, 0, whole)
+    order.enter(window, 0, 0, key_hashes({0: A}), 0, whole)
     assert order.frontier(window) == 1
-    order.enter(window, 1, 4, {1: A, 2: B, 3: A, 4: C}, 0, whole)
+    order.enter(window, 1, 4, key_hashes({1: A, 2: B, 3: A, 4: C}), 0, whole)
     assert seen(window) == [
         (0, "available", 1),
         (1, "waiting", 0),

@@ -11,6 +11,7 @@ from shareq.broker.share.core.partition import SharePartition
 from shareq.broker.share.core.window.ranges import STATES, RecordRange, list_persisted
 from shareq.broker.share.core.window.record_state import RecordState
 from shareq.coordinator.ports import RedeliveryBackoff
+from tests.support.models.key_hashes import key_hashes
 from tests.support.models.share_partition import (
     ACCEPT,
     FAILED,
@@ -174,7 +175,7 @@ def _busy(seed: int) -> SharePartition:
         if read and core.can_acquire():
             wanted = core.keys_wanted(read)
             known = {each: keys[each] for each in range(wanted[0], wanted[1] + 1)} if wanted else {}
-            core.acquire(rng.choice("abc"), RECORDS, 7, rng.randrange(1, 30), at, read, now_ms, keys=known)
+            core.acquire(rng.choice("abc"), RECORDS, 7, rng.randrange(1, 30), at, read, now_ms, keys=key_hashes(known))
         held = [each for each in core.snapshot() if each.owner]
         for each in rng.sample(held, min(len(held), 3)):
             offset = rng.randint(each.first_offset, each.last_offset)
