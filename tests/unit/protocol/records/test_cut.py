@@ -18,9 +18,11 @@ from shareq.protocol.records.batch import (
     decode_records,
     read_header,
     with_append_time,
+    with_records,
 )
 from shareq.protocol.records.checksum import crc32c
-from shareq.protocol.records.cut import cut
+from shareq.protocol.records.compression import compress
+from shareq.protocol.records.cut import MOST_COMPRESSED, cut
 from shareq.protocol.records.retain import open_batch, retained
 from tests.support.kafka.raw_batches import raw_record
 from tests.support.kafka.walk_forms import FORMS, RecordWalk
@@ -145,6 +147,65 @@ def test_what_cannot_be_opened_is_left_whole() -> None:
     batch = bytearray(batch_of([RecordData(b"k" * 50, b"v" * 50)], Compression.ZSTD))
     batch[HEADER_SIZE:] = b"\xff" * (len(batch) - HEADER_SIZE)
     assert cut(bytes(batch), 0, [0, 0], OPENED).batch is None
+
+
+def test_the_batch_is_the_one_at_the_position() -> None:
+    one = batch_of([RecordData(b"k", b"v" * 9)] * 3, Compression.NONE, transactional=False)
+    other = batch_of([RecordData(b"%d" % index, b"v" * index) for index in range(40)], Compression.NONE)
+    part, _ = cut(one + other + one, len(one), [30, 31], OPENED)
+    assert part is not None
+    assert decode_records(part) == decode_records(other)[30:32]
+    assert read_header(part).attributes == read_header(other).attributes
+
+
+def test_what_lies_before_a_mark_is_not_looked_at_again() -> None:
+    """Here it would be of no use."""
+    batch = batch_of([RecordData(b"%d" % index, b"v") for index in range(9)], Compression.NONE)
+    marks: dict[int, tuple[int, int]] = {}
+    expected = [cut(batch, 0, wanted, OPENED).batch for wanted in ([4, 4], [6, 7])]
+    cut(batch, 0, [4, 4], OPENED, marks)
+    index, start = marks[0]
+    assert index == 4
+    damaged = batch[:HEADER_SIZE] + b"\xff" * (start - HEADER_SIZE) + batch[start:]
+    assert cut(damaged, 0, [4, 4], OPENED).batch is None
+    assert [cut(damaged, 0, wanted, OPENED, marks).batch for wanted in ([4, 4], [6, 7])] == expected
+
+
+def test_what_is_wanted_from_before_a_mark_on_is_all_found() -> None:
+    batch = batch_of([RecordData(b"%d" % index, b"v") for index in range(9)], Compression.NONE)
+    marks: dict[int, tuple[int, int]] = {}
+    cut(batch, 0, [4, 4], OPENED, marks)
+    assert cut(batch, 0, [2, 6], OPENED, marks) == cut(batch, 0, [2, 6], OPENED)
+
+
+def test_what_was_opened_counts_also_where_records_cannot_be_picked() -> None:
+    whole = batch_of([RecordData(b"k", b"v")] * 2, Compression.ZSTD)
+    payload = compress(Compression.ZSTD, bytes(70))
+    batch = with_records(whole, 0, read_header(whole).attributes, 2, payload)
+    assert cut(bytes(batch), 0, [0, 0], OPENED) == (None, 70)
+
+
+def test_it_is_compressed_again_from_the_size_of_the_whole_batch_on() -> None:
+    """A record that does not compress, and others that do: of these as many as come near its size."""
+    noise = RecordData(None, Random(1).randbytes(1_000))
+    for count, length in chain(((count, 20) for count in range(30, 45)), ((44, length) for length in range(60))):
+        others = [RecordData(None, bytes(20))] * (count - 1) + [RecordData(None, bytes(length))]
+        batch = batch_of([noise, *others, *others], Compression.ZSTD)
+        part, _ = cut(batch, 0, [1, count], OPENED)
+        assert part is not None
+        payload = sum(each.end - each.start for each in open_batch(batch).records[1 : count + 1])
+        as_it_is = HEADER_SIZE + payload < len(batch)
+        assert read_header(part).compression == (Compression.NONE if as_it_is else Compression.ZSTD)
+
+
+@pytest.mark.parametrize("beyond", [0, 1])
+def test_what_is_compressed_again_is_bounded(beyond: int) -> None:
+    noise = RecordData(None, Random(1).randbytes(1_000))
+    overhead = (
+        len(batch_of([RecordData(None, bytes(MOST_COMPRESSED))], Compression.NONE)) - MOST_COMPRESSED - HEADER_SIZE
+    )
+    batch = batch_of([RecordData(None, bytes(MOST_COMPRESSED - overhead + beyond)), noise], Compression.ZSTD)
+    assert (cut(batch, 0, [0, 0], OPENED).batch is None) is bool(beyond)
 
 
 @pytest.mark.parametrize("form", FORMS)

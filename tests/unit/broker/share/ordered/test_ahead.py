@@ -95,6 +95,37 @@ def test_share_partitions_have_a_turn_each() -> None:
     assert sorted(set(read)) == [2, 3, 4]
 
 
+@pytest.mark.parametrize("waits", [False, True])
+def test_one_with_nothing_to_do_takes_no_turn(*, waits: bool) -> None:
+    """Also where a fetch waits, which will look itself."""
+    rig = rig_of(KEYS, KEYS)
+    rig.settings.share = rig.settings.share._replace(partition_max_record_locks=40)
+    rig.fetch(0, 1, max_records=20).start()
+    if waits:
+        rig.fetch(0, member="other", wait_ms=1_000).start()
+        add(rig, 0, [b"x"])
+    add(rig, 1, [b"x"])
+    ticks = 0
+    while len(rig.source(1).asked) == 1:
+        rig.clock.run_tick()
+        ticks += 1
+    assert ticks == ahead.TURNS_TO_LEAVE + 1
+
+
+@pytest.mark.python_form
+def test_a_read_that_comes_to_nothing_takes_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ahead, "MOST_OFFSETS", 0)
+    rig = rig_of(KEYS, KEYS)
+    rig.settings.share = rig.settings.share._replace(partition_max_record_locks=40)
+    rig.fetch(0, 1, max_records=20).start()
+    for partition in (0, 1):
+        add(rig, partition, [b"x"])
+    read: list[int] = []
+    while rig.clock.run_tick():
+        read.append(sum(len(rig.source(partition).asked) for partition in (0, 1)))
+    assert sorted(set(read)) == [2, 3, 4]
+
+
 def test_it_happens_once_for_an_answer_and_never_for_a_fetch_that_got_nothing() -> None:
     rig = rig_with(KEYS, *[[b"x%d" % (number + 10 * batch) for number in range(10)] for batch in range(3)], limit=400)
     take(rig)
@@ -181,11 +212,20 @@ def test_at_the_end_of_the_log_nothing_is_read() -> None:
 @pytest.mark.python_form
 def test_a_record_batch_that_would_hold_up_the_loop_is_left_to_the_fetch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ahead, "MOST_OFFSETS", 15)
-    rig = rig_with(KEYS, [b"x%d" % number for number in range(16)], limit=100)
+    for count, entered in ((15, 15), (16, 0)):
+        rig = rig_with(KEYS, [b"x%d" % number for number in range(count)], limit=100)
+        take(rig)
+        rig.clock.run_until_idle()
+        assert in_flight(rig) == 10 + entered
+        assert take(rig) == [(10, 9 + count, 1)]
+
+
+def test_where_a_compacted_log_has_nothing_more_nothing_enters() -> None:
+    rig = rig_with(KEYS)
+    rig.source().contents.end_offset = 15
     take(rig)
     rig.clock.run_until_idle()
-    assert in_flight(rig) == 10
-    assert take(rig) == [(10, 25, 1)]
+    assert (in_flight(rig), read_offsets(rig)) == (10, [0, 10])
 
 
 def test_without_order_by_key_nothing_is_done() -> None:
@@ -235,9 +275,10 @@ def test_it_goes_by_the_isolation_level_of_the_group_as_it_is_then() -> None:
     assert take(rig) == [(10, 19, 1)]
 
 
-def test_aborted_records_do_not_become_available() -> None:
+@pytest.mark.parametrize("level", IsolationLevel)
+def test_aborted_records_become_available_only_to_groups_that_read_uncommitted(level: IsolationLevel) -> None:
     rig = rig_with(KEYS)
-    rig.settings.share = rig.settings.share._replace(isolation_level=IsolationLevel.READ_COMMITTED)
+    rig.settings.share = rig.settings.share._replace(isolation_level=level)
     for base, producer in ((10, 9), (20, -1)):
         records = [RecordData(b"x", b"v"), RecordData(b"y", b"v")]
         marked = {"producer_id": producer, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
@@ -246,11 +287,11 @@ def test_aborted_records_do_not_become_available() -> None:
     rig.source().aborted = [AbortedTransaction(9, 10, 11, 12)]
     take(rig)
     rig.clock.run_until_idle()
-    assert [(each.first_offset, each.state) for each in rig.leader().core.snapshot(10)] == [
-        (10, RecordState.ARCHIVED),
-        (12, RecordState.AVAILABLE),
-    ]
-    assert take(rig) == [(12, 13, 1)]
+    first = RecordState.ARCHIVED if level is IsolationLevel.READ_COMMITTED else RecordState.AVAILABLE
+    batches = rig.leader().core.snapshot(10)
+    states = {offset: each.state for each in batches for offset in range(each.first_offset, each.last_offset + 1)}
+    assert [states[offset] for offset in range(10, 14)] == [first] * 2 + [RecordState.AVAILABLE] * 2
+    assert take(rig) == ([(12, 13, 1)] if first is RecordState.ARCHIVED else [(10, 11, 1)])
 
 
 # -- what it does not change

@@ -9,7 +9,15 @@ import pytest
 
 from shareq.broker.log.segments.reader import BatchSpan, ReadResult
 from shareq.broker.share.core.values import AcquiredRange
-from shareq.broker.share.ordered.answer import LEAST_CUT, MOST_OPENED, cut_to
+from shareq.broker.share.ordered.answer import (
+    LEAST_CUT,
+    LEAST_RECORDS,
+    MOST_OPENED,
+    Marks,
+    cut_to,
+    key_hashes,
+    size_of_last,
+)
 from shareq.protocol.records.batch import Record, RecordData, batch_headers, build_batch, decode_records
 from shareq.protocol.records.compression import Compression
 from shareq.protocol.records.control import build_end_transaction_marker
@@ -81,7 +89,69 @@ def test_batches_that_are_acquired_whole_are_not_copied() -> None:
     assert isinstance(sent, memoryview)
     assert sent.obj is read.records
     assert sent == read.records[read.batches[1].position :]
-    assert cut_to(read, [AcquiredRange(50, 99, 1)]) == read.records[read.batches[1].position :][: read.batches[1].size]
+
+
+def test_of_what_was_read_no_more_than_as_much_again_stays_in_memory() -> None:
+    records = [RecordData(b"k", bytes(100)) for _ in range(50)]
+    made = [bytes(build_batch(records, timestamp_ms=9, base_offset=base)) for base in (0, 50, 100)]
+    half = cut_to(read_of(made[:2]), [AcquiredRange(50, 99, 1)])
+    assert isinstance(half, memoryview)
+    assert half == made[1]
+    third = cut_to(read_of(made), [AcquiredRange(50, 99, 1)])
+    assert isinstance(third, bytes)
+    assert third == made[1]
+
+
+def batch_of(base: int, count: int, size: int, codec: Compression = Compression.NONE) -> bytes:
+    records = [RecordData(b"%d" % number, bytes(size)) for number in range(count)]
+    return bytes(build_batch(records, timestamp_ms=9, base_offset=base, compression=codec))
+
+
+def sent_of(batch: bytes) -> int:
+    """How many records are sent when the first one was acquired of a batch that begins at offset 500."""
+    return len(sent_records(cut_to(read_of([batch]), [AcquiredRange(500, 500, 1)])))
+
+
+def test_small_batches_are_sent_whole() -> None:
+    assert sent_of(batch_of(500, LEAST_RECORDS - 1, 5)) == LEAST_RECORDS - 1
+    assert sent_of(batch_of(500, LEAST_RECORDS, 5)) == 1
+    batches = {}
+    for size in range(1_900, 2_000):
+        records = [RecordData(None, bytes(each)) for each in (size // 2, size - size // 2)]
+        batch = bytes(build_batch(records, timestamp_ms=9, base_offset=500))
+        batches[len(batch)] = batch
+    assert sent_of(batches[LEAST_CUT - 1]) == 2
+    assert sent_of(batches[LEAST_CUT]) == 1
+
+
+def test_control_batches_are_sent_as_they_are() -> None:
+    """Whatever they have, Apache Kafka's own have one record."""
+    read = read_of([batch_of(0, 100, 100)])
+    control = [span._replace(attributes=span.attributes | 0x20) for span in read.batches]
+    assert cut_to(ReadResult(read.records, control), [AcquiredRange(0, 0, 1)]) == read.records
+
+
+def test_where_records_lie_is_noted_for_the_next_fetch() -> None:
+    read = read_of([batch_of(0, 20, 100), batch_of(20, 20, 100)])
+    marks: Marks = {}
+    cut_to(read, [AcquiredRange(25, 25, 1)], marks)
+    position = read.batches[1].position
+    assert marks.keys() == {position}
+    assert marks[position][0] == 5
+
+
+def test_hashes_are_those_of_all_batches_with_wanted_offsets() -> None:
+    read = read_of([batch_of(base, 10, 1) for base in (0, 10, 20)])
+    assert key_hashes(read, (10, 19)).offsets == [*range(10, 20)]
+    assert key_hashes(read, (9, 10)).offsets == [*range(20)]
+    assert key_hashes(read, (19, 20)).offsets == [*range(10, 30)]
+    assert key_hashes(read, None) == ([], [])
+
+
+@pytest.mark.parametrize(("last", "size"), [(0, 10), (9, 10), (10, 20), (29, 20), (30, 5), (34, 5)])
+def test_the_size_of_the_last_batch_is_in_offsets(last: int, size: int) -> None:
+    read = read_of([batch_of(base, count, 1) for base, count in ((0, 10), (10, 20), (30, 5))])
+    assert size_of_last(read, [AcquiredRange(0, last, 1)]) == size
 
 
 def test_what_is_opened_for_one_answer_is_bounded() -> None:
@@ -91,6 +161,19 @@ def test_what_is_opened_for_one_answer_is_bounded() -> None:
     read = read_of([bytes(batch) for batch in made])
     found = sent_records(cut_to(read, [AcquiredRange(base, base, 1) for base in (0, 600, 1200)]))
     assert [record.offset for record in found] == [0, *range(600, 1800)]
+
+
+def test_what_is_acquired_whole_does_not_count_as_opened() -> None:
+    half = MOST_OPENED // 1000
+    read = read_of([batch_of(base, 600, half, Compression.LZ4) for base in (0, 600, 1200)])
+    found = sent_records(cut_to(read, [AcquiredRange(0, 1200, 1)]))
+    assert [record.offset for record in found] == [*range(1201)]
+
+
+def test_behind_a_batch_that_is_too_large_to_open_all_are_sent_whole() -> None:
+    read = read_of([batch_of(0, 2, MOST_OPENED, Compression.LZ4), batch_of(2, 100, 100)])
+    found = sent_records(cut_to(read, [AcquiredRange(0, 0, 1), AcquiredRange(2, 2, 1)]))
+    assert [record.offset for record in found] == [*range(102)]
 
 
 @pytest.mark.parametrize("codec", Compression)

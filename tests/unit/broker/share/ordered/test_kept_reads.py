@@ -49,6 +49,7 @@ def test_the_rest_of_a_batch_is_what_was_read(offset: int) -> None:
         (99, 109, 200, 9 * SIZE),  # before it
         (120, 125, 200, 9 * SIZE),  # behind it
         (100, 120, 200, 9 * SIZE),  # more is wanted, and the log has more
+        (100, 500, 121, 9 * SIZE),  # one offset more
         (100, 119, 119, 9 * SIZE),  # the end of it must not be seen
         (100, 119, 200, 2 * SIZE - 1),  # more bytes than one may be sent
     ],
@@ -221,11 +222,30 @@ def test_no_more_bytes_than_a_fetch_may_have_come_of_it(max_bytes: int) -> None:
     assert found.records == plain.records
 
 
-def test_damage_behind_it_is_not_looked_at_again() -> None:
+def test_behind_what_is_kept_no_more_is_read_than_a_fetch_has_room_for() -> None:
+    """Where that is nothing, all is read again at once."""
+    for offset, batches, reads in ((0, 3, [(6, 1)]), (3, 2, [(6, 1)]), (0, 2, [(0, 2)])):
+        rig = ShareRig()
+        kept = kept_in(rig)
+        size, before = len(rig.source().contents.batches[0]), len(rig.source().asked)
+        assert isinstance(kept.read(rig.leader(), offset, 8, 18, batches * size), ReadResult)
+        asked = rig.source().asked[before:]
+        assert [each[:2] for each in asked] == [(at, room * size) for at, room in reads]
+
+
+@pytest.mark.parametrize("end", [7, 9])
+def test_damage_behind_it_is_not_looked_at_again(end: int) -> None:
     rig = ShareRig()
     kept = kept_in(rig)
-    rig.source().contents.unreadable.append((6, 9))
+    rig.source().contents.unreadable.append((6, end))
     assert read_again(rig, kept, 0, 8, 18, 99 * SIZE) == [(0, 9)]
+
+
+def test_what_lies_behind_it_elsewhere_is_left_to_the_next_fetch() -> None:
+    rig = ShareRig()
+    kept = kept_in(rig)
+    rig.source().missing_from = 6
+    assert read_again(rig, kept, 0, 8, 18, 99 * SIZE) == [(6, 3), (0, 9)]
 
 
 # -- in a broker again

@@ -206,3 +206,28 @@ def test_what_is_finished_is_looked_for_again_where_it_was_overwritten() -> None
     assert batch.unfinished_from() == 5
     batch.forget_below(5, FORGOTTEN)
     assert list(batch.runs(0, 9)) == [(0, 4, FORGOTTEN), (5, 9, FREE)]
+
+
+def test_offset_0_is_like_any_other() -> None:
+    released = DeliveryStatus(RecordState.ACQUIRED, 1, "m1").pending(RecordState.AVAILABLE, 4)
+    batch = OffsetBatch(0, [released, FREE], 0)
+    changed, available = batch.commit(0, 0, 4)
+    assert ([run[:2] for run in changed], available) == ([(0, 0)], 0)
+    assert batch.status_at(0).available
+
+
+def test_of_a_batch_that_is_all_finished_nothing_is_unfinished() -> None:
+    assert OffsetBatch(10, [GONE] * 3, 0).unfinished_from() is None
+
+
+def test_what_is_finished_is_forgotten_part_by_part() -> None:
+    batch = OffsetBatch(10, [GONE] * 6 + [FREE], 0)
+    assert batch.unfinished_from() == 16
+    batch.forget_below(13, FORGOTTEN)
+    assert list(batch.runs(10, 16)) == [(10, 12, FORGOTTEN), (13, 15, GONE), (16, 16, FREE)]
+    batch.forget_below(16, FORGOTTEN)
+    assert list(batch.runs(10, 16)) == [(10, 15, FORGOTTEN), (16, 16, FREE)]
+
+
+def test_it_is_known_since_when_a_batch_is_in_flight() -> None:
+    assert (OffsetBatch(10, [FREE], 0, 77).since_ms, OffsetBatch(10, [FREE], 0).since_ms) == (77, 0)
