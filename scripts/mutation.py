@@ -45,7 +45,7 @@ COORDINATOR: Final = "tests/unit/coordinator"
 CORE_TESTS: Final = _tests(
     CORE,
     "acknowledge acquire counters dead_letters fetch_plan load loaded_windows locks order order_acknowledged"
-    " read_committed redelivery release sessions state_writes worked_example",
+    " order_choice read_committed redelivery release sessions state_writes worked_example",
 )
 
 AREAS: Final[Mapping[str, Area]] = {
@@ -54,6 +54,10 @@ AREAS: Final[Mapping[str, Area]] = {
         ("broker/share/core/window/*.py",),
         (*CORE_TESTS, f"{CORE}/window"),
     ),
+    "share-ordered": Area(
+        ("broker/share/ordered/*.py",),
+        (f"{UNIT}/share/ordered", f"{UNIT}/share/test_order_by_key.py"),
+    ),
     "share-dlq": Area(
         tuple(f"broker/share/dlq/{each}.py" for each in ("lane", "letters", "rules", "source")),
         _tests(f"{UNIT}/share/dlq", "rules lane queues kept_dead_records queues_of_a_broker"),
@@ -61,6 +65,9 @@ AREAS: Final[Mapping[str, Area]] = {
     "coordinator-share": Area(
         ("coordinator/share/*.py",),
         _tests(f"{COORDINATOR}/share", "delays keys records share_shard sizes state_batches"),
+    ),
+    "protocol-rows": Area(
+        ("protocol/rows.py",), _tests("tests/unit/protocol", "rows round_trip share_rpcs stepped_writing")
     ),
     "log-formats": Area(
         (
@@ -75,6 +82,10 @@ AREAS: Final[Mapping[str, Area]] = {
             *_tests(f"{UNIT}/log/promises", "checkpoints clean_shutdown manifest manifest_file new_names"),
             *_tests(f"{UNIT}/log/segments", "index index_checksums segment txn_index"),
         ),
+    ),
+    "order-passes": Area(  # of log-formats, whose many tests have each endless loop take minutes
+        tuple(f"protocol/records/{each}.py" for each in ("key_chains", "offset_walk")),
+        _tests("tests/unit/protocol/records", "key_chains offset_walk"),
     ),
     "redrive": Area(
         tuple(f"broker/redrive/{each}.py" for each in ("letter", "progress", "reading", "rounds", "spec")),
@@ -220,7 +231,7 @@ def stage(folder: Path, area: Area, only: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     package = folder / "src" / "shareq"
     ignored = shutil.ignore_patterns("__pycache__", "*.pyc", "*.so", "*.pyd")
-    shutil.copytree(ROOT / "src" / "shareq", package, ignore=lambda *_: {*PACKAGES, "__pycache__"})
+    shutil.copytree(ROOT / "src" / "shareq", package, ignore=lambda *_: {*PACKAGES, "__pycache__", "compiled_forms"})
     for name in PACKAGES:
         shutil.copytree(ROOT / name, package / name, ignore=ignored)
     shutil.copytree(ROOT / "tests", folder / "tests", ignore=ignored)
