@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import cProfile
+import gc
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -166,6 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     keep_freed_memory()  # as a broker does
     for name in options.kinds:
         world, topic_id = filled(KINDS[name], options.records)
+        gc.freeze()  # as a broker does when it begins to listen
         print(
             f"{name:18}", *(_best(world, topic_id, options, ordered) for ordered in (False, True)), sep="  ", flush=True
         )

@@ -158,7 +158,7 @@ setup(
     name="shareq",
     packages=[],
     ext_modules=mypycify(
-        ["--config-file=mypy.ini", *files], opt_level="2", debug_level="0", multi_file=True, group_name="shareq"
+        ["--config-file=mypy.ini", *files], opt_level="3", debug_level="0", multi_file=True, group_name="shareq"
     ),
 )
 """
