@@ -1,16 +1,16 @@
 """Compiles what a record passes through while a wheel is built, or while shareq is installed from a checkout.
 
-What is made, and how: `scripts/compile_forms.py`. A wheel with it is for this Python and platform alone. Without a C
-compiler, or Python's headers, or when anything goes wrong, one line says so and shareq runs from the source, more
-slowly. SHAREQ_PURE=1 asks for that.
+What is made, and how: `scripts/compile_forms.py`. A wheel with any of it is for this Python and platform alone. Without
+a C compiler, or Python's headers, nothing is compiled; what goes wrong for one part leaves the others as they are. One
+line says which parts run from the source, more slowly. SHAREQ_PURE=1 asks for that.
 """
 
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,53 +18,57 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 sys.path.insert(0, str(Path(__file__).parent / "scripts"))
 
-from compile_forms import FORMS, SOURCES, compiled, compiled_name, compiled_together, is_current, put, why_not
+import compile_forms
+from compile_forms import FORMS, GROUP, SOURCES, attempt, compile_group, compiled_name, report
 
 
 class RecordWalkHook(BuildHookInterface):  # type: ignore[type-arg]
-    """What hatchling calls around each build; editable ones keep the compiled module beside its source."""
+    """What hatchling calls around each build: what is compiled goes into the checkout, or the wheel."""
 
     PLUGIN_NAME = "custom"
 
     def dependencies(self) -> list[str]:
         """What the build needs besides: nothing where nothing can be compiled."""
-        return ["mypy[mypyc]>=2.3,<2.5", "setuptools>=75"] if why_not() is None else []
+        return ["mypy[mypyc]>=2.3,<2.5", "setuptools>=75"] if compile_forms.why_not() is None else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Before files are collected."""
-        root = Path(self.root)
-        for source in SOURCES:
-            (root / source).with_name(compiled_name(source)).unlink(missing_ok=True)
-        reason = why_not()
-        if reason is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="shareq-build-")
-            try:
-                built = [compiled(root / source, Path(self._folder.name)) for source in SOURCES]
-                if version != "editable" or not is_current(root):
-                    self._take_together(compiled_together(root, Path(self._folder.name)), root, version, build_data)
-            except (OSError, RuntimeError, subprocess.SubprocessError) as error:
-                reason = str(error)
-            else:
-                for source, module in zip(SOURCES, built, strict=True):
-                    self._take(module, root / source, version, build_data)
+        root, editable = Path(self.root), version == "editable"
+        if editable:
+            for source in SOURCES:
+                (root / source).with_name(compiled_name(source)).unlink(missing_ok=True)
+        reason = compile_forms.why_not()
         if reason is not None:
-            shutil.rmtree(root / FORMS, ignore_errors=True)
+            if editable:
+                shutil.rmtree(root / FORMS, ignore_errors=True)
             print(f"shareq: nothing is compiled ({reason}); it runs as Python, more slowly", file=sys.stderr)
+            return
+        self._folder = tempfile.TemporaryDirectory(prefix="shareq-build-")
+        folder = Path(self._folder.name)
+        failed: dict[str, str] = {}
+        for source in SOURCES:
+            attempt(str(source), partial(self._take_walk, root / source, folder, version, build_data), failed)
+        if editable:
+            compile_group(root, folder, failed)
+        else:
+            attempt(GROUP, partial(self._take_group, root, folder, build_data), failed)
+        report(failed)
 
-    def _take(self, built: Path, source: Path, version: str, build_data: dict[str, Any]) -> None:
+    def _take_walk(self, source: Path, folder: Path, version: str, build_data: dict[str, Any]) -> None:
+        built = compile_forms.compiled(source, folder)
         if version == "editable":
             shutil.copy(built, source.with_name(built.name))
-            return
-        build_data["force_include"][str(built)] = f"shareq/protocol/records/{built.name}"
+        else:
+            self._include({built: f"shareq/protocol/records/{built.name}"}, build_data)
+
+    def _take_group(self, root: Path, folder: Path, build_data: dict[str, Any]) -> None:
+        files = sorted(compile_forms.compiled_together(root, folder).iterdir())
+        self._include({file: f"{FORMS.relative_to('src')}/{file.name}" for file in files}, build_data)
+
+    def _include(self, files: dict[Path, str], build_data: dict[str, Any]) -> None:
+        build_data["force_include"].update({str(file): place for file, place in files.items()})
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
-
-    def _take_together(self, forms: Path, root: Path, version: str, build_data: dict[str, Any]) -> None:
-        if version == "editable":
-            put(forms, root / FORMS)
-            return
-        for file in sorted(forms.iterdir()):
-            build_data["force_include"][str(file)] = f"{FORMS.relative_to('src')}/{file.name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """After the wheel has been written."""

@@ -1,6 +1,7 @@
 """sdist -> wheel -> install into a fresh environment outside the checkout -> start once; both files stay in dist/.
 
-Catches a hollow wheel: the folders at the root become shareq.* only through the mapping in pyproject.toml.
+Catches a hollow wheel: the folders at the root become shareq.* only through the mapping in pyproject.toml. Where a
+compiler is, what an installation compiles has to run compiled: what compiles it is in the sdist.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from compile_forms import why_not  # type: ignore[import-not-found] # beside this file
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -31,6 +34,9 @@ def main() -> int:
         # What can be imported without Spark, and what Spark looks for.
         packages = "import importlib.util, shareq.client.network, shareq.spark; "
         _run([str(python), "-c", packages + "assert importlib.util.find_spec('pyspark_shareq')"], outside)
+        if why_not() is None:
+            forms = "import shareq.broker.share.service, shareq.compiled; from shareq.protocol.records import walk; "
+            _run([str(python), "-c", forms + "assert shareq.compiled.is_compiled() and walk.COMPILED"], outside)
         pages = "from importlib.resources import files; page = files('shareq.client.console') / 'static' / 'views'"
         _run([str(python), "-c", f"{pages} / 'window.js'; assert page.is_file()"], outside)
     if len(versions) != 1:

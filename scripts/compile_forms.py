@@ -4,11 +4,13 @@
 
 mypyc makes C of `record_walk.py`, and a C compiler makes `_record_walk` of that; likewise of `run_walk.py`. Of the
 modules of `TOGETHER` it makes one library, and a small module for each, in `compiled_forms` (`src/shareq/compiled.py`
-finds them there). All of it is for this Python and platform alone.
+finds them there). All of it is for this Python and platform alone. Each walk stands for itself, and so does the
+library: what cannot be compiled runs as Python beside the rest, which calls it as it would the compiled form.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -16,8 +18,25 @@ import sys
 import sysconfig
 import tempfile
 import zlib
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import ModuleType
+from typing import Final
 
+ROOT: Final = Path(__file__).resolve().parents[1]
+
+
+def _finder() -> ModuleType:
+    """`src/shareq/compiled.py` of this checkout: a shareq that is installed may be another, and a build has none."""
+    spec = importlib.util.spec_from_file_location("shareq_compiled", ROOT / "src" / "shareq" / "compiled.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+FINDER: Final = _finder()
 SOURCES = tuple(
     Path("protocol/records") / name for name in ("record_walk.py", "run_walk.py", "key_chains.py", "offset_walk.py")
 )
@@ -43,10 +62,12 @@ TOGETHER = (
     "protocol/records/record_codec.py",
 )
 """Modules that become one library, `__init__.py` apart; paths from here."""
-FORMS = Path("src/shareq/compiled_forms") / str(sysconfig.get_config_var("EXT_SUFFIX")).split(".")[1]
+FORMS: Final = Path(FINDER.CompiledForms(FINDER.FOLDER, ROOT).folder).relative_to(ROOT)
 """In a checkout: of this Python and platform."""
-LIBRARY = "shareq__mypyc"
-NAMES = "names.txt"
+LIBRARY: Final[str] = FINDER.LIBRARY
+NAMES: Final[str] = FINDER.NAMES
+GROUP: Final = "the modules of TOGETHER in scripts/compile_forms.py"
+"""What a line calls them."""
 TIMEOUT_S = 900
 
 
@@ -98,6 +119,8 @@ def compiled_together(root: Path, folder: Path) -> Path:
     RuntimeError with the first error of the compiler's output.
     """
     sources = sources_together(root)
+    # Read before they are compiled: one that is edited meanwhile is not what is listed.
+    lines = [f"{zlib.crc32(file.read_bytes())} {name}\n" for name, file in sources.items()]
     package = folder / "shareq"
     package.mkdir()
     for inside in (*root.glob("*/__init__.py"), *root.glob("src/shareq/*/__init__.py")):
@@ -120,7 +143,6 @@ def compiled_together(root: Path, folder: Path) -> Path:
     shutil.move(library, forms / library.name)
     for name in sources:
         shutil.move(folder / "built" / f"{Path(*name.split('.'))}{suffix}", forms / f"{name}{suffix}")
-    lines = [f"{zlib.crc32(file.read_bytes())} {name}\n" for name, file in sources.items()]
     (forms / NAMES).write_text("".join(lines), "ascii")
     return forms
 
@@ -176,32 +198,48 @@ def put(forms: Path, place: Path) -> None:
 
 def is_current(root: Path) -> bool:
     """Whether what is compiled of `TOGETHER` in a checkout was made of the sources as they are now, for this Python."""
-    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    forms = FINDER.CompiledForms((root / FORMS).parent, root)
+    return bool(forms.usable() == {LIBRARY, *sources_together(root)})
+
+
+def attempt(part: str, make: Callable[[], object], failed: dict[str, str]) -> None:
+    """Call `make`; where it fails, `failed` has the reason by `part`."""
     try:
-        lines = (root / FORMS / NAMES).read_text("ascii").splitlines()
-    except (OSError, ValueError):
-        return False
-    if not all((root / FORMS / f"{name}{suffix}").is_file() for name in (LIBRARY, *sources_together(root))):
-        return False
-    return sorted(lines) == sorted(f"{zlib.crc32(f.read_bytes())} {name}" for name, f in sources_together(root).items())
+        make()
+    except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+        failed[part] = str(error)
+
+
+def report(failed: Mapping[str, str]) -> None:
+    """One line of what is not compiled, and why; none where all is."""
+    if failed:
+        parts = "; ".join(f"{part} ({reason})" for part, reason in failed.items())
+        print(f"shareq: not compiled, so that it runs as Python, more slowly: {parts}", file=sys.stderr)
+
+
+def compile_group(root: Path, folder: Path, failed: dict[str, str]) -> None:
+    """Have what is compiled of `TOGETHER` in a checkout be of the sources as they are, or be removed."""
+    if is_current(root):
+        return
+    attempt(GROUP, lambda: put(compiled_together(root, folder), root / FORMS), failed)
+    if GROUP in failed:
+        shutil.rmtree(root / FORMS, ignore_errors=True)
 
 
 def main() -> int:
     """Compile the modules of `TOGETHER` in this checkout, if that was not done."""
-    root = Path(__file__).parents[1].resolve()
-    if is_current(root):
+    if is_current(ROOT):
         return 0
+    failed: dict[str, str] = {}
     reason = why_not()
     if reason is None:
         print("compiling what a record passes through (about a minute)", flush=True)
-        try:
-            with tempfile.TemporaryDirectory(prefix="shareq-build-") as folder:
-                put(compiled_together(root, Path(folder)), root / FORMS)
-        except (OSError, RuntimeError, subprocess.SubprocessError) as error:
-            reason = str(error)
-    if reason is not None:
-        shutil.rmtree(root / FORMS, ignore_errors=True)
-        print(f"shareq: nothing is compiled ({reason}); it runs as Python, more slowly", file=sys.stderr)
+        with tempfile.TemporaryDirectory(prefix="shareq-build-") as folder:
+            compile_group(ROOT, Path(folder), failed)
+    else:
+        shutil.rmtree(ROOT / FORMS, ignore_errors=True)
+        failed[GROUP] = reason
+    report(failed)
     return 0
 
 

@@ -4,6 +4,9 @@ Their source is what it is for everybody, Python with types, and stands where it
 folder `compiled_forms` beside this file, by Python and platform, with a list of what they were made of. They run if all
 of it is still as it was: else, and with SHAREQ_PURE set, the sources run, more slowly. It is all of them or none, since
 they know each other's insides.
+
+What compiles them (`scripts/compile_forms.py`) loads this file by its path, to ask the same: so it imports nothing of
+shareq.
 """
 
 from __future__ import annotations
@@ -18,8 +21,6 @@ from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Final
-
-from shareq.protocol.compiled import wants_pure
 
 __all__ = ["FOLDER", "LIBRARY", "NAMES", "CompiledForms", "is_compiled", "prefer_compiled", "stay_pure"]
 
@@ -39,7 +40,7 @@ class CompiledForms:
 
     def __init__(self, folder: Path, root: Path) -> None:
         self._suffix = EXTENSION_SUFFIXES[0]  # of this Python and platform
-        self._folder = folder / self._suffix.split(".")[1]
+        self.folder: Final = folder / self._suffix.split(".")[1]
         self._root = root
         self._names: frozenset[str] | None = None
 
@@ -50,16 +51,16 @@ class CompiledForms:
         if not name.startswith("shareq"):
             return None
         if self._names is None:
-            self._names = self._usable()
+            self._names = self.usable()
         if name not in self._names:
             return None
-        file = str(self._folder / f"{name}{self._suffix}")
+        file = str(self.folder / f"{name}{self._suffix}")
         return spec_from_file_location(name, file, loader=ExtensionFileLoader(name, file))
 
-    def _usable(self) -> frozenset[str]:
-        """The names of all that may run: of all that there are, or of none."""
+    def usable(self) -> frozenset[str]:
+        """The names of all that may run, `LIBRARY` with them: of all that there are, or of none."""
         listed = self.listed()
-        if not listed or wants_pure():
+        if not listed:
             return frozenset()
         changed = next((name for name, crc in listed.items() if self._crc_of(name) != crc), None)
         if changed is not None:
@@ -74,8 +75,8 @@ class CompiledForms:
     def listed(self) -> Mapping[str, int]:
         """The CRC-32 of the source that each was made of, by full name; none where not all of them are there."""
         try:
-            files = frozenset(os.listdir(self._folder))
-            lines = (self._folder / NAMES).read_text("ascii").splitlines()
+            files = frozenset(os.listdir(self.folder))
+            lines = (self.folder / NAMES).read_text("ascii").splitlines()
             listed = {name: int(crc) for crc, name in (line.split() for line in lines)}
         except (OSError, ValueError):
             return {}

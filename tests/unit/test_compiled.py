@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+import os
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from typing import Final
 import pytest
 
 from shareq.compiled import FOLDER, LIBRARY, NAMES, CompiledForms, is_compiled, stay_pure
+from shareq.protocol.compiled import wants_pure
 from tests.support.python_form import FORM
 
 ROOT: Final = Path(__file__).parents[2]
@@ -59,8 +61,7 @@ class Package:
 
 
 @pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Package:
-    monkeypatch.delenv("SHAREQ_PURE", raising=False)
+def package(tmp_path: Path) -> Package:
     return Package(tmp_path)
 
 
@@ -82,13 +83,19 @@ def test_none_runs_when_one_source_has_changed_and_the_log_says_so(
     assert "shareq.b.c has changed since it was compiled" in caplog.text
 
 
-def test_none_runs_when_a_source_is_gone_when_it_is_asked_for_or_of_another_python(
-    package: Package, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SHAREQ_PURE", "1")
-    assert package.found() == []
-    monkeypatch.setenv("SHAREQ_PURE", "0")
-    assert package.found() != []
+@pytest.mark.parametrize(("asked", "is_looked_for"), [("1", False), ("0", True), ("", True)])
+def test_none_is_looked_for_when_that_is_asked_for(asked: str, is_looked_for: bool) -> None:
+    command = [
+        sys.executable,
+        "-c",
+        "import shareq, shareq.compiled, sys; print(shareq.compiled._FORMS in sys.meta_path)",
+    ]
+    environment = {**os.environ, "SHAREQ_PURE": asked}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == str(is_looked_for)
+
+
+def test_none_runs_when_a_source_is_gone_or_of_another_python(package: Package) -> None:
     (package.root / "a.py").unlink()
     assert package.found() == []
     package.place.rename(package.folder / "cpython-27")
@@ -132,7 +139,7 @@ def test_it_is_too_late_to_rule_them_out_when_they_run(monkeypatch: pytest.Monke
 
 
 def test_the_form_that_was_asked_for_runs() -> None:
-    current = bool(CompiledForms(FOLDER, FOLDER.parent).listed()) and SCRIPT.is_current(ROOT)
+    current = SCRIPT.is_current(ROOT) and not wants_pure()
     from shareq.broker.share.core import partition
 
     assert is_compiled() is (FORM == "compiled" and current)
@@ -140,8 +147,7 @@ def test_the_form_that_was_asked_for_runs() -> None:
 
 
 def test_what_makes_them_puts_them_where_they_are_looked_for() -> None:
-    assert (SCRIPT.LIBRARY, SCRIPT.NAMES) == (LIBRARY, NAMES)
-    assert SCRIPT.FORMS.parent == FOLDER.relative_to(ROOT)
+    assert CompiledForms(FOLDER, FOLDER.parent).folder == ROOT / SCRIPT.FORMS
     sources = SCRIPT.sources_together(ROOT)
     assert len(sources) > 40
     assert all((ROOT / "src").joinpath(*name.split(".")).with_suffix(".py").is_file() for name in sources)
@@ -160,9 +166,3 @@ def test_pytest_starts_where_conftests_of_folders_import_the_broker_first(path: 
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", path]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode in (0, 5), done.stdout + done.stderr  # 5: none is collected, without PySpark
-
-
-def test_what_the_build_imports_is_in_the_context_of_the_image() -> None:
-    taken = (ROOT / ".dockerignore").read_text().splitlines()
-    assert "!scripts/compile_forms.py" in taken
-    assert str(FOLDER.relative_to(ROOT)) in taken  # of the machine that builds it: not those
