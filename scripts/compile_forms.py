@@ -10,6 +10,7 @@ library: what cannot be compiled runs as Python beside the rest, which calls it 
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import shutil
@@ -18,7 +19,7 @@ import sys
 import sysconfig
 import tempfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Final
@@ -66,6 +67,9 @@ FORMS: Final = Path(FINDER.CompiledForms(FINDER.FOLDER, ROOT).folder).relative_t
 """In a checkout: of this Python and platform."""
 LIBRARY: Final[str] = FINDER.LIBRARY
 NAMES: Final[str] = FINDER.NAMES
+SEEN: Final[str] = FINDER.SEEN
+MADE_BY: Final = "made_by.txt"
+"""Beside the list: the CRC-32 of this file, which has the compilers' options."""
 GROUP: Final = "the modules of TOGETHER in scripts/compile_forms.py"
 """What a line calls them."""
 TIMEOUT_S = 900
@@ -113,6 +117,34 @@ def sources_together(root: Path) -> dict[str, Path]:
     return {".".join(("shareq", *file.relative_to(root).with_suffix("").parts)): file for file in files}
 
 
+def sources_of_constants(root: Path) -> dict[str, Path]:
+    """Other modules whose constants those of `TOGETHER` import, by full name: mypyc writes their values into the
+    library. A constant that a module has from another is looked for there.
+    """
+    own = sources_together(root)
+    trees: dict[str, ast.Module] = {}
+    found: dict[str, Path] = {}
+    for source in own.values():
+        ahead = list(_imported_constants(ast.parse(source.read_bytes())))
+        while ahead:
+            module, name = ahead.pop()
+            file = root.joinpath(*module.split(".")[1:]).with_suffix(".py")
+            if module in own or not file.is_file():
+                continue
+            found[module] = file
+            if module not in trees:
+                trees[module] = ast.parse(file.read_bytes())
+            ahead += [(other, each) for other, each in _imported_constants(trees[module]) if each == name]
+    return dict(sorted(found.items()))
+
+
+def _imported_constants(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Modules of shareq and names of constants that are imported from them."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module is not None and node.module.startswith("shareq."):
+            yield from ((node.module, each.name) for each in node.names if each.name.isupper())
+
+
 def compiled_together(root: Path, folder: Path) -> Path:
     """A folder with the library of the modules of `TOGETHER`, a module for each, and the list of their names.
 
@@ -121,6 +153,7 @@ def compiled_together(root: Path, folder: Path) -> Path:
     sources = sources_together(root)
     # Read before they are compiled: one that is edited meanwhile is not what is listed.
     lines = [f"{zlib.crc32(file.read_bytes())} {name}\n" for name, file in sources.items()]
+    lines += [f"{zlib.crc32(file.read_bytes())} {name} {SEEN}\n" for name, file in sources_of_constants(root).items()]
     package = folder / "shareq"
     package.mkdir()
     for inside in (*root.glob("*/__init__.py"), *root.glob("src/shareq/*/__init__.py")):
@@ -188,6 +221,7 @@ setup(
 
 def put(forms: Path, place: Path) -> None:
     """Have `place` be the folder `forms`, which is removed: all of it or, after a kill, what was there or nothing."""
+    (forms / MADE_BY).write_text(_own_crc(), "ascii")
     new = place.with_name(f"{place.name}.new")
     shutil.rmtree(new, ignore_errors=True)
     place.parent.mkdir(exist_ok=True)
@@ -197,9 +231,19 @@ def put(forms: Path, place: Path) -> None:
 
 
 def is_current(root: Path) -> bool:
-    """Whether what is compiled of `TOGETHER` in a checkout was made of the sources as they are now, for this Python."""
+    """Whether what is compiled of `TOGETHER` in a checkout was made of the sources as they are now, for this Python,
+    and as it is made now.
+    """
     forms = FINDER.CompiledForms((root / FORMS).parent, root)
-    return bool(forms.usable() == {LIBRARY, *sources_together(root)})
+    try:
+        made_so = (root / FORMS / MADE_BY).read_text("ascii") == _own_crc()
+    except (OSError, ValueError):
+        return False
+    return made_so and bool(forms.usable() == {LIBRARY, *sources_together(root)})
+
+
+def _own_crc() -> str:
+    return f"{zlib.crc32(Path(__file__).read_bytes())}\n"
 
 
 def attempt(part: str, make: Callable[[], object], failed: dict[str, str]) -> None:

@@ -28,7 +28,9 @@ FOLDER: Final = Path(__file__).with_name("compiled_forms")
 LIBRARY: Final = "shareq__mypyc"
 """The module that has the code of all of them; mypyc names it."""
 NAMES: Final = "names.txt"
-"""A line for each: the CRC-32 of the source, and the module's full name."""
+"""A line for each: the CRC-32 of the source, and the module's full name; of others with constants that are written into
+the library, `SEEN` behind it."""
+SEEN: Final = "seen"
 _logger: Final = logging.getLogger(__name__)
 
 
@@ -59,10 +61,10 @@ class CompiledForms:
 
     def usable(self) -> frozenset[str]:
         """The names of all that may run, `LIBRARY` with them: of all that there are, or of none."""
-        listed = self.listed()
+        listed, seen = self.listed()
         if not listed:
             return frozenset()
-        changed = next((name for name, crc in listed.items() if self._crc_of(name) != crc), None)
+        changed = next((name for name, crc in (*listed.items(), *seen.items()) if self._crc_of(name) != crc), None)
         if changed is not None:
             _logger.info(
                 "%s has changed since it was compiled: the Python form of all modules runs, more slowly"
@@ -72,15 +74,21 @@ class CompiledForms:
             return frozenset()
         return frozenset((*listed, LIBRARY))
 
-    def listed(self) -> Mapping[str, int]:
-        """The CRC-32 of the source that each was made of, by full name; none where not all of them are there."""
+    def listed(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
+        """The CRC-32 of the source that each was made of, by full name, and those of sources whose constants are in
+        them; none where not all of them are there.
+        """
         try:
             files = frozenset(os.listdir(self.folder))
             lines = (self.folder / NAMES).read_text("ascii").splitlines()
-            listed = {name: int(crc) for crc, name in (line.split() for line in lines)}
+            rows = [line.split() for line in lines]
+            listed = {name: int(crc) for crc, name in (row for row in rows if row[2:] != [SEEN])}
+            seen = {row[1]: int(row[0]) for row in rows if row[2:] == [SEEN]}
         except (OSError, ValueError):
-            return {}
-        return listed if all(f"{name}{self._suffix}" in files for name in (LIBRARY, *listed)) else {}
+            return {}, {}
+        if all(f"{name}{self._suffix}" in files for name in (LIBRARY, *listed)):
+            return listed, seen
+        return {}, {}
 
     def _crc_of(self, name: str) -> int:
         try:

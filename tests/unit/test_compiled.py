@@ -16,7 +16,7 @@ from typing import Final
 
 import pytest
 
-from shareq.compiled import FOLDER, LIBRARY, NAMES, CompiledForms, is_compiled, stay_pure
+from shareq.compiled import FOLDER, LIBRARY, NAMES, SEEN, CompiledForms, is_compiled, stay_pure
 from shareq.protocol.compiled import wants_pure
 from tests.support.python_form import FORM
 
@@ -83,6 +83,24 @@ def test_none_runs_when_one_source_has_changed_and_the_log_says_so(
     assert "shareq.b.c has changed since it was compiled" in caplog.text
 
 
+def test_none_runs_when_a_source_has_changed_whose_constants_are_in_them(package: Package) -> None:
+    seen = package.root / "d.py"
+    seen.write_text("LIMIT: Final = 3\n")
+    with (package.place / NAMES).open("a") as names:
+        names.write(f"{zlib.crc32(seen.read_bytes())} shareq.d {SEEN}\n")
+    assert package.found() == [LIBRARY, "shareq.a", "shareq.b.c"]  # and not d
+    seen.write_text("LIMIT: Final = 7\n")
+    assert package.found() == []
+
+
+def test_constants_are_looked_for_where_they_are_defined() -> None:
+    """`walk` has them from `record_walk`; both count, for either may have another value for them one day."""
+    found = SCRIPT.sources_of_constants(ROOT)
+    assert {"shareq.protocol.records.walk", "shareq.protocol.records.record_walk"} <= set(found)
+    assert not set(found) & set(SCRIPT.sources_together(ROOT))
+    assert all(file.is_file() for file in found.values())
+
+
 @pytest.mark.parametrize(("asked", "is_looked_for"), [("1", False), ("0", True), ("", True)])
 def test_none_is_looked_for_when_that_is_asked_for(asked: str, is_looked_for: bool) -> None:
     command = [
@@ -120,7 +138,7 @@ def test_they_take_the_place_of_earlier_ones_as_a_whole(package: Package, tmp_pa
     made.mkdir()
     (made / NAMES).write_text("1 shareq.a\n")
     SCRIPT.put(made, package.place)
-    assert [file.name for file in package.place.iterdir()] == [NAMES]
+    assert {file.name for file in package.place.iterdir()} == {NAMES, SCRIPT.MADE_BY}
     assert [folder.name for folder in package.folder.iterdir()] == [package.place.name]
     assert not made.exists()
 
