@@ -181,6 +181,27 @@ def test_holes_leave_with_what_is_finished(form: ModuleType) -> None:
             assert chains.entries() == 1
 
 
+def test_keys_of_unfinished_offsets_stay_known_when_those_that_ended_are_forgotten(form: ModuleType) -> None:
+    """Of many keys a few go on; one of them has the lowest offset that there is."""
+    chains, slow = form.KeyChains(), {0: 7, 500: 8, 1_000: 9}
+    every = {offset: slow.get(offset, 10_000 + offset) for offset in range(3_000)}
+    assert link(chains, every) == [*every]
+    assert finish(chains, (1, 499), (501, 999), (1_001, 2_999)) == []
+    assert link(chains, {3_000: 7, 3_001: 10_001, 3_002: 8, 3_003: 9}) == [3_001]
+    assert finish(chains, (0, 0), (500, 500), (1_000, 1_000)) == [3_000, 3_002, 3_003]
+
+
+def test_of_what_is_finished_as_much_stays_as_of_the_rest(form: ModuleType) -> None:
+    """Two thousand offsets are unfinished all the time, as others come and go."""
+    chains, most = form.KeyChains(), 0
+    for at in range(0, 30_000, 100):
+        assert len(link(chains, {at + each: at + each for each in range(100)})) == 100
+        most = max(most, chains.entries())
+        if at >= 2_000:
+            assert finish(chains, (at - 2_000, at - 1_901)) == []
+    assert 2 * 2_000 + 1_000 < most <= 2 * 2_000 + 1_024 + 2 * 100
+
+
 def test_a_filled_list_begins_where_it_says(form: ModuleType) -> None:
     chains = form.KeyChains()
     statuses = [FREE] * 6

@@ -94,7 +94,7 @@ def test_the_first_unfinished_one_is_found_from_any_index(form: ModuleType, seed
 def test_parts_from_the_front_are_those_of_runs(form: ModuleType, seed: int) -> None:
     rng, base, plain = chance(seed, FREE, FREE, AGAIN, WAITS, LATER, Status("again", state=5), HELD)
     first, last = part_of(rng, base, plain)
-    taken, passed, cost = rng.choice((0, 0, 9)), rng.randint(0, 3), rng.randint(1, 6)
+    taken, passed, cost = rng.choice((0, 0, 1, 9)), rng.randint(0, 3), rng.randint(1, 6)
     of_runs = run_walk.from_front(*runs_of(plain, base), base + len(plain), first, last, 5, taken, passed, cost, 1.2)
     assert form.from_front(plain, base, first, last, 5, taken, passed, cost, 1.2) == of_runs
 
@@ -168,6 +168,13 @@ def test_what_is_accepted_makes_a_row_longer_that_ends_before_it(
     assert form.accept(plain, 10, [Ack(10, 12, [1])], 0, HELD, DONE, rows, NEW, Row) == (1, 3, 12)
     assert rows == after
     assert form.accept(plain, 10, [Ack(13, 12, [1])], 0, OTHER, DONE, rows, NEW, Row) == (0, 0, -1), "no offset at all"
+
+
+@pytest.mark.parametrize("first", range(6))
+def test_the_first_row_is_one_of_its_own_at_any_offset(form: ModuleType, first: int) -> None:
+    rows: list[Row] = []
+    assert form.accept([HELD], first, [Ack(first, first, [1])], 0, HELD, DONE, rows, NEW, Row) == (1, 1, first)
+    assert rows == [Row(first, first, 2, 1)]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Mapping
 
 from shareq.broker.share.core.window.batch import InFlightBatch
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
-from shareq.broker.share.core.window.key_order import KeyOrder, is_waiting
+from shareq.broker.share.core.window.key_order import KeyOrder, all_free, is_finished, is_waiting
+from shareq.broker.share.core.window.offset_batch import MOST_OFFSETS
 from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.window import GapWindow, InFlightWindow
 from tests.support.models.key_hashes import key_hashes
 
 A, B, C = 11, 22, 33
+NOW_MS = 7
 ACQUIRED = DeliveryStatus(RecordState.ACQUIRED, 1, "m1")
 ACKNOWLEDGED = settled(RecordState.ACKNOWLEDGED, 1)
 
@@ -39,8 +41,12 @@ def whole(first: int, last: int) -> Iterable[tuple[int, int]]:
 
 def entered(window: InFlightWindow, first: int, last: int, keys: Mapping[int, int]) -> KeyOrder:
     order = KeyOrder(window.start_offset)
-    order.enter(window, first, last, key_hashes(keys), 0, whole)
+    order.enter(window, first, last, key_hashes(keys), NOW_MS, whole)
     return order
+
+
+def waiting_in(window: InFlightWindow) -> list[int]:
+    return [offset for offset, state, _ in seen(window) if state == "waiting"]
 
 
 def seen(window: InFlightWindow) -> list[tuple[int, str, int]]:
@@ -149,3 +155,183 @@ def test_what_the_log_no_longer_has_does_not_enter() -> None:
     entered(window, 5, 7, {5: A, 6: A, 7: B})
     assert (window.start_offset, window.end_offset, window.in_flight()) == (5, 7, 3)
     assert seen(window) == [(5, "available", 0), (6, "waiting", 0), (7, "available", 0)]
+
+
+# -- what is known, and what is not
+
+
+def test_finished_is_what_no_member_gets_again_whatever_becomes_of_writes() -> None:
+    archiving = DeliveryStatus(RecordState.ACQUIRED, 1, "m1").moved(RecordState.ARCHIVING)
+    pending = DeliveryStatus(RecordState.ACQUIRED, 1, "m1").pending(RecordState.ARCHIVING, 4)
+    assert [is_finished(each) for each in (ACKNOWLEDGED, archiving, pending, ACQUIRED)] == [True, True, False, False]
+
+
+def test_the_only_offset_of_a_window_may_be_the_frontier() -> None:
+    assert KeyOrder(0).frontier(window_of((0, [available(1)]))) == 0
+
+
+def test_nothing_is_missing_in_a_hole_of_the_log() -> None:
+    window = window_of((0, [ACKNOWLEDGED]), (5, [available(1)]))
+    assert KeyOrder(0).frontier(window) == 5
+    window.gap = GapWindow(0, window.end_offset)
+    assert KeyOrder(0).frontier(window) == 1
+
+
+def test_where_all_is_finished_nothing_is_looked_for() -> None:
+    for missing in (False, True):
+        window = window_of((0, [ACKNOWLEDGED]), (1, [ACKNOWLEDGED] * 2))
+        window.gap = GapWindow(0, window.end_offset) if missing else None
+        order = KeyOrder(0)
+        assert order.frontier(window) is None
+        assert order.known_until == 3
+    window = window_of((0, [ACKNOWLEDGED]), (1, [ACKNOWLEDGED, available(1)]))
+    window.gap = GapWindow(0, window.end_offset)
+    assert KeyOrder(0).frontier(window) == 2
+
+
+def test_below_the_start_offset_nothing_enters() -> None:
+    """A read begins where its record batch does."""
+    window = InFlightWindow()
+    window.start_offset = window.end_offset = 7
+    order = KeyOrder(0)
+    order.enter(window, 5, 9, key_hashes(dict.fromkeys(range(5, 10), A)), NOW_MS, whole)
+    assert (window.batches.first.first_offset, waiting_in(window), len(order)) == (7, [8, 9], 3)
+
+
+def test_in_flight_a_record_without_a_key_waits_for_nothing() -> None:
+    window = window_of((0, [available(1)] * 3))
+    entered(window, 0, 2, {0: A, 2: B})
+    assert waiting_in(window) == []
+    for keys, waiting in (({0: A, 1: A, 3: A, 4: A, 6: B}, [1, 3, 4]), ({0: A, 1: A, 4: A}, [1, 4])):
+        window = window_of((0, [available(1)] * 7))
+        entered(window, 0, 6, keys)
+        assert waiting_in(window) == waiting
+
+
+def test_in_flight_all_may_be_the_first_of_their_keys() -> None:
+    window = window_of((0, [available(1), available(1), available(2)]))
+    entered(window, 0, 2, {0: A, 1: B, 2: C})
+    assert list(window.runs(0, 2)) == [(0, 1, available(1)), (2, 2, available(2))]
+
+
+# -- how it enters
+
+
+def test_in_short_parts_a_status_is_kept_for_each_offset_and_runs_else() -> None:
+    """At any offset. What can be handed out whole is a run."""
+    eight = [*range(8)]
+    for keys, by_offset in (
+        ([1, 2] * 5, True),
+        (eight + eight, False),
+        (eight + eight[:-1], True),
+        (eight[:5], False),
+    ):
+        for first in (0, 100_000):
+            window = InFlightWindow()
+            window.start_offset = window.end_offset = first
+            entered(window, first, first + len(keys) - 1, dict(enumerate(keys, first)))
+            assert (len(window.batches), window.batches.first.by_offset) == (1, by_offset)
+            assert window.batches.first.since_ms == NOW_MS
+            assert waiting_in(window) == [first + at for at, key in enumerate(keys) if key in keys[:at]]
+
+
+def test_what_waits_as_a_whole_has_a_status_for_each_offset() -> None:
+    window = InFlightWindow()
+    order = entered(window, 0, 0, {0: A})
+    order.enter(window, 1, 5, key_hashes(dict.fromkeys(range(1, 6), A)), NOW_MS, whole)
+    assert (window.batches.last.by_offset, waiting_in(window)) == (True, [1, 2, 3, 4, 5])
+
+
+def test_a_batch_of_very_many_offsets_is_kept_as_runs() -> None:
+    """In a compacted log most of them may be no records; in parts, as it is cut."""
+    for count in (MOST_OFFSETS, MOST_OFFSETS + 1):
+        window, last = InFlightWindow(), 9 + count
+        window.start_offset = window.end_offset = 10
+        order, asked = KeyOrder(10), list[tuple[int, int]]()
+
+        def cut(first: int, last: int, asked: list[tuple[int, int]] = asked) -> Iterable[tuple[int, int]]:
+            asked.append((first, last))
+            return [(first, 99), (100, last)]
+
+        parted = {offset: offset if offset % 2 else 0 for offset in range(1_000, 1_000 + count // 2)}
+        keys = {10: A, 12: A, 13: A, 50: B, 100: A, 101: C, **parted, last: C}
+        order.enter(window, 10, last, key_hashes(keys), NOW_MS, cut)
+        assert asked == [(10, last)]
+        assert [(each.first_offset, each.last_offset) for each in window.batches] == [(10, 99), (100, last)]
+        assert [each.by_offset for each in window.batches] == [count == MOST_OFFSETS] * 2
+        assert [each.since_ms for each in window.batches] == [NOW_MS] * 2
+        assert waiting_in(window) == [12, 13, 100, *range(1_002, 1_000 + count // 2, 2), last]
+        assert (len(order), window.end_offset, window.first_available()) == (len(keys), last, 10)
+        finish(order, window, 10)
+        assert waiting_in(window)[:2] == [13, 100]
+
+
+# -- who is freed, and who is not
+
+
+def test_batches_of_runs_are_freed_each_by_its_own() -> None:
+    window = window_of(
+        (0, [ACQUIRED, ACQUIRED]), (2, [available(0), available(1)]), (4, [available(0)] * 2), (6, [available(2)])
+    )
+    order = entered(window, 0, 6, {0: A, 1: B, 2: A, 3: A, 4: C, 5: C, 6: B})
+    assert waiting_in(window) == [2, 3, 5, 6]
+    assert finish(order, window, 0, 1)
+    assert waiting_in(window) == [3, 5]
+    assert seen(window)[6] == (6, "available", 2)
+
+
+def test_where_the_next_one_is_held_already_nobody_is_woken() -> None:
+    window = window_of((0, [ACQUIRED, ACQUIRED, ACQUIRED]))
+    order = entered(window, 0, 2, {0: A, 1: A})
+    assert not finish(order, window, 0)
+    assert not finish(order, window, 2)
+    assert window.first_available() is None
+
+
+def release(order: KeyOrder, window: InFlightWindow, first: int, last: int) -> bool:
+    """These are given back, which a member had twice."""
+    batch = window.batches.floor(first)
+    assert batch is not None
+    order.note(window.remap(batch, first, last, lambda _status: available(2)))
+    return order.settle(window)
+
+
+def test_what_was_acquired_before_its_key_was_known_waits_when_it_is_given_back() -> None:
+    window = window_of((0, [ACQUIRED] * 3))
+    order = entered(window, 0, 2, dict.fromkeys(range(3), A))
+    assert not release(order, window, 0, 2)
+    assert seen(window) == [(0, "available", 2), (1, "waiting", 2), (2, "waiting", 2)]
+    assert finish(order, window, 0)
+    assert seen(window)[1:] == [(1, "available", 2), (2, "waiting", 2)]
+
+
+def test_so_it_does_among_many_without_a_key() -> None:
+    window = window_of((0, [ACQUIRED] * 10))
+    order = entered(window, 0, 9, {1: A, 7: A})
+    release(order, window, 0, 9)
+    assert waiting_in(window) == [7]
+
+
+def test_what_was_acquired_again_meanwhile_is_left_alone() -> None:
+    window = window_of((0, [ACQUIRED] * 2))
+    order = entered(window, 0, 1, {0: A, 1: A})
+    order.note([(1, 1, available(1))])
+    order.settle(window)
+    assert seen(window)[1] == (1, "acquired", 1)
+
+
+def test_when_order_is_switched_off_nothing_waits() -> None:
+    window = window_of((0, [ACQUIRED, available(3), available(0)]), (3, [ACQUIRED]))
+    order = entered(window, 0, 5, {0: A, 1: A, 2: A, 3: B, 4: A, 5: C})
+    assert waiting_in(window) == [1, 2, 4]
+    assert len(order) == 6
+    all_free(window)
+    assert seen(window) == [
+        (0, "acquired", 1),
+        (1, "available", 3),
+        (2, "available", 0),
+        (3, "acquired", 1),
+        (4, "available", 0),
+        (5, "available", 0),
+    ]
+    assert window.first_available() == 1
