@@ -64,6 +64,12 @@ def test_first_acquisition_counts_one_delivery_and_moves_the_end_offset() -> Non
     assert states(partition) == "100-109 Acquired(1) m1"
 
 
+def test_new_records_are_held_since_their_fetch() -> None:
+    partition = share_partition()
+    fetch(partition, spans((0, 9)), now_ms=77)
+    assert [each.since_ms for each in partition.list_ranges(0, 10).ranges] == [77]
+
+
 def test_max_records_is_rounded_up_to_the_end_of_a_record_batch() -> None:
     """KIP-932, ShareFetch: MaxRecords is a soft limit in batch_optimized mode."""
     partition = share_partition()
@@ -88,6 +94,11 @@ def test_batch_size_cuts_only_where_a_record_batch_begins() -> None:
 def test_batch_size_of_one_or_less_cuts_at_every_record_batch(batch_size: int) -> None:
     partition = share_partition()
     assert fetch(partition, batches(0, 5, 2), batch_size=batch_size) == [(0, 1, 1), (2, 3, 1), (4, 5, 1)]
+
+
+@pytest.mark.parametrize(("batch_size", "ranges"), [(0, 4), (1, 4), (2, 2)])
+def test_single_records_are_cut_by_batch_size_as_well(batch_size: int, ranges: int) -> None:
+    assert len(fetch(share_partition(), batches(0, 3, 1), batch_size=batch_size)) == ranges
 
 
 def test_one_large_record_batch_is_never_cut() -> None:
@@ -212,6 +223,14 @@ def test_record_limit_splits_a_released_batch() -> None:
     assert states(partition) == "0-2 Acquired(2) m2, 3-9 Available(1)"
 
 
+def test_record_limit_counts_over_all_that_is_available_of_a_batch() -> None:
+    partition = share_partition()
+    fetch(partition, batches(0, 9, 1))
+    settle(partition, 2, 3, RELEASE)
+    settle(partition, 6, 9, RELEASE)
+    assert fetch(partition, batches(0, 9, 1), "m2", max_records=4, mode=RECORDS) == [(2, 3, 2), (6, 7, 2)]
+
+
 def test_a_read_that_covers_a_part_of_a_batch_acquires_that_part() -> None:
     partition = share_partition()
     fetch(partition, batches(0, 9, 5))
@@ -295,6 +314,25 @@ def test_a_record_at_its_last_delivery_travels_alone() -> None:
     assert fetch(partition, spans((0, 2), (3, 5))) == [(3, 5, 1)]
 
 
+def test_so_it_does_where_half_of_the_batch_would_go_with_it() -> None:
+    partition = share_partition(max_deliveries=3)
+    released(partition, 0, 9, times=2)
+    assert fetch(partition, spans((0, 9))) == [(0, 0, 3)]
+
+
+def test_others_before_it_go_without_it() -> None:
+    partition = share_partition(max_deliveries=4)
+    fetch(partition, batches(0, 2, 1))
+    for _ in range(2):
+        settle(partition, 2, 2, RELEASE)
+        fetch(partition, spans((2, 2)))
+    settle(partition, 2, 2, RELEASE)
+    settle(partition, 0, 1, RELEASE)
+    assert states(partition) == "0-1 Available(1), 2 Available(3)"
+    assert fetch(partition, batches(0, 2, 1)) == [(0, 1, 2)]
+    assert fetch(partition, batches(0, 2, 1)) == [(2, 2, 4)]
+
+
 def test_a_record_at_its_last_delivery_waits_when_others_were_taken_from_its_batch() -> None:
     partition = share_partition(max_deliveries=4)
     released(partition, 0, 2, times=1)
@@ -372,6 +410,17 @@ def test_a_batch_is_not_cut_short_once_more_than_the_quota_was_taken() -> None:
     assert fetch(partition, batches(0, 9, 1)) == [(0, 5, 2), (6, 9, 4)]
 
 
+def test_what_is_taken_before_a_failing_record_counts_against_its_quota() -> None:
+    """Two fresh records, then eight of which half of ten may go: three."""
+    partition = share_partition(max_deliveries=6)
+    fetch(partition, batches(0, 9, 1), batch_size=10)
+    for _ in range(2):
+        settle(partition, 2, 9, RELEASE)
+        fetch(partition, spans((2, 9)))
+    settle(partition, 0, 9, RELEASE)
+    assert fetch(partition, batches(0, 9, 1)) == [(0, 1, 2), (2, 4, 4)]
+
+
 def test_with_a_limit_of_two_nothing_is_throttled_or_isolated() -> None:
     partition = share_partition(max_deliveries=2)
     released(partition, 0, 9, times=1)
@@ -429,6 +478,29 @@ def test_a_read_ends_where_the_locks_end() -> None:
     assert partition.read_until(RECORDS, 1) == 4  # no room for new ones
 
 
+def test_a_read_with_room_for_one_record_ends_with_it() -> None:
+    partition = share_partition(limit=10)
+    fetch(partition, spans((0, 8)))
+    assert partition.read_until(BATCHES, 5) == 9
+
+
+def test_a_read_counts_each_run_of_a_batch_where_records_are_counted() -> None:
+    partition = share_partition()
+    fetch(partition, batches(0, 99, 10))
+    for first, last in ((5, 7), (20, 24), (50, 59)):
+        settle(partition, first, last, RELEASE)
+    assert [partition.read_until(RECORDS, most) for most in (1, 3, 4, 8, 9, 10)] == [5, 7, 20, 24, 50, 51]
+
+
+def test_a_read_passes_over_a_natural_hole_which_counts_for_nothing() -> None:
+    partition = share_partition()
+    fetch(partition, spans((0, 9)))
+    fetch(partition, spans((20, 29)), at=10)
+    settle(partition, 9, 9, RELEASE)
+    settle(partition, 20, 29, RELEASE)
+    assert partition.read_until(RECORDS, 2) == 20
+
+
 def test_a_read_goes_on_over_records_that_are_not_available() -> None:
     """Found beside Apache Kafka 4.3.1: records between those that were released must not count against MaxRecords."""
     partition = share_partition()
@@ -457,6 +529,9 @@ def test_a_read_reaches_the_last_available_record_of_a_split_batch() -> None:
     settle(partition, 55, 55, RELEASE)
     assert partition.read_until(BATCHES, 1) == 55
     assert partition.read_until(RECORDS, 1) == 5
+    settle(partition, 4, 4, RELEASE)
+    fetch(partition, spans((5, 99)), "m2", at=5)
+    assert partition.read_until(BATCHES, 1) == 4
 
 
 def test_a_read_sees_that_a_batch_is_throttled() -> None:
@@ -477,6 +552,8 @@ def test_a_read_after_a_reload_stops_in_a_hole() -> None:
     assert partition.read_until(BATCHES, 10) == 9
     assert partition.read_until(BATCHES, 50) == 49
     assert partition.read_until(BATCHES, 51) == 59
+    partition = share_partition(start=10, persisted=[(50, 59, 0, 1)])
+    assert [partition.read_until(BATCHES, most) for most in (40, 41)] == [49, 59]
 
 
 def test_records_that_fill_the_limit_exactly_stay_one_batch() -> None:

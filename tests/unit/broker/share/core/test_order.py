@@ -6,9 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
+from shareq.broker.share.core.acquire import enter_until
 from shareq.broker.share.core.effects import WakeFetches
 from shareq.broker.share.core.partition import SharePartition
-from shareq.broker.share.core.window.record_state import AcquireMode
+from shareq.broker.share.core.window.batch import InFlightBatch
+from shareq.broker.share.core.window.delivery_status import DeliveryStatus
+from shareq.broker.share.core.window.record_state import AcquireMode, RecordState
+from shareq.broker.share.core.window.window import InFlightWindow
 from tests.support.models.key_hashes import key_hashes
 from tests.support.models.share_partition import (
     ACCEPT,
@@ -194,6 +198,47 @@ def test_the_modes_hand_out_by_record_and_by_what_is_in_flight_together() -> Non
     keys = list(range(100, 120))
     assert Ordered(keys).fetch(most=3) == [0, 1, 2]
     assert Ordered(keys).fetch(most=3, mode=BATCHES) == [0, 1, 2, 3, 4]
+
+
+def test_of_a_batch_in_flight_no_more_is_handed_out_than_was_read() -> None:
+    """It may be of several record batches, and a read begin at any of them."""
+    world = Ordered(list(range(10)), size=5)
+    read = [Span(0, 4), Span(5, 9)]
+    keys = key_hashes(dict(enumerate(range(10))))
+    assert world.core.next_fetch_offset() == 0
+    assert world.core.acquire("", BATCHES, 500, 0, 0, read, 0, keys=keys) == []
+    acquired = world.core.acquire("m1", BATCHES, 500, 500, 5, read[1:], 0)
+    assert [(first, last) for first, last, _ in acquired] == [(5, 9)]
+
+
+def test_a_batch_that_keeps_failing_is_handed_out_in_parts_also_by_what_is_in_flight_together() -> None:
+    world = Ordered(list(range(10)), size=10)
+    for _ in range(3):
+        assert world.fetch(mode=BATCHES) == [*range(10)]
+        settle(world.core, 0, 9, RELEASE)
+    assert world.fetch(mode=BATCHES) == [*range(5)]
+
+
+def test_a_read_reaches_behind_a_single_record_whose_key_is_not_known() -> None:
+    """It is held since before there was an order."""
+    world = Ordered([A, B, C, A], size=1)
+    world.core.settings = world.core.settings._replace(order_by_key=False)
+    assert world.core.next_fetch_offset() == 0
+    world.core.acquire("m2", RECORDS, 1, 1, 0, [Span(0, 0)], 0)
+    world.core.settings = world.core.settings._replace(order_by_key=True)
+    assert world.core.next_fetch_offset() == 0
+    assert world.core.read_until(RECORDS, 2) == 2
+    assert world.fetch(most=2) == [1, 2]
+    assert world.waiting() == [3]
+
+
+@pytest.mark.parametrize(("limit", "last"), [(4, 4), (5, 4), (6, 9), (11, 12)])
+def test_what_enters_ends_with_the_record_batch_that_reaches_the_limit(limit: int, last: int) -> None:
+    """Also where the window ends inside of one: nothing of it enters without room."""
+    window = InFlightWindow()
+    window.batches.add(InFlightBatch(0, 4, DeliveryStatus(RecordState.ACQUIRED, 1, "m1")))
+    window.end_offset = 4
+    assert enter_until(window, limit, [Span(0, 9), Span(10, 12), Span(13, 15)]) == last
 
 
 def test_without_order_no_key_is_asked_for() -> None:

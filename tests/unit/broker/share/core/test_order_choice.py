@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from shareq.broker.share.core.acquire import FETCH_IN_RANGES
 from shareq.broker.share.core.partition import SharePartition
 from tests.support.models.key_hashes import key_hashes
@@ -51,6 +53,27 @@ def test_it_goes_on_over_batches_that_are_in_flight_together() -> None:
     """As it would if they were one; the first that is left ends it."""
     log = Log([*range(1, 101), *(key for each in range(200, 260) for key in (1, each))], 50)
     assert log.fetch() == [(0, 49), (50, 99)]
+
+
+@pytest.mark.parametrize(("front", "goes_on"), [(FETCH_IN_RANGES, True), (FETCH_IN_RANGES + 1, False)])
+@pytest.mark.parametrize("waits", [False, True])
+def test_what_waits_in_front_of_all_costs_nothing(front: int, *, goes_on: bool, waits: bool) -> None:
+    """So the first run is free, whether a record of another fetch lies before it or not."""
+    parted = [key for each in range(200, 260) for key in (10, each)]
+    keys = [*([5, 5] if waits else []), *range(10, 10 + front), *parted]
+    log = Log(keys, 500)
+    if waits:
+        assert log.fetch(mode=RECORDS, most=1) == [(0, 0)]
+    first = 2 if waits else 0
+    assert log.fetch()[0] == (first, first + front - 1)
+    assert log.core.in_flight_records == len(keys)
+    taken = [view for view in log.core.snapshot(first + front) if view.owner]
+    assert bool(taken) is goes_on
+
+
+def test_what_is_left_of_a_batch_ends_the_fetch_whatever_comes_behind_it() -> None:
+    log = Log([*range(1, 101), *(key for each in range(200, 250) for key in (1, each)), *range(300, 500)], 200)
+    assert log.fetch() == [(0, 99)]
 
 
 def test_exactly_so_many_are_handed_out_where_records_are_counted() -> None:
