@@ -162,7 +162,7 @@ demo-spark: $(SPARK_READY)
 # simulation, are not left to one process at the end.
 test: compiled
 	$(WITHIN) 1200 env -u PYTHONDONTWRITEBYTECODE $(TESTS) --ignore=tests/spark $(addprefix --ignore=,$(LIVES)) $(ARGS)
-	$(WITHIN) 600 env -u PYTHONDONTWRITEBYTECODE SHAREQ_TEST_FORM=compiled $(TESTS) $(FORMED) $(LIVES)
+	$(WITHIN) 600 env -u PYTHONDONTWRITEBYTECODE TEST_FORM=compiled $(TESTS) $(FORMED) $(LIVES)
 
 TESTS := $(BIN)/pytest -q --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder -m "not interop and not container and not spark and not browser"
 # What is compiled, once more in that form: a whole broker's lives in that alone, which are as many seeds in less time.
