@@ -64,10 +64,14 @@ def test_first_acquisition_counts_one_delivery_and_moves_the_end_offset() -> Non
     assert states(partition) == "100-109 Acquired(1) m1"
 
 
-def test_new_records_are_held_since_their_fetch() -> None:
+def test_records_are_held_since_their_fetch_and_in_flight_since_the_first_one() -> None:
     partition = share_partition()
     fetch(partition, spans((0, 9)), now_ms=77)
     assert [each.since_ms for each in partition.list_ranges(0, 10).ranges] == [77]
+    settle(partition, 0, 9, RELEASE, now_ms=80)
+    fetch(partition, spans((0, 9)), "m2", now_ms=99)
+    assert [each.since_ms for each in partition.list_ranges(0, 10).ranges] == [99]
+    assert partition.oldest_since_ms() == 77
 
 
 def test_max_records_is_rounded_up_to_the_end_of_a_record_batch() -> None:
@@ -114,6 +118,12 @@ def test_record_limit_hands_out_the_budget_and_keeps_the_rest_available() -> Non
     assert (partition.end_offset, partition.next_fetch_offset()) == (9, 4)
     assert fetch(partition, spans((0, 9)), "m2", max_records=4, mode=RECORDS) == [(4, 7, 1)]
     assert fetch(partition, spans((0, 9), (10, 19)), "m3", max_records=4, mode=RECORDS) == [(8, 9, 1), (10, 11, 1)]
+
+
+def test_a_first_delivery_is_no_failed_one_also_where_a_batch_is_split_by_it() -> None:
+    partition = share_partition(max_deliveries=3)
+    fetch(partition, spans((0, 9)), max_records=4, mode=RECORDS)
+    assert partition.read_until(RECORDS, 2) == 5
 
 
 def test_record_limit_does_not_cut_by_batch_size() -> None:

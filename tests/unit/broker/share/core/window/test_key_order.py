@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from shareq.broker.share.core.window.batch import InFlightBatch
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
-from shareq.broker.share.core.window.key_order import KeyOrder, all_free, is_finished, is_waiting
+from shareq.broker.share.core.window.key_order import KeyOrder, all_free, is_finished, is_waiting, waiting
 from shareq.broker.share.core.window.offset_batch import MOST_OFFSETS
 from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.window import GapWindow, InFlightWindow
@@ -139,7 +139,8 @@ def test_a_hole_of_a_reload_is_the_frontier_and_enters() -> None:
     order = KeyOrder(0)
     order.enter(window, 0, 0, key_hashes({0: A}), 0, whole)
     assert order.frontier(window) == 1
-    order.enter(window, 1, 4, key_hashes({1: A, 2: B, 3: A, 4: C}), 0, whole)
+    order.enter(window, 1, 4, key_hashes({1: A, 2: B, 3: A, 4: C}), NOW_MS, whole)
+    assert [each.since_ms for each in window.batches] == [0, NOW_MS, 0]
     assert seen(window) == [
         (0, "available", 1),
         (1, "waiting", 0),
@@ -202,10 +203,10 @@ def test_in_flight_a_record_without_a_key_waits_for_nothing() -> None:
     window = window_of((0, [available(1)] * 3))
     entered(window, 0, 2, {0: A, 2: B})
     assert waiting_in(window) == []
-    for keys, waiting in (({0: A, 1: A, 3: A, 4: A, 6: B}, [1, 3, 4]), ({0: A, 1: A, 4: A}, [1, 4])):
+    for keys, waits in (({0: A, 1: A, 3: A, 4: A, 6: B}, [1, 3, 4]), ({0: A, 1: A, 4: A}, [1, 4])):
         window = window_of((0, [available(1)] * 7))
         entered(window, 0, 6, keys)
-        assert waiting_in(window) == waiting
+        assert waiting_in(window) == waits
 
 
 def test_in_flight_all_may_be_the_first_of_their_keys() -> None:
@@ -231,7 +232,7 @@ def test_in_short_parts_a_status_is_kept_for_each_offset_and_runs_else() -> None
             window.start_offset = window.end_offset = first
             entered(window, first, first + len(keys) - 1, dict(enumerate(keys, first)))
             assert (len(window.batches), window.batches.first.by_offset) == (1, by_offset)
-            assert window.batches.first.since_ms == NOW_MS
+            assert (window.batches.first.since_ms, window.batches.first.peak_count) == (NOW_MS, 0)
             assert waiting_in(window) == [first + at for at, key in enumerate(keys) if key in keys[:at]]
 
 
@@ -251,15 +252,22 @@ def test_a_batch_of_very_many_offsets_is_kept_as_runs() -> None:
 
         def cut(first: int, last: int, asked: list[tuple[int, int]] = asked) -> Iterable[tuple[int, int]]:
             asked.append((first, last))
-            return [(first, 99), (100, last)]
+            return [(first, 14), (15, 99), (100, last)]
 
         parted = {offset: offset if offset % 2 else 0 for offset in range(1_000, 1_000 + count // 2)}
         keys = {10: A, 12: A, 13: A, 50: B, 100: A, 101: C, **parted, last: C}
         order.enter(window, 10, last, key_hashes(keys), NOW_MS, cut)
         assert asked == [(10, last)]
-        assert [(each.first_offset, each.last_offset) for each in window.batches] == [(10, 99), (100, last)]
-        assert [each.by_offset for each in window.batches] == [count == MOST_OFFSETS] * 2
-        assert [each.since_ms for each in window.batches] == [NOW_MS] * 2
+        assert [(each.first_offset, each.last_offset) for each in window.batches] == [(10, 14), (15, 99), (100, last)]
+        by_offset = count == MOST_OFFSETS  # where it is not all one run
+        assert [each.by_offset for each in window.batches] == [by_offset, False, by_offset]
+        assert [each.since_ms for each in window.batches] == [NOW_MS] * 3
+        free, waits = available(0), waiting(0)
+        assert list(window.runs(10, 101)) == [
+            *((10, 11, free), (12, 13, waits), (14, 14, free)),
+            (15, 99, free),
+            *((100, 100, waits), (101, 101, free)),
+        ]
         assert waiting_in(window) == [12, 13, 100, *range(1_002, 1_000 + count // 2, 2), last]
         assert (len(order), window.end_offset, window.first_available()) == (len(keys), last, 10)
         finish(order, window, 10)
