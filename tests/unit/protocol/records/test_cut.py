@@ -162,13 +162,13 @@ def test_what_lies_before_a_mark_is_not_looked_at_again() -> None:
     """Here it would be of no use."""
     batch = batch_of([RecordData(b"%d" % index, b"v") for index in range(9)], Compression.NONE)
     marks: dict[int, tuple[int, int]] = {}
-    expected = [cut(batch, 0, wanted, OPENED).batch for wanted in ([4, 4], [6, 7])]
+    expected = [cut(batch, 0, wanted, OPENED).batch for wanted in ([4, 4], [6, 7], [8, 8])]
     cut(batch, 0, [4, 4], OPENED, marks)
     index, start = marks[0]
     assert index == 4
     damaged = batch[:HEADER_SIZE] + b"\xff" * (start - HEADER_SIZE) + batch[start:]
     assert cut(damaged, 0, [4, 4], OPENED).batch is None
-    assert [cut(damaged, 0, wanted, OPENED, marks).batch for wanted in ([4, 4], [6, 7])] == expected
+    assert [cut(damaged, 0, wanted, OPENED, marks).batch for wanted in ([4, 4], [6, 7], [8, 8])] == expected
 
 
 def test_what_is_wanted_from_before_a_mark_on_is_all_found() -> None:
