@@ -66,13 +66,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile the product as it is. The distribution brings a plugin for pytest, so that pytest would rewrite the
-    asserts of all of its modules: half the time of a collection, for asserts that no test reads.
-
-    Clients are made to talk SASL_SSL before any test module has imported them.
-    """
-    marked: set[str] = getattr(config.pluginmanager.rewrite_hook, "_must_rewrite", set())  # pytest's own: no way to ask
-    marked.discard("shareq")
+    """Clients are made to talk SASL_SSL before any test module has imported them."""
     if config.getoption("--protocol") == "SASL_SSL":
         from tests.interop.support.protocol import install
 

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from shareq.broker.share.core.window.delivery_status import settled
-from shareq.broker.share.core.window.key_order import waiting
 from tests.exhaustive.__main__ import SCOPES, enough_time
 from tests.exhaustive.form import digest
 from tests.exhaustive.planted import FAULTS, Planted
@@ -15,6 +13,7 @@ from tests.exhaustive.scope import Scope
 from tests.exhaustive.search import Searched, lived, search
 from tests.exhaustive.steps import alphabet, is_possible
 from tests.exhaustive.world import World
+from tests.support.statuses import new_statuses
 
 DEPTH = 4
 LESS_DEEP = {"two batches of two": 3, "four records": 3, "dead letters": 3}
@@ -22,13 +21,10 @@ LESS_DEEP = {"two batches of two": 3, "four records": 3, "dead letters": 3}
 
 
 @pytest.fixture(autouse=True)
-def new_statuses() -> Iterator[None]:
+def statuses_of_its_own() -> Iterator[None]:
     """A planted fault must not live on in what is kept of statuses."""
-    for kept in (settled, waiting):
-        kept.cache_clear()
-    yield
-    for kept in (settled, waiting):
-        kept.cache_clear()
+    with new_statuses():
+        yield
 
 
 @pytest.mark.parametrize("name", SCOPES)

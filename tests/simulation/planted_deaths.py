@@ -10,7 +10,7 @@ from shareq.broker.log.append import OnDurable
 from shareq.broker.share.core import load, partition
 from shareq.broker.share.core.effects import StateBatch
 from shareq.broker.share.core.partition import SharePartition
-from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
+from shareq.broker.share.core.window.delivery_status import DeliveryStatus
 from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.writes import StateChange
 from shareq.broker.share.dlq import lane, source
@@ -19,6 +19,7 @@ from shareq.broker.share.dlq.source import Reading
 from shareq.broker.share.dlq.topics import BrokerQueues
 from shareq.protocol.errors import ErrorCode
 from tests.simulation.planted import LOST, Fault, replaced
+from tests.support.statuses import new_statuses
 
 # -- phase 1: the death is durable before its letter is written
 
@@ -45,10 +46,8 @@ def start_offset_passes_the_dead() -> Iterator[None]:
         original(self, *arguments, **named)
         self.done = self.done or (self.state is RecordState.ARCHIVING and not self.write_id)
 
-    settled.cache_clear()  # statuses are shared, also with those who come after the fault
-    with replaced((DeliveryStatus, "__init__", init)):
+    with new_statuses(), replaced((DeliveryStatus, "__init__", init)):
         yield
-    settled.cache_clear()
 
 
 def last_lock_that_runs_out_has_no_letter() -> AbstractContextManager[object]:

@@ -29,6 +29,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("shareq_mode", f"as --shareq-mode: {', '.join(MODES)}", default="process")
 
 
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Have shareq's modules compiled as they are. pytest would rewrite the asserts of all modules of a distribution
+    that brings a plugin: a broker takes far longer to be imported then, in its own thread, too, while Python 3.11
+    now and then fails when two threads parse at a time.
+    """
+    marked: set[str] = getattr(early_config.pluginmanager.rewrite_hook, "_must_rewrite", set())  # no way to ask for it
+    marked.discard("shareq")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
 

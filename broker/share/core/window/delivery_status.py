@@ -6,7 +6,6 @@ write fails, and the one to settle into when it succeeds.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Final
 
 from shareq.broker.share.core.window.record_state import TERMINAL, RecordState, transition
@@ -101,10 +100,17 @@ class DeliveryStatus:
         return DeliveryStatus(gone.state, gone.delivery_count, write_id=self.write_id, before=gone, after=gone)
 
 
-@cache
+SETTLED: Final[dict[tuple[RecordState, int], DeliveryStatus]] = {}
+"""What `settled` has returned."""
+
+
 def settled(state: RecordState, delivery_count: int) -> DeliveryStatus:
     """The one status of every unowned record in this state with this delivery count, so that neighbours merge."""
-    return DeliveryStatus(state, delivery_count)
+    key = (state, delivery_count)
+    found = SETTLED.get(key)
+    if found is None:
+        found = SETTLED[key] = DeliveryStatus(state, delivery_count)
+    return found
 
 
 def delayed(delivery_count: int, not_before_ms: int) -> DeliveryStatus:

@@ -1,0 +1,21 @@
+"""Statuses that are shared by all records, while a fault is planted that changes new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from shareq.broker.share.core.window.delivery_status import SETTLED
+from shareq.broker.share.core.window.key_order import waiting
+
+
+@contextmanager
+def new_statuses() -> Iterator[None]:
+    """None is known at first. Afterwards those of before are again, which constants of modules hold."""
+    before = dict(SETTLED)
+    SETTLED.clear()
+    waiting.cache_clear()
+    yield
+    SETTLED.clear()
+    SETTLED.update(before)
+    waiting.cache_clear()

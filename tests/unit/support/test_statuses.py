@@ -1,0 +1,18 @@
+"""Statuses while a fault is planted: new ones at first, and afterwards the same ones as before."""
+
+from __future__ import annotations
+
+from shareq.broker.share.core.window import key_order
+from shareq.broker.share.core.window.delivery_status import settled
+from shareq.broker.share.core.window.record_state import RecordState
+from tests.support.statuses import new_statuses
+
+
+def test_what_constants_of_modules_hold_is_known_again() -> None:
+    never = settled(RecordState.AVAILABLE, 0)
+    assert key_order._NEVER_DELIVERED is never
+    with new_statuses():
+        made = settled(RecordState.AVAILABLE, 0)
+        assert made is not never
+        assert settled(RecordState.AVAILABLE, 0) is made
+    assert settled(RecordState.AVAILABLE, 0) is never
