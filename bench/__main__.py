@@ -22,7 +22,7 @@ import shareq
 from bench.brokers import Kind
 from bench.figure import FULL, QUICK, Figure, Sample, Scale
 from bench.proc import load_average, machine
-from bench.report import Run, as_json, as_markdown, collect, write_between_markers
+from bench.report import BEGIN, END, Run, as_json, as_markdown, collect, has_markers, write_between_markers
 from bench.stage import Stage
 from devtools.kafka.apache_kafka import KAFKA_VERSION, why_unavailable
 
@@ -121,6 +121,14 @@ def _show(text: str) -> None:
     print(f"bench: {text}", file=sys.stderr, flush=True)
 
 
+def _document(name: str) -> Path:
+    """The document to write to: what it lacks is said now, not after ten minutes."""
+    path = Path(name)
+    if not path.is_file() or not has_markers(path):
+        raise argparse.ArgumentTypeError(f"{name} must be a file with the lines {BEGIN} and {END}")
+    return path
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small numbers, each figure once: two minutes")
@@ -129,7 +137,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--json", type=Path, default=ROOT / ".cache" / "bench" / "last.json", help="where every repetition goes"
     )
-    parser.add_argument("--write", type=Path, metavar="FILE.md", help="put the table between the document's markers")
+    parser.add_argument(
+        "--write", type=_document, metavar="FILE.md", help=f"put the table between the document's {BEGIN} and {END}"
+    )
     return parser.parse_args()
 
 

@@ -39,6 +39,12 @@ def as_markdown(run: Run) -> str:
     return "\n".join([*lines, "", *(f"{name}: {value}  " for name, value in run.about.items()), ""])
 
 
+def has_markers(document: Path) -> bool:
+    """Whether there is a place for a table."""
+    _, _, rest = document.read_text().partition(BEGIN)
+    return END in rest
+
+
 def write_between_markers(document: Path, text: str) -> None:
     """Replace what stands between the two markers of the document. ValueError when it has none."""
     write_between(document, BEGIN, END, text.splitlines())
