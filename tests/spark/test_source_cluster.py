@@ -144,7 +144,16 @@ def test_every_record_once_while_a_leader_moves_and_a_broker_dies(
             already = len(production.confirmed)
             until(lambda: len({place[0] for place in production.confirmed[already:]}) == len(PARTITIONS), query)
             wanted = set(production.confirmed)
-            until(lambda: wanted <= set(places(taken)), query)
+            try:
+                until(lambda: wanted <= set(places(taken)), query)
+            except AssertionError as error:
+                missing = wanted - set(places(taken))
+                by_partition = sorted(Counter(place[0] for place in missing).items())
+                raise AssertionError(
+                    f"{what}: {error}; {len(missing)} of {len(wanted)} records are missing, by partition"
+                    f" {by_partition}, after {len(taken)} micro-batches;"
+                    f" progress: {query.lastProgress}, status: {query.status}"
+                ) from error
             print(f"{what}: {len(wanted)} records in {len(taken)} micro-batches", flush=True)
 
         began = time.monotonic()
