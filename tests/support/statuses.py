@@ -15,7 +15,9 @@ def new_statuses() -> Iterator[None]:
     before = dict(SETTLED)
     SETTLED.clear()
     waiting.cache_clear()
-    yield
-    SETTLED.clear()
-    SETTLED.update(before)
-    waiting.cache_clear()
+    try:
+        yield
+    finally:
+        SETTLED.clear()
+        SETTLED.update(before)
+        waiting.cache_clear()
