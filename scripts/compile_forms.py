@@ -127,22 +127,24 @@ def sources_of_constants(root: Path) -> dict[str, Path]:
     for source in own.values():
         ahead = list(_imported_constants(ast.parse(source.read_bytes())))
         while ahead:
-            module, name = ahead.pop()
+            module, name, _ = ahead.pop()
             file = root.joinpath(*module.split(".")[1:]).with_suffix(".py")
             if module in own or not file.is_file():
                 continue
             found[module] = file
             if module not in trees:
                 trees[module] = ast.parse(file.read_bytes())
-            ahead += [(other, each) for other, each in _imported_constants(trees[module]) if each == name]
+            ahead += [each for each in _imported_constants(trees[module]) if each[2] == name]
     return dict(sorted(found.items()))
 
 
-def _imported_constants(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Modules of shareq and names of constants that are imported from them."""
+def _imported_constants(tree: ast.Module) -> Iterator[tuple[str, str, str]]:
+    """Modules of shareq, names of constants that are imported from them, and as what."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module is not None and node.module.startswith("shareq."):
-            yield from ((node.module, each.name) for each in node.names if each.name.isupper())
+            for each in node.names:
+                if each.name.isupper():
+                    yield node.module, each.name, each.asname or each.name
 
 
 def compiled_together(root: Path, folder: Path) -> Path:

@@ -101,6 +101,18 @@ def test_constants_are_looked_for_where_they_are_defined() -> None:
     assert all(file.is_file() for file in found.values())
 
 
+def test_constants_are_followed_through_other_names(tmp_path: Path) -> None:
+    (tmp_path / "broker" / "log").mkdir(parents=True)
+    for path, text in {
+        "broker/log/flush.py": "from shareq.here import MOST\n",
+        "here.py": "from shareq.there import LIMIT as MOST\nfrom shareq.elsewhere import LIMIT\n",
+        "there.py": "LIMIT = 3\n",
+        "elsewhere.py": "LIMIT = 4\n",
+    }.items():
+        (tmp_path / path).write_text(text)
+    assert list(SCRIPT.sources_of_constants(tmp_path)) == ["shareq.here", "shareq.there"]
+
+
 @pytest.mark.parametrize(("asked", "is_looked_for"), [("1", False), ("0", True), ("", True)])
 def test_none_is_looked_for_when_that_is_asked_for(asked: str, is_looked_for: bool) -> None:
     command = [
