@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.figure import Row, Sample
-from devtools.documents import write_between
+from devtools.documents import has_place, write_between
 
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 
@@ -41,8 +41,7 @@ def as_markdown(run: Run) -> str:
 
 def has_markers(document: Path) -> bool:
     """Whether there is a place for a table."""
-    _, _, rest = document.read_text().partition(BEGIN)
-    return END in rest
+    return has_place(document, BEGIN, END)
 
 
 def write_between_markers(document: Path, text: str) -> None:

@@ -83,7 +83,8 @@ def test_the_answer_is_with_the_socket_before_anything_is_read(monkeypatch: pyte
     assert begun == [0]
 
 
-def test_share_partitions_have_a_turn_each() -> None:
+def reads_by_turn() -> list[int]:
+    """How often two share partitions with more to enter have been read, after each turn behind a fetch of both."""
     rig = rig_of(KEYS, KEYS)
     rig.settings.share = rig.settings.share._replace(partition_max_record_locks=40)
     rig.fetch(0, 1, max_records=20).start()
@@ -92,7 +93,11 @@ def test_share_partitions_have_a_turn_each() -> None:
     read: list[int] = []
     while rig.clock.run_tick():
         read.append(sum(len(rig.source(partition).asked) for partition in (0, 1)))
-    assert sorted(set(read)) == [2, 3, 4]
+    return read
+
+
+def test_share_partitions_have_a_turn_each() -> None:
+    assert sorted(set(reads_by_turn())) == [2, 3, 4]
 
 
 @pytest.mark.parametrize("waits", [False, True])
@@ -115,15 +120,7 @@ def test_one_with_nothing_to_do_takes_no_turn(*, waits: bool) -> None:
 @pytest.mark.python_form
 def test_a_read_that_comes_to_nothing_takes_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ahead, "MOST_OFFSETS", 0)
-    rig = rig_of(KEYS, KEYS)
-    rig.settings.share = rig.settings.share._replace(partition_max_record_locks=40)
-    rig.fetch(0, 1, max_records=20).start()
-    for partition in (0, 1):
-        add(rig, partition, [b"x"])
-    read: list[int] = []
-    while rig.clock.run_tick():
-        read.append(sum(len(rig.source(partition).asked) for partition in (0, 1)))
-    assert sorted(set(read)) == [2, 3, 4]
+    assert sorted(set(reads_by_turn())) == [2, 3, 4]
 
 
 def test_it_happens_once_for_an_answer_and_never_for_a_fetch_that_got_nothing() -> None:
