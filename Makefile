@@ -28,7 +28,7 @@ SPARK_CLEAR := $(call another,$(SPARK_RUN))
 CLUSTER := tests/interop/test_client_cluster.py
 KAFKA_TESTS := tests/interop/test_kafka_share_tests.py
 # They mostly wait for their brokers and clients, so several at once; each file has a broker of its own.
-INTEROP := -q -rsx -m "interop and not thorough" --dist=loadfile --ignore=tests/differential --ignore=$(CLUSTER)
+INTEROP := -q -rfEsx -m "interop and not thorough" --dist=loadfile --ignore=tests/differential --ignore=$(CLUSTER)
 SOURCES := tests devtools bench examples scripts
 # Compiled by the set-up, as pip does with what is not editable: else, with PYTHONDONTWRITEBYTECODE, by every start.
 PACKAGES := broker client coordinator protocol spark src
@@ -171,7 +171,7 @@ FORMED := tests/unit/broker/share tests/unit/broker/coordinator_runtime tests/un
 
 # Two processes, each with a session of its own; each file has brokers and folders of its own.
 test-spark: $(SPARK_READY)
-	$(SPARK_RUN) scripts/within.py 900 $(SPARK_BIN)/pytest -q -rs --numprocesses=2 --dist=loadfile --no-loadscope-reorder -m "spark and not interop and not thorough" $(ARGS) tests/spark
+	$(SPARK_RUN) scripts/within.py 900 $(SPARK_BIN)/pytest -q -rfEs --numprocesses=2 --dist=loadfile --no-loadscope-reorder -m "spark and not interop and not thorough" $(ARGS) tests/spark
 
 check: lint types imports gen-check links words
 
@@ -218,20 +218,20 @@ interop-tls: $(READY)
 	$(WITHIN) 1800 $(BIN)/pytest $(INTEROP) -m "not thorough" --numprocesses=2 --protocol=SASL_SSL $(ARGS) tests/interop
 
 interop-cluster: $(READY)
-	$(WITHIN) 240 $(BIN)/pytest -q -rs -m interop $(CLUSTER) $(ARGS)
+	$(WITHIN) 240 $(BIN)/pytest -q -rfEs -m interop $(CLUSTER) $(ARGS)
 
 interop-kafka-tests: $(READY)
-	$(BIN)/pytest -q -rsx -m interop $(KAFKA_TESTS) $(ARGS)
+	$(BIN)/pytest -q -rfEsx -m interop $(KAFKA_TESTS) $(ARGS)
 
 interop-all: $(READY)
-	$(BIN)/pytest -q -rs -m interop $(ARGS)
+	$(BIN)/pytest -q -rfEs -m interop $(ARGS)
 
 docker-test: $(READY)
-	$(WITHIN) 300 $(BIN)/pytest -q -rs -m container $(ARGS) tests/container
+	$(WITHIN) 300 $(BIN)/pytest -q -rfEs -m container $(ARGS) tests/container
 
 interop-spark: $(SPARK_READY)
-	$(SPARK_RUN) scripts/within.py 120 $(SPARK_BIN)/pytest -q -rs tests/interop/test_spark.py $(ARGS)
-	$(SPARK_RUN) scripts/within.py 300 $(SPARK_BIN)/pytest -q -rs --broker=apache tests/interop/test_spark.py tests/spark/test_source_cluster.py $(ARGS)
+	$(SPARK_RUN) scripts/within.py 120 $(SPARK_BIN)/pytest -q -rfEs tests/interop/test_spark.py $(ARGS)
+	$(SPARK_RUN) scripts/within.py 300 $(SPARK_BIN)/pytest -q -rfEs --broker=apache tests/interop/test_spark.py tests/spark/test_source_cluster.py $(ARGS)
 
 spark-kill-matrix: $(SPARK_READY)
 	@$(SPARK_RUN) -m tests.spark.kills $(ARGS)
@@ -255,7 +255,7 @@ crash-images: $(READY)
 	@$(RUN) -m tests.crash_images $(ARGS)
 
 differential-few: $(READY)
-	$(WITHIN) 240 $(BIN)/pytest -q -rs -m interop tests/differential $(ARGS)
+	$(WITHIN) 240 $(BIN)/pytest -q -rfEs -m interop tests/differential $(ARGS)
 
 differential: $(READY)
 	@$(RUN) -m tests.differential $(ARGS)
@@ -281,7 +281,7 @@ dashboard: $(READY)
 	@$(RUN) -m tests.dashboard $(ARGS)
 
 browser-test: $(READY)
-	$(WITHIN) 900 $(BIN)/pytest -q -rs -m browser $(ARGS) tests/browser
+	$(WITHIN) 900 $(BIN)/pytest -q -rfEs -m browser $(ARGS) tests/browser
 
 screenshots: $(READY)
 	@$(RUN) -m tests.browser docs/console $(ARGS)

@@ -22,7 +22,7 @@ import shareq
 from bench.brokers import Kind
 from bench.figure import FULL, QUICK, Figure, Sample, Scale
 from bench.proc import load_average, machine
-from bench.report import BEGIN, END, Run, as_json, as_markdown, collect, has_markers, write_between_markers
+from bench.report import BEGIN, END, Run, as_json, as_markdown, collect, has_markers, write_between_markers, write_rows
 from bench.stage import Stage
 from devtools.kafka.apache_kafka import KAFKA_VERSION, why_unavailable
 
@@ -60,6 +60,8 @@ def main() -> int:
     print(as_markdown(run))
     if options.write:
         write_between_markers(options.write, as_markdown(run))
+    if options.rows:
+        _show(f"{write_rows(options.rows, run)} rows of {options.rows} are of this run")
     return 0
 
 
@@ -121,6 +123,13 @@ def _show(text: str) -> None:
     print(f"bench: {text}", file=sys.stderr, flush=True)
 
 
+def _file(name: str) -> Path:
+    path = Path(name)
+    if not path.is_file():
+        raise argparse.ArgumentTypeError(f"{name} is not a file")
+    return path
+
+
 def _document(name: str) -> Path:
     """The document to write to: what it lacks is said now, not after ten minutes."""
     path = Path(name)
@@ -140,6 +149,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--write", type=_document, metavar="FILE.md", help=f"put the table between the document's {BEGIN} and {END}"
     )
+    parser.add_argument("--rows", type=_file, metavar="FILE.md", help="bring the same rows of this document up to date")
     return parser.parse_args()
 
 

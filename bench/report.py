@@ -49,17 +49,44 @@ def write_between_markers(document: Path, text: str) -> None:
     write_between(document, BEGIN, END, text.splitlines())
 
 
+def write_rows(document: Path, run: Run) -> int:
+    """Bring up to date the rows of this run that a document shows, and as many of their columns as it shows.
+
+    Returns how many rows it shows: none is no error, a run may be of other figures.
+    """
+    lines = document.read_text().splitlines()
+    measured = {row.label: _cells(run, row) for row in run.rows}
+    shown = [at for at, line in enumerate(lines) if _label(line) in measured]
+    for at in shown:
+        columns = lines[at].count(" | ") + 1
+        lines[at] = _table_line(measured[_label(lines[at])][:columns])
+    document.write_text("\n".join(lines) + "\n")
+    return len(shown)
+
+
+def _label(line: str) -> str:
+    """The first cell of a table's line, empty for any other line."""
+    return line.removeprefix("| ").partition(" | ")[0] if line.startswith("| ") else ""
+
+
 def _line(run: Run, row: Row) -> str:
+    return _table_line(_cells(run, row))
+
+
+def _table_line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cells(run: Run, row: Row) -> Sequence[str]:
     ours, theirs = (_median(run, kind, row.key) for kind in ("shareq", "apache"))
     ratio = ours / theirs if ours is not None and theirs else None
-    cells = [
+    return [
         row.label,
         "-" if ours is None else row.form.format(ours),
         "-" if theirs is None else row.form.format(theirs),
         "-" if ratio is None else f"{ratio:.2f}x" if ratio >= 0.1 else f"{ratio:.3f}x",
         *_target_cells(row, ours, ratio),
     ]
-    return f"| {' | '.join(cells)} |"
 
 
 def _target_cells(row: Row, ours: float | None, ratio: float | None) -> tuple[str, str]:

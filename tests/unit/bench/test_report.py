@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.figure import Row, Target
-from bench.report import BEGIN, END, Run, as_markdown, collect, has_markers, write_between_markers
+from bench.report import BEGIN, END, Run, as_markdown, collect, has_markers, write_between_markers, write_rows
 
 RATE = Row("rate", "rate, records/s", "{:,.0f}", Target("ratio", ">=", 1.0))
 START = Row("start_ms", "start, ms", "{:,.0f}", Target("value", "<=", 150.0))
@@ -59,3 +59,19 @@ def test_a_document_has_a_place_for_the_table_or_not(tmp_path: Path, text: str, 
     document = tmp_path / "benchmarks.md"
     document.write_text(text)
     assert has_markers(document) is has_place
+
+
+def test_rows_that_a_document_shows_are_of_the_run_in_the_columns_that_it_shows(tmp_path: Path) -> None:
+    document = tmp_path / "README.md"
+    document.write_text("text\n| | shareq | other | ratio |\n| --- |\n| start, ms | 1 | 2 | 3x |\n| other | 7 |\nend\n")
+    run = Run({}, [START, RATE], {"shareq": {"start_ms": [80.0], "rate": [5.0]}, "apache": {"start_ms": [160.0]}})
+    assert write_rows(document, run) == 1
+    shown = "text\n| | shareq | other | ratio |\n| --- |\n| start, ms | 80 | 160 | 0.50x |\n| other | 7 |\nend\n"
+    assert document.read_text() == shown
+
+
+def test_a_document_that_shows_no_row_of_the_run_stays(tmp_path: Path) -> None:
+    document = tmp_path / "README.md"
+    document.write_text("| other | 7 |\n")
+    assert write_rows(document, Run({}, [RATE], {"shareq": {"rate": [5.0]}})) == 0
+    assert document.read_text() == "| other | 7 |\n"
