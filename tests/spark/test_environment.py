@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.spark.support.jobs import Job
+from tests.spark.support.jobs import Job, Process, without_forks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,7 +28,13 @@ def test_spark_runs_on_the_java_from_pip(spark: SparkSession, request: pytest.Fi
 def test_a_killed_job_leaves_nothing_behind(run_job: Callable[..., Job], tmp_path: Path) -> None:
     job = run_job("tests.spark.support.rate_job", tmp_path)
     job.wait_until((tmp_path / "batch-1").exists)
-    assert len(job.processes("org.apache.spark.deploy.SparkSubmit")) == 1
+    assert job.jvm in job.processes()
     job.kill()
     assert job.processes() == []
     assert not job.running
+
+
+def test_what_a_jvm_has_forked_is_no_jvm() -> None:
+    jvm, forked = Process(2, 1, "java SparkSubmit"), Process(3, 2, "java SparkSubmit")
+    assert without_forks([forked, jvm]) == [jvm]
+    assert without_forks([jvm, Process(4, 1, "java SparkSubmit")]) == [jvm, Process(4, 1, "java SparkSubmit")]

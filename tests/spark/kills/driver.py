@@ -51,8 +51,7 @@ class Driver:
     @property
     def jvm(self) -> int:
         """Process id."""
-        (process,) = self.job.processes("org.apache.spark.deploy.SparkSubmit")
-        return process.pid
+        return self.job.jvm.pid
 
     def alive(self, pids: set[int]) -> set[int]:
         """Those of `pids` that are processes of this job and have not ended."""

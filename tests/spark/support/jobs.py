@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,6 +55,12 @@ class Job:
         """Those alive whose command has `part` in it: "java", "pyspark.daemon", "python_streaming_source_runner"."""
         return [one for one in _processes_of_session(self.pid) if part in one.command]
 
+    @property
+    def jvm(self) -> Process:
+        """The one that Spark's driver runs in. ValueError when there is none, or more than one."""
+        (found,) = without_forks(self.processes("org.apache.spark.deploy.SparkSubmit"))
+        return found
+
     def wait_until(self, done: Callable[[], bool], timeout_s: float = 60) -> None:
         """AssertionError, with the output, when the job ends before or the time is over."""
         deadline = time.monotonic() + timeout_s
@@ -87,6 +93,15 @@ class Job:
                 break
             time.sleep(0.01)
         self._process.wait()
+
+
+def without_forks(processes: Collection[Process]) -> list[Process]:
+    """Without children of others among them: what a process has forked has its command until it runs another program.
+
+    Hadoop's file system has `chmod` and `readlink` do some of its work, so a JVM forks now and then.
+    """
+    pids = {one.pid for one in processes}
+    return [one for one in processes if one.parent not in pids]
 
 
 def _processes_of_session(session: int) -> list[Process]:
