@@ -36,6 +36,9 @@ pytestmark = pytest.mark.interop
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "spark.md"
 PARTITIONS = range(3)
 PAUSE_S = 0.02
+LONGEST_S = 150
+"""For records to come after a kill: a broker's session (9 s), the member's (45 s) and a lock (30 s) may have to end one
+after the other, and elections and loads come between."""
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +148,7 @@ def test_every_record_once_while_a_leader_moves_and_a_broker_dies(
             until(lambda: len({place[0] for place in production.confirmed[already:]}) == len(PARTITIONS), query)
             wanted = set(production.confirmed)
             try:
-                until(lambda: wanted <= set(places(taken)), query)
+                until(lambda: wanted <= set(places(taken)), query, LONGEST_S)
             except AssertionError as error:
                 missing = wanted - set(places(taken))
                 by_partition = sorted(Counter(place[0] for place in missing).items())
