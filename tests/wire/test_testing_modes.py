@@ -19,16 +19,9 @@ from devtools.clients.wire import WireClient
 from shareq.testing import Broker, BrokerFailed, KafkaContainer, wait_until
 from shareq.testing.broker import Mode, child_environment
 from shareq.testing.process import Nursery
+from tests.support.processes import runs
 
 MODES: list[Mode] = ["thread", "process", "command"]
-
-
-def runs(pid: int) -> bool:
-    """Whether the process exists, and is no zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -169,8 +169,11 @@ class Container:
 
 
 def _descendants(pid: int) -> Iterator[int]:
-    """Children, and theirs, down to the youngest."""
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in task.joinpath("children").read_text().split():
-            yield int(child)
-            yield from _descendants(int(child))
+    """Children, and theirs, down to the youngest; of what has just ended none."""
+    try:
+        children = [task.joinpath("children").read_text() for task in Path(f"/proc/{pid}/task").iterdir()]
+    except (FileNotFoundError, ProcessLookupError):
+        return
+    for child in " ".join(children).split():
+        yield int(child)
+        yield from _descendants(int(child))

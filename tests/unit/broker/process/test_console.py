@@ -17,6 +17,8 @@ import pytest
 
 from shareq.broker.process.http import console as module
 from shareq.broker.process.http.console import for_commands, with_records_api
+from shareq.testing import wait_until
+from tests.support.processes import runs
 
 WAIT_S = 30.0
 STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
@@ -65,19 +67,6 @@ class Serve:
             return json.load(answer)
 
 
-def gone(process: int) -> bool:
-    deadline = time.monotonic() + WAIT_S
-    while time.monotonic() < deadline:
-        try:
-            state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-        except FileNotFoundError:
-            return True
-        if state == "Z":  # ended, and nobody has asked for how
-            return True
-        time.sleep(0.05)
-    return False
-
-
 def test_the_console_is_a_child_that_asks_the_broker_and_its_records_api(tmp_path: Path) -> None:
     served = Serve(tmp_path)
     try:
@@ -91,7 +80,7 @@ def test_the_console_is_a_child_that_asks_the_broker_and_its_records_api(tmp_pat
     finally:
         served.process.terminate()
         assert served.process.wait(WAIT_S) == 0
-    assert gone(child)
+    wait_until(lambda: not runs(child), WAIT_S, "the console has ended")
     assert "the console ended" not in served.log.read_text()
 
 
@@ -102,7 +91,7 @@ def test_the_console_ends_with_a_broker_that_is_killed(tmp_path: Path) -> None:
     child = served.child
     served.process.kill()
     served.process.wait(WAIT_S)
-    assert gone(child)
+    wait_until(lambda: not runs(child), WAIT_S, "the console has ended")
 
 
 def test_a_broker_goes_on_without_its_console_and_logs_that(tmp_path: Path) -> None:

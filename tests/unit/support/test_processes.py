@@ -1,0 +1,35 @@
+"""Whether a process runs, also in the moment in which it ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import runs
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_one_that_ended_does_not_run_before_it_is_reaped_and_after() -> None:
+    assert runs(os.getpid())
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    assert not runs(process.pid)
+    process.wait()
+    assert not runs(process.pid)
+
+
+@pytest.mark.parametrize("error", [FileNotFoundError, ProcessLookupError])
+def test_one_that_ends_while_it_is_looked_at_does_not_run(
+    monkeypatch: pytest.MonkeyPatch, error: type[OSError]
+) -> None:
+    """Once its file is open, reading it fails otherwise than opening it."""
+
+    def ended(_: Path) -> str:
+        raise error
+
+    monkeypatch.setattr(Path, "read_text", ended)
+    assert not runs(1)
