@@ -23,4 +23,4 @@ def test_a_topic_is_drained(
     produce(broker.bootstrap, topic, [(number % 2, b"%d" % number) for number in range(1000)])
     job = run_job("tests.spark.support.share_job", master, broker.bootstrap, topic, group, tmp_path)
     job.wait(180)
-    assert "rows 1000 distinct 1000" in job.output()
+    assert job.has_printed("rows 1000 distinct 1000"), job.output()

@@ -51,6 +51,10 @@ class Job:
         """The end of what all processes of the job have written."""
         return self.log.read_text(errors="replace")[-size:]
 
+    def has_printed(self, text: str) -> bool:
+        """Whether that stands anywhere in what the processes have written: Spark may have much to say at its end."""
+        return text in self.log.read_text(errors="replace")
+
     def processes(self, part: str = "") -> list[Process]:
         """Those alive whose command has `part` in it: "java", "pyspark.daemon", "python_streaming_source_runner"."""
         return [one for one in _processes_of_session(self.pid) if part in one.command]
