@@ -22,8 +22,9 @@ import shareq
 from bench.brokers import Kind
 from bench.figure import FULL, QUICK, Figure, Sample, Scale
 from bench.proc import load_average, machine
-from bench.report import BEGIN, END, Run, as_json, as_markdown, collect, has_markers, write_between_markers, write_rows
+from bench.report import BEGIN, END, Run, as_json, as_markdown, collect, write_between_markers, write_rows
 from bench.stage import Stage
+from devtools.documents import add_write_option
 from devtools.kafka.apache_kafka import KAFKA_VERSION, why_unavailable
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -130,14 +131,6 @@ def _file(name: str) -> Path:
     return path
 
 
-def _document(name: str) -> Path:
-    """The document to write to: what it lacks is said now, not after ten minutes."""
-    path = Path(name)
-    if not path.is_file() or not has_markers(path):
-        raise argparse.ArgumentTypeError(f"{name} must be a file with the lines {BEGIN} and {END}")
-    return path
-
-
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small numbers, each figure once: two minutes")
@@ -146,9 +139,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--json", type=Path, default=ROOT / ".cache" / "bench" / "last.json", help="where every repetition goes"
     )
-    parser.add_argument(
-        "--write", type=_document, metavar="FILE.md", help=f"put the table between the document's {BEGIN} and {END}"
-    )
+    add_write_option(parser, BEGIN, END)
     parser.add_argument("--rows", type=_file, metavar="FILE.md", help="bring the same rows of this document up to date")
     return parser.parse_args()
 

@@ -16,14 +16,13 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Final
 
 from bench.proc import load_average
 from bench.queues.job import AT_ONCE, Done, count, read
 from bench.queues.stand import standing
 from bench.queues.systems import SYSTEMS
-from devtools.documents import write_between
+from devtools.documents import add_write_option, show_and_write
 from devtools.provenance import commit, machine
 
 WORKERS: Final = (1, 2, 4, 8)
@@ -93,7 +92,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", type=int, nargs="+", default=WORKERS, metavar="N")
     parser.add_argument("--seconds", type=float, default=40.0, help="of work for each number of workers")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="write the table between its marks in FILE")
+    add_write_option(parser, BEGIN, END)
     options = parser.parse_args(arguments)
     began, load = time.monotonic(), load_average()
     rows: list[Row] = []
@@ -102,9 +101,7 @@ def main(arguments: list[str]) -> int:
         print(f"{workers} workers: {rows[-1].rate:.1f} tasks/s, {rows[-1].cores:.1f} cores", file=sys.stderr)
     about = f"{machine()}; commit {commit('bench', 'broker', 'client', 'src')}; load before {load:.1f}; "
     lines = as_lines(rows, f"{about}{time.monotonic() - began:.0f} s")
-    print("\n".join(lines))
-    if options.write is not None:
-        write_between(options.write, BEGIN, END, lines)
+    show_and_write(lines, options.write, BEGIN, END)
     return 0
 
 

@@ -25,7 +25,7 @@ from bench.brokers import Shareq
 from bench.client.end_to_end import run
 from bench.proc import load_average
 from bench.setup import create_topic, read_from_start
-from devtools.documents import write_between
+from devtools.documents import add_write_option, show_and_write
 from devtools.kafka.apache_kafka import free_port
 from devtools.provenance import commit, machine
 from shareq.client.config import ClientConfig
@@ -129,7 +129,7 @@ def measure(*, split: bool) -> list[str]:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", type=Path, metavar="FILE", help="write the table between its marks in FILE")
+    add_write_option(parser, BEGIN, END)
     options = parser.parse_args(arguments)
     load, began = load_average(), time.monotonic()
     rows = [measure(split=split) for split in (False, True)]
@@ -142,9 +142,7 @@ def main(arguments: list[str]) -> int:
         f"Medians of {TURNS} turns of {ROUND_TRIPS:,} records each. {machine()}; commit "
         f"{commit('bench', 'broker', 'client')}; load before {load:.1f}; {time.monotonic() - began:.0f} s.",
     ]
-    print("\n".join(lines))
-    if options.write is not None:
-        write_between(options.write, BEGIN, END, lines)
+    show_and_write(lines, options.write, BEGIN, END)
     return 0
 
 

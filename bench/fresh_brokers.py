@@ -25,7 +25,7 @@ from typing import Final
 from xml.etree import ElementTree
 
 from bench.proc import load_average, resident_mb
-from devtools.documents import write_between
+from devtools.documents import add_write_option, show_and_write
 from devtools.kafka.apache_kafka import KAFKA_VERSION, broker_class_path, why_unavailable
 from devtools.provenance import ROOT, commit, machine
 from shareq.testing import Broker
@@ -256,7 +256,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--brokers", type=int, default=1000)
     parser.add_argument("--java", type=int, default=10, metavar="TESTS", help="on a fresh Apache Kafka each; 0: none")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="write the table between its marks in FILE")
+    add_write_option(parser, BEGIN, END)
     options = parser.parse_args(arguments)
     load = load_average()
     columns = [measured(mode, options.tests, options.workers, options.brokers) for mode in MODES]
@@ -268,9 +268,7 @@ def main(arguments: list[str]) -> int:
             print(f"without Apache Kafka: {missing}", file=sys.stderr)
     about = f"{machine()}; commit {commit('bench', 'broker', 'src')}; load before {load:.1f}."
     lines = as_lines(columns, options.workers, about)
-    print("\n".join(lines))
-    if options.write is not None:
-        write_between(options.write, BEGIN, END, lines)
+    show_and_write(lines, options.write, BEGIN, END)
     faults = [fault for column in columns for fault in faults_of(column)]
     for fault in faults:
         print(fault, file=sys.stderr)

@@ -12,14 +12,12 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
-import random
 import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from itertools import product
 from multiprocessing.synchronize import Barrier
-from pathlib import Path
 from statistics import median
 from typing import Any, Final, NamedTuple
 
@@ -27,7 +25,7 @@ from bench.figures.ordered import JAVAS_BATCH_BYTES, KEYS
 from bench.proc import cpu_seconds, load_average
 from bench.setup import order_by_key
 from bench.stage import Stage
-from devtools.documents import write_between
+from devtools.documents import add_write_option, show_and_write
 from devtools.provenance import commit, machine
 
 BEGIN: Final = "<!-- ordered members: begin -->"
@@ -71,21 +69,6 @@ def cases(members: Sequence[int]) -> list[Case]:
     return [Case(*each) for each in product(members, (False, True), (JAVAS_BATCH_BYTES, 0), (1, 4))]
 
 
-def fill(address: str, topic: str, case: Case, records: int) -> None:
-    """Records of 100 bytes; each key goes to the partition of its hash."""
-    from confluent_kafka import Producer
-
-    size = {"batch.size": case.batch_bytes} if case.batch_bytes else {}
-    producer = Producer({"bootstrap.servers": address, "queue.buffering.max.messages": 2_000_000, **size})
-    chance = random.Random(KEYS)
-    for index in range(records):
-        number = chance.randrange(KEYS) if case.at_random else index % KEYS
-        producer.produce(topic, b"x" * 100, b"key %d" % number)
-        if index % 1000 == 0:
-            producer.poll(0)
-    assert producer.flush(120) == 0
-
-
 def consume(address: str, topic: str, group: str, wanted: int, together: Together, place: int) -> None:
     """One member, in a process of its own: until all of them have so many records."""
     from confluent_kafka import ShareConsumer
@@ -107,7 +90,10 @@ def consume(address: str, topic: str, group: str, wanted: int, together: Togethe
 
 
 def drain(stage: Stage, topic: str, case: Case, records: int, *, ordered: bool) -> Result:
-    """A new group reads all of it: from the first delivery to any of its members until the last."""
+    """A new group reads all of it: from the first delivery to any of its members until the last.
+
+    What the first delivery brought counts, too: at most a batch of librdkafka's, 2 % of the records.
+    """
     group, address = stage.group(), stage.broker.address
     if ordered:
         order_by_key(address, group)
@@ -135,7 +121,15 @@ def drain(stage: Stage, topic: str, case: Case, records: int, *, ordered: bool) 
 def measure(stage: Stage, case: Case, records: int) -> tuple[Result, Result]:
     """Without order and with it, in turns; the medians."""
     topic = stage.topic(case.partitions)
-    fill(stage.broker.address, topic, case, records)
+    stage.client(
+        "produce",
+        topic=topic,
+        partitions=0,
+        records=records,
+        keys=KEYS,
+        batch_bytes=case.batch_bytes,
+        random_keys=case.at_random,
+    )
     turns = [[drain(stage, topic, case, records, ordered=ordered) for ordered in (False, True)] for _ in range(RUNS)]
     without, with_order = zip(*turns, strict=True)
     return middle(without), middle(with_order)
@@ -156,7 +150,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--members", type=int, nargs="+", default=[1, 4], help="how many, one after the other")
     parser.add_argument("--records", type=int, default=400_000)
-    parser.add_argument("--write", type=Path, metavar="FILE", help="write the table between its marks in FILE")
+    add_write_option(parser, BEGIN, END)
     options = parser.parse_args(arguments)
     load, began = load_average(), time.monotonic()
     lines = [
@@ -175,9 +169,7 @@ def main(arguments: Sequence[str]) -> int:
         f"{commit('bench', 'broker', 'coordinator', 'protocol')}; load before {load:.1f}; "
         f"{time.monotonic() - began:.0f} s.",
     ]
-    print("\n".join(lines))
-    if options.write is not None:
-        write_between(options.write, BEGIN, END, lines)
+    show_and_write(lines, options.write, BEGIN, END)
     return 0
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.figure import Row, Sample
-from devtools.documents import has_place, write_between
+from devtools.documents import write_between
 
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 
@@ -37,11 +37,6 @@ def as_markdown(run: Run) -> str:
     lines = ["| figure | shareq | Apache Kafka | ratio | target | |", "| --- | ---: | ---: | ---: | --- | --- |"]
     lines += [_line(run, row) for row in run.rows]
     return "\n".join([*lines, "", *(f"{name}: {value}  " for name, value in run.about.items()), ""])
-
-
-def has_markers(document: Path) -> bool:
-    """Whether there is a place for a table."""
-    return has_place(document, BEGIN, END)
 
 
 def write_between_markers(document: Path, text: str) -> None:

@@ -2,8 +2,30 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
+
+
+def add_write_option(parser: argparse.ArgumentParser, begin: str, end: str) -> None:
+    """`--write FILE`: a document with two marks. What it lacks is said when it is named, not after all the work."""
+
+    def document(name: str) -> Path:
+        path = Path(name)
+        if not path.is_file() or not has_place(path, begin, end):
+            raise argparse.ArgumentTypeError(f"{name} must be a file with the lines {begin} and {end}")
+        return path
+
+    parser.add_argument(
+        "--write", type=document, metavar="FILE", help=f"write the tables between its {begin} and {end}"
+    )
+
+
+def show_and_write(lines: Sequence[str], path: Path | None, begin: str, end: str) -> None:
+    """Print the lines; put them between the two marks of a document, too, if there is one."""
+    print("\n".join(lines))
+    if path is not None:
+        write_between(path, begin, end, lines)
 
 
 def has_place(path: Path, begin: str, end: str) -> bool:

@@ -10,6 +10,7 @@ from confluent_kafka import Producer
 from bench.client.meter import NO_SECURITY, Meter
 
 CHUNK = 10_000
+BY_PARTITIONER = -1  # RD_KAFKA_PARTITION_UA
 
 
 def run(
@@ -25,6 +26,7 @@ def run(
 ) -> dict[str, float]:
     """Time from the first produce call until the last record is confirmed. With `keys`, so many, in turn or at random.
 
+    `partitions`: records go to so many in turn, a chunk to each; 0: where librdkafka's partitioner puts their keys.
     `batch_bytes`: of the largest batch; 0 for what librdkafka takes.
     """
     producer = Producer(
@@ -44,7 +46,9 @@ def run(
         chunk[index]["key"] = b"key %d" % number
     meter = Meter.start(broker_pid)
     for start in range(0, records, CHUNK):
-        accepted = producer.produce_batch(topic, chunk, partition=start // CHUNK % partitions)
+        accepted = producer.produce_batch(
+            topic, chunk, partition=start // CHUNK % partitions if partitions else BY_PARTITIONER
+        )
         assert accepted == CHUNK, accepted
     left = producer.flush(120)
     assert left == 0, f"{left} records were not confirmed"

@@ -29,7 +29,7 @@ from bench.hostile.attacks import ATTACKS
 from bench.hostile.good import CLIENT_ID, GoodClient, Waited
 from bench.proc import largest_resident_mb, load_average, machine, resident_mb
 from bench.setup import FAR_ABOVE, set_quotas
-from devtools.documents import write_between
+from devtools.documents import add_write_option, show_and_write
 from shareq.testing import Broker
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -219,9 +219,7 @@ def main() -> int:
         rows = [measure(name, options.seconds, mode) for name in options.attacks or ATTACKS]
         lines += [f"{mode.value}:", "", *table(rows), ""]
     lines += [f"{name}: {value}  " for name, value in _about(time.monotonic() - began).items()]
-    print("\n".join(lines))
-    if options.write:
-        write_between(options.write, BEGIN, END, lines)
+    show_and_write(lines, options.write, BEGIN, END)
     return 0
 
 
@@ -242,7 +240,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("attacks", nargs="*", choices=[[], *ATTACKS], default=[], help="some of them alone")
     parser.add_argument("--mode", choices=[mode.name.lower() for mode in Mode], help="one of the two tables alone")
     parser.add_argument("--seconds", type=float, default=6.0, help="of each measurement (default 6)")
-    parser.add_argument("--write", type=Path, metavar="FILE.md", help="put the tables between the document's markers")
+    add_write_option(parser, BEGIN, END)
     options = parser.parse_args()
     if options.mode != "idle" and len(os.sched_getaffinity(0)) < 2:
         parser.error("a stranger with a processor of its own needs two; --mode idle does with one")

@@ -13,7 +13,6 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final, TypeVar
 
 from bench.proc import load_average
@@ -21,7 +20,7 @@ from bench.queues.measure import Kill, Latency, Scale, Speed, kill_of_server, ki
 from bench.queues.report import BEGIN, END, Figures, as_lines
 from bench.queues.servers import missing
 from bench.queues.systems import SYSTEMS, System
-from devtools.documents import write_between
+from devtools.documents import add_write_option, show_and_write
 from devtools.provenance import commit, machine
 
 Result = TypeVar("Result")
@@ -33,7 +32,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--only", nargs="+", choices=SYSTEMS, metavar="SYSTEM", help=f"of {', '.join(SYSTEMS)}")
     parser.add_argument("--quick", action="store_true", help="a tenth of it, to see that it works")
     parser.add_argument("--no-kills", action="store_true", help="speed alone")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="write the table between its marks in FILE")
+    add_write_option(parser, BEGIN, END)
     options = parser.parse_args(arguments)
     began, load = time.monotonic(), load_average()
     scale = QUICK if options.quick else Scale()
@@ -46,9 +45,7 @@ def main(arguments: list[str]) -> int:
         rows[system.label] = figures(system, scale, with_kills=not options.no_kills)
     about = f"{machine()}; commit {commit('bench', 'broker', 'client', 'src')}; load before {load:.1f}; "
     lines = as_lines(rows, scale, f"{about}{time.monotonic() - began:.0f} s")
-    print("\n".join(lines))
-    if options.write is not None:
-        write_between(options.write, BEGIN, END, lines)
+    show_and_write(lines, options.write, BEGIN, END)
     return 0
 
 

@@ -24,11 +24,12 @@ from confluent_kafka import Producer, libversion
 import shareq
 from bench.brokers import SCRATCH, Kind, RunningBroker, Shareq
 from bench.proc import cpu_seconds, load_average, machine, tree_cpu_seconds
-from bench.report import write_between_markers
+from bench.report import BEGIN, END, write_between_markers
 from bench.setup import create_topic
 from bench.spark.cases import DEFAULT_LOCKS, PARTITIONS, WIDEST, Case, cases
 from bench.spark.session import Session
 from devtools.clients.admin import configure_group
+from devtools.documents import add_write_option
 from devtools.kafka.apache_kafka import KAFKA_VERSION, ROOT, ApacheKafka
 
 CHUNK = 10_000
@@ -216,7 +217,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=3, help="of each figure; the report has the median (default 3)")
     parser.add_argument("--conf", type=_config, nargs="*", default=[], metavar="NAME=VALUE", help="of both sessions")
     parser.add_argument("--seed", type=int, default=1, help="of the records (default 1)")
-    parser.add_argument("--write", type=Path, metavar="FILE.md", help="put the table between the document's markers")
+    add_write_option(parser, BEGIN, END)
     return parser.parse_args()
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from shareq.testing.launch import options_of
+from tests.support.processes import children
 
 START_TIMEOUT_S: Final = 60.0
 _READY: Final = re.compile(rb"listening on ([^,]+):(\d+)")
@@ -129,5 +130,5 @@ def _end(pid: int, number: signal.Signals) -> None:
 
 
 def _only_child(pid: int) -> int:
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return int(children[0]) if children else pid
+    found = children(pid)
+    return found[0] if found else pid

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.container.support.network import Network
+from tests.support.processes import children
 
 START_S: Final = 60.0
 STOP_S: Final = 30.0
@@ -170,10 +171,6 @@ class Container:
 
 def _descendants(pid: int) -> Iterator[int]:
     """Children, and theirs, down to the youngest; of what has just ended none."""
-    try:
-        children = [task.joinpath("children").read_text() for task in Path(f"/proc/{pid}/task").iterdir()]
-    except (FileNotFoundError, ProcessLookupError):
-        return
-    for child in " ".join(children).split():
-        yield int(child)
-        yield from _descendants(int(child))
+    for child in children(pid):
+        yield child
+        yield from _descendants(child)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.figure import Row, Target
-from bench.report import BEGIN, END, Run, as_markdown, collect, has_markers, write_between_markers, write_rows
+from bench.report import BEGIN, END, Run, as_markdown, collect, write_between_markers, write_rows
 
 RATE = Row("rate", "rate, records/s", "{:,.0f}", Target("ratio", ">=", 1.0))
 START = Row("start_ms", "start, ms", "{:,.0f}", Target("value", "<=", 150.0))
@@ -50,15 +50,6 @@ def test_a_document_without_markers_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="bench:begin"):
         write_between_markers(document, "new\n")
     assert document.read_text() == "nothing\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "has_place"), [(f"{BEGIN}\nold\n{END}\n", True), ("", False), (BEGIN, False), (f"{END}\n{BEGIN}", False)]
-)
-def test_a_document_has_a_place_for_the_table_or_not(tmp_path: Path, text: str, has_place: bool) -> None:
-    document = tmp_path / "benchmarks.md"
-    document.write_text(text)
-    assert has_markers(document) is has_place
 
 
 def test_rows_that_a_document_shows_are_of_the_run_in_the_columns_that_it_shows(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 from shareq.broker.process.http import console as module
 from shareq.broker.process.http.console import for_commands, with_records_api
 from shareq.testing import wait_until
-from tests.support.processes import runs
+from tests.support.processes import children, runs
 
 WAIT_S = 30.0
 STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
@@ -57,9 +57,8 @@ class Serve:
 
     @property
     def child(self) -> int:
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        assert len(children) == 1
-        return int(children[0])
+        (found,) = children(self.process.pid)
+        return found
 
     def get(self, name: str, token: str = "") -> Any:
         request = urllib.request.Request(f"{self.url}/api/{name}", headers={"Authorization": f"Bearer {token}"})
