@@ -52,7 +52,7 @@ def read_page(log: RedriveLog, first: int, end: int) -> Page | ErrorCode:
         outcome = What.NOT_A_LETTER
         if not span.attributes & (TRANSACTIONAL | CONTROL):
             try:
-                opened = decode_records(batch, MOST_OPENED)
+                opened = decode_records(batch, MOST_OPENED, exact=True)
             except MalformedMessage:
                 outcome = What.UNREADABLE
             else:
@@ -97,7 +97,7 @@ class DeadRecords:
             return
         batch = memoryview(read.records)[span.position : span.position + span.size]
         with suppress(MalformedMessage):
-            self._records = {record.offset: record for record in decode_records(batch, MOST_OPENED)}
+            self._records = {record.offset: record for record in decode_records(batch, MOST_OPENED, exact=True)}
 
 
 def sent_back(log: RedriveLog, producer_id: int, first: int, partition: int, found: set[int]) -> Iterator[None]:

@@ -22,6 +22,7 @@ ENABLED: Final = "errors.deadletterqueue.group.enable"
 QUEUE_OF: Final = "errors.deadletterqueue.topic.name"
 PREFIX: Final = "__dlq.errors."
 """How the headers of a letter begin."""
+_MOST_DIGITS: Final = 19
 
 Headers = Sequence[tuple[str, bytes | None]]
 
@@ -141,7 +142,7 @@ def letter_of(headers: Headers) -> Letter:
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdecimal() and text.isascii() else None
+    return int(text) if text and len(text) <= _MOST_DIGITS and text.isdecimal() and text.isascii() else None
 
 
 def _redrive(row: DescribedRedrive) -> Redrive:

@@ -374,14 +374,18 @@ def with_records(data: bytes, position: int, attributes: int, count: int, payloa
     return out
 
 
-def decode_records(batch: bytes | bytearray | memoryview, max_bytes: int = MAX_DECOMPRESSED_BYTES) -> list[Record]:
+def decode_records(
+    batch: bytes | bytearray | memoryview, max_bytes: int = MAX_DECOMPRESSED_BYTES, exact: bool = False
+) -> list[Record]:
     """The records of one batch, with absolute offsets and timestamps. The CRC is not checked.
 
-    Raises `MalformedMessage` for records that cannot be read or are larger than `max_bytes` when decompressed.
+    `exact` is for records that are written again: see `record_codec`. Raises `MalformedMessage` for records that cannot
+    be read or are larger than `max_bytes` when decompressed.
     """
     header, data, pos = records_block(batch, max_bytes)
     append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME else None
-    return read_records(data, pos, header.records_count, header.base_offset, header.base_timestamp, append_time)
+    base_offset, base_time = header.base_offset, header.base_timestamp
+    return read_records(data, pos, header.records_count, base_offset, base_time, append_time, exact)
 
 
 def find_record(

@@ -11,6 +11,10 @@
 
 All varints are zig-zag. A record ends exactly at its length. Nothing here is on the produce or fetch path:
 `record_walk` checks what comes, and the broker passes batches through as bytes.
+
+Brokers, Apache Kafka too, take header keys of any bytes. Read for a person or a program, what is no UTF-8 in them is
+U+FFFD, as in Java; read to be written again ("exact"), it is a lone surrogate (PEP 383), of which `header_key` makes
+the same bytes again.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ __all__ = [
     "Record",
     "RecordData",
     "encode_record",
+    "header_key",
     "read_records",
     "record_extents",
 ]
@@ -86,7 +91,7 @@ def encode_record(
 def _put_headers(out: bytearray, headers: Headers) -> None:
     out += _varint(len(headers))
     for name, content in headers:
-        encoded = name.encode()
+        encoded = header_key(name)
         out += _varint(len(encoded))
         out += encoded
         if content is None:
@@ -96,13 +101,25 @@ def _put_headers(out: bytearray, headers: Headers) -> None:
             out += content
 
 
+def header_key(name: str) -> bytes:
+    """Return a header's key as it is written: UTF-8, and the bytes that an exact reading found to be none."""
+    return name.encode("utf-8", "surrogateescape")
+
+
 def read_records(
-    data: bytes, pos: int, count: int, base_offset: int, base_timestamp: int, append_time: int | None
+    data: bytes,
+    pos: int,
+    count: int,
+    base_offset: int,
+    base_timestamp: int,
+    append_time: int | None,
+    exact: bool = False,
 ) -> list[Record]:
     """`count` records that fill `data` from `pos` exactly; all with `append_time` when that is given.
 
-    Raises `MalformedMessage` for anything else.
+    `exact` keeps the bytes of header keys that are no UTF-8. Raises `MalformedMessage` for anything else.
     """
+    errors = "surrogateescape" if exact else "replace"
     records: list[Record] = []
     try:
         for start, end in record_extents(data, pos, count):
@@ -118,7 +135,7 @@ def read_records(
                 headers: Headers = ()
                 at += 1
             else:
-                headers, at = _headers(data, at, end)
+                headers, at = _headers(data, at, end, errors)
             if at != end:
                 raise MalformedMessage(f"record fields end at byte {at}, its length says {end}")
             timestamp = base_timestamp + delta if append_time is None else append_time
@@ -164,7 +181,7 @@ def _nullable(data: bytes, pos: int, end: int) -> tuple[bytes | None, int]:
     return data[pos : pos + length], pos + length
 
 
-def _headers(data: bytes, pos: int, end: int) -> tuple[Headers, int]:
+def _headers(data: bytes, pos: int, end: int, errors: str) -> tuple[Headers, int]:
     count, pos = read_zigzag(data, pos)
     if count < 0 or count > (end - pos) // 2:
         raise MalformedMessage(f"{count} record headers in {end - pos} bytes")
@@ -174,10 +191,7 @@ def _headers(data: bytes, pos: int, end: int) -> tuple[Headers, int]:
         if name is None:
             raise MalformedMessage("record header without a key")
         value, pos = _nullable(data, pos, end)
-        try:
-            headers.append((name.decode(), value))
-        except UnicodeDecodeError as error:
-            raise MalformedMessage("record header key is not UTF-8") from error
+        headers.append((name.decode("utf-8", errors), value))
     return tuple(headers), pos
 
 

@@ -133,8 +133,8 @@ def _headers(selected: _Selected) -> pa.Array:
     keys = _bytes(headers.keys, selected.data)
     try:
         keys = keys.cast(pa.string())  # which looks whether they are UTF-8
-    except pa.ArrowInvalid:
-        raise selected.rows.malformed(_not_utf8(keys, headers.counts), "a header's key is not UTF-8") from None
+    except pa.ArrowInvalid:  # brokers take any bytes; Spark's Kafka source, in Java, has U+FFFD for these
+        keys = pa.array([key.as_py().decode("utf-8", "replace") for key in keys], pa.string())
     pairs = pa.StructArray.from_arrays([keys, _bytes(headers.values, selected.data)], type=_TYPES["headers"].value_type)
     ends = np.concatenate([[0], np.cumsum(headers.counts)]).astype(np.int32)
     buffers = [_bitmap(headers.counts > 0), pa.py_buffer(ends)]
@@ -172,14 +172,3 @@ def _bytes(field: Field, data: pa.Buffer) -> pa.Array:
 
 def _bitmap(present: Array) -> pa.Buffer:
     return pa.py_buffer(np.packbits(present, bitorder="little"))
-
-
-def _not_utf8(keys: pa.Array, counts: Array) -> int:
-    """The row of the first key that is not UTF-8."""
-    rows = np.repeat(np.arange(counts.size), counts)
-    for row, key in zip(rows.tolist(), keys, strict=True):
-        try:
-            key.as_py().decode()
-        except UnicodeDecodeError:
-            return int(row)
-    raise AssertionError("Arrow found a key that is not UTF-8")

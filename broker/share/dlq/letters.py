@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 from shareq.broker.share.core.effects import Cause, DeadLetter
 from shareq.protocol.records.batch import Headers, Record, RecordData
+from shareq.protocol.records.record_codec import header_key
 
 PREFIX: Final = "__dlq."
 TOPIC: Final = "__dlq.errors.topic"
@@ -87,7 +88,7 @@ def letter_bytes(record: RecordData | Record) -> int:
 
 
 def _header_bytes(headers: Iterable[tuple[str, bytes | None]]) -> int:
-    return sum(len(name.encode()) + len(value or b"") + _HEADER_OVERHEAD for name, value in headers)
+    return sum(len(header_key(name)) + len(value or b"") + _HEADER_OVERHEAD for name, value in headers)
 
 
 def _headers(origin: Origin, letter: DeadLetter, offset: int) -> Headers:

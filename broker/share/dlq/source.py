@@ -87,6 +87,6 @@ def _opened(batch: memoryview, budget: int) -> list[Record]:
             header, records, _ = records_block(batch)
             if len(records) + HEADER_SIZE > budget and header.magic == 2:
                 return []
-        return decode_records(batch)
+        return decode_records(batch, exact=True)
     except MalformedMessage:
         return []

@@ -60,9 +60,18 @@ def _as_hex(data: bytes | None) -> Text:
 def _as_json(data: bytes | None) -> Text:
     """JSON in one line."""
     try:
-        return Text(json.dumps(json.loads(data or b""), ensure_ascii=False), "json")
-    except ValueError:
+        return Text(_one_line(json.loads(data or b"")), "json")
+    except (ValueError, RecursionError):  # or nested deeper than Python reads
         return _plain(data)
+
+
+def _one_line(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a character, by an escape: no stream takes it
+        return json.dumps(value, default=str)
+    return text
 
 
 def _avro(registry: str | None) -> Decode:
@@ -84,7 +93,7 @@ def _avro(registry: str | None) -> Decode:
             value = fastavro.schemaless_reader(io.BytesIO(data[_HEAD.size :]), schemas[number], None)
         except (EOFError, ValueError, IndexError):
             return _plain(data)
-        return Text(json.dumps(value, ensure_ascii=False, default=str), "avro")
+        return Text(_one_line(value), "avro")
 
     return decode
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timezone
+from typing import Final
 
 import click
 
@@ -28,6 +29,8 @@ __all__ = [
     "place",
     "topics_and_partitions",
 ]
+
+_LAST_MS: Final = 253_402_300_799_999  # in the year 9999: Python has no later times
 
 
 def place(option: str, text: str) -> Place:
@@ -55,9 +58,11 @@ def duration(_context: click.Context, _parameter: click.Parameter, text: str | N
 
 
 def iso(time_ms: int | None) -> str | None:
-    """A time in UTC as text; None for none."""
+    """A time in UTC as text; the number itself behind the year 9999, and None for none."""
     if time_ms is None or time_ms < 0:
         return None
+    if time_ms > _LAST_MS:  # a producer may set any time
+        return str(time_ms)
     return datetime.fromtimestamp(time_ms / 1000, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"  # noqa: UP017
 
 

@@ -33,8 +33,11 @@ export function age(ms) {
   return `${sign}${Math.round(seconds / 86400)} days`;
 }
 
+const LAST_MS = 8.64e15; // JavaScript has no later dates; a record may have any time
+
 export function time(ms) {
-  return ms === null || ms === undefined || ms < 0 ? DASH : new Date(ms).toISOString().replace("T", " ").replace("Z", "");
+  if (ms === null || ms === undefined || ms < 0) return DASH;
+  return ms > LAST_MS ? String(ms) : new Date(ms).toISOString().replace("T", " ").replace("Z", "");
 }
 
 export function partitions(assignment) {

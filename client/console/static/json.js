@@ -1,8 +1,9 @@
 // JSON in lines, character by character as it was written: a number that JavaScript cannot hold is none of a record's.
 
 const INDENT = "  ";
+const DEEPEST = 100; // what is nested deeper is shown as it was written: its indents would take more than the browser has
 
-// The text itself if it is no object or list of JSON.
+// The text itself if it is no object or list of JSON, or nested too deep.
 export function indented(text) {
   if (!isStructure(text)) return text;
   let made = "";
@@ -10,6 +11,7 @@ export function indented(text) {
   for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[^\s"{}[\],:]+|[{}[\],:]/g)) {
     if (token === "{" || token === "[") {
       depth += 1;
+      if (depth > DEEPEST) return text;
       made += token + line(depth);
     } else if (token === "}" || token === "]") {
       depth -= 1;

@@ -38,6 +38,7 @@ from shareq.protocol.records.record_codec import encode_record, record_extents
 from shareq.protocol.records.retain import emptied, open_batch, retained
 from shareq.spark.decode import record_blocks, record_scan, record_strides
 from shareq.spark.decode.arrow import Range, arrow_schema, decode
+from tests.support.bad_records.records import BadRecord, bad_records, batch_of
 
 ALL = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers", "deliveryCount")
 EVERYTHING = [(0, 2**62, 1)]
@@ -155,6 +156,19 @@ def limits(way: str) -> Iterator[None]:
         if way == "in small blocks":
             patch.setattr(record_blocks, "_BLOCK_BYTES", 300)
         yield
+
+
+def test_a_header_whose_key_is_no_utf8_is_shown_as_java_shows_it_and_costs_nothing() -> None:
+    bad = list(bad_records(Random(4), 200, 1_800_000_000_000, 1_000))
+    data = batch_of([BadRecord(b"k", b"v", [(b"\xff", b"1"), (b"fine", None)], 5), *bad])
+    found = [
+        row for part in decode(data, EVERYTHING, ["key", "headers"], topic="t", partition=0) for row in part.to_pylist()
+    ]
+    assert len(found) == 201
+    assert found[0]["headers"] == [{"key": "\ufffd", "value": b"1"}, {"key": "fine", "value": None}]
+    for made, row in zip(bad, found[1:], strict=True):
+        wanted = [{"key": name.decode("utf-8", "replace"), "value": value} for name, value in made.headers]
+        assert (row["key"], row["headers"] or []) == (made.key, wanted)
 
 
 @pytest.mark.parametrize("way", WAYS)

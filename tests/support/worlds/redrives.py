@@ -119,7 +119,7 @@ class RedriveWorld:
             assert isinstance(read, ReadResult)
             for span in read.batches:
                 batch = read.records[span.position : span.position + span.size]
-                found += decode_records(batch)
+                found += decode_records(batch, exact=True)
             offset = read.batches[-1].last_offset + 1
         return found
 

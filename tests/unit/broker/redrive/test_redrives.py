@@ -56,6 +56,15 @@ def test_letters_go_back_to_their_partitions_with_headers_that_say_so() -> None:
     assert len(world.records(QUEUE)) == 2, "letters stay in the queue"
 
 
+def test_a_header_whose_name_is_no_utf8_goes_back_as_it_was() -> None:
+    world = RedriveWorld()
+    odd = b"\xff caf\xe9".decode("utf-8", "surrogateescape")
+    world.bury(kept(b"a", 0, own=((odd, b"x"),)), letter(b"b", 1))
+    assert counts_of(world.run()) == {"REDRIVEN": 2}
+    assert world.values() == [b"a", b"b"]
+    assert world.records()[0].headers[0] == (odd, b"x")
+
+
 def test_redrives_and_their_letters_are_counted() -> None:
     assert [end.value.lower() for end in State if end is not State.RUNNING] == list(REDRIVE_ENDS)
     assert [what.value.lower() for what in What] == list(LETTER_ENDS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from shareq.protocol.records.batch import Compression, build_batch
 from shareq.protocol.records.control import build_end_transaction_marker
 from shareq.protocol.records.record_codec import RecordData
 from shareq.protocol.records.retain import emptied, open_batch, retained
+from tests.support.bad_records.records import BadRecord, bad_records, batch_of
 
 
 def batch(base: int, count: int, **more: object) -> bytes:
@@ -112,3 +114,13 @@ def test_each_acquired_offset_comes_once(logs: list[tuple[int, set[int], bool]],
     assert set(offsets(found)) == wanted & there
     assert set(spread(found.corrupt)) == wanted & broken
     assert set(spread(found.beyond)) == {offset for offset in wanted if offset >= base}
+
+
+def test_a_bad_record_costs_its_neighbours_nothing_nor_itself() -> None:
+    bad = list(bad_records(Random(3), 100, 1_800_000_000_000, 1_000))
+    odd = BadRecord(b"k", b"v", [(b"\xff", b"1"), (b"fine", None)], 5)
+    healthy = BadRecord(b"k", b"v", [(b"h", b"1")], 5)
+    found = read(batch_of([healthy, odd, *bad, healthy]), (0, 102, 1))
+    assert offsets(found) == list(range(103))
+    assert not found.corrupt
+    assert found.records[1][4] == (("\ufffd", b"1"), ("fine", None))

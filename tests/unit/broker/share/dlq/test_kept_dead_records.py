@@ -9,7 +9,8 @@ import pytest
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_records import DeleteRecordsResponse
-from shareq.protocol.records.batch import RecordData
+from shareq.protocol.records.batch import RecordData, decode_records
+from shareq.protocol.records.record_codec import header_key
 from tests.support.clients.administration import delete_records_request
 from tests.support.clients.share_client import ACCEPT, REJECT, RELEASE, ShareClient, configure
 from tests.support.worlds.dead_letters import QUEUE, DeadLetterWorld, expected_headers, header_of
@@ -48,6 +49,21 @@ def test_headers_and_time_of_the_source_are_kept_and_the_disposition_is_added() 
         ("__dlq.errors.timestamp", now),
         ("__dlq.errors.rejected.by", b"m"),
     )
+
+
+def test_a_header_whose_name_is_no_utf8_is_in_the_letter_as_it_was_and_costs_no_other_letter() -> None:
+    world = KeptWorld()
+    odd = b"\xff caf\xe9".decode("utf-8", "surrogateescape")
+    world.produce(RecordData(b"a", b"1"), RecordData(b"b", b"2", ((odd, b"x"), ("null", None))), RecordData(b"c", b"3"))
+    world.take()
+    world.end(REJECT, 0, 2)
+    assert [(letter.key, letter.value) for letter in world.letters()] == [(b"a", b"1"), (b"b", b"2"), (b"c", b"3")]
+    (batch,) = world.batches()
+    written = decode_records(batch, exact=True)[1]
+    assert [(header_key(name), value) for name, value in written.headers[:2]] == [
+        (b"\xff caf\xe9", b"x"),
+        (b"null", None),
+    ]
 
 
 def test_a_record_whose_deliveries_are_used_up_was_rejected_by_no_member() -> None:

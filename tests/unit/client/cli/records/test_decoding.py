@@ -9,11 +9,17 @@ import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from random import Random
 
 import pytest
 
+from shareq.client.admin.redrives import letter_of
+from shareq.client.cli.output.schema import to_json
 from shareq.client.cli.records.decoding import decoder
+from shareq.client.cli.records.text import line_of, record_row
 from shareq.client.errors import ClientError, Unreachable
+from shareq.protocol.records.batch import decode_records
+from tests.support.bad_records.records import BadRecord, bad_records, batch_of
 
 SCHEMA = {"type": "record", "name": "Order", "fields": [{"name": "fruit", "type": "string"}]}
 
@@ -32,6 +38,8 @@ SCHEMA = {"type": "record", "name": "Order", "fields": [{"name": "fruit", "type"
         ("json", '"ä"'.encode(), ('"ä"', "json")),
         ("json", b"{broken", ("{broken", "utf-8")),
         ("json", b"\xff", ("/w==", "base64")),
+        ("json", b'"\\ud800"', ('"\\ud800"', "json")),  # half a character: no stream takes it as it is
+        ("json", b"[" * 100_000, ("[" * 100_000, "utf-8")),
         ("json", None, (None, None)),
     ],
 )
@@ -113,3 +121,18 @@ def test_avro_without_a_registry_is_one_clear_line(capsys: pytest.CaptureFixture
     with pytest.raises(SystemExit):
         decoder("avro", None)
     assert "--schema-registry" in capsys.readouterr().err
+
+
+def test_bad_records_have_a_row_and_a_line_in_every_form() -> None:
+    """Times behind the year 9999 and before 1970, names and keys of any bytes, JSON nested too deep."""
+    bad = list(bad_records(Random(5), 100, 1_800_000_000_000, 1_000))
+    times = [-(2**63) + 1, -1, 0, 253_402_300_799_999, 253_402_300_800_000, 2**62]
+    bad += [BadRecord(None, None, [(b"\xff", None)], at) for at in times]
+    for record in decode_records(batch_of(bad)):
+        row = record_row("t", 0, record)
+        json.dumps(to_json(row), ensure_ascii=False).encode()
+        line_of(row).encode()
+        letter = letter_of(record.headers)
+        assert letter.partition is None or letter.partition < 10**19
+        for form in ("auto", "json", "text", "hex"):
+            (decoder(form, None)(record.value).text or "").encode()
