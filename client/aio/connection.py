@@ -30,6 +30,8 @@ from shareq.protocol.framing import SIZE_BYTES, frame
 from shareq.protocol.primitives import MalformedMessage, Message
 
 _SIZE: Final = Struct(">i")
+END_S: Final = 1.0
+"""How long the peer has to end TLS in turn; then the socket is closed without it."""
 
 
 class _Dialogue(NamedTuple):
@@ -47,11 +49,13 @@ class _Exchange(NamedTuple):
 class Connection(asyncio.Protocol):
     """An open connection; `open` makes one that is past version negotiation and login."""
 
-    def __init__(self, protocol: ConnectionProtocol, max_frame_bytes: int) -> None:
+    def __init__(self, protocol: ConnectionProtocol, max_frame_bytes: int, sockets: set[Connection]) -> None:
         self._loop = asyncio.get_running_loop()
         self._protocol = protocol
         self._max_frame_bytes = max_frame_bytes
         self._transport: asyncio.Transport | None = None
+        self._sockets = sockets
+        self._gone = asyncio.Event()
         self._parts: list[bytes] = []
         self._held = 0  # bytes in the parts
         self._size = -1  # of the frame that is being received; -1: not known yet
@@ -67,8 +71,16 @@ class Connection(asyncio.Protocol):
         """Why it is closed; None while it is not."""
 
     @classmethod
-    async def open(cls, address: Address, name: str, config: ClientConfig, context: ssl.SSLContext | None) -> Self:
-        """Connect, shake hands, log in. `name` is what errors call the broker.
+    async def open(
+        cls,
+        address: Address,
+        name: str,
+        config: ClientConfig,
+        context: ssl.SSLContext | None,
+        sockets: set[Connection],
+    ) -> Self:
+        """Connect, shake hands, log in. `name` is what errors call the broker. The connection is one of `sockets` for
+        as long as it has one, which is longer than it is open.
 
         Raises Unreachable, AuthenticationFailed, UnsupportedApi, BrokerError.
         """
@@ -76,7 +88,7 @@ class Connection(asyncio.Protocol):
         sasl = config.sasl
         login = None if sasl is None else lambda: sasl_client(sasl, secrets.token_urlsafe(24), current_token(sasl))
         protocol = ConnectionProtocol(peer, config.client_id, login, sasl.mechanism if sasl else "")
-        connection = cls(protocol, config.receive_message_max_bytes)
+        connection = cls(protocol, config.receive_message_max_bytes, sockets)
         try:
             async with asyncio.timeout(config.connection_setup_timeout_ms / 1000):
                 await connection._connect(address, config, context)
@@ -126,6 +138,20 @@ class Connection(asyncio.Protocol):
     def close(self, why: str = "was closed") -> None:
         """Every request in flight fails. Harmless when it is closed already."""
         self._fail(Disconnected(f"{self._protocol.peer} {why}"))
+
+    async def wait_closed(self) -> None:
+        """Return when the socket of a closed connection is closed, too, which TLS holds open for the peer's last word.
+
+        A loop that ends earlier leaves the socket open.
+        """
+        if self._transport is None:
+            return
+        try:
+            async with asyncio.timeout(END_S):
+                await self._gone.wait()
+        except TimeoutError:
+            self._transport.abort()
+            await self._gone.wait()
 
     # -- sending
 
@@ -217,6 +243,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
+        self._sockets.add(self)
         if self.closed is not None:
             transport.close()
 
@@ -273,6 +300,8 @@ class Connection(asyncio.Protocol):
             self._fail(AuthenticationFailed(f"{self._protocol.peer} {failure_text(error)}"))
         else:
             self.close("closed the connection" if error is None else failure_text(error))
+        self._sockets.discard(self)
+        self._gone.set()
 
     def _fail(self, error: ClientError) -> None:
         if self.closed is not None:

@@ -33,7 +33,8 @@ _GROUP: Final = 0
 
 
 class Network:
-    """Connections to a cluster. Nothing is opened before it is needed; `close` ends them all.
+    """Connections to a cluster. Nothing is opened before it is needed; `close` ends them all, and `wait_closed` waits
+    until their sockets are closed.
 
     Times in milliseconds. A call that may try again does so until its timeout (default: default.api.timeout.ms).
     """
@@ -43,6 +44,7 @@ class Network:
         self._cluster = Cluster()
         self._connections: dict[tuple[int, str], Connection] = {}
         self._opening: dict[tuple[int, str], asyncio.Lock] = {}
+        self._sockets: set[Connection] = set()  # what has one yet, closed connections among them
         self._bootstrapping = asyncio.Lock()
         self._down: dict[Address, Down] = {}
         self._bootstrap_turn = 0
@@ -125,6 +127,11 @@ class Network:
         for connection in self._connections.values():
             connection.close()
         self._connections.clear()
+
+    async def wait_closed(self) -> None:
+        """Return when nothing of the network is open any more: a second or so after `close` at the latest."""
+        while self._sockets:
+            await asyncio.gather(*(connection.wait_closed() for connection in self._sockets))
 
     # -- the cluster
 
@@ -249,7 +256,11 @@ class Network:
             address = servers[self._bootstrap_turn % len(servers)]
             try:
                 connection = await self._open(address, "")
-                await self._hear_of_brokers(connection)
+                try:
+                    await self._hear_of_brokers(connection)
+                except BaseException:  # also a call that is cancelled: nothing else knows of the connection
+                    connection.close()
+                    raise
             except Unreachable as error:
                 failure = error
                 self._bootstrap_turn += 1
@@ -278,7 +289,7 @@ class Network:
         if self._context is None and self.config.tls is not None:
             self._context = tls_context(self.config.tls)
         try:
-            connection = await Connection.open(address, name, self.config, self._context)
+            connection = await Connection.open(address, name, self.config, self._context, self._sockets)
         except Unreachable as error:
             failures = 1 if down is None else down.failures + 1
             first, most = self.config.reconnect_backoff_ms, self.config.reconnect_backoff_max_ms

@@ -185,7 +185,11 @@ class ShareConsumer:
                 task.cancel()
             self._membership.cancel()
             self._network.close()
-            self._gone.set()
+            try:
+                await asyncio.gather(*self._tasks.values(), self._membership.wait(), return_exceptions=True)
+                await self._network.wait_closed()
+            finally:
+                self._gone.set()
 
     async def __aenter__(self) -> Self:
         await self.start()

@@ -84,6 +84,10 @@ class Membership:
         for task in self._tasks:
             task.cancel()
 
+    async def wait(self) -> None:
+        """Return when nothing of it runs any more, after `cancel`."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
     async def _run(self, forever: Callable[[], Awaitable[None]]) -> None:
         try:
             await forever()

@@ -8,11 +8,13 @@ from typing import Final, NamedTuple
 
 from shareq.client.errors import ClientError
 from shareq.protocol.records.batch import Compression, build_batch
-from shareq.protocol.records.record_codec import RecordData
+from shareq.protocol.records.record_codec import RecordData, header_key
 
 OVERHEAD: Final = 32
 """More than what a record takes beside key, value and headers."""
 _LAST_SEQUENCE: Final = (1 << 31) - 1
+_LAST_TIME: Final = (1 << 63) - 1
+_BYTES: Final = (bytes, bytearray, memoryview)
 
 
 class Appended(NamedTuple):
@@ -120,6 +122,17 @@ class Lane:
         if batch.producer == self._producer and batch.sequence >= 0:
             self._next_sequence = batch.sequence
         self.batches.extendleft(reversed(batch.halves()))
+
+
+def check(record: RecordData) -> None:
+    """Raise TypeError or ValueError for a record that cannot be written: met in its batch, it would fail others."""
+    for what, part in (("key", record.key), ("value", record.value), *record.headers):
+        if part is not None and not isinstance(part, _BYTES):
+            raise TypeError(f"{what} is {type(part).__name__}: must be bytes or None")
+    for name, _ in record.headers:
+        header_key(name)
+    if record.timestamp_ms is not None and not -1 <= record.timestamp_ms <= _LAST_TIME:
+        raise ValueError(f"timestamp_ms is {record.timestamp_ms}: must be from -1 to {_LAST_TIME}")
 
 
 def size_of(record: RecordData) -> int:

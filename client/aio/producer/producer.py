@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Final, Literal, Self
 
 from shareq.client.aio.network import Network
-from shareq.client.aio.producer.batches import Appended, Batch, Lane, size_of
+from shareq.client.aio.producer.batches import Appended, Batch, Lane, check, size_of
 from shareq.client.config import ClientConfig
 from shareq.client.errors import BrokerError, ClientError, ConfigError, Unreachable
 from shareq.client.network import backoff_s
@@ -162,7 +162,11 @@ class Producer:
             for task in self._tasks.values():
                 task.cancel()
             self._network.close()
-            self._gone.set()
+            try:
+                await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+                await self._network.wait_closed()
+            finally:
+                self._gone.set()
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True) and self._tasks:
@@ -185,13 +189,16 @@ class Producer:
         partition: int | None = None,
         timestamp_ms: int | None = None,
     ) -> asyncio.Future[Appended]:
-        """Hand a record over, and return what will say where it is. Waits while the buffer is full, or a topic unknown.
+        """Hand a record over, and return a future of where it is. A coroutine: without `await` nothing is sent.
 
-        Raises BrokerError for a topic or partition that does not exist after `max_block_ms`, ConfigError for a record
-        that is larger than `max_request_bytes`. The future raises BrokerError, Unreachable.
+        It waits while the buffer is full, or the topic unknown, and not for the write: that is what the future is for.
+        Raises TypeError and ValueError for what no record has, BrokerError for a topic or partition that does not exist
+        after `max_block_ms`, ConfigError for a record that is larger than `max_request_bytes`. The future raises
+        BrokerError, Unreachable.
         """
         self._check_open()
         record = RecordData(key, value, tuple(headers), timestamp_ms)
+        check(record)
         size = size_of(record)
         if size > self._max_request_bytes:
             raise ConfigError(f"record of {size} bytes: max_request_bytes allows {self._max_request_bytes}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from shareq.client.aio.producer.batches import Batch, Lane, size_of
+import pytest
+
+from shareq.client.aio.producer.batches import Batch, Lane, check, size_of
 from shareq.client.errors import ClientError
 from shareq.client.partitioner import partition_of_key
 from shareq.protocol.records.batch import Compression, decode_records, read_header
@@ -90,3 +92,20 @@ def test_offsets_count_up_from_the_batchs() -> None:
 def test_a_key_goes_to_one_of_the_partitions_that_there_are() -> None:
     assert partition_of_key(b"21", range(10)) == (-973932308 & 0x7FFFFFFF) % 10
     assert partition_of_key(b"abc", [5]) == 5
+
+
+@pytest.mark.parametrize(
+    ("record", "refusal"),
+    [
+        (RecordData(None, "text"), "value is str: must be bytes or None"),  # type: ignore[arg-type]
+        (RecordData(7, b""), "key is int: must be bytes or None"),  # type: ignore[arg-type]
+        (RecordData(None, b"", (("trace", "1"),)), "trace is str: must be bytes or None"),  # type: ignore[arg-type]
+        (RecordData(None, b"", (("\ud800", b"1"),)), "surrogates not allowed"),
+        (RecordData(None, b"", (), 2**63), r"timestamp_ms is 9223372036854775808: must be from -1 to "),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_it_is_in_a_batch(record: RecordData, refusal: str) -> None:
+    """There it would fail its neighbours."""
+    with pytest.raises((TypeError, ValueError), match=refusal):
+        check(record)
+    check(RecordData(bytearray(b"k"), memoryview(b"v"), (("null", None),), -1))  # type: ignore[arg-type]
