@@ -13,6 +13,7 @@ from typing import Final
 from shareq.broker.config.connection_numbers import listener_numbers
 from shareq.broker.config.keys.broker import BROKER_KEYS
 from shareq.broker.config.keys.definition import ConfigError, ConfigKey, ConfigValue, format_value, int_value
+from shareq.broker.config.keys.replicas import unreachable_replicas
 from shareq.broker.config.listener_properties import (
     is_listener_property,
     listener_key,
@@ -32,12 +33,6 @@ _CONSUMER_ASSIGNORS: Final = {
     f"{_JAVA_ASSIGNORS}UniformAssignor": "uniform",
     f"{_JAVA_ASSIGNORS}RangeAssignor": "range",
 }
-_REPLICATION_FACTORS: Final = (
-    "default.replication.factor",
-    "offsets.topic.replication.factor",
-    "transaction.state.log.replication.factor",
-    "share.coordinator.state.topic.replication.factor",
-)
 _SIMPLE_ASSIGNORS: Final = frozenset(
     (
         "simple",
@@ -321,7 +316,7 @@ class BrokerConfig:
             if source:
                 originals.update(_canonical(source, warnings))
                 of_listeners.update((name, text) for name, text in source.items() if is_listener_property(name))
-        return cls(originals, (*warnings, *_unreachable_replicas(originals)), of_listeners, hidden)
+        return cls(originals, (*warnings, *unreachable_replicas(originals)), of_listeners, hidden)
 
     def with_dynamic(self, dynamic: Mapping[str, str]) -> BrokerConfig:
         """This configuration with other texts on top. ConfigError when the whole is not right any more."""
@@ -454,14 +449,6 @@ def _warn_unused(name: str, warnings: list[str]) -> None:
     note = note_for(name)
     if note is not None:
         warnings.append(f"Property {name} {note}")
-
-
-def _unreachable_replicas(originals: Mapping[str, str]) -> Iterator[str]:
-    """Files of clusters have such; as in Apache Kafka they may be set, and topics that need them are refused."""
-    for name in _REPLICATION_FACTORS:
-        factor = BROKER_KEYS[name].parse(originals.get(name, "1"))
-        if factor != 1:
-            yield f"Property {name} is {factor}, and there is one broker: no topic can have so many replicas"
 
 
 def _principals(text: str) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 Their definitions follow Apache Kafka 4.3.1 but for `__share_group_state`, which is compacted here, with a policy of its
 own (its update records are deltas). There is one broker, so more than one replica cannot be had: such a configuration
-creates nothing and says so, as Apache Kafka does while it has too few brokers.
+creates nothing and says so, as Apache Kafka does while it has too few brokers. More replicas in sync than there are
+count as one, as there, and the start has warned of it (`shareq.broker.config.keys.replicas`).
 """
 
 from __future__ import annotations
@@ -88,15 +89,13 @@ def new_internal_topic(config: BrokerConfig, name: str) -> NewTopic | ApiError:
     """The internal topic as this configuration wants it; an error naming the property that makes it impossible."""
     definition = _DEFINITIONS[name]
     configs = dict(definition.configs)
-    for key, code in (
-        (definition.replication_factor, ErrorCode.INVALID_REPLICATION_FACTOR),
-        (definition.min_isr, ErrorCode.INVALID_CONFIG),
-    ):
-        if key is not None and int_value(config.values, key) > 1:
-            value = config.values[key]
-            return ApiError(code, f"Topic {name} cannot be created: {key}={value}, and there is one broker")
+    key = definition.replication_factor
+    factor = int_value(config.values, key)
+    if factor > 1:
+        message = f"Topic {name} cannot be created: {key}={factor}, and there is one broker"
+        return ApiError(ErrorCode.INVALID_REPLICATION_FACTOR, message)
     if definition.min_isr is not None:
-        configs["min.insync.replicas"] = "1"
+        configs["min.insync.replicas"] = str(int_value(config.values, definition.min_isr))
     segment_bytes = int_value(config.values, definition.segment_bytes)
     # The broker properties accept less than a topic property does.
     key = "segment.bytes" if segment_bytes >= _LEAST_SEGMENT_BYTES else "internal.segment.bytes"

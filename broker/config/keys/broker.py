@@ -450,7 +450,13 @@ _TRANSACTION_KEYS: Final = (
     ConfigKey(
         "transaction.state.log.replication.factor", Type.SHORT, 1, _POSITIVE, "Replicas of `__transaction_state`."
     ),
-    ConfigKey("transaction.state.log.min.isr", Type.INT, 1, _POSITIVE, "min.insync.replicas of `__transaction_state`."),
+    ConfigKey(
+        "transaction.state.log.min.isr",
+        Type.INT,
+        1,
+        _POSITIVE,
+        "min.insync.replicas of `__transaction_state`. More than 1 counts as 1.",
+    ),
     ConfigKey("transaction.state.log.segment.bytes", Type.INT, 104_857_600, _POSITIVE, "Its segment size."),
     ConfigKey(
         "transaction.max.timeout.ms", Type.INT, 900_000, _POSITIVE, "The longest transaction a producer may ask for."

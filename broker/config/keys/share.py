@@ -172,7 +172,7 @@ _COORDINATOR_KEYS: Final = (
         Type.SHORT,
         1,
         _POSITIVE,
-        "min.insync.replicas of `__share_group_state`. With more than 1 it cannot be created.",
+        "min.insync.replicas of `__share_group_state`. There is one broker: more than 1 counts as 1.",
         aliases=("group.share.state.topic.min.isr",),
     ),
     ConfigKey(

@@ -259,6 +259,15 @@ def test_a_cluster_s_replication_factor_is_reported_at_the_start(name: str) -> N
     assert BrokerConfig.load({name: "3"}, {name: "1"}).warnings == ()
 
 
+@pytest.mark.parametrize(
+    "name", ["min.insync.replicas", "transaction.state.log.min.isr", "share.coordinator.state.topic.min.isr"]
+)
+def test_more_replicas_in_sync_than_there_are_have_a_warning_at_the_start(name: str) -> None:
+    warning = f"Property {name} is 2, and there is one broker: one replica in sync is enough"
+    assert BrokerConfig.load({name: "2"}).warnings == (warning,)
+    assert BrokerConfig.load({name: "2"}, {name: "1"}).warnings == ()
+
+
 def test_apache_kafkas_own_single_node_property_file_starts_without_warnings() -> None:
     """The settings of config/server.properties of Apache Kafka 4.3.1, the log folder apart."""
     config = BrokerConfig.load(

@@ -110,13 +110,11 @@ def test_they_are_created_once() -> None:
     [
         ("__consumer_offsets", "offsets.topic.replication.factor", ErrorCode.INVALID_REPLICATION_FACTOR),
         ("__transaction_state", "transaction.state.log.replication.factor", ErrorCode.INVALID_REPLICATION_FACTOR),
-        ("__transaction_state", "transaction.state.log.min.isr", ErrorCode.INVALID_CONFIG),
         (
             "__share_group_state",
             "share.coordinator.state.topic.replication.factor",
             ErrorCode.INVALID_REPLICATION_FACTOR,
         ),
-        ("__share_group_state", "share.coordinator.state.topic.min.isr", ErrorCode.INVALID_CONFIG),
     ],
 )
 def test_more_replicas_than_brokers_create_nothing_and_name_the_property(name: str, key: str, code: ErrorCode) -> None:
@@ -125,6 +123,20 @@ def test_more_replicas_than_brokers_create_nothing_and_name_the_property(name: s
     assert error.code == code
     assert error.message == f"Topic {name} cannot be created: {key}=3, and there is one broker"
     assert world.metadata.topics() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("__transaction_state", "transaction.state.log.min.isr"),
+        ("__share_group_state", "share.coordinator.state.topic.min.isr"),
+    ],
+)
+def test_more_replicas_in_sync_than_brokers_count_as_one(name: str, key: str) -> None:
+    """Apache Kafka's default is 2, and it takes no more replicas to be in sync than a partition has."""
+    world = World({key: "2"})
+    assert ensure(world, name) == ErrorCode.NONE
+    assert world.metadata.configs("topic", name)["min.insync.replicas"] == "2"
 
 
 def test_a_full_disk() -> None:
