@@ -202,6 +202,7 @@ class BrokerConfig:
     group_share_min_assignment_interval_ms: int
     group_share_max_assignment_interval_ms: int
     group_share_initialize_retry_interval_ms: int
+    shareq_share_disconnect_grace_ms: int
     group_share_delivery_count_limit: int
     group_share_min_delivery_count_limit: int
     group_share_max_delivery_count_limit: int

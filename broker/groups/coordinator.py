@@ -48,6 +48,7 @@ def group_coordinator_settings(config: BrokerConfig) -> GroupCoordinatorSettings
             initialize_retry_interval_ms=max(
                 config.group_share_initialize_retry_interval_ms, config.offsets_commit_timeout_ms
             ),
+            disconnect_grace_ms=config.shareq_share_disconnect_grace_ms,
         ),
         ClassicGroupSettings(
             min_session_timeout_ms=config.group_min_session_timeout_ms,

@@ -19,6 +19,16 @@ class EndedLog(LedLog, Protocol):
     def high_watermark(self) -> int: ...
 
 
+class MemberConnection(Protocol):
+    """A connection over which members heartbeat."""
+
+    id: int
+    closed: bool
+
+    def on_close(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call back when the connection is lost; the result takes that back."""
+
+
 class ShareStates(Protocol):
     """The durable states of share partitions, as the group coordinator uses them; answers are durable."""
 

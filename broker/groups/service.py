@@ -68,6 +68,7 @@ class GroupService(Service):
     def stop_waiting(self) -> None:
         """Fail every parked request with NOT_COORDINATOR: its clients ask another broker."""
         self.coordinator.partitions.refuse_parked()
+        self.share.stop()
 
     def close(self) -> None:
         """Stop all timers."""

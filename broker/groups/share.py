@@ -13,7 +13,8 @@ from shareq.broker.foundation.bounded_log import BoundedLog
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.groups.coordinator import GroupCoordinatorService
-from shareq.broker.groups.ports import ShareLeaders, ShareStates
+from shareq.broker.groups.member_connections import MemberConnections
+from shareq.broker.groups.ports import MemberConnection, ShareLeaders, ShareStates
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.broker.topics.internal import InternalTopics
 from shareq.coordinator.group.groups import Client
@@ -55,13 +56,16 @@ class ShareGroupService:
         self._leaders = leaders
         self._clock = clock
         self._now = clock.now_ms
+        self._connections = MemberConnections(self._now)
         self._membership = BoundedLog(logger, clock.now_ms)
         self._fenced = BoundedLog(logger, clock.now_ms)
         self.rebalances = 0
         self._initializing: dict[str, int] = {}  # group id -> heartbeats between their two phases
         self._waiting: dict[str, list[Callable[[], None]]] = {}  # heartbeats that wait for those
 
-    def heartbeat(self, request: ShareGroupHeartbeatRequest, client: Client) -> Pending[ShareGroupHeartbeatResponse]:
+    def heartbeat(
+        self, request: ShareGroupHeartbeatRequest, client: Client, connection: MemberConnection
+    ) -> Pending[ShareGroupHeartbeatResponse]:
         """ShareGroupHeartbeat: both phases. The internal topics are created here when they are not there yet."""
         for topic in (CONSUMER_OFFSETS, SHARE_GROUP_STATE):
             error = self._internal_topics.ensure(topic)
@@ -70,7 +74,7 @@ class ShareGroupService:
         partition = self._groups.partition(request.group_id)
         answer: Pending[ShareGroupHeartbeatResponse] = Pending()
         plan = partition.schedule(
-            lambda: partition.shard.share.begin_heartbeat(request, client, self._now()),
+            lambda: self._connections.heartbeat(partition, request, client, connection),
             lambda error: HeartbeatPlan(request.group_id, request.member_id, _failed(error)),
         )
         plan.on_complete(lambda plan: self._begun(partition, request, client, plan, answer))
@@ -86,6 +90,10 @@ class ShareGroupService:
             lambda shard: shard.share.describe(group_id),
             lambda error: share_group_error_entry(group_id, error, "The coordinator's log could not be written."),
         )
+
+    def stop(self) -> None:
+        """Leave members alone whose connections end from now on: the broker closes them itself."""
+        self._connections.stop()
 
     # -- the two phases
 

@@ -29,6 +29,10 @@ class Deadlines(Generic[K]):
         if scheduled is None or deadline_ms < scheduled:
             self._schedule(key, deadline_ms)
 
+    def get(self, key: K) -> int | None:
+        """Return when the key is due; None if it is not."""
+        return self._deadlines.get(key)
+
     def set_first(self, key: K, deadline_ms: int) -> None:
         """The key is due at `deadline_ms`, unless it is already at some time."""
         if key not in self._deadlines:

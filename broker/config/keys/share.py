@@ -91,6 +91,14 @@ _GROUP_KEYS: Final = (
         internal=True,
     ),
     ConfigKey(
+        "shareq.share.disconnect.grace.ms",
+        Type.INT,
+        3_000,
+        Range(-1, None),
+        "How long a member of a share group whose connection was lost keeps its partitions after its next heartbeat is "
+        "due. -1: until its session times out, as in Apache Kafka.",
+    ),
+    ConfigKey(
         "group.share.delivery.count.limit",
         Type.INT,
         5,

@@ -37,11 +37,11 @@ def handle(
     groups = ctx.services.groups
     if request.member_epoch != JOIN_EPOCH:
         groups.names.heard_of(request.group_id, ctx.owner)
-        return groups.share.heartbeat(request, client)
+        return groups.share.heartbeat(request, client, ctx.connection)
     return groups.names.join(
         Joining(request.group_id, request.member_id),
         ctx.owner,
-        lambda: groups.share.heartbeat(request, client),
+        lambda: groups.share.heartbeat(request, client, ctx.connection),
         lambda message: refusal(ErrorCode.GROUP_MAX_SIZE_REACHED, message),
         lambda response: response.member_id or "",
     )

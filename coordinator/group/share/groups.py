@@ -15,7 +15,7 @@ from shareq.coordinator.group.share.heartbeat import HeartbeatInputs, HeartbeatP
 from shareq.coordinator.group.share.records import state_partitions_record
 from shareq.coordinator.group.share.session_timeouts import SessionTimeouts, silent_members_leave
 from shareq.coordinator.ports import MetadataImage, ShareGroupSettingsSource
-from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, LogRoom, RecordsTooLarge
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, LogRoom, RecordsTooLarge, Steps
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.share_group_describe import DescribedGroup
@@ -26,11 +26,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ShareGroupLimits:
-    """`group.share.max.size`, `group.share.max.groups` (None: no limit), `group.share.initialize.retry.interval.ms`."""
+    """`group.share.max.size`, `group.share.max.groups` (None: no limit), `group.share.initialize.retry.interval.ms`,
+    `shareq.share.disconnect.grace.ms` (negative: a lost connection changes nothing).
+    """
 
     max_size: int = 200
     max_groups: int | None = None
     initialize_retry_interval_ms: int = 30_000
+    disconnect_grace_ms: int = 3_000
 
 
 class ShareGroups:
@@ -63,7 +66,7 @@ class ShareGroups:
     # -- membership
 
     def begin_heartbeat(
-        self, request: ShareGroupHeartbeatRequest, client: Client, now_ms: int
+        self, request: ShareGroupHeartbeatRequest, client: Client, now_ms: int, connection_id: int | None = None
     ) -> CoordinatorResult[HeartbeatPlan]:
         """First phase of a ShareGroupHeartbeat. What the caller has to do with the plan, once its records are durable:
 
@@ -77,7 +80,7 @@ class ShareGroups:
           is allowed: the member then learns of the partitions by a later heartbeat.
 
         Other operations on the group may come between the phases, also on a shard that was reloaded. The member's
-        session runs from here on. Errors are in the response: INVALID_REQUEST,
+        session runs from here on, until `connection_lost` shortens it. Errors are in the response: INVALID_REQUEST,
         GROUP_ID_NOT_FOUND, GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH. Raises RecordsTooLarge.
         """
         heartbeat.check_size(request, self._room.most_bytes())
@@ -98,7 +101,7 @@ class ShareGroups:
         self._activity[request.group_id] = attempt
         response = result.response.response
         if response is None or response.error_code == ErrorCode.NONE:
-            self._sessions.heard_of(request.group_id, request.member_id, inputs.settings, now_ms)
+            self._sessions.heard_of(request.group_id, request.member_id, inputs.settings, now_ms, connection_id)
         return result
 
     def finish_heartbeat(
@@ -113,12 +116,18 @@ class ShareGroups:
         activity = self._activity.setdefault(plan.group_id, Activity())
         inputs = self._inputs(plan.group_id, now_ms)
         if plan.member_id in group.members:
-            self._sessions.heard_of(plan.group_id, plan.member_id, inputs.settings, now_ms)
+            self._sessions.answered(plan.group_id, plan.member_id, inputs.settings, now_ms)
         result = heartbeat.finish(group, activity, plan, initialized, inputs)
         if result.records and not self._room.fits(result.records):
             activity.metadata_stale, activity.initializing_since_ms = True, None
             raise RecordsTooLarge
         return result
+
+    def connection_lost(self, connection_id: int, now_ms: int) -> Steps[CoordinatorResult[None]]:
+        """Start the grace of the members whose last heartbeat came over the connection."""
+        grace_ms = self.settings.disconnect_grace_ms
+        yield from self._sessions.connection_lost(connection_id, grace_ms, self._share_settings.share_group, now_ms)
+        return CoordinatorResult(None)
 
     def finish_initialization(self, plan: HeartbeatPlan, initialized: bool) -> CoordinatorResult[None]:
         """The late outcome of `plan.initialize`, after `finish_heartbeat(plan, None, now)`."""
@@ -282,14 +291,11 @@ class ShareGroups:
         """
         records: list[CoordinatorRecord] = []
         for group_id, member_ids in self._sessions.take_silent(now_ms, self._room.room_bytes()).items():
+            lost = self._sessions.take_lost(group_id, member_ids)
             group = self.group(group_id)
             if group is not None:
-                logger.info(
-                    "share group %s: members %s were not heard of in time",
-                    group_id,
-                    sorted(member_ids),
-                    extra={"fields": {"event": "member_silent", "group": group_id, "members": sorted(member_ids)}},
-                )
+                _log_removed("member_disconnected", "were removed: their connections were lost", group_id, lost)
+                _log_removed("member_silent", "were not heard of in time", group_id, set(member_ids) - lost)
                 records.extend(silent_members_leave(group, member_ids, self._metadata))
         return tuple(records)
 
@@ -340,6 +346,13 @@ class ShareGroups:
 
 
 _EMPTY_GROUP_ID = ApiError(ErrorCode.INVALID_GROUP_ID, "The group id is empty.")
+
+
+def _log_removed(event: str, text: str, group_id: str, member_ids: Collection[str]) -> None:
+    members = sorted(member_ids)
+    if members:
+        fields = {"event": event, "group": group_id, "members": members}
+        logger.info("share group %s: members %s %s", group_id, members, text, extra={"fields": fields})
 
 
 def _answered(

@@ -1,34 +1,94 @@
-"""When a member of a share group that sends no heartbeats is removed (`group.share.session.timeout.ms`, KIP-932)."""
+"""When a member of a share group that sends no heartbeats is removed: at the end of its session
+(`group.share.session.timeout.ms`, KIP-932), or, once the connection of its last heartbeat is lost, of a shorter grace.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from shareq.coordinator.group.deadlines import Deadlines, take_due
 from shareq.coordinator.group.share import heartbeat
 from shareq.coordinator.group.share.group import ShareGroup
 from shareq.coordinator.ports import MetadataImage, ShareGroupSettings
-from shareq.coordinator.shard import CoordinatorRecord
+from shareq.coordinator.shard import CoordinatorRecord, Steps
 
 MemberKey = tuple[str, str]
 """Group id and member id."""
 
+TURN_MEMBERS: Final = 2_000
+"""Members of a lost connection between two pauses, 1.5 µs each."""
+
 
 class SessionTimeouts:
-    """The deadlines of members, in monotonic milliseconds, for all share groups of a shard."""
+    """The deadlines of members, in monotonic milliseconds, for all share groups of a shard, and the connections over
+    which they heartbeat. Nothing of it is written down: after a load every member has a whole session.
+    """
 
-    __slots__ = ("_deadlines",)
+    __slots__ = ("_connection_of", "_deadlines", "_lost", "_members_of")
 
     def __init__(self) -> None:
         self._deadlines: Deadlines[MemberKey] = Deadlines()
+        self._connection_of: dict[MemberKey, int] = {}
+        self._members_of: dict[int, set[MemberKey]] = {}
+        self._lost: set[MemberKey] = set()  # their connections are, and no heartbeat has come since
 
-    def heard_of(self, group_id: str, member_id: str, settings: ShareGroupSettings, now_ms: int) -> None:
-        """The member's session timeout of its group starts over."""
-        self._deadlines.set((group_id, member_id), now_ms + settings.session_timeout_ms)
+    def heard_of(
+        self,
+        group_id: str,
+        member_id: str,
+        settings: ShareGroupSettings,
+        now_ms: int,
+        connection_id: int | None = None,
+    ) -> None:
+        """Start the member's session timeout over. Its heartbeat came over the connection; None: over none that will
+        be reported as lost.
+        """
+        key = (group_id, member_id)
+        if self._connection_of.get(key) != connection_id:
+            self._unlink(key)
+            if connection_id is not None:
+                self._connection_of[key] = connection_id
+                self._members_of.setdefault(connection_id, set()).add(key)
+        self._lost.discard(key)
+        self._deadlines.set(key, now_ms + settings.session_timeout_ms)
+
+    def answered(self, group_id: str, member_id: str, settings: ShareGroupSettings, now_ms: int) -> None:
+        """Start the session timeout over when a heartbeat is answered, unless its connection was lost meanwhile."""
+        key = (group_id, member_id)
+        if key not in self._lost:
+            self._deadlines.set(key, now_ms + settings.session_timeout_ms)
+
+    def connection_lost(
+        self, connection_id: int, grace_ms: int, settings_of: Callable[[str], ShareGroupSettings], now_ms: int
+    ) -> Steps[None]:
+        """Give the members that heartbeated over the connection `grace_ms` for a heartbeat over another one, from now
+        or from when their next one is due: a live client connects again only then. A negative grace changes nothing.
+        """
+        settings: dict[str, ShareGroupSettings] = {}
+        for number, key in enumerate(self._members_of.pop(connection_id, ()), 1):
+            if not number % TURN_MEMBERS:
+                yield
+            del self._connection_of[key]
+            deadline = self._deadlines.get(key)
+            if deadline is None or grace_ms < 0:
+                continue
+            group_id = key[0]
+            if group_id not in settings:
+                settings[group_id] = settings_of(group_id)
+            heard_ms = deadline - settings[group_id].session_timeout_ms
+            next_heartbeat_ms = heard_ms + settings[group_id].heartbeat_interval_ms
+            graced = max(next_heartbeat_ms, now_ms) + grace_ms
+            if graced < deadline:
+                self._lost.add(key)
+                self._deadlines.set(key, graced)
 
     def clear(self, group_id: str, member_id: str) -> None:
-        """The member has left; harmless when it was never heard of."""
-        self._deadlines.clear((group_id, member_id))
+        """Forget a member that has left; harmless when it was never heard of."""
+        key = (group_id, member_id)
+        self._deadlines.clear(key)
+        self._lost.discard(key)
+        self._unlink(key)
 
     def next_ms(self) -> int | None:
         """When a member may be due; None without members."""
@@ -39,9 +99,24 @@ class SessionTimeouts:
         `room_bytes` has room for.
         """
         by_group: dict[str, list[str]] = {}
-        for group_id, member_id in take_due(self._deadlines, now_ms, room_bytes):
-            by_group.setdefault(group_id, []).append(member_id)
+        for key in take_due(self._deadlines, now_ms, room_bytes):
+            self._unlink(key)
+            by_group.setdefault(key[0], []).append(key[1])
         return by_group
+
+    def take_lost(self, group_id: str, member_ids: Sequence[str]) -> set[str]:
+        """Forget why members were taken out, and return those of them whose connection was lost."""
+        lost = {member_id for member_id in member_ids if (group_id, member_id) in self._lost}
+        self._lost.difference_update((group_id, member_id) for member_id in lost)
+        return lost
+
+    def _unlink(self, key: MemberKey) -> None:
+        connection_id = self._connection_of.pop(key, None)
+        if connection_id is not None:
+            members = self._members_of[connection_id]
+            members.discard(key)
+            if not members:
+                del self._members_of[connection_id]
 
 
 def silent_members_leave(

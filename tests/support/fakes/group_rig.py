@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from shareq.broker.coordinator_runtime.batches import CoordinatorLogSettings
@@ -20,6 +21,19 @@ from tests.support.fakes.share_states import MemoryShareStates, NotedShareLeader
 OFFSETS: Final = "__consumer_offsets"
 STATES: Final = "__share_group_state"
 CLIENT: Final = Client("client", "/127.0.0.1")
+
+
+class OpenConnection:
+    """The far end's connection, which stays open."""
+
+    id = 1
+    closed = False
+
+    def on_close(self, callback: Callable[[], None]) -> Callable[[], None]:
+        return lambda: None
+
+
+CONNECTION: Final = OpenConnection()
 
 
 class GroupRig:
@@ -62,13 +76,14 @@ class GroupRig:
 
     def join(self, member: str = "m", *topics: str, group: str = "g") -> ShareGroupHeartbeatResponse:
         """A share-group member that joins, and its answer."""
-        pending = self.service.share.heartbeat(heartbeat(member, 0, *(topics or ("t",)), group=group), CLIENT)
+        request = heartbeat(member, 0, *(topics or ("t",)), group=group)
+        pending = self.service.share.heartbeat(request, CLIENT, CONNECTION)
         answer = self.ports.answer(pending)
         assert answer.error_code == ErrorCode.NONE, answer
         return answer
 
     def leave(self, member: str = "m", group: str = "g") -> None:
-        answer = self.ports.answer(self.service.share.heartbeat(heartbeat(member, -1, group=group), CLIENT))
+        answer = self.ports.answer(self.service.share.heartbeat(heartbeat(member, -1, group=group), CLIENT, CONNECTION))
         assert answer.error_code == ErrorCode.NONE
 
 

@@ -16,7 +16,7 @@ from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from tests.support.fakes.group_rig import CLIENT, OFFSETS, STATES, GroupRig, heartbeat
+from tests.support.fakes.group_rig import CLIENT, CONNECTION, OFFSETS, STATES, GroupRig, heartbeat
 from tests.support.fakes.host import ELSEWHERE
 
 NONE = ErrorCode.NONE
@@ -369,7 +369,7 @@ def test_what_an_alteration_could_not_initialize_is_asked_for_by_heartbeats_afte
     joined = rig.join("m", "u")
     assert rig.states.calls == []
     rig.ports.clock.advance(10_000)
-    rig.service.share.heartbeat(heartbeat("m", joined.member_epoch), CLIENT)
+    rig.service.share.heartbeat(heartbeat("m", joined.member_epoch), CLIENT, CONNECTION)
     rig.ports.logs.flush()
     assert [call[:2] for call in rig.states.calls] == [("initialize_once", rig.key(0, "u"))]
 

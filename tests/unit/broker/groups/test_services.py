@@ -34,7 +34,7 @@ from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup
 from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from shareq.protocol.primitives import ZERO_UUID
 from shareq.protocol.records.compression import Compression
-from tests.support.fakes.group_rig import CLIENT, OFFSETS, STATES, GroupRig, heartbeat
+from tests.support.fakes.group_rig import CLIENT, CONNECTION, OFFSETS, STATES, GroupRig, heartbeat
 from tests.support.fakes.host import ELSEWHERE
 
 NONE = ErrorCode.NONE
@@ -324,7 +324,7 @@ def test_share_groups_of_all_partitions_count_together() -> None:
     first = "g0"
     other = next(f"g{n}" for n in range(9) if group_partition_for(f"g{n}", 2) != group_partition_for(first, 2))
     rig.join(group=first)
-    refused = rig.service.share.heartbeat(heartbeat("m", 0, "t", group=other), CLIENT).value
+    refused = rig.service.share.heartbeat(heartbeat("m", 0, "t", group=other), CLIENT, CONNECTION).value
     assert refused.error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
 
 
@@ -384,7 +384,7 @@ def test_news_of_topics_reach_all_partitions() -> None:
     assert group.initialized == {}
     again = rig.ports.topics.add("t", 1)
     rig.service.topic_changed(again)
-    pending = rig.service.share.heartbeat(heartbeat("m", 2), CLIENT)
+    pending = rig.service.share.heartbeat(heartbeat("m", 2), CLIENT, CONNECTION)
     rig.ports.logs.flush()
     assert pending.value.assignment is not None
 
@@ -402,7 +402,7 @@ def test_without_the_states_topic_no_state_is_left() -> None:
 def test_without_the_groups_own_topic_no_group_is_left() -> None:
     rig = GroupRig()
     rig.join()
-    pending = rig.service.share.heartbeat(heartbeat("m2", 0, "t"), CLIENT)
+    pending = rig.service.share.heartbeat(heartbeat("m2", 0, "t"), CLIENT, CONNECTION)
     rig.service.topic_deleted(rig.ports.topics.delete(OFFSETS))
     assert pending.value.error_code == LOST
     assert list(rig.service.coordinator.partitions) == []
@@ -435,7 +435,7 @@ def test_a_partition_that_moves_is_given_up() -> None:
     rig.service.leader_moved("t", at)
     assert len(list(rig.service.coordinator.partitions)) == 1
     rig.service.leader_moved(OFFSETS, at)
-    answer = rig.service.share.heartbeat(heartbeat("m", 2), CLIENT).value
+    answer = rig.service.share.heartbeat(heartbeat("m", 2), CLIENT, CONNECTION).value
     assert (answer.error_code, answer.error_message) == (LOST, LOG_FAILED)
 
 

@@ -72,6 +72,7 @@ class GroupWorld:
         rack: str | None = None,
         group_id: str = GROUP,
         client: Client = CLIENT,
+        connection_id: int | None = None,
     ) -> HeartbeatPlan:
         request = ShareGroupHeartbeatRequest(
             group_id=group_id,
@@ -80,7 +81,7 @@ class GroupWorld:
             rack_id=rack,
             subscribed_topic_names=None if topics is None else list(topics),
         )
-        plan = self.log.run(self.shard.share.begin_heartbeat(request, client, self.time.now_ms))
+        plan = self.log.run(self.shard.share.begin_heartbeat(request, client, self.time.now_ms, connection_id))
         self.kinds = self.log.value_types()
         return plan
 
@@ -99,9 +100,12 @@ class GroupWorld:
         rack: str | None = None,
         group_id: str = GROUP,
         client: Client = CLIENT,
+        connection_id: int | None = None,
     ) -> Answer:
         """Both phases without anything in between."""
-        plan = self.begin(member_id, epoch, topics, rack=rack, group_id=group_id, client=client)
+        plan = self.begin(
+            member_id, epoch, topics, rack=rack, group_id=group_id, client=client, connection_id=connection_id
+        )
         if plan.response is not None:
             return self.answer(plan.response)
         return self.finish(plan, self.initializes)
