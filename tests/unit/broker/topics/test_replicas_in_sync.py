@@ -39,7 +39,7 @@ def test_transactions_work() -> None:
 
 def test_records_of_topics_that_ask_for_two_are_taken_with_acks_all() -> None:
     world = BrokerWorld(TWO)
-    topics = [world.create_topic("t"), world.create_topic("own", **{"min.insync.replicas": "2"})]
+    topics = [world.create_topic("t"), world.create_topic("own", 1, **{"min.insync.replicas": "2"})]
     for topic in topics:
         request = produce_request(batch(b"x"), topic=topic.name, acks=-1)
         answer = world.connect().call(request, 11, ProduceResponse)
