@@ -1,7 +1,8 @@
 """The owner of a folder, found out before a byte in it changes.
 
 A data folder is ours when its marker says so; or, when the marker is missing or damaged, when metadata is in it that we
-wrote. A folder that is absent or empty becomes ours. Anything else is refused, and left as it is.
+wrote. A folder that is absent or empty becomes ours. Anything else is refused, and left as it is; so is one that a
+command has begun to make and not finished (`unfinished`), whatever is in it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Final, NamedTuple
 from shareq.broker.data_folder.journal_format import JOURNAL_FILE, parse_journal
 from shareq.broker.data_folder.marker import MARKER_FILE, Marker, parse_marker
 from shareq.broker.data_folder.sqlite_record import META_DB_FILE
+from shareq.broker.data_folder.unfinished import UNFINISHED_FILE, command_of, is_unfinished, run_again
 from shareq.broker.foundation.environment import Fs
 from shareq.broker.foundation.repair_command import ADOPT_ALL, repair_command
 from shareq.broker.metadata.format_version import FORMAT_VERSION
@@ -59,6 +61,8 @@ def look_at_folder(fs: Fs, data_dir: str) -> Occupant:
     """The folder's owner. Changes nothing. DataFolderError unless it is ours, or free; OSError."""
     if not fs.exists(data_dir):
         return Occupant(None, fresh=True)
+    if is_unfinished(fs, data_dir):
+        raise DataFolderError(f"data folder {run_again(data_dir, command_of(fs, data_dir))}")
     marker, damage = _marker_in(fs, data_dir)
     if marker is not None:
         if marker.format_version > FORMAT_VERSION:
@@ -90,7 +94,7 @@ def _counts_as_empty(fs: Fs, data_dir: str, name: str) -> bool:
     if name == "lost+found":
         return True
     path = f"{data_dir}/{name}"
-    if name == f"{MARKER_FILE}.tmp":
+    if name in (f"{MARKER_FILE}.tmp", f"{UNFINISHED_FILE}.tmp"):
         return fs.is_file(path)
     return name in (_LOCK_FILE, META_DB_FILE) and fs.is_file(path) and not fs.read_bytes(path)
 

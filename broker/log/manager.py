@@ -64,12 +64,22 @@ class DataFolderInUseError(Exception):
 def lock_data_folder(fs: Fs, data_dir: str) -> Callable[[], None]:
     """Create the folder if need be and lock it; returns the release. Raises DataFolderInUseError, OSError."""
     if not fs.exists(data_dir):
+        above = _folder_above(data_dir)
+        named_in = [above]  # folders that get a new name, from the lowest one up
+        while not fs.exists(above) and above not in ("/", "."):
+            above = _folder_above(above)
+            named_in.append(above)
         fs.make_dirs(data_dir)
-        fs.sync_dir(data_dir.rstrip("/").rpartition("/")[0] or ("/" if data_dir.startswith("/") else "."))
+        for folder in named_in:
+            fs.sync_dir(folder)
     try:
         return fs.lock(f"{data_dir}/{LOCK_FILE}")
     except BlockingIOError as error:
         raise DataFolderInUseError(f"data folder {data_dir} is in use by another process") from error
+
+
+def _folder_above(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[0] or ("/" if path.startswith("/") else ".")
 
 
 class LogManager:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from shareq.broker.foundation.os_fs import OsFs
 from shareq.broker.maintenance.backup.restore import check_backup, restore_backup
 from shareq.broker.maintenance.backup.store import BackupStore
 from shareq.broker.maintenance.backup.take import human_time, take_backup
@@ -69,7 +70,7 @@ def restore(dest: str, data_dir: str, name: str | None, out: Write, err: Write) 
     """Restore one backup. MaintenanceError."""
     progress = Progress("restore", time.monotonic, err, "files")
     try:
-        restored = restore_backup(dest, data_dir, name=name, progress=progress)
+        restored = restore_backup(OsFs(lambda call: call()), dest, data_dir, name=name, progress=progress)
     except OSError as error:
         raise MaintenanceError(f"restore of {dest} into {data_dir}: {_reason(error)}") from error
     for warning in restored.warnings:

@@ -1,7 +1,4 @@
-"""A data folder from a backup: every byte checked on its way, and what makes it a data folder last.
-
-A broker refuses the folder until it has the last file. A restore that was cut short is removed by hand and repeated.
-"""
+"""A data folder from a backup: every byte checked on its way, and what makes it a data folder last."""
 
 from __future__ import annotations
 
@@ -9,16 +6,15 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final
 
+from shareq.broker.foundation.environment import Fs
 from shareq.broker.maintenance.backup.catalog import Catalog, Entry
-from shareq.broker.maintenance.backup.store import BackupStore, sync_folder
+from shareq.broker.maintenance.backup.store import BackupStore
 from shareq.broker.maintenance.errors import MaintenanceError
+from shareq.broker.maintenance.making import making, refuse_unless_free, write_durably
 from shareq.broker.maintenance.progress import Progress
 
-__all__ = ["RestoredFolder", "check_backup", "refuse_unless_empty", "restore_backup"]
-
-_NOT_COUNTED: Final = {"lost+found"}
+__all__ = ["RestoredFolder", "check_backup", "restore_backup"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +28,10 @@ class RestoredFolder:
     warnings: tuple[str, ...]
 
 
-def restore_backup(dest: str, data_dir: str, *, name: str | None, progress: Progress) -> RestoredFolder:
-    """Make `data_dir`, absent or empty before, what the backup `name` has (None: the newest).
+def restore_backup(fs: Fs, dest: str, data_dir: str, *, name: str | None, progress: Progress) -> RestoredFolder:
+    """Make `data_dir`, absent, empty or left unfinished before, what the backup `name` has (None: the newest).
 
-    MaintenanceError when there is something in it, or a checksum does not match; OSError.
+    `fs` is that of `data_dir`. MaintenanceError when there is something in it, or a checksum does not match; OSError.
     """
     store = BackupStore.existing(dest)
     names = store.names()
@@ -43,13 +39,18 @@ def restore_backup(dest: str, data_dir: str, *, name: str | None, progress: Prog
         raise MaintenanceError(f"{dest}: no complete backup in it")
     chosen = name or names[-1]
     catalog = store.read(chosen)
-    refuse_unless_empty(data_dir)
+    refuse_unless_free(fs, data_dir)
     _check_objects(store, chosen, catalog)
     progress.expect(len(catalog.entries), catalog.size)
-    try:
-        _make(store, catalog, data_dir, progress)
-    except (OSError, MaintenanceError) as error:
-        raise MaintenanceError(f"{error}; {data_dir} is half restored: remove it before trying again") from error
+    again = [
+        "shareq",
+        "restore",
+        os.path.abspath(dest),
+        os.path.abspath(data_dir),
+        *(["--backup", name] if name else []),
+    ]
+    with making(fs, data_dir, again):
+        _make(fs, store, catalog, data_dir, progress)
     return RestoredFolder(chosen, catalog.taken_ms, len(catalog.entries), catalog.size, catalog.warnings)
 
 
@@ -68,18 +69,6 @@ def check_backup(store: BackupStore, name: str, progress: Progress) -> list[str]
     return bad
 
 
-def refuse_unless_empty(data_dir: str) -> None:
-    """MaintenanceError unless the folder is absent or empty."""
-    if os.path.islink(data_dir) or (os.path.exists(data_dir) and not os.path.isdir(data_dir)):
-        raise MaintenanceError(f"{data_dir}: not a folder", usage=True)
-    names = set(os.listdir(data_dir)) - _NOT_COUNTED if os.path.isdir(data_dir) else set()
-    if names:
-        found = ", ".join(sorted(names)[:3])
-        raise MaintenanceError(
-            f"{data_dir}: not empty (found {found}); restore into an absent or empty folder", usage=True
-        )
-
-
 def _check_objects(store: BackupStore, name: str, catalog: Catalog) -> None:
     """Before anything is made: what is missing is known by then."""
     sizes: dict[str, int] = {}
@@ -91,9 +80,7 @@ def _check_objects(store: BackupStore, name: str, catalog: Catalog) -> None:
             raise MaintenanceError(f"backup {name} is damaged: {path} is missing or cut short")
 
 
-def _make(store: BackupStore, catalog: Catalog, data_dir: str, progress: Progress) -> None:
-    made_above = not os.path.isdir(data_dir)
-    os.makedirs(data_dir, mode=0o700, exist_ok=True)
+def _make(fs: Fs, store: BackupStore, catalog: Catalog, data_dir: str, progress: Progress) -> None:
     folders: dict[str, None] = {}
     top = [entry for entry in catalog.entries if "/" not in entry.path]
     for entry in catalog.entries:
@@ -101,26 +88,18 @@ def _make(store: BackupStore, catalog: Catalog, data_dir: str, progress: Progres
             folder = f"{data_dir}/{os.path.dirname(entry.path)}"
             if folder not in folders:
                 folders[folder] = None
-                os.mkdir(folder, 0o700)
-            _write(store, entry, f"{data_dir}/{entry.path}", progress)
+                fs.make_dirs(folder)
+            _write(fs, store, entry, f"{data_dir}/{entry.path}", progress)
     for folder in folders:
-        sync_folder(folder)
-    sync_folder(data_dir)
+        fs.sync_dir(folder)
+    fs.sync_dir(data_dir)
     for entry in top:  # in their order, each durable before the next: the last makes it a data folder
-        _write(store, entry, f"{data_dir}/{entry.path}", progress)
-        sync_folder(data_dir)
-    if made_above:
-        sync_folder(os.path.dirname(os.path.abspath(data_dir)))
+        _write(fs, store, entry, f"{data_dir}/{entry.path}", progress)
+        fs.sync_dir(data_dir)
 
 
-def _write(store: BackupStore, entry: Entry, path: str, progress: Progress) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with open(fd, "wb", buffering=0) as file:
-        for chunk in _checked(store, entry, progress):
-            view = memoryview(chunk)
-            while view:
-                view = view[file.write(view) or 0 :]
-        os.fsync(file.fileno())
+def _write(fs: Fs, store: BackupStore, entry: Entry, path: str, progress: Progress) -> None:
+    write_durably(fs, path, _checked(store, entry, progress))
     progress.item_done()
 
 

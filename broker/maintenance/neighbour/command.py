@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from shareq.broker.foundation.os_fs import OsFs
 from shareq.broker.maintenance.errors import MaintenanceError
 from shareq.broker.maintenance.neighbour.hand_over import hand_over
 from shareq.broker.maintenance.neighbour.take_over import take_over
@@ -18,7 +19,7 @@ Write = Callable[[str], None]
 
 def import_logs(source: str, data_dir: str, out: Write, err: Write) -> None:
     """Make a data folder of Apache Kafka's, and check it. MaintenanceError, OSError."""
-    taken = take_over(source, data_dir, Progress("import", time.monotonic, err))
+    taken = take_over(OsFs(lambda call: call()), source, data_dir, Progress("import", time.monotonic, err))
     for line in taken.left_out:
         err(f"shareq: left out: {line}")
     findings: list[str] = []
@@ -33,5 +34,5 @@ def import_logs(source: str, data_dir: str, out: Write, err: Write) -> None:
 
 def export_logs(data_dir: str, kafka: str, out: Write) -> None:
     """Fill a folder that Apache Kafka's tool has formatted. MaintenanceError, OSError."""
-    done = hand_over(data_dir, kafka)
+    done = hand_over(OsFs(lambda call: call()), data_dir, kafka)
     out(f"exported {done.topics} topics, {done.logs} logs into {kafka}, for Apache Kafka; {data_dir} is as it was")

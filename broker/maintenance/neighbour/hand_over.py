@@ -2,23 +2,27 @@
 
 Kafka's controller takes its first metadata from a checkpoint of the tool's: `bootstrap.checkpoint`, or from 4.4 on the
 first snapshot of `__cluster_metadata`. The records of our topics are put behind those of the tool; that comes last.
+
+Until then the folder has no `meta.properties`, without which Kafka does not start: it has another name, and gets its
+own back when everything is on stable storage. A folder that was left like that is made as the tool left it, and filled.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import struct
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from shareq.broker.foundation.environment import Fs
 from shareq.broker.log.promises.checkpoints import LOG_START_FILE, format_partition_metadata
 from shareq.broker.log.segments.files import PARTITION_METADATA_FILE
 from shareq.broker.log.segments.segment import LOG_SUFFIX, file_name, offset_of_file
 from shareq.broker.maintenance.backup.metadata import copy_metadata
 from shareq.broker.maintenance.backup.promises import read_log_starts
-from shareq.broker.maintenance.backup.store import sync_folder
+from shareq.broker.maintenance.backup.source import partition_of
 from shareq.broker.maintenance.errors import MaintenanceError
+from shareq.broker.maintenance.making import remove_folder, write_durably
 from shareq.broker.maintenance.neighbour.kafka_folder import META_FILE, properties_of, while_stopped
 from shareq.broker.maintenance.neighbour.kafka_records import KafkaMetadata, UnreadableMetadata
 from shareq.broker.maintenance.os_files import lock_for_maintenance
@@ -31,8 +35,11 @@ __all__ = ["HandedOver", "hand_over"]
 BOOTSTRAP_FILE: Final = "bootstrap.checkpoint"
 FIRST_SNAPSHOT: Final = "__cluster_metadata-0/00000000000000000000-0000000000.checkpoint"
 ELIGIBLE_REPLICAS: Final = "eligible.leader.replicas.version"
+FORMATTED_SUFFIX: Final = ".formatted"  # the checkpoint as the tool has left it
+UNFINISHED_META_FILE: Final = f"{META_FILE}.unfinished"
 _KINDS: Final = {"topic": 2, "group": 32}
 _BATCH_RECORDS: Final = 1_000
+_CHUNK_BYTES: Final = 1 << 20
 _NO_LEADER: Final = -1  # the first one is elected when the broker is there
 
 
@@ -43,40 +50,66 @@ class HandedOver(NamedTuple):
     logs: int
 
 
-def hand_over(data_dir: str, kafka: str) -> HandedOver:
-    """Fill `kafka`, which was formatted and not started. MaintenanceError, OSError: it is half filled then."""
+def hand_over(fs: Fs, data_dir: str, kafka: str) -> HandedOver:
+    """Fill `kafka`, which was formatted and not started. `fs` is that of `kafka`.
+
+    MaintenanceError; OSError: Kafka does not start on it, and to do this again starts it over.
+    """
     with lock_for_maintenance(data_dir), while_stopped(kafka):
         found = copy_metadata(data_dir)
-        checkpoint, node = _check_formatted(kafka, found.cluster_id)
+        _undo_unfinished(fs, kafka)
+        checkpoint, node = _check_formatted(fs, kafka, found.cluster_id)
         starts = read_log_starts(data_dir)
-        epochs = dict(_copy_logs(data_dir, kafka, found.state))
+        fs.rename(f"{kafka}/{META_FILE}", f"{kafka}/{UNFINISHED_META_FILE}")
+        fs.sync_dir(kafka)
+        epochs = dict(_copy_logs(fs, data_dir, kafka, found.state))
         lines = [f"{topic} {partition} {offset}\n" for (topic, partition), offset in sorted(starts.items())]
-        _write(f"{kafka}/{LOG_START_FILE}", f"0\n{len(lines)}\n{''.join(lines)}".encode())
-        _add_records(checkpoint, list(_records(found.state, node, epochs)))
-        sync_folder(os.path.dirname(checkpoint))
-        sync_folder(kafka)
+        write_durably(fs, f"{kafka}/{LOG_START_FILE}", [f"0\n{len(lines)}\n{''.join(lines)}".encode()])
+        fs.sync_dir(kafka)
+        _add_records(fs, checkpoint, list(_records(found.state, node, epochs)))
+        fs.rename(f"{kafka}/{UNFINISHED_META_FILE}", f"{kafka}/{META_FILE}")
+        fs.sync_dir(kafka)
+        fs.remove(f"{checkpoint}{FORMATTED_SUFFIX}")
     return HandedOver(len(found.topics), len(epochs))
 
 
-def _check_formatted(kafka: str, cluster_id: str) -> tuple[str, int]:
+def _undo_unfinished(fs: Fs, kafka: str) -> None:
+    """Make a folder that was half filled what it was when the tool had formatted it. OSError."""
+    if not fs.is_file(f"{kafka}/{UNFINISHED_META_FILE}") or fs.exists(f"{kafka}/{META_FILE}"):
+        return
+    for path in (f"{kafka}/{BOOTSTRAP_FILE}", f"{kafka}/{FIRST_SNAPSHOT}"):
+        if fs.is_file(f"{path}{FORMATTED_SUFFIX}"):
+            fs.rename(f"{path}{FORMATTED_SUFFIX}", path)
+            fs.sync_dir(os.path.dirname(path))
+        for half_written in (f"{path}.tmp", f"{path}{FORMATTED_SUFFIX}.tmp"):
+            _remove(fs, half_written)
+    for name in fs.list_dir(kafka):
+        if partition_of(name) is not None and name != os.path.dirname(FIRST_SNAPSHOT):
+            remove_folder(fs, f"{kafka}/{name}")
+    _remove(fs, f"{kafka}/{LOG_START_FILE}")
+    fs.sync_dir(kafka)
+    fs.rename(f"{kafka}/{UNFINISHED_META_FILE}", f"{kafka}/{META_FILE}")
+    fs.sync_dir(kafka)
+
+
+def _check_formatted(fs: Fs, kafka: str, cluster_id: str) -> tuple[str, int]:
     """The checkpoint of the tool, and the node's id. MaintenanceError with the command that makes the folder right."""
     command = (
         f"kafka-storage.sh format --cluster-id={cluster_id} --feature share.version=0 "
         f"--feature {ELIGIBLE_REPLICAS}=0 -c server.properties"
     )
-    checkpoint = _checkpoint_of(kafka)
+    checkpoint = _checkpoint_of(fs, kafka)
     if checkpoint is None:
         text = f"{kafka}: must be a folder (log.dirs) that was formatted and not started: `{command}`"
         raise MaintenanceError(text, usage=True)
-    given = properties_of(kafka)
+    given = properties_of(fs, kafka)
     if given.get("cluster.id") != cluster_id:
         raise MaintenanceError(
             f"{kafka}: is of cluster {given.get('cluster.id')}; format it with `{command}`", usage=True
         )
     metadata = KafkaMetadata()
     try:
-        with open(checkpoint, "rb") as file:
-            metadata.apply(file.read())
+        metadata.apply(fs.read_bytes(checkpoint))
     except UnreadableMetadata as error:
         raise MaintenanceError(f"{checkpoint}: cannot be read: {error}") from error
     if metadata.features.get(ELIGIBLE_REPLICAS, 0):
@@ -85,33 +118,32 @@ def _check_formatted(kafka: str, cluster_id: str) -> tuple[str, int]:
     return checkpoint, int(given["node.id"])
 
 
-def _checkpoint_of(kafka: str) -> str | None:
+def _checkpoint_of(fs: Fs, kafka: str) -> str | None:
     """Where the tool has put the first metadata; None: the folder is not as the tool leaves it."""
-    names = set(os.listdir(kafka)) - {"lost+found", ".lock"} if os.path.isdir(kafka) else set()
+    names = set(fs.list_dir(kafka)) - {"lost+found", ".lock"} if fs.is_folder(kafka) else set()
     folder, snapshot = os.path.split(FIRST_SNAPSHOT)
     if names == {META_FILE, BOOTSTRAP_FILE}:
         return f"{kafka}/{BOOTSTRAP_FILE}"
-    if names == {META_FILE, folder} and os.listdir(f"{kafka}/{folder}") == [snapshot]:
+    if names == {META_FILE, folder} and fs.list_dir(f"{kafka}/{folder}") == [snapshot]:
         return f"{kafka}/{FIRST_SNAPSHOT}"
     return None
 
 
-def _copy_logs(data_dir: str, kafka: str, state: MetaState) -> Iterator[tuple[tuple[str, int], int]]:
+def _copy_logs(fs: Fs, data_dir: str, kafka: str, state: MetaState) -> Iterator[tuple[tuple[str, int], int]]:
     """Each log with the epoch of its newest batch."""
     for topic in state.topics.values():
         for partition in range(topic.partitions):
             source, target = (f"{folder}/{topic.name}-{partition}" for folder in (data_dir, kafka))
-            os.mkdir(target, 0o700)
-            _write(f"{target}/{PARTITION_METADATA_FILE}", format_partition_metadata(topic.topic_id))
+            fs.make_dirs(target)
+            write_durably(fs, f"{target}/{PARTITION_METADATA_FILE}", [format_partition_metadata(topic.topic_id)])
             names = os.listdir(source) if os.path.isdir(source) else []
             bases = sorted(base for name in names if (base := offset_of_file(name, LOG_SUFFIX)) is not None)
-            for base in bases:
-                path = f"{target}/{file_name(base, LOG_SUFFIX)}"
-                shutil.copyfile(f"{source}/{file_name(base, LOG_SUFFIX)}", path)
-                _sync(path)
-            sync_folder(target)
-            newest = [f"{source}/{file_name(base, LOG_SUFFIX)}" for base in bases]
-            yield (topic.name, partition), max((_last_epoch(path) for path in newest[-2:]), default=0)
+            paths = [f"{source}/{file_name(base, LOG_SUFFIX)}" for base in bases]
+            for path in paths:
+                with open(path, "rb", buffering=0) as file:
+                    write_durably(fs, f"{target}/{os.path.basename(path)}", iter(lambda: file.read(_CHUNK_BYTES), b""))
+            fs.sync_dir(target)
+            yield (topic.name, partition), max((_last_epoch(path) for path in paths[-2:]), default=0)
 
 
 def _last_epoch(path: str) -> int:
@@ -134,10 +166,9 @@ def _records(state: MetaState, node: int, epochs: dict[tuple[str, int], int]) ->
                 yield b"\x01\x04\x00" + kind + _text(resource.name) + _text(key) + _text(value) + b"\0"
 
 
-def _add_records(path: str, records: list[bytes]) -> None:
-    """Before the snapshot's last batch, which says that it is whole."""
-    with open(path, "rb") as file:
-        data = file.read()
+def _add_records(fs: Fs, path: str, records: list[bytes]) -> None:
+    """Before the snapshot's last batch, which says that it is whole. The snapshot as it was is kept beside it."""
+    data = fs.read_bytes(path)
     *_, (end_at, end) = batch_headers(data)
     batches, offset = bytearray(data[:end_at]), end.base_offset
     for at in range(0, len(records), _BATCH_RECORDS):
@@ -146,8 +177,8 @@ def _add_records(path: str, records: list[bytes]) -> None:
         offset += len(part)
     last = bytearray(data[end_at:])
     struct.pack_into(">q", last, 0, offset)
-    _write(f"{path}.new", bytes(batches + last))
-    os.rename(f"{path}.new", path)
+    fs.write_atomic(f"{path}{FORMATTED_SUFFIX}", data, sync=True)
+    fs.write_atomic(path, bytes(batches + last), sync=True)
 
 
 def _text(value: str) -> bytes:
@@ -155,15 +186,6 @@ def _text(value: str) -> bytes:
     return uvarint(len(data) + 1) + data
 
 
-def _write(path: str, content: bytes) -> None:
-    with open(path, "xb") as file:
-        file.write(content)
-    _sync(path)
-
-
-def _sync(path: str) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+def _remove(fs: Fs, path: str) -> None:
+    if fs.is_file(path):
+        fs.remove(path)

@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
+from shareq.broker.foundation.environment import Fs
 from shareq.broker.log.promises.checkpoints import LOG_START_FILE, parse_offsets, parse_partition_metadata
 from shareq.broker.log.segments.files import PARTITION_METADATA_FILE
 from shareq.broker.log.segments.segment import LOG_SUFFIX, offset_of_file
 from shareq.broker.maintenance.errors import MaintenanceError
 from shareq.broker.maintenance.neighbour.kafka_records import KafkaMetadata, KafkaTopic, UnreadableMetadata
+from shareq.broker.maintenance.os_files import ReadOnlyFs
 from shareq.broker.metadata.topic_names import CLUSTER_METADATA, name_error
 from shareq.protocol.primitives import uuid_from_text, uuid_to_text
 
@@ -112,20 +114,20 @@ def while_stopped(path: str) -> Iterator[None]:
         os.close(fd)
 
 
-def properties_of(path: str) -> dict[str, str]:
+def properties_of(fs: Fs, path: str) -> dict[str, str]:
     """Of the folder's `meta.properties`. MaintenanceError when there is none."""
     found = f"{path}/{META_FILE}"
     try:
-        with open(found, encoding="latin-1") as file:
-            lines = [line.strip().partition("=") for line in file if "=" in line]
+        text = fs.read_bytes(found).decode("latin-1")
     except OSError as error:
-        text = f"{path}: no data folder of Apache Kafka: {META_FILE}: {error.strerror}"
-        raise MaintenanceError(text, usage=True) from error
+        problem = f"{path}: no data folder of Apache Kafka: {META_FILE}: {error.strerror}"
+        raise MaintenanceError(problem, usage=True) from error
+    lines = [line.strip().partition("=") for line in text.splitlines() if "=" in line]
     return {name.strip(): value.strip() for name, _, value in lines}
 
 
 def _cluster_id(path: str) -> str:
-    given, found = properties_of(path), f"{path}/{META_FILE}"
+    given, found = properties_of(ReadOnlyFs(), path), f"{path}/{META_FILE}"
     cluster_id = given.get("cluster.id", "")
     try:
         uuid_from_text(cluster_id)

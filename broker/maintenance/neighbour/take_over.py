@@ -16,6 +16,7 @@ from shareq.broker.config.keys.definition import ConfigDef, ConfigError
 from shareq.broker.config.topic_config import TOPIC_KEYS
 from shareq.broker.data_folder.comparison import CLUSTER_ID
 from shareq.broker.data_folder.digest import digest_of
+from shareq.broker.foundation.environment import Fs
 from shareq.broker.log.promises.checkpoints import LOG_START_FILE, format_offsets, format_partition_metadata
 from shareq.broker.log.promises.manifest import snapshot
 from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
@@ -23,9 +24,8 @@ from shareq.broker.log.segments.files import PARTITION_METADATA_FILE
 from shareq.broker.log.segments.segment import LOG_SUFFIX, BatchWalk, file_name, valid_batch_after
 from shareq.broker.maintenance.backup.metadata import CopiedMetadata
 from shareq.broker.maintenance.backup.promises import CopiedLog, copied_rows
-from shareq.broker.maintenance.backup.restore import refuse_unless_empty
-from shareq.broker.maintenance.backup.store import sync_folder
 from shareq.broker.maintenance.errors import MaintenanceError
+from shareq.broker.maintenance.making import making, refuse_unless_free, write_durably
 from shareq.broker.maintenance.neighbour.kafka_folder import KafkaFolder, SourceLog, while_stopped
 from shareq.broker.maintenance.progress import Progress
 from shareq.broker.metadata.changes import MetaState, PutConfig, PutMeta, PutTopic, ResourceName, TopicRow
@@ -49,12 +49,15 @@ class TakenOver:
     left_out: list[str]
 
 
-def take_over(source: str, data_dir: str, progress: Progress) -> TakenOver:
-    """Make `data_dir`, absent or empty before, of a stopped broker's folder. MaintenanceError, OSError."""
+def take_over(fs: Fs, source: str, data_dir: str, progress: Progress) -> TakenOver:
+    """Make `data_dir`, absent, empty or left unfinished before, of a stopped broker's folder.
+
+    `fs` is that of `data_dir`. MaintenanceError, OSError.
+    """
     inside = os.path.realpath(data_dir).startswith(f"{os.path.realpath(source)}/")
     if inside or os.path.realpath(data_dir) == os.path.realpath(source):
         raise MaintenanceError(f"{data_dir}: must be another folder than {source}, and not in it", usage=True)
-    refuse_unless_empty(data_dir)
+    refuse_unless_free(fs, data_dir)
     with while_stopped(source):
         folder = KafkaFolder(source)
         left_out = list(folder.left_out)
@@ -62,10 +65,9 @@ def take_over(source: str, data_dir: str, progress: Progress) -> TakenOver:
         starts = folder.log_starts()
         size = sum(os.path.getsize(path) for log in folder.logs for path in _segments(source, log))
         progress.expect(len(folder.logs), size)
-        try:
-            _make(folder, data_dir, state, starts, progress)
-        except OSError as error:
-            raise MaintenanceError(f"{error}; {data_dir} is half made: remove it before trying again") from error
+        again = ["shareq", "import-logs", os.path.abspath(source), os.path.abspath(data_dir)]
+        with making(fs, data_dir, again):
+            _make(fs, folder, data_dir, state, starts, progress)
     return TakenOver(folder.cluster_id, len(folder.metadata.topics), len(folder.logs), size, left_out)
 
 
@@ -93,42 +95,39 @@ def _check(keys: ConfigDef, key: str, text: str) -> None:
 
 
 def _make(
+    fs: Fs,
     folder: KafkaFolder,
     data_dir: str,
     state: MetaState,
     starts: dict[tuple[str, int], int],
     progress: Progress,
 ) -> None:
-    made_above = not os.path.isdir(data_dir)
-    os.makedirs(data_dir, mode=0o700, exist_ok=True)
     copies: dict[tuple[str, int], CopiedLog] = {}
     for log in folder.logs:
-        copies[log.topic.name, log.partition] = _copy(folder.path, log, f"{data_dir}/{log.name}", progress)
+        copies[log.topic.name, log.partition] = _copy(fs, folder.path, log, f"{data_dir}/{log.name}", progress)
         progress.item_done()
-    _write(f"{data_dir}/{LOG_START_FILE}", [format_offsets(starts)])
-    _write(f"{data_dir}/{MANIFEST_FILE}", [snapshot("", dict(copied_rows(copies, starts, None)))])
-    sync_folder(data_dir)
+    write_durably(fs, f"{data_dir}/{LOG_START_FILE}", [format_offsets(starts)])
+    write_durably(fs, f"{data_dir}/{MANIFEST_FILE}", [snapshot("", dict(copied_rows(copies, starts, None)))])
+    fs.sync_dir(data_dir)
     copied = CopiedMetadata(folder.cluster_id, state, 1, digest_of(state))
     for name, content in copied.files().items():  # in their order, each durable before the next
-        _write(f"{data_dir}/{name}", [content])
-        sync_folder(data_dir)
-    if made_above:
-        sync_folder(os.path.dirname(os.path.abspath(data_dir)))
+        write_durably(fs, f"{data_dir}/{name}", [content])
+        fs.sync_dir(data_dir)
 
 
-def _copy(source: str, log: SourceLog, target: str, progress: Progress) -> CopiedLog:
-    os.mkdir(target, 0o700)
-    _write(f"{target}/{PARTITION_METADATA_FILE}", [format_partition_metadata(log.topic.topic_id)])
+def _copy(fs: Fs, source: str, log: SourceLog, target: str, progress: Progress) -> CopiedLog:
+    fs.make_dirs(target)
+    write_durably(fs, f"{target}/{PARTITION_METADATA_FILE}", [format_partition_metadata(log.topic.topic_id)])
     bases = log.bases or (0,)
     end, sound = bases[-1], True
     for base, path in zip(bases, _segments(source, log), strict=False):
         size = os.path.getsize(path)
         if base == bases[-1]:
             size, end, sound = _sound_prefix(path, base, size)
-        _write(f"{target}/{os.path.basename(path)}", _chunks(path, size, progress))
+        write_durably(fs, f"{target}/{os.path.basename(path)}", _chunks(path, size, progress))
     if not log.bases:
-        _write(f"{target}/{file_name(0, LOG_SUFFIX)}", [])
-    sync_folder(target)
+        write_durably(fs, f"{target}/{file_name(0, LOG_SUFFIX)}", [])
+    fs.sync_dir(target)
     return CopiedLog(log.topic.topic_id, bases, end, sound, whole=True)
 
 
@@ -159,12 +158,3 @@ def _chunks(path: str, size: int, progress: Progress) -> Iterator[bytes]:
             size -= len(chunk)
             progress.bytes_done(len(chunk))
             yield chunk
-
-
-def _write(path: str, chunks: Iterator[bytes] | list[bytes]) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with open(fd, "wb") as file:
-        for chunk in chunks:
-            file.write(chunk)
-        file.flush()
-        os.fsync(file.fileno())

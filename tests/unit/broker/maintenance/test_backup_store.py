@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from shareq.broker.foundation.os_fs import OsFs
 from shareq.broker.maintenance.backup.catalog import Catalog, CatalogError, Entry, is_safe_path
 from shareq.broker.maintenance.backup.restore import restore_backup
 from shareq.broker.maintenance.backup.store import BackupStore
 from shareq.broker.maintenance.errors import MaintenanceError
 from shareq.broker.maintenance.progress import Progress, bytes_text
+
+FS = OsFs(lambda call: call())
 
 
 def quiet() -> Progress:
@@ -115,7 +118,7 @@ def test_backups_and_what_is_restored_are_for_their_owner_alone(tmp_path: Path) 
     before = os.umask(0)
     try:
         store_with(tmp_path / "b", {"orders-0/x.log": b"records", "meta.db": b"keys"})
-        restore_backup(str(tmp_path / "b"), str(tmp_path / "data"), name=None, progress=quiet())
+        restore_backup(FS, str(tmp_path / "b"), str(tmp_path / "data"), name=None, progress=quiet())
     finally:
         os.umask(before)
     open_to_others = [path.name for path in tmp_path.rglob("*") if stat.S_IMODE(path.stat().st_mode) & 0o077]
@@ -131,8 +134,10 @@ def test_restore_checks_every_byte(tmp_path: Path) -> None:
     damaged[2_345_678] ^= 4
     path.chmod(0o600)
     path.write_bytes(damaged)
-    with pytest.raises(MaintenanceError, match=r"orders-0/x\.log has other bytes; .* is half restored: remove it"):
-        restore_backup(str(tmp_path / "b"), str(tmp_path / "data"), name=None, progress=quiet())
+    with pytest.raises(
+        MaintenanceError, match=r"orders-0/x\.log has other bytes; .* is unfinished: .* run shareq restore again"
+    ):
+        restore_backup(FS, str(tmp_path / "b"), str(tmp_path / "data"), name=None, progress=quiet())
     assert not (tmp_path / "data" / "meta.db").exists(), "what makes it a data folder comes last"
 
 
@@ -140,7 +145,7 @@ def test_restore_notices_a_missing_object_before_it_makes_anything(tmp_path: Pat
     store = store_with(tmp_path / "b", {"orders-0/x.log": b"x" * 10, "meta.db": b"metadata"})
     Path(store.object_path(store.read("b1").entries[0].object)).unlink()
     with pytest.raises(MaintenanceError, match="missing or cut short"):
-        restore_backup(str(tmp_path / "b"), str(tmp_path / "data"), name=None, progress=quiet())
+        restore_backup(FS, str(tmp_path / "b"), str(tmp_path / "data"), name=None, progress=quiet())
     assert not (tmp_path / "data").exists()
 
 
@@ -149,14 +154,14 @@ def test_restore_leaves_a_folder_with_something_in_it_alone(tmp_path: Path) -> N
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "x").write_text("mine")
     with pytest.raises(MaintenanceError, match=r"not empty \(found x\)"):
-        restore_backup(str(tmp_path / "b"), str(tmp_path / "data"), name=None, progress=quiet())
+        restore_backup(FS, str(tmp_path / "b"), str(tmp_path / "data"), name=None, progress=quiet())
     assert (tmp_path / "data" / "x").read_text() == "mine"
 
 
 def test_restore_of_a_backup_there_is_not(tmp_path: Path) -> None:
     store_with(tmp_path / "b", {"meta.db": b"metadata"})
     with pytest.raises(MaintenanceError, match="no backup b7"):
-        restore_backup(str(tmp_path / "b"), str(tmp_path / "data"), name="b7", progress=quiet())
+        restore_backup(FS, str(tmp_path / "b"), str(tmp_path / "data"), name="b7", progress=quiet())
 
 
 def test_nothing_is_printed_in_the_first_two_seconds() -> None:

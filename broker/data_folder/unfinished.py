@@ -1,0 +1,46 @@
+"""`shareq.unfinished`: the file that says that a command has begun to make a data folder, and has not ended.
+
+It is on stable storage before the first byte of the folder's content, and goes when all of that is. That it exists says
+so; what is in it names the command:
+
+    {"unfinished": 1, "command": ["shareq", "restore", "/mnt/backups", "/var/lib/shareq"]}
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from typing import Final
+
+from shareq.broker.foundation.environment import Fs
+
+__all__ = ["UNFINISHED_FILE", "command_of", "format_unfinished", "is_unfinished", "run_again"]
+
+UNFINISHED_FILE: Final = "shareq.unfinished"
+_NAMED: Final = 2  # words of a command that name it; arguments come behind them
+
+
+def format_unfinished(command: Sequence[str]) -> bytes:
+    """Return the file's content: the command that makes the folder, word by word."""
+    return json.dumps({"unfinished": 1, "command": list(command)}).encode() + b"\n"
+
+
+def is_unfinished(fs: Fs, data_dir: str) -> bool:
+    """Return whether a command has begun to make the folder and has not ended."""
+    return fs.exists(f"{data_dir}/{UNFINISHED_FILE}")
+
+
+def command_of(fs: Fs, data_dir: str) -> list[str]:
+    """Return the command that makes the folder, no words when its file cannot be read."""
+    try:
+        return [str(word) for word in json.loads(fs.read_bytes(f"{data_dir}/{UNFINISHED_FILE}"))["command"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def run_again(data_dir: str, command: Sequence[str]) -> str:
+    """Return one sentence for a folder that is unfinished: which command was cut short, and what to run."""
+    name = " ".join(command[:_NAMED]) or "shareq restore, or shareq import-logs,"
+    again = f": `{shlex.join(command)}`" if command else ""
+    return f"{data_dir} is unfinished: {name} was cut short; run {name} again, which starts it over{again}"
