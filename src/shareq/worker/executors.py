@@ -20,6 +20,7 @@ from multiprocessing.context import SpawnProcess
 from typing import Any, Final, Protocol
 
 from shareq.worker.job import Call, HandlerTimeout, Message, WorkerDied
+from shareq.worker.tracebacks import note_users_frames
 from shareq.worker.tracing import carried, under
 
 _SPAWN: Final = multiprocessing.get_context("spawn")  # a fork would copy the event loop and its sockets
@@ -137,7 +138,12 @@ class _Child:
         self._process = _SPAWN.Process(target=_serve, args=(theirs, self._pickled), daemon=True)
         self._process.start()
         theirs.close()
-        self._result()
+        try:
+            self._result()
+        except Exception:
+            raise
+        except BaseException as error:  # of the module: it would end the worker
+            raise WorkerDied(f"its module raised {error!r} when it was imported") from None
 
     def run(self, message: Message, headers: dict[str, str], timeout_s: float | None) -> None:
         if self._process is None:
@@ -208,7 +214,8 @@ def _outcome(call: Call, message: Message, headers: dict[str, str]) -> BaseExcep
     try:
         with under(headers):
             _called(call, message)
-    except Exception as error:
+    except BaseException as error:  # sys.exit() is a failure of its record: the process goes on
+        note_users_frames(error)
         return _sendable(error)
     return None
 
@@ -226,7 +233,10 @@ def _sendable(error: BaseException) -> BaseException:
             return error
     except Exception:  # of its own __init__, or __reduce__
         pass
-    return RuntimeError(f"{type(error).__name__}: {error}")
+    made = RuntimeError(f"{type(error).__name__}: {error}")
+    for note in getattr(error, "__notes__", ()):
+        made.add_note(note)
+    return made
 
 
 def _pickled(call: Call) -> bytes:
@@ -299,7 +309,7 @@ def _settle(future: asyncio.Future[Any], result: Any, error: BaseException | Non
         return
     if error is None:
         future.set_result(result)
-    elif isinstance(error, StopIteration):  # a future refuses these
+    elif isinstance(error, StopIteration):  # a future refuses it
         future.set_exception(RuntimeError(repr(error)))
     else:
         future.set_exception(error)

@@ -11,6 +11,8 @@ from datetime import datetime
 from enum import Enum, auto
 from typing import Any, Final, Literal, NamedTuple
 
+from shareq.client.errors import ConfigError
+
 Decode = Literal["bytes", "text", "json"]
 DECODES: Final = ("bytes", "text", "json")
 LONGEST_TIME: Final = 15
@@ -28,7 +30,7 @@ class Later(Exception):
 
     def __init__(self, delay: float) -> None:
         super().__init__(delay)
-        self.delay = delay
+        self.delay = float(delay)
 
 
 class Message(NamedTuple):
@@ -50,22 +52,26 @@ class Retry:
     """What happens to a record whose handler raised an exception.
 
     It is tried again up to `max` times, then rejected; None: as often as the group's share.delivery.count.limit allows.
-    Exceptions other than `on` are not tried again. The group's own delay (shareq.redelivery.backoff.ms) counts where
-    it has one. Elsewhere the worker keeps the record for `delay` seconds first, `factor` times as long with each
-    further failure, `longest` seconds at most.
+    Exceptions other than `on` are not tried again; by default all are, sys.exit() and a cancelled coroutine included.
+    The group's own delay (shareq.redelivery.backoff.ms) counts where it has one. Elsewhere the worker keeps the record
+    for `delay` seconds first, `factor` times as long with each further failure, `longest` seconds at most.
     """
 
     max: int | None = None
     delay: float = 0.0
     factor: float = 2.0
     longest: float = 300.0
-    on: tuple[type[BaseException], ...] = (Exception,)
+    on: tuple[type[BaseException], ...] = (BaseException,)
 
     def __post_init__(self) -> None:
         if self.max is not None and self.max < 0:
-            raise ValueError(f"Retry: max is {self.max}: must be 0 or more, or None")
-        if self.delay < 0 or self.longest < 0 or self.factor < 1:
-            raise ValueError("Retry: delay and longest must be 0 or more, factor 1 or more")
+            raise ConfigError(f"Retry: max is {self.max}: must be 0 or more, or None")
+        if not (0 <= self.delay < math.inf and 0 <= self.longest < math.inf and 1 <= self.factor < math.inf):
+            raise ConfigError("Retry: delay and longest must be 0 or more, factor 1 or more")
+        if not isinstance(self.on, tuple) or not all(
+            isinstance(each, type) and issubclass(each, BaseException) for each in self.on
+        ):
+            raise ConfigError(f"Retry: on is {self.on!r}: must be a tuple of exceptions, for example (OSError,)")
 
     def delay_after(self, attempt: int) -> float:
         """Seconds to wait after the failure of this attempt, 1 for the first."""
@@ -121,7 +127,7 @@ def ruling(retry: Retry, error: BaseException | None, attempt: int, *, group_del
     if isinstance(error, Reject):
         return Ruling(Verdict.REJECT)
     if isinstance(error, Later):
-        return Ruling(Verdict.RELEASE, max(0.0, error.delay))
+        return Ruling(Verdict.RELEASE, max(0.0, error.delay))  # 0 for NaN, too
     if not isinstance(error, (*retry.on, HandlerTimeout, WorkerDied)) or (
         retry.max is not None and attempt > retry.max
     ):
@@ -175,8 +181,8 @@ def decoded(message: Message, decode: Decode) -> Any:
         if decode == "json":
             return json.loads(message.value or b"")
         return (message.value or b"").decode()
-    except ValueError as error:
-        raise Undecodable(f"{message.topic}-{message.partition}@{message.offset}: not {decode}: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise Undecodable(f"not {decode}: {error}") from None
 
 
 def encoded(value: Any) -> bytes | None:

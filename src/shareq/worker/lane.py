@@ -10,11 +10,12 @@ import time
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-from shareq.aio import AcknowledgeType, BrokerError, ClientError, LockLost, ShareRecord
+from shareq.aio import AcknowledgeType, ClientError, LockLost, ShareRecord
 from shareq.client.aio.consumer.records import State
 from shareq.worker.counts import Counts
 from shareq.worker.executors import Executor
 from shareq.worker.job import Message, Retry, Ruling, Verdict, not_before_s, ruling
+from shareq.worker.tracebacks import keep_users_frames
 from shareq.worker.tracing import Span
 
 logger = logging.getLogger(__name__)
@@ -27,6 +28,11 @@ _KINDS: Final = {
     Verdict.ACCEPT: AcknowledgeType.ACCEPT,
     Verdict.RELEASE: AcknowledgeType.RELEASE,
     Verdict.REJECT: AcknowledgeType.REJECT,
+}
+_DONE: Final = {
+    AcknowledgeType.ACCEPT: "accepted",
+    AcknowledgeType.RELEASE: "released",
+    AcknowledgeType.REJECT: "rejected",
 }
 
 
@@ -74,6 +80,7 @@ class Lane:
         self._tasks: set[asyncio.Task[None]] = set()
         self._early: list[tuple[float, int, ShareRecord]] = []  # a heap; the number keeps records from being compared
         self._number = 0
+        self._closing = False
         self.failure: Exception | None = None
 
     @property
@@ -109,6 +116,7 @@ class Lane:
 
     async def close(self) -> None:
         """Cancel what still runs, release all records, leave the group."""
+        self._closing = True
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -186,11 +194,15 @@ class Lane:
     async def _work(self, record: ShareRecord) -> None:
         message = message_of(record)
         began = time.monotonic()
-        error: Exception | None = None
+        error: BaseException | None = None
         try:
             with self._span(message):
                 await self._executor.run(message)
-        except Exception as raised:
+        except (
+            BaseException
+        ) as raised:  # sys.exit() and a cancelled task within the handler are failures of this record
+            if self._closing or not _running():
+                raise
             error = raised
         finally:
             self.counts.took(time.monotonic() - began)
@@ -200,29 +212,36 @@ class Lane:
         if error is not None:
             _log(message, error, what)
         if what.delay_s:
-            await self._wait(what.delay_s)
+            await self._wait(record, what.delay_s)
         await self._settle(record, what.verdict)
 
-    async def _wait(self, seconds: float) -> None:
+    async def _wait(self, record: ShareRecord, seconds: float) -> None:
+        """For the next try, for as long as the record's lock is this member's."""
+        until = time.monotonic() + seconds
         self.counts.waiting += 1
         try:
-            async with asyncio.timeout(seconds):
-                await self._stopping.wait()
-        except TimeoutError:
-            pass
+            while (
+                not self._stopping.is_set()
+                and record.state is not State.LOST
+                and (left := until - time.monotonic()) > 0
+            ):
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(min(left, POLL_S)):
+                        await self._stopping.wait()
         finally:
             self.counts.waiting -= 1
             self._room.set()
 
     async def _settle(self, record: ShareRecord, verdict: Verdict) -> None:
+        kind = _KINDS[verdict]
         try:
-            await self._consumer.settle(record, _KINDS[verdict])
+            await self._consumer.settle(record, kind)
         except LockLost as error:
             self.counts.lost += 1
             logger.warning("%s; it comes again", error)
-        except BrokerError as error:
+        except ClientError as error:
             self.counts.lost += 1
-            logger.error("%r: not taken: %s", record, error)
+            logger.error("%s: it is not %s: %s", place_of(record), _DONE[kind], error)
             with contextlib.suppress(ClientError):
                 await self._consumer.settle(record, AcknowledgeType.RELEASE)
         else:
@@ -245,9 +264,21 @@ def message_of(record: ShareRecord) -> Message:
     )
 
 
-def _log(message: Message, error: Exception, what: Ruling) -> None:
-    place = f"{message.topic}-{message.partition}@{message.offset}"
+def place_of(what: ShareRecord | Message) -> str:
+    """Return how log lines name a record."""
+    return f"{what.topic}-{what.partition}@{what.offset}"
+
+
+def _running() -> bool:
+    """Return whether the current task goes on: a coroutine that is thrown away gets GeneratorExit outside of it."""
+    try:
+        return asyncio.current_task() is not None
+    except RuntimeError:
+        return False
+
+
+def _log(message: Message, error: BaseException, what: Ruling) -> None:
     fate = "rejected" if what.verdict is Verdict.REJECT else "released"
     after = f" after {what.delay_s:g} s" if what.delay_s else ""
-    trace = error if fate == "rejected" else None
-    logger.warning("%s, attempt %d: %r: %s%s", place, message.attempt, error, fate, after, exc_info=trace)
+    trace = error if fate == "rejected" and keep_users_frames(error) else None
+    logger.warning("%s, attempt %d: %r: %s%s", place_of(message), message.attempt, error, fate, after, exc_info=trace)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 
 
@@ -38,3 +39,7 @@ def die(value: bytes) -> None:
 
 def sleep(value: bytes) -> None:
     time.sleep(float(value))
+
+
+def leave(value: bytes) -> None:
+    sys.exit(value.decode())

@@ -78,16 +78,31 @@ async def test_threads_see_the_context_of_the_call() -> None:
     assert seen == [5]
 
 
-@pytest.mark.parametrize("exception", [ValueError("no"), StopIteration("no")])
-async def test_what_a_thread_raises_is_raised(exception: Exception) -> None:
+@pytest.mark.parametrize(
+    "exception",
+    [ValueError("no"), StopIteration("no"), SystemExit("no"), KeyboardInterrupt("no"), asyncio.CancelledError("no")],
+)
+async def test_what_a_thread_raises_is_raised(exception: BaseException) -> None:
     def fail(value: bytes) -> None:
         raise exception
 
     executor: Executor = InThreads(call(fail), None, 1)
     await executor.start()
-    with pytest.raises(Exception, match="no"):
+    with pytest.raises((RuntimeError, type(exception)), match="no"):
         await executor.run(message())
     executor.stop()
+
+
+async def test_a_process_sends_its_frames_as_a_note() -> None:
+    executor = InProcesses(call(handlers.fail), None, 1)
+    await executor.start()
+    with pytest.raises(LookupError) as caught:
+        await executor.run(message(b"gone"))
+    executor.stop()
+    (note,) = caught.value.__notes__
+    assert note.startswith("In its process:\n")
+    assert "in fail" in note
+    assert "shareq/worker" not in note
 
 
 async def test_processes_are_others_than_this_one(tmp_path: Path) -> None:
@@ -103,7 +118,8 @@ async def test_processes_are_others_than_this_one(tmp_path: Path) -> None:
 
 
 async def test_what_goes_wrong_in_processes() -> None:
-    cases: list[tuple[Callable[..., Any], float | None, bytes, type[Exception], str]] = [
+    cases: list[tuple[Callable[..., Any], float | None, bytes, type[BaseException], str]] = [
+        (handlers.leave, None, b"enough", SystemExit, "enough"),
         (handlers.fail, None, b"gone", LookupError, "gone"),
         (handlers.fail_oddly, None, b"", RuntimeError, "Odd: ab"),
         (handlers.die, None, b"", WorkerDied, "ended with code 7"),

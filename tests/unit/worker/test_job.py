@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -75,7 +74,7 @@ def test_values_are_decoded() -> None:
 
 @pytest.mark.parametrize(("value", "decode"), [(b"{", "json"), (None, "json"), (b"\xff", "json"), (b"\xff", "text")])
 def test_what_cannot_be_decoded_names_its_place(value: bytes | None, decode: Any) -> None:
-    with pytest.raises(Undecodable, match=re.escape(f"t-0@7: not {decode}")):
+    with pytest.raises(Undecodable, match=f"^not {decode}: "):
         decoded(message(value), decode)
 
 

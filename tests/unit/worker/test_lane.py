@@ -14,6 +14,7 @@ import pytest
 from shareq.aio import AcknowledgeType, BrokerError, ClientError, LockLost, ShareRecord
 from shareq.client.aio.consumer.records import State
 from shareq.worker import Later, Reject, Retry
+from shareq.worker import lane as lanes
 from shareq.worker.counts import Counts
 from shareq.worker.executors import OnLoop
 from shareq.worker.job import NOT_BEFORE, Call
@@ -367,3 +368,100 @@ async def test_a_record_that_was_lost_while_it_waited_is_not_begun() -> None:
     await finish(lane, running)
     assert begun == [b"kept"]
     assert lane.counts.waiting == 0
+
+
+class OfAll(BaseException):
+    """No Exception."""
+
+
+async def cancels_itself() -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError, SystemExit, KeyboardInterrupt, GeneratorExit, OfAll])
+async def test_a_handler_that_raises_what_is_no_exception_has_failed(
+    error: type[BaseException], caplog: pytest.LogCaptureFixture
+) -> None:
+    """`sys.exit()` in one handler ended the worker, and then the next; a cancelled one left its record locked."""
+
+    async def handle(value: bytes) -> None:
+        if value.startswith(b"bad"):
+            raise error("reasons")
+
+    consumer = MadeUpConsumer(b"bad", b"bad#3", b"good")
+    lane = lane_of(consumer, handle, max=2)
+    running = asyncio.create_task(lane.run())
+    await until(lambda: len(consumer.settled) == 3)
+    await finish(lane, running)
+    assert dict(consumer.settled) == {0: RELEASE, 1: REJECT, 2: ACCEPT}
+    counts = lane.look()
+    assert (counts.done, counts.retried, counts.rejected, counts.working) == (1, 1, 1, 0)
+    assert f"t-0@0, attempt 1: {error.__name__}('reasons'): released" in caplog.text
+
+
+async def test_a_handler_that_cancels_its_own_task_has_failed_and_waits_for_its_next_try() -> None:
+    async def handle(value: bytes) -> None:
+        await cancels_itself()
+
+    consumer = MadeUpConsumer(b"a")
+    lane = lane_of(consumer, handle, delay=0.01)
+    running = asyncio.create_task(lane.run())
+    await until(lambda: consumer.settled)
+    await finish(lane, running)
+    assert consumer.settled == [(0, RELEASE)]
+
+
+async def test_a_record_whose_lock_is_lost_while_it_waits_for_its_next_try_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`Later` may ask for a time that nobody lives to see."""
+    monkeypatch.setattr(lanes, "POLL_S", 0.01)
+
+    async def handle(value: bytes) -> None:
+        raise Later(1e300)
+
+    consumer = MadeUpConsumer(b"a")
+    record = consumer.ready[0]
+    lane = lane_of(consumer, handle)
+    running = asyncio.create_task(lane.run())
+    await until(lambda: lane.look().waiting == 1)
+    record.state = State.LOST
+    await until(lambda: lane.look().waiting == 0)
+    await finish(lane, running)
+
+
+async def test_a_traceback_begins_with_the_handler(caplog: pytest.LogCaptureFixture) -> None:
+    def deeper() -> None:
+        raise ValueError("deep down")
+
+    async def handle(value: bytes) -> None:
+        deeper()
+
+    consumer = MadeUpConsumer(b"a")
+    lane = lane_of(consumer, handle, max=0)
+    running = asyncio.create_task(lane.run())
+    await until(lambda: consumer.settled)
+    await finish(lane, running)
+    trace = caplog.text.partition("Traceback (most recent call last):")[2]
+    assert "in handle" in trace
+    assert "in deeper" in trace
+    assert "shareq/worker" not in trace
+
+
+async def test_an_acknowledgement_that_is_refused_is_logged_with_the_records_place_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def handle(value: bytes) -> None:
+        pass
+
+    consumer = MadeUpConsumer(b"a")
+    consumer.refuse[0] = ClientError("the share group was refused")
+    lane = lane_of(consumer, handle)
+    running = asyncio.create_task(lane.run())
+    await until(lambda: consumer.settled)
+    await finish(lane, running)
+    assert [each.getMessage() for each in caplog.records] == ["t-0@0: it is not accepted: the share group was refused"]
+    assert consumer.settled == [(0, RELEASE)]
