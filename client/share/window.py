@@ -19,6 +19,9 @@ WINDOW: Final = "share.partition.max.record.locks"
 LARGEST: Final = "group.share.max.partition.max.record.locks"
 USUAL_LARGEST: Final = 4_000
 """What a broker allows by default, ours and Apache Kafka's."""
+USUAL: Final = 2_000
+"""What a group has by default, where that cannot be read."""
+_ORDER: Final = "shareq.order"
 
 
 def widen(admin: Admin, group: str) -> int | None:
@@ -37,6 +40,15 @@ def widen(admin: Admin, group: str) -> int | None:
         logger.info("share group %s: %s is not set to %s: %s", group, WINDOW, wanted, outcome)
         return None
     return int(wanted)
+
+
+def reach(admin: Admin, group: str) -> int:
+    """Return how far past its oldest unfinished record a group goes, or 0 for a group with order by key, whose records
+    may not change places. Raises Unreachable.
+    """
+    if any(each.value == "key" for each in _configs(admin, ("group", group), _ORDER)):
+        return 0
+    return next((int(each.value) for each in _configs(admin, ("group", group), WINDOW) if each.value), USUAL)
 
 
 def _largest(admin: Admin) -> int:

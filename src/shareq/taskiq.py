@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import heapq
+import logging
 import math
 import time
 from collections.abc import AsyncGenerator, Iterator, Mapping
@@ -20,11 +20,17 @@ from taskiq.exceptions import TaskRejectedError
 from shareq.aio import AcknowledgeType, Producer, ShareConsumer, ShareRecord
 from shareq.client.admin import Admin
 from shareq.client.admin.topics import NewTopic
+from shareq.client.aio.again import Again, Upkeep, is_for_another, may_move_s
 from shareq.client.aio.consumer.records import State
+from shareq.client.aio.early import MAX_DELAY_S, TOO_FAR, EarlyRecords, not_before_s
+from shareq.client.aio.threads import in_thread
 from shareq.client.config import ClientConfig
-from shareq.client.errors import ClientError
+from shareq.client.errors import ClientError, ConfigError
 from shareq.client.network import Network
 from shareq.client.share.provision import configure_group, ensure_topic
+from shareq.client.share.window import reach
+
+logger = logging.getLogger(__name__)
 
 GROUP_CONFIG: Final[dict[str, str]] = {"share.auto.offset.reset": "earliest"}
 DELAY: Final = "delay"
@@ -44,7 +50,8 @@ class ShareqBroker(AsyncBroker):
     `group` is named like the topic if not given. `properties` are the client's by Kafka's names, for TLS, SASL and
     timeouts. `partitions`, `replication_factor` (-1: the broker's default) and `topic_config` are of the topic, if it
     is made; `group_config` are configs of the group. `renew_s` is how long the lock of a task is renewed, `prefetch`
-    how many tasks a worker process acquires beyond those that taskiq asks for. Raises ConfigError for what cannot be.
+    how many tasks a worker process acquires beyond those that taskiq asks for, `max_delay` the longest `delay` in
+    seconds: workers reject a task with a longer one. Raises ConfigError for what cannot be.
     """
 
     def __init__(
@@ -60,6 +67,7 @@ class ShareqBroker(AsyncBroker):
         group_config: Mapping[str, str] | None = None,
         renew_s: float = 86_400.0,
         prefetch: int = 0,
+        max_delay: float = MAX_DELAY_S,
     ) -> None:
         super().__init__()
         self._servers = bootstrap_servers
@@ -70,13 +78,16 @@ class ShareqBroker(AsyncBroker):
         self._group_config = GROUP_CONFIG | dict(group_config or {})
         self._renew_s = renew_s
         self._prefetch = prefetch
+        if not 0 <= max_delay < math.inf:
+            raise ConfigError(f"max_delay is {max_delay!r}: must be a number of seconds, 0 or more")
+        self._max_delay = max_delay
         self._producer: Producer | None = None
         self._consumers: list[ShareConsumer] = []
         self.add_middlewares(_Rejections())
 
     async def startup(self) -> None:
         """Make the topic, if it does not exist. Raises BrokerError, Unreachable."""
-        await asyncio.to_thread(self._ensure_topic)
+        await in_thread(self._ensure_topic)
         if self._producer is None:
             self._producer = Producer(
                 self._servers, properties=self._properties, delivery_timeout_ms=SEND_MS, max_block_ms=BLOCK_MS
@@ -96,22 +107,21 @@ class ShareqBroker(AsyncBroker):
     async def kick(self, message: BrokerMessage) -> None:
         """Send a task, and return when it is written down. Raises BrokerError, Unreachable: it may be written then.
 
-        ValueError for a `delay` that is no number.
+        ValueError for a `delay` that is no number, or longer than `max_delay`.
         """
         if self._producer is None:
             raise ClientError("the broker is not started: await its startup() first")
         headers = [("task_id", message.task_id.encode()), ("task_name", message.task_name.encode())]
         if (delay := message.labels.get(DELAY)) is not None:
-            if not math.isfinite(seconds := float(delay)):
-                raise ValueError(f"label {DELAY} is {delay!r}: must be a number of seconds")
-            headers.append((DELAY, str(seconds).encode()))
+            headers.append((DELAY, str(self._delay_s(delay)).encode()))
         key = message.labels.get(KEY)
         named = None if key is None else str(key).encode()
         await self._producer.send_and_wait(self._topic.name, message.message, key=named, headers=headers)
 
     async def listen(self) -> AsyncGenerator[AckableMessage, None]:
         """Tasks, each when it is due. Only its `ack` acknowledges one. Raises what the group is refused with."""
-        await asyncio.to_thread(self._configure_group)
+        early = EarlyRecords(await in_thread(self._configure_group))
+        upkeep = Upkeep(early, Again(self._servers, self._group, self._properties))
         consumer = ShareConsumer(
             self._servers,
             self._group,
@@ -124,33 +134,59 @@ class ShareqBroker(AsyncBroker):
         )
         self._consumers.append(consumer)
         await consumer.start()
-        waiting: list[tuple[float, int, ShareRecord]] = []  # a heap; the number keeps records from being compared
-        number = 0
         try:
             while True:
-                now = time.time()
-                if waiting and waiting[0][0] <= now:
-                    record = heapq.heappop(waiting)[-1]
-                    if record.state is State.IN_HAND:
-                        yield _ackable(record)
-                    continue
-                patience_s = min(POLL_S, waiting[0][0] - now) if waiting else POLL_S
+                while (record := early.pop_due(time.time())) is not None:
+                    yield _ackable(record)
+                due = early.next_due
+                patience_s = POLL_S if due is None else max(0.0, min(POLL_S, due - time.time()))
                 for record in await consumer.poll(timeout_s=patience_s, max_records=1):
-                    number += 1
-                    heapq.heappush(waiting, (_due_s(record), number, record))
+                    if self._is_kept(consumer, record, early):
+                        upkeep.start()
+                    elif record.state is State.IN_HAND:
+                        yield _ackable(record)
         finally:  # what taskiq has is acknowledged later; `shutdown` closes the consumer
+            await upkeep.stop()
             with contextlib.suppress(ClientError):  # it is closed, or was refused
                 await consumer.subscribe([])
-                held = [record for _, _, record in waiting if record.state is State.IN_HAND]
+                held = [record for record in early.take_all() if record.state is State.IN_HAND]
                 consumer.acknowledge(held, AcknowledgeType.RELEASE)
+
+    def _is_kept(self, consumer: ShareConsumer, record: ShareRecord, early: EarlyRecords) -> bool:
+        """Return whether the record waits now. One that is not to be worked on here is acknowledged."""
+        due, now = _due_s(record), time.time()
+        if is_for_another(record.headers, self._group):
+            consumer.acknowledge(record, AcknowledgeType.ACCEPT)
+        elif due - now > self._max_delay:
+            place = f"{record.topic}-{record.partition}@{record.offset}"
+            logger.warning("%s: %s", place, TOO_FAR % (f"its time by label {DELAY}", due, self._max_delay))
+            consumer.acknowledge(record, AcknowledgeType.REJECT)
+        elif due > now:
+            record.held_since = asyncio.get_running_loop().time() + due - now
+            early.keep(record, due, may_move_s(record))
+            return True
+        return False
+
+    def _delay_s(self, delay: Any) -> float:
+        try:
+            seconds = float(delay)
+        except (TypeError, ValueError, OverflowError):
+            seconds = math.nan
+        if not math.isfinite(seconds):
+            raise ValueError(f"label {DELAY} is {delay!r}: must be a number of seconds")
+        if seconds > self._max_delay:
+            raise ValueError(f"label {DELAY} is {delay!r}: max_delay of the broker allows {self._max_delay:g} s")
+        return seconds
 
     def _ensure_topic(self) -> None:
         with self._admin() as admin:
             ensure_topic(admin, self._topic)
 
-    def _configure_group(self) -> None:
+    def _configure_group(self) -> int:
+        """Return the group's window."""
         with self._admin() as admin:
             configure_group(admin, self._group, self._group_config, required=False)
+            return reach(admin, self._group)
 
     @contextlib.contextmanager
     def _admin(self) -> Iterator[Admin]:
@@ -177,7 +213,9 @@ def _ackable(record: ShareRecord) -> AckableMessage:
 
 
 def _due_s(record: ShareRecord) -> float:
-    """When it may begin, in seconds since the epoch; 0 for at once."""
+    """When it may begin, in seconds since the epoch; 0 for at once, also for a delay that is no number."""
+    if sent_again := not_before_s(record.headers):
+        return sent_again
     for name, value in record.headers:
         if name == DELAY and record.timestamp >= 0:
             with contextlib.suppress(ValueError):

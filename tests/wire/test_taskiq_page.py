@@ -74,4 +74,9 @@ def test_the_options_of_the_page_are_those_of_the_code() -> None:
     }
     options = inspect.signature(ShareqBroker).parameters
     assert named == set(options) - {"bootstrap_servers"}
-    assert (options["topic"].default, options["renew_s"].default, options["prefetch"].default) == ("taskiq", 86_400, 0)
+    assert [options[name].default for name in ("topic", "renew_s", "prefetch", "max_delay")] == [
+        "taskiq",
+        86_400,
+        0,
+        86_400,
+    ]

@@ -42,6 +42,7 @@ class Membership:
         self._spread = spread
         self._refuse = refuse
         self._names: dict[bytes, str] = {}
+        self._missing: set[str] = set()
         self._beat_now = asyncio.Event()
         self._look_now = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -164,10 +165,11 @@ class Membership:
         if not assigned or not topics:
             self._leaders.assign({})
             self._spread()
+            with contextlib.suppress(ClientError):  # what is refused of topics, the heartbeat is refused, too
+                await self._ids(topics)
             return True
         try:
-            await self._network.refresh(topics)
-            ids = await self._network.topic_ids(topics)
+            ids = await self._ids(topics)
             self._names |= {topic_id: name for name, topic_id in ids.items()}
             known = [tp for tp in assigned if tp[0] in self._names]
             nodes = {tp: await self._network.leader(*tp) for tp in known}
@@ -176,3 +178,15 @@ class Membership:
         self._leaders.assign({tp: node for tp, node in nodes.items() if self._names[tp[0]] in self._member.topics})
         self._spread()
         return len(nodes) == len(assigned) and None not in nodes.values()
+
+    async def _ids(self, topics: list[str]) -> dict[str, bytes]:
+        """Ask for the ids of topics. One that does not exist is logged once: nothing else would show it."""
+        if not topics:
+            return {}
+        await self._network.refresh(topics)
+        ids = await self._network.topic_ids(topics)
+        missing = {name for name in topics if name not in ids}
+        for name in sorted(missing - self._missing):
+            logger.warning("topic %s does not exist: share group %s waits for it", name, self._member.group_id)
+        self._missing = missing
+        return ids

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar
 
 from shareq.aio import ShareConsumer
+from shareq.client.aio.again import Again
+from shareq.client.aio.early import MAX_DELAY_S, EarlyRecords
+from shareq.client.aio.threads import in_thread
 from shareq.client.config import ClientConfig
 from shareq.client.errors import ConfigError
 from shareq.worker.counts import Counts
@@ -17,7 +21,7 @@ from shareq.worker.executors import Executor, InProcesses, InThreads, OnLoop
 from shareq.worker.group import GroupFacts, prepare
 from shareq.worker.health import HealthServer
 from shareq.worker.job import Call, Decode, Retry, call_of
-from shareq.worker.lane import Lane
+from shareq.worker.lane import Lane, Waits
 from shareq.worker.sender import Sender
 from shareq.worker.tracing import spans
 
@@ -73,7 +77,8 @@ class Worker:
 
     `shareq worker run module:app` runs it, or `app.run()`. `group_config` are configs of the share group by Kafka's
     names, set at the start. `properties` are the client's, for TLS, SASL and timeouts. `health` is where to answer HTTP
-    (HOST:PORT): /healthz, /metrics. `stop_s`: how long handlers may go on after SIGTERM. Raises ConfigError.
+    (HOST:PORT): /healthz, /metrics. `stop_s`: how long handlers may go on after SIGTERM. `max_delay`: how many seconds
+    ahead the time of a record may lie (`delay=`, `eta=` of the sender); beyond that it is rejected. Raises ConfigError.
     """
 
     def __init__(
@@ -86,18 +91,22 @@ class Worker:
         health: str | None = None,
         stop_s: float = STOP_S,
         acquire_mode: AcquireMode = "record_limit",
+        max_delay: float = MAX_DELAY_S,
     ) -> None:
         servers = bootstrap_servers if isinstance(bootstrap_servers, str) else ",".join(bootstrap_servers)
         self.bootstrap_servers = servers
         self.group = group
         self.health = health
         self.stop_s = stop_s
+        self.max_delay = max_delay
         self.handlers: list[Handler] = []
         self._properties = dict(properties or {})
         self._group_config = dict(group_config or {})
         self._acquire_mode: AcquireMode = acquire_mode
         if not group:
             raise ConfigError("group: must not be empty")
+        if not 0 <= max_delay < math.inf:
+            raise ConfigError(f"max_delay is {max_delay!r}: must be a number of seconds, 0 or more")
         self.client_config()
 
     def handler(
@@ -116,9 +125,9 @@ class Worker:
         default). `executor` is "asyncio" for coroutines, "thread" for other functions, if it is not given; "process"
         takes functions of modules. A call that takes longer than `timeout` seconds has failed. Raises ConfigError.
         """
-        if not topics:
-            raise ConfigError("handler: must have a topic")
-        if concurrency < 1 or (prefetch is not None and prefetch < 0) or (timeout is not None and timeout <= 0):
+        if not topics or not all(isinstance(each, str) and each for each in topics):
+            raise ConfigError('handler: must have a topic: @app.handler("parcels")')
+        if concurrency < 1 or (prefetch is not None and prefetch < 0) or (timeout is not None and not timeout > 0):
             raise ConfigError("handler: concurrency must be 1 or more, prefetch 0 or more, timeout above 0")
 
         def add(function: F) -> F:
@@ -127,7 +136,8 @@ class Worker:
             if where not in EXECUTORS:
                 raise ConfigError(f"executor is {where!r}: must be one of {', '.join(EXECUTORS)}")
             if where == "asyncio" and not is_coroutine:
-                raise ConfigError(f"{function.__name__}: is no coroutine: its executor must be thread or process")
+                name = getattr(function, "__name__", repr(function))
+                raise ConfigError(f"{name}: is no coroutine: its executor must be thread or process")
             try:
                 call = call_of(function, decode)
             except ValueError as error:
@@ -140,7 +150,7 @@ class Worker:
 
     def sender(self) -> Sender:
         """What sends to topics of the same cluster, from any thread."""
-        return Sender(self.client_config())
+        return Sender(self.client_config(), self.max_delay)
 
     def client_config(self) -> ClientConfig:
         """How to reach the cluster. Raises ConfigError."""
@@ -173,14 +183,22 @@ class Worker:
             renew_s=handler.renew_s,
             properties=self._properties,
         )
-        executor = handler.new_executor()
+        try:
+            executor = handler.new_executor()
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
         counts = Counts(handler.name, handler.concurrency)
-        return Lane(consumer, executor, counts, handler.retry, spans(self.group), group_delays=facts.delays)
+        waits = Waits(
+            self.group,
+            self.max_delay,
+            EarlyRecords(facts.window, facts.limit),
+            Again(self.bootstrap_servers, self.group, self._properties),
+        )
+        return Lane(consumer, executor, counts, handler.retry, spans(self.group), waits, group_delays=facts.delays)
 
     def prepare_group(self) -> GroupFacts:
         """Set the group's configs, and ask for what counts now. Blocks. Raises BrokerError, Unreachable."""
-        topics = {topic for handler in self.handlers for topic in handler.topics}
-        facts = prepare(self.client_config(), self.group, self._group_config, topics)
+        facts = prepare(self.client_config(), self.group, self._group_config)
         for handler in self.handlers:
             most = handler.retry.max
             if most is not None and facts.limit is not None and most + 1 > facts.limit:
@@ -219,12 +237,24 @@ class Run:
         if server is not None:
             await server.start()
         try:
-            facts = await asyncio.to_thread(self._worker.prepare_group)
-            if not self._stop.is_set():
+            facts = await self._prepare()
+            if facts is not None:
                 await self._work(facts, look)
         finally:
             if server is not None:
                 await server.stop()
+
+    async def _prepare(self) -> GroupFacts | None:
+        """None when the run is to stop before the cluster has answered."""
+        preparing = asyncio.create_task(in_thread(self._worker.prepare_group))
+        stopping = asyncio.create_task(self._stop.wait())
+        try:
+            await asyncio.wait((preparing, stopping), return_when=asyncio.FIRST_COMPLETED)
+            return None if self._stop.is_set() else preparing.result()
+        finally:
+            preparing.cancel()
+            stopping.cancel()
+            await asyncio.gather(preparing, stopping, return_exceptions=True)
 
     async def _work(self, facts: GroupFacts, look: Callable[[Run], None] | None) -> None:
         self.lanes = [self._worker.open_lane(handler, facts) for handler in self._worker.handlers]
@@ -240,7 +270,8 @@ class Run:
             await self._finish(tasks)
             await stopping
         for task in tasks:
-            task.result()
+            if not task.cancelled():
+                task.result()
 
     async def _finish(self, tasks: Sequence[asyncio.Task[None]]) -> None:
         for lane in self.lanes:

@@ -109,6 +109,8 @@ def load(target: str) -> Worker:
     sys.path.insert(0, os.getcwd())
     try:
         module = importlib.import_module(name)
+    except ConfigError as error:  # of a handler's signature, an option
+        _exit_with(USAGE, f"{target}: {error}")
     except ModuleNotFoundError as error:
         if error.name is not None and name.startswith(error.name):
             _exit_with(USAGE, f"{target}: there is no module {error.name} in {os.getcwd()} or on Python's path")

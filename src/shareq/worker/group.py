@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from shareq.client.admin import Admin
@@ -12,6 +12,7 @@ from shareq.client.config import ClientConfig
 from shareq.client.errors import ClientError, Unreachable
 from shareq.client.network import Network
 from shareq.client.share.provision import configure_group
+from shareq.client.share.window import USUAL, reach
 
 logger = logging.getLogger(__name__)
 
@@ -21,13 +22,15 @@ LIMIT: Final = "share.delivery.count.limit"
 
 class GroupFacts(NamedTuple):
     """`delays`: the broker keeps records for a while that were released. `limit`: how often a record is delivered at
-    most; None where the group has no such config of its own, and cannot be asked for the broker's."""
+    most; None where the group has no such config of its own, and cannot be asked for the broker's. `window`: see
+    `client/share/window.py`."""
 
     delays: bool = False
     limit: int | None = None
+    window: int = USUAL
 
 
-def prepare(config: ClientConfig, group: str, changes: Mapping[str, str], topics: Collection[str]) -> GroupFacts:
+def prepare(config: ClientConfig, group: str, changes: Mapping[str, str]) -> GroupFacts:
     """Set these configs of the group, and the widest window if there is none among them, and ask what counts now.
 
     Raises BrokerError for what is refused of them, Unreachable. A group whose configs may not be read has no facts.
@@ -35,9 +38,7 @@ def prepare(config: ClientConfig, group: str, changes: Mapping[str, str], topics
     with contextlib.closing(Network(config)) as network:
         admin = Admin(network)
         configure_group(admin, group, changes, required=True)
-        for topic, known in admin.topics.describe(topics):
-            if isinstance(known, ClientError):
-                logger.warning("topic %s: %s; its handler waits for it", topic, known)
+        window = reach(admin, group)
         try:
             found = dict(admin.configs.describe([("group", group)], [BACKOFF, LIMIT]))["group", group]
         except Unreachable:
@@ -45,8 +46,8 @@ def prepare(config: ClientConfig, group: str, changes: Mapping[str, str], topics
         except ClientError as error:
             found = error
         if isinstance(found, ClientError):
-            logger.warning("share group %s: its configs cannot be read: %s", group, found)
-            return GroupFacts()
+            logger.warning("configs that cannot be read: %s", found)
+            return GroupFacts(window=window)
     values = {each.name: each.value for each in found if each.value is not None}
     limit = values.get(LIMIT)
-    return GroupFacts(int(values.get(BACKOFF) or 0) > 0, int(limit) if limit else None)
+    return GroupFacts(int(values.get(BACKOFF) or 0) > 0, int(limit) if limit else None, window)

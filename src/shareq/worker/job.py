@@ -5,20 +5,17 @@ from __future__ import annotations
 import inspect
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
 from typing import Any, Final, Literal, NamedTuple
 
+from shareq.client.aio.early import LONGEST_TIME, MAX_DELAY_S, NOT_BEFORE
 from shareq.client.errors import ConfigError
 
 Decode = Literal["bytes", "text", "json"]
 DECODES: Final = ("bytes", "text", "json")
-LONGEST_TIME: Final = 15
-"""Digits of a time in ms: up to the year 33658."""
-NOT_BEFORE: Final = "shareq.not.before.ms"
-"""A header: when work on the record may begin, in ms since the epoch, as decimal digits."""
 
 
 class Reject(Exception):
@@ -83,8 +80,13 @@ class Retry:
             return self.longest
 
 
-def not_before(delay: float | None, eta: datetime | None, now_s: float) -> dict[str, str]:
-    """The header NOT_BEFORE: `delay` seconds from `now_s`, or at `eta`; {} without either. Raises ValueError."""
+def not_before(
+    delay: float | None, eta: datetime | None, now_s: float, max_delay: float = MAX_DELAY_S
+) -> dict[str, str]:
+    """The header NOT_BEFORE: `delay` seconds from `now_s`, or at `eta`; {} without either.
+
+    Raises ValueError for what is no time, and one that is more than `max_delay` seconds ahead.
+    """
     if delay is None and eta is None:
         return {}
     if delay is not None and eta is not None:
@@ -94,15 +96,10 @@ def not_before(delay: float | None, eta: datetime | None, now_s: float) -> dict[
     seconds = eta.timestamp() if eta is not None else now_s + (delay or 0.0)
     if not math.isfinite(seconds) or len(text := str(max(0, math.ceil(seconds * 1000)))) > LONGEST_TIME:
         raise ValueError(f"delay is {delay!r}: must be a number of seconds")
+    if seconds - now_s > max_delay:
+        given = f"delay is {delay!r}" if eta is None else f"eta is {eta}"
+        raise ValueError(f"{given}: max_delay of the worker allows {max_delay:g} s from now")
     return {NOT_BEFORE: text}
-
-
-def not_before_s(headers: Iterable[tuple[str, bytes | None]]) -> float:
-    """When work may begin by NOT_BEFORE, in seconds since the epoch; 0 for at once, also for what is no time."""
-    for name, value in headers:
-        if name == NOT_BEFORE and value is not None and value.isdigit() and len(value) <= LONGEST_TIME:
-            return int(value) / 1000
-    return 0.0
 
 
 class Verdict(Enum):
@@ -161,16 +158,22 @@ class Call:
         return self.function(value, message) if self.with_message else self.function(value)
 
 
+_PLACES: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
 def call_of(function: Callable[..., Any], decode: Decode) -> Call:
     """How to call a function of one argument, the value, or of two: value and `Message`. ValueError for others."""
     if decode not in DECODES:
         raise ValueError(f"decode is {decode!r}: must be one of {', '.join(DECODES)}")
-    places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    taken = [each for each in inspect.signature(function).parameters.values() if each.kind in places]
-    needed = [each for each in taken if each.default is inspect.Parameter.empty]
-    if not taken or len(needed) > 2:
-        raise ValueError(f"{function.__name__}: a handler takes the value, or the value and the message")
-    return Call(function, decode, len(needed) == 2)
+    name = getattr(function, "__name__", repr(function))
+    try:
+        signature = inspect.signature(function)
+        needed = sum(each.default is each.empty and each.kind in _PLACES for each in signature.parameters.values())
+        given = (None,) * min(2, max(1, needed))
+        signature.bind(*given)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: a handler takes the value, or the value and the message") from None
+    return Call(function, decode, len(given) == 2)
 
 
 def decoded(message: Message, decode: Decode) -> Any:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import heapq
 import logging
 import time
-from collections.abc import Sequence
-from typing import Final, Protocol
+from collections.abc import Coroutine, Sequence
+from typing import Any, Final, NamedTuple, Protocol
 
-from shareq.aio import AcknowledgeType, ClientError, LockLost, ShareRecord
+from shareq.aio import AcknowledgeType, BrokerError, ClientError, LockLost, ShareRecord
+from shareq.client.aio.again import Mover, Upkeep, is_for_another, may_move_s
 from shareq.client.aio.consumer.records import State
+from shareq.client.aio.early import NOT_BEFORE, TOO_FAR, EarlyRecords, not_before_s
 from shareq.worker.counts import Counts
 from shareq.worker.executors import Executor
-from shareq.worker.job import Message, Retry, Ruling, Verdict, not_before_s, ruling
+from shareq.worker.job import Message, Retry, Ruling, Verdict, ruling
 from shareq.worker.tracebacks import keep_users_frames
 from shareq.worker.tracing import Span
 
@@ -59,6 +60,15 @@ class Consumer(Protocol):
     def assignment(self) -> frozenset[tuple[str, int]]: ...
 
 
+class Waits(NamedTuple):
+    """Records that may not begin before a time: `max_delay_s` is how far ahead that may lie."""
+
+    group: str
+    max_delay_s: float
+    early: EarlyRecords
+    mover: Mover
+
+
 class Lane:
     """`run` until `stop`; then `drain`, which waits for the handlers, and `close`.
 
@@ -67,7 +77,15 @@ class Lane:
     """
 
     def __init__(
-        self, consumer: Consumer, executor: Executor, counts: Counts, retry: Retry, span: Span, *, group_delays: bool
+        self,
+        consumer: Consumer,
+        executor: Executor,
+        counts: Counts,
+        retry: Retry,
+        span: Span,
+        waits: Waits,
+        *,
+        group_delays: bool,
     ) -> None:
         self.counts = counts
         self._consumer = consumer
@@ -78,8 +96,10 @@ class Lane:
         self._room = asyncio.Event()
         self._stopping = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._early: list[tuple[float, int, ShareRecord]] = []  # a heap; the number keeps records from being compared
-        self._number = 0
+        self._waits = waits
+        self._early = waits.early
+        self._upkeep = Upkeep(waits.early, waits.mover)
+        self._retrying = 0
         self._closing = False
         self.failure: Exception | None = None
 
@@ -95,22 +115,23 @@ class Lane:
             while not self._stopping.is_set():
                 self._room.clear()
                 self._begin_due()
-                if self._free > 0 and self.counts.waiting - len(self._early) < MOST_WAITING:
+                if self._free > 0 and self._retrying < MOST_WAITING:
                     await self._acquire()
                 else:
                     await self._wait_for_room()
-            await self._release_early()
         except ClientError as error:
             self.failure = error
             raise
 
     def stop(self) -> None:
-        """Begin nothing more; records that wait for their next try are released at once."""
-        self._stopping.set()
+        """Begin nothing more; records that wait, for their time or their next try, are released at once."""
+        if not self._stopping.is_set():
+            self._stopping.set()
+            self._spawn(self._release_early())
         self._room.set()
 
     async def drain(self) -> None:
-        """Wait for what was begun."""
+        """Wait for what was begun, and for what `stop` gives back."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
@@ -123,11 +144,13 @@ class Lane:
         if tasks:
             await asyncio.wait(tasks)
         self._executor.stop()
+        await self._upkeep.stop()
         await self._consumer.close()
 
     def look(self) -> Counts:
         """The counts as of now."""
         self.counts.ahead = self._consumer.metrics.buffered
+        self.counts.waiting = self._retrying + len(self._early)
         return self.counts
 
     @property
@@ -136,7 +159,8 @@ class Lane:
 
     def _until_due_s(self) -> float:
         """How long to wait for other things."""
-        return max(0.0, min(POLL_S, self._early[0][0] - time.time())) if self._early else POLL_S
+        due = self._early.next_due
+        return POLL_S if due is None else max(0.0, min(POLL_S, due - time.time()))
 
     async def _wait_for_room(self) -> None:
         """Or, if there is room, for the next record that is due."""
@@ -155,39 +179,47 @@ class Lane:
                     await polling
                 return
             for record in polling.result():
-                if (due := not_before_s(record.headers)) > time.time():
-                    self._keep(record, due)
-                else:
-                    self._begin(record)
+                self._take(record)
         finally:
             polling.cancel()
             stopping.cancel()
 
+    def _take(self, record: ShareRecord) -> None:
+        due = not_before_s(record.headers)
+        ahead_s = due - time.time()
+        if is_for_another(record.headers, self._waits.group):
+            self._spawn(self._settle(record, Verdict.ACCEPT))
+        elif ahead_s <= 0:
+            self._begin(record)
+        elif ahead_s <= self._waits.max_delay_s:
+            self._keep(record, due)
+        else:
+            most = self._waits.max_delay_s
+            logger.warning("%s: %s", place_of(record), TOO_FAR % (NOT_BEFORE, round(due * 1000), most))
+            self._spawn(self._settle(record, Verdict.REJECT))
+
     def _keep(self, record: ShareRecord, due: float) -> None:
         """Until it may begin, in seconds since the epoch. Its lock is renewed as if it had come then."""
         record.held_since = asyncio.get_running_loop().time() + due - time.time()
-        self._number += 1
-        heapq.heappush(self._early, (due, self._number, record))
-        self.counts.waiting += 1
+        self._early.keep(record, due, may_move_s(record))
+        self._upkeep.start()
 
     def _begin_due(self) -> None:
-        while self._early and self._free > 0 and self._early[0][0] <= time.time():
-            record = heapq.heappop(self._early)[-1]
-            self.counts.waiting -= 1
-            if record.state is not State.LOST:  # it comes again, and waits for what is left
-                self._begin(record)
+        while self._free > 0 and (record := self._early.pop_due(time.time())) is not None:
+            self._begin(record)
 
     async def _release_early(self) -> None:
-        early, self._early = self._early, []
-        self.counts.waiting -= len(early)
-        for _, _, record in early:
-            if record.state is not State.LOST:
-                with contextlib.suppress(ClientError):  # then it comes again with its lock's end
-                    await self._consumer.settle(record, AcknowledgeType.RELEASE)
+        releases = (self._consumer.settle(each, AcknowledgeType.RELEASE) for each in self._early.take_all())
+        for outcome in await asyncio.gather(*releases, return_exceptions=True):
+            if isinstance(outcome, BaseException) and not isinstance(outcome, ClientError):  # those come again
+                raise outcome
 
     def _begin(self, record: ShareRecord) -> None:
         self.counts.working += 1
-        task = asyncio.create_task(self._work(record), name=f"handler of {record!r}")
+        self._spawn(self._work(record))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -218,7 +250,7 @@ class Lane:
     async def _wait(self, record: ShareRecord, seconds: float) -> None:
         """For the next try, for as long as the record's lock is this member's."""
         until = time.monotonic() + seconds
-        self.counts.waiting += 1
+        self._retrying += 1
         try:
             while (
                 not self._stopping.is_set()
@@ -229,7 +261,7 @@ class Lane:
                     async with asyncio.timeout(min(left, POLL_S)):
                         await self._stopping.wait()
         finally:
-            self.counts.waiting -= 1
+            self._retrying -= 1
             self._room.set()
 
     async def _settle(self, record: ShareRecord, verdict: Verdict) -> None:
@@ -241,7 +273,8 @@ class Lane:
             logger.warning("%s; it comes again", error)
         except ClientError as error:
             self.counts.lost += 1
-            logger.error("%s: it is not %s: %s", place_of(record), _DONE[kind], error)
+            what = str(error) if isinstance(error, BrokerError) else f"{place_of(record)}: {error}"  # those name it
+            logger.error("%s: not %s", what, _DONE[kind])
             with contextlib.suppress(ClientError):
                 await self._consumer.settle(record, AcknowledgeType.RELEASE)
         else:

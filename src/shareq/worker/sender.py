@@ -9,6 +9,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
 
+from shareq.client.aio.early import MAX_DELAY_S
 from shareq.client.config import ClientConfig
 from shareq.client.network import Network
 from shareq.client.producer import Producer
@@ -23,7 +24,8 @@ class Sender:
     Bytes are sent as they are, text in UTF-8, everything else in JSON.
     """
 
-    def __init__(self, config: ClientConfig) -> None:
+    def __init__(self, config: ClientConfig, max_delay: float = MAX_DELAY_S) -> None:
+        self._max_delay = max_delay
         self._network = Network(config)
         self._producers: dict[str, Producer] = {}
         self._lock = threading.Lock()
@@ -40,14 +42,15 @@ class Sender:
     ) -> tuple[int, int | None]:
         """Write one value, and return its partition and offset; None where the broker only knows that it has it.
 
-        `delay` in seconds, or `eta` with a time zone: a handler begins no earlier. The record is written at once; the
-        worker that acquires it waits. Consumers that are no `shareq.worker` do not.
+        `delay` in seconds, or `eta` with a time zone: a handler begins no earlier. It may be `max_delay` seconds of the
+        `Worker` from now. The record is written at once; the worker that acquires it waits. Consumers that are no
+        `shareq.worker` do not.
 
         Values of one key go to one partition. The current context of OpenTelemetry, if there is one, goes along in the
         headers, but for those that are given. Raises BrokerError for a topic that does not exist, Unreachable,
         TypeError for a value that has no JSON, ValueError for a time that cannot be.
         """
-        given = {**carried(), **not_before(delay, eta, time.time()), **(headers or {})}
+        given = {**carried(), **not_before(delay, eta, time.time(), self._max_delay), **(headers or {})}
         named = tuple((name, encoded(text)) for name, text in given.items())
         record = RecordData(encoded(key), encoded(value), named)
         with self._lock:

@@ -21,7 +21,7 @@ def keep_users_frames(error: BaseException) -> bool:
         seen.add(id(left))
         left.__traceback__ = _from_the_user(left.__traceback__)
         shown = shown or left.__traceback__ is not None
-        left = left.__cause__ or left.__context__
+        left = left.__cause__ or (None if left.__suppress_context__ else left.__context__)
     return shown
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from shareq.client.aio.early import NOT_BEFORE, not_before_s
 from shareq.worker import Later, Message, Reject, Retry
 from shareq.worker.job import (
-    NOT_BEFORE,
     HandlerTimeout,
     Ruling,
     Undecodable,
@@ -19,7 +19,6 @@ from shareq.worker.job import (
     decoded,
     encoded,
     not_before,
-    not_before_s,
     ruling,
 )
 

@@ -12,13 +12,15 @@ from typing import Any
 import pytest
 
 from shareq.aio import AcknowledgeType, BrokerError, ClientError, LockLost, ShareRecord
+from shareq.client.aio import again
 from shareq.client.aio.consumer.records import State
+from shareq.client.aio.early import NOT_BEFORE, EarlyRecords
 from shareq.worker import Later, Reject, Retry
 from shareq.worker import lane as lanes
 from shareq.worker.counts import Counts
 from shareq.worker.executors import OnLoop
-from shareq.worker.job import NOT_BEFORE, Call
-from shareq.worker.lane import Lane
+from shareq.worker.job import Call
+from shareq.worker.lane import Lane, Waits
 from shareq.worker.tracing import spans
 
 PATIENCE_S = 20
@@ -82,14 +84,39 @@ class MadeUpConsumer:
     assignment = frozenset({("t", 0)})
 
 
+class MadeUpMover:
+    """Sends records again into `log`; `end` is where the log ends."""
+
+    def __init__(self, end: int = 0) -> None:
+        self.end = end
+        self.sent: list[tuple[int, float]] = []
+        self.refuses = False
+        self.closed = False
+
+    async def look(self, early: EarlyRecords) -> None:
+        for tp in early.partitions():
+            early.reached(tp, self.end)
+
+    async def send(self, record: ShareRecord, due: float) -> bool:
+        self.sent.append((record.offset, due))
+        if not self.refuses:
+            await record.accept()
+        return not self.refuses
+
+    async def close(self) -> None:
+        self.closed = True
+
+
 Handle = Callable[[bytes], Awaitable[None]]
 
 
 def lane_of(consumer: MadeUpConsumer, handle: Handle, concurrency: int = 1, **more: Any) -> Lane:
-    executor = OnLoop(Call(handle, "bytes", False), None)
+    executor = OnLoop(Call(handle, more.pop("decode", "bytes"), False), None)
     counts = Counts("t", concurrency)
     group_delays = more.pop("group_delays", False)
-    return Lane(consumer, executor, counts, Retry(**more), spans("g"), group_delays=group_delays)
+    mover = more.pop("mover", None) or MadeUpMover()
+    waits = Waits("g", more.pop("max_delay", 86_400.0), EarlyRecords(more.pop("window", 2_000)), mover)
+    return Lane(consumer, executor, counts, Retry(**more), spans("g"), waits, group_delays=group_delays)
 
 
 async def until(condition: Callable[[], object]) -> None:
@@ -161,7 +188,7 @@ async def test_a_record_that_waits_for_its_next_try_takes_no_place_and_is_releas
     running = asyncio.create_task(lane.run())
     await until(lambda: consumer.settled)
     assert consumer.settled == [(2, ACCEPT)]
-    assert (lane.counts.waiting, lane.counts.working) == (2, 0)
+    assert (lane.look().waiting, lane.counts.working) == (2, 0)
     await finish(lane, running)
     assert sorted(consumer.settled) == [(0, RELEASE), (1, RELEASE), (2, ACCEPT)]
 
@@ -201,7 +228,7 @@ async def test_too_many_that_wait_stop_the_acquiring(monkeypatch: pytest.MonkeyP
     consumer = MadeUpConsumer(*[b"later"] * 5)
     lane = lane_of(consumer, handle)
     running = asyncio.create_task(lane.run())
-    await until(lambda: lane.counts.waiting == 2)
+    await until(lambda: lane.look().waiting == 2)
     for _ in range(20):
         await asyncio.sleep(0)
     assert len(consumer.ready) == 3
@@ -293,7 +320,7 @@ async def test_a_record_that_is_too_early_waits_and_holds_up_nobody() -> None:
     assert [value for value, _ in began] == [b"now", b"soon", b"later"]
     assert began[1][1] - sent >= 0.099
     assert began[2][1] - sent >= 0.199
-    assert (lane.counts.done, lane.counts.waiting) == (3, 0)
+    assert (lane.counts.done, lane.look().waiting) == (3, 0)
 
 
 async def test_what_is_due_waits_for_room() -> None:
@@ -309,10 +336,10 @@ async def test_what_is_due_waits_for_room() -> None:
     due = time.time() + 0.05
     lane = lane_of(consumer, handle, 1)
     running = asyncio.create_task(lane.run())
-    await until(lambda: lane.counts.waiting == 1)
+    await until(lambda: lane.look().waiting == 1)
     consumer.add(b"at work", delay_s=-1)
     await until(lambda: began == [b"at work"] and time.time() > due)
-    assert lane.counts.waiting == 1
+    assert lane.look().waiting == 1
     go_on.set()
     await until(lambda: len(consumer.settled) == 2)
     await finish(lane, running)
@@ -327,11 +354,11 @@ async def test_its_lock_is_renewed_as_if_it_had_come_when_it_is_due() -> None:
     record = consumer.add(b"later", delay_s=3600)
     lane = lane_of(consumer, handle)
     running = asyncio.create_task(lane.run())
-    await until(lambda: lane.counts.waiting == 1)
+    await until(lambda: lane.look().waiting == 1)
     assert record.held_since - asyncio.get_running_loop().time() == pytest.approx(3600, abs=60)
     await finish(lane, running)
     assert consumer.settled == [(record.offset, RELEASE)], "another worker waits for what is left"
-    assert lane.counts.waiting == 0
+    assert lane.look().waiting == 0
 
 
 async def test_more_records_may_be_too_early_than_may_wait_for_their_next_try(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -361,13 +388,13 @@ async def test_a_record_that_was_lost_while_it_waited_is_not_begun() -> None:
     lost = consumer.add(b"lost", delay_s=0.05)
     lane = lane_of(consumer, handle)
     running = asyncio.create_task(lane.run())
-    await until(lambda: lane.counts.waiting == 1)
+    await until(lambda: lane.look().waiting == 1)
     lost.state = State.LOST
     consumer.add(b"kept", delay_s=0.06)
     await until(lambda: begun)
     await finish(lane, running)
     assert begun == [b"kept"]
-    assert lane.counts.waiting == 0
+    assert lane.look().waiting == 0
 
 
 class OfAll(BaseException):
@@ -463,5 +490,84 @@ async def test_an_acknowledgement_that_is_refused_is_logged_with_the_records_pla
     running = asyncio.create_task(lane.run())
     await until(lambda: consumer.settled)
     await finish(lane, running)
-    assert [each.getMessage() for each in caplog.records] == ["t-0@0: it is not accepted: the share group was refused"]
+    assert [each.getMessage() for each in caplog.records] == ["t-0@0: the share group was refused: not accepted"]
     assert consumer.settled == [(0, RELEASE)]
+
+
+async def test_a_time_beyond_the_longest_delay_is_rejected_with_a_line(caplog: pytest.LogCaptureFixture) -> None:
+    """To the year 33658: it held its place in the window for ever, over restarts."""
+    handled: list[bytes] = []
+
+    async def handle(value: bytes) -> None:
+        handled.append(value)
+
+    consumer = MadeUpConsumer(b"now")
+    consumer.add(b"far", delay_s=10**12 - time.time() - 1)
+    consumer.add(b"too far", delay_s=86_410)
+    lane = lane_of(consumer, handle, 4)
+    running = asyncio.create_task(lane.run())
+    await until(lambda: len(consumer.settled) == 3)
+    await finish(lane, running)
+    assert dict(consumer.settled) == {0: ACCEPT, 1: REJECT, 2: REJECT}
+    assert handled == [b"now"]
+    assert (
+        "t-0@1: shareq.not.before.ms is 999999999999000: more than max_delay (86400 s) ahead: rejected" in caplog.text
+    )
+    assert lane.look().rejected == 2
+
+
+async def test_records_that_wait_and_crowd_the_window_are_sent_again_and_others_stay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(again, "LOOK_S", 0.01)
+
+    async def handle(value: bytes) -> None:
+        pass
+
+    consumer, mover = MadeUpConsumer(), MadeUpMover(end=6)
+    for _ in range(4):
+        consumer.add(b"later", delay_s=1_000)
+    lane = lane_of(consumer, handle, 8, mover=mover, window=10)
+    running = asyncio.create_task(lane.run())
+    await until(lambda: consumer.settled)
+    assert [offset for offset, _ in mover.sent] == [0]
+    assert lane.look().waiting == 3
+    mover.end, mover.refuses = 8, True
+    await until(lambda: len(mover.sent) == 3)
+    await until(lambda: lane.look().waiting == 3)
+    await finish(lane, running)
+    assert consumer.settled == [(0, ACCEPT), *((offset, RELEASE) for offset in (3, 1, 2))]
+    assert mover.closed
+
+
+async def test_what_a_member_of_another_group_has_sent_again_is_accepted_unseen() -> None:
+    handled: list[bytes] = []
+
+    async def handle(value: bytes) -> None:
+        handled.append(value)
+
+    consumer = MadeUpConsumer(b"theirs", b"ours")
+    for record, group in zip(consumer.ready, (b"other", b"g"), strict=True):
+        record.headers = ((again.GROUP, group),)
+    lane = lane_of(consumer, handle)
+    running = asyncio.create_task(lane.run())
+    await until(lambda: len(consumer.settled) == 2)
+    await finish(lane, running)
+    assert dict(consumer.settled) == {0: ACCEPT, 1: ACCEPT}
+    assert handled == [b"ours"]
+
+
+async def test_a_value_that_cannot_be_decoded_is_logged_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    """Its own text came again below it, as a traceback without frames."""
+
+    async def handle(value: bytes) -> None:
+        pass
+
+    consumer = MadeUpConsumer(b"{broken")
+    lane = lane_of(consumer, handle, decode="json")
+    running = asyncio.create_task(lane.run())
+    await until(lambda: consumer.settled)
+    await finish(lane, running)
+    assert consumer.settled == [(0, REJECT)]
+    (line,) = caplog.text.splitlines()
+    assert "t-0@0, attempt 1: Undecodable('not json: " in line

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
+import socket
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +21,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from shareq.broker.cli import main
 from shareq.client.errors import ConfigError
 from shareq.worker import Message, Worker
+from shareq.worker.group import GroupFacts
 from shareq.worker.health import HealthServer
 from shareq.worker.reload import changes
 from shareq.worker.tracing import _api, carried, spans, under
@@ -144,3 +149,49 @@ def test_without_opentelemetry_there_are_no_spans(monkeypatch: pytest.MonkeyPatc
             assert carried() == {}
     finally:
         _api.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("code", "refusal"),
+    [
+        ('@app.handler("t")\ndef pack(): pass', "pack: a handler takes the value, or the value and the message"),
+        ('@app.handler("t")\ndef pack(value, *, more): pass', "pack: a handler takes the value"),
+        ("@app.handler\ndef pack(value): pass", "handler: must have a topic"),
+        ('app.handler("t", retry=Retry(on=OSError))', "Retry: on is <class 'OSError'>: must be a tuple of exceptions"),
+        ('app.handler("t", timeout=float("nan"))', "handler: concurrency must be 1 or more"),
+        ('app.handler("t", executor="process")(lambda value: None)', "<lambda>: not to be found by another process"),
+        ('Worker(group="g", max_delay=-1)', "max_delay is -1: must be a number of seconds, 0 or more"),
+    ],
+)
+def test_a_handler_that_cannot_be_is_one_line(
+    code: str, refusal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"wrong_{abs(hash(code))}"
+    (tmp_path / f"{name}.py").write_text(
+        f'from shareq.worker import Retry, Worker\napp = Worker("127.0.0.1:1", group="g")\n{code}\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(Worker, "prepare_group", lambda _: GroupFacts())
+    result = CliRunner().invoke(main, ["worker", "run", f"{name}:app", "--quiet"])
+    assert result.exit_code == 2
+    (line,) = [each for each in result.output.splitlines() if each.strip()]
+    assert line.startswith("shareq: ")
+    assert refusal in line
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_worker_whose_cluster_is_away(number: signal.Signals) -> None:
+    """It waited for the cluster for a minute, deaf."""
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # and not listening
+        app = Worker(f"127.0.0.1:{closed.getsockname()[1]}", group="g")
+        app.handler("t")(coroutine)
+
+        async def run() -> None:
+            asyncio.get_running_loop().call_later(0.05, os.kill, os.getpid(), number)
+            await app.serve(signals=True)
+
+        began = time.monotonic()
+        asyncio.run(run())
+        assert time.monotonic() - began < 10

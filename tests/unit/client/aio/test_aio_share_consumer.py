@@ -60,7 +60,7 @@ async def join(cluster: ShareCluster) -> AsyncIterator[Join]:
     def make(**more: Any) -> ShareConsumer:
         servers = [node.broker.bootstrap for node in cluster.nodes.values()]
         properties = {"retry.backoff.ms": "10", **more.pop("properties", {})}
-        consumer = ShareConsumer(servers, "g", [TOPIC], properties=properties, **more)
+        consumer = ShareConsumer(servers, "g", more.pop("topics", [TOPIC]), properties=properties, **more)
         joined.append(consumer)
         return consumer
 
@@ -501,3 +501,15 @@ async def test_options_that_cannot_be_are_refused(join: Join, more: dict[str, An
 
 def test_acknowledge_types_are_kafkas() -> None:
     assert [int(kind) for kind in AcknowledgeType] == [0, ACCEPT, RELEASE, REJECT, RENEW]
+
+
+async def test_a_topic_that_does_not_exist_is_logged_once_and_waited_for(
+    cluster: ShareCluster, join: Join, caplog: pytest.LogCaptureFixture
+) -> None:
+    consumer = join(topics=[TOPIC, "absent"])
+    assert await consumer.poll(timeout_s=0.3) == []
+    await until(lambda: caplog.messages)
+    assert caplog.messages == ["topic absent does not exist: share group g waits for it"]
+    cluster.nodes[1].ready[0].append((0, 0))
+    assert len(await take(consumer, 1)) == 1
+    assert len(caplog.messages) == 1
