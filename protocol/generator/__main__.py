@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from shareq.protocol.generator import checks
 from shareq.protocol.generator.codec import module_text
 from shareq.protocol.generator.index import error_codes_text, index_text
 from shareq.protocol.generator.names import module_name
@@ -32,12 +33,27 @@ def generate(schemas: Path) -> dict[str, str]:
     for message in messages:
         if not message.valid_versions.empty:
             modules.setdefault(module_name(message.name), []).append(message)
-    files = {f"{name}.py": module_text(parts, kafka_version) for name, parts in modules.items()}
+    files = {f"{name}.py": _checked_text(name, parts, kafka_version) for name, parts in modules.items()}
     files["index.py"] = index_text(messages, kafka_version)
     files["__init__.py"] = _PACKAGE_TEXT
     if (schemas / "errors.json").exists():
         files["error_codes.py"] = error_codes_text(schemas / "errors.json", kafka_version)
     return files
+
+
+def _checked_text(module: str, messages: list[MessageSpec], kafka_version: str) -> str:
+    """The text of a message's module, with one definition for each name. Raises `SchemaError`."""
+    files = " and ".join(message.file for message in messages)
+    if module in checks.TABLES:
+        raise SchemaError(f"{files}: {messages[0].name}: the module {module} has another purpose")
+    text = module_text(messages, kafka_version)
+    try:
+        twice = checks.defined_twice(text)
+    except SyntaxError as error:
+        raise SchemaError(f"{files}: {messages[0].name}: the generated code is no Python: {error}") from error
+    if twice is not None:
+        raise SchemaError(f"{files}: {messages[0].name}: two structs would share the name {twice} in Python")
+    return text
 
 
 def stale_files(files: dict[str, str], out: Path) -> list[str]:

@@ -79,6 +79,8 @@ def emit_default_checks(out: CodeBuffer, codecs: dict[str, tuple[MessageCodec, S
         conditions = [f"({text})" if " and " in text else text for text in conditions]
         if codec.layouts.ever_flexible:
             conditions.append("not item.unknown_tags")
+        if not conditions:
+            conditions.append("True")
         out.blank()
         with out.block(f"def {name}(item: {codec.class_of(struct.name)}) -> bool:"):
             joined = f"return {' and '.join(conditions)}"

@@ -66,7 +66,7 @@ class DecodeEmitter:
     def emit(self, layout: StructLayout, *, array: bool, comment: str) -> None:
         """The function for one struct or an array of it, and the one for its tagged fields."""
         cls = self.codec.class_of(layout.spec.name)
-        if array and layout.spec.name in ROWS_READ:
+        if array and self._has_rows(layout):
             self._rows_maker(layout, cls)
         self.out.blank()
         name = self.codec.function("read", layout, "_array" if array else "")
@@ -103,6 +103,10 @@ class DecodeEmitter:
             field.spec.type.fixed_size is not None or _is_compact_int8s(field) for field in positional
         )
 
+    def _has_rows(self, layout: StructLayout) -> bool:
+        """Whether an array may be kept as the bytes it is, where all its elements have the usual size."""
+        return layout.spec.name in ROWS_READ and layout.flexible and self._can_be_regular(layout)
+
     def _regular_elements(self, layout: StructLayout, cls: str) -> None:
         """Read elements of the usual size in one pass; the first that is not leaves the rest to the general loop.
 
@@ -114,7 +118,7 @@ class DecodeEmitter:
         values = f"data[pos : pos + count * {size}]"
         fits = f" and count * {size} <= len(data) - pos" if layout.flexible else ""
         with out.block(f"if count > {_A_FEW}{fits}:"):
-            if layout.spec.name in ROWS_READ:
+            if self._has_rows(layout):
                 self._rows(layout, regular)
                 values = "rows"
             out.line(f"elements = {self.module.iterate(regular.codes)}({values})")

@@ -9,6 +9,7 @@ from typing import Final
 
 WIDTH: Final = 120
 _STEP: Final = 4
+_OPENING: Final = '"""'
 
 
 class CodeBuffer:
@@ -21,6 +22,11 @@ class CodeBuffer:
     def line(self, text: str = "") -> None:
         """One line at the current indentation; an empty one stays empty."""
         self._lines.append(" " * (self._depth * _STEP) + text if text else "")
+
+    @property
+    def length(self) -> int:
+        """How many lines there are."""
+        return len(self._lines)
 
     def fits(self, text: str) -> bool:
         """Whether a line with this text stays within the width."""
@@ -69,13 +75,15 @@ class CodeBuffer:
         """A docstring, its lines wrapped. The text's own line breaks stay."""
         width = WIDTH - self._depth * _STEP
         if "\n" not in text and len(text) + 6 <= width:
-            self.line(f'"""{text}"""')
+            self.line(f'"""{_in_docstring(text, ends=True)}"""')
             return
         wrapped: list[str] = []
-        for paragraph in ('"""' + text).split("\n"):
+        for paragraph in (_OPENING + text).split("\n"):
             wrapped.extend(textwrap.wrap(paragraph, width) or [""])
-        for line in wrapped:
-            self.line(line)
+        first, *rest = wrapped
+        self.line(_OPENING + _in_docstring(first.removeprefix(_OPENING)))
+        for line in rest:
+            self.line(_in_docstring(line))
         self.line('"""')
 
     def comment(self, text: str) -> None:
@@ -95,9 +103,30 @@ class CodeBuffer:
 def literal(value: bool | int | float | str | bytes | None) -> str:
     """A Python literal with the formatter's quotes."""
     if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        return '"' + _escaped(value).replace('"', '\\"') + '"'
     if isinstance(value, bytes):
         if not any(value) and len(value) == 16:
             return "ZERO_UUID"
         return 'b"' + "".join(f"\\x{byte:02x}" for byte in value) + '"'
     return repr(value)
+
+
+def _in_docstring(line: str, *, ends: bool = False) -> str:
+    """Return a line as it stands between triple quotes, which end nowhere in it, nor in front of those that follow."""
+    escaped = _escaped(line)
+    if _OPENING in line or (ends and line.endswith('"')):
+        return escaped.replace('"', '\\"')
+    return escaped
+
+
+def _escaped(text: str) -> str:
+    """Return text with escapes for backslashes and for what cannot be seen, or cannot be in a file."""
+    return "".join(_ESCAPES.get(char) or (char if char.isprintable() else _code(char)) for char in text)
+
+
+_ESCAPES: Final = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def _code(char: str) -> str:
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -59,6 +59,12 @@ class EncodeEmitter:
         return layout.flexible or self.codec.layouts.ever_flexible or bool(self.codec.fields(layout.spec))
 
     def _body(self, layout: StructLayout, cls: str) -> None:
+        before = self.out.length
+        self._statements(layout, cls)
+        if self.out.length == before:  # fields that this version does not have, and drops
+            self.out.line("pass")
+
+    def _statements(self, layout: StructLayout, cls: str) -> None:
         out = self.out
         for field in layout.fields:
             if field.absent and not field.spec.ignorable and field.spec in self.codec.fields(layout.spec):

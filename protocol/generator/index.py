@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from typing import NamedTuple
 
+from shareq.protocol.generator import checks
 from shareq.protocol.generator.codec import banner
 from shareq.protocol.generator.emit import CodeBuffer, literal
 from shareq.protocol.generator.names import module_name, snake
-from shareq.protocol.generator.spec import Kind, MessageSpec, SchemaError
+from shareq.protocol.generator.spec import INTEGER_RANGES, Kind, MessageSpec, SchemaError, parse_json
 from shareq.protocol.primitives import NEVER
 
 
@@ -64,13 +65,48 @@ def _api_row(spec: MessageSpec) -> list[str]:
     ]
 
 
+class _ErrorRow(NamedTuple):
+    """One object of `errors.json`."""
+
+    code: int
+    name: str
+    retriable: bool
+    text: str
+
+
+def _error_rows(path: Path) -> list[_ErrorRow]:
+    try:
+        found = parse_json(path.read_text("utf-8"), path.name)
+    except UnicodeDecodeError as error:
+        raise SchemaError(f"{path.name}: not UTF-8: {error}") from error
+    if not isinstance(found, list):
+        raise SchemaError(f"{path.name}: expected an array")
+    rows = sorted((_error_row(raw, path.name) for raw in found), key=lambda row: row.code)
+    for column in ("code", "name"):
+        values = [getattr(row, column) for row in rows]
+        if len(set(values)) < len(values):
+            raise SchemaError(f"{path.name}: a {column} is used twice")
+    return rows
+
+
+def _error_row(raw: object, file: str) -> _ErrorRow:
+    if not isinstance(raw, dict) or set(raw) != set(_ErrorRow._fields):
+        raise SchemaError(f"{file}: expected code, name, retriable and text: {checks.shown(raw)}")
+    row = _ErrorRow(**raw)
+    problem = checks.constant_name_problem(row.name) if isinstance(row.name, str) else "name must be a string"
+    lowest, highest = INTEGER_RANGES["int16"]
+    if type(row.code) is not int or not lowest <= row.code <= highest:
+        problem = f"code must be an int16, not {checks.shown(row.code)}"
+    if type(row.retriable) is not bool or not isinstance(row.text, str):
+        problem = "retriable must be true or false, and text a string"
+    if problem is not None:
+        raise SchemaError(f"{file}: {checks.shown(row.name)}: {problem}")
+    return row
+
+
 def error_codes_text(path: Path, kafka_version: str) -> str:
     """`error_codes.py` from `errors.json`. Raises `SchemaError`."""
-    rows = json.loads(path.read_text("utf-8"))
-    for row in rows:
-        if set(row) != {"code", "name", "retriable", "text"}:
-            raise SchemaError(f"{path.name}: expected code, name, retriable and text: {row}")
-    rows.sort(key=lambda row: row["code"])
+    rows = _error_rows(path)
     out = CodeBuffer()
     out.docstring("Kafka's error codes.\n\n" + banner([f"schemas/{path.name}"], kafka_version))
     out.line()
@@ -82,15 +118,15 @@ def error_codes_text(path: Path, kafka_version: str) -> str:
         out.docstring("What a response says of a request, or of a part of it. int16 on the wire.")
         out.line()
         for row in rows:
-            out.line(f"{row['name']} = {row['code']}")
+            out.line(f"{row.name} = {row.code}")
     out.blank()
     out.line("# The request may succeed if it is sent again.")
     with out.block("RETRIABLE: frozenset[int] = frozenset("):
-        out.bracketed("{", [f"ErrorCode.{row['name']}" for row in rows if row["retriable"]], "}", one_per_line=True)
+        out.bracketed("{", [f"ErrorCode.{row.name}" for row in rows if row.retriable], "}", one_per_line=True)
     out.line(")")
     out.line()
     with out.block("TEXTS: dict[int, str] = {"):
         for row in rows:
-            out.line(f"{row['code']}: {literal(row['text'])},")
+            out.line(f"{row.code}: {literal(row.text)},")
     out.line("}")
     return out.text()

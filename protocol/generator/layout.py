@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from shareq.protocol.generator.spec import FieldSpec, MessageSpec, StructSpec
+from shareq.protocol.generator.spec import FieldSpec, MessageSpec, SchemaError, StructSpec
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,16 @@ class Layouts:
         self._interned: dict[StructLayout, StructLayout] = {}
         self.by_version = {version: self._struct(message.root, version) for version in message.valid_versions}
         self.used_fields = self._used_fields()
+        self._check_elements()
+
+    def _check_elements(self) -> None:
+        """Raise SchemaError for an array whose elements take no bytes: a count could stand for any number of them."""
+        for layout in self.reachable():
+            for item in layout.fields:
+                if item.spec.type.array and item.struct is not None and not item.struct.min_size:
+                    where = f"{self.message.file}: {layout.spec.name}.{item.spec.name}"
+                    element, version = item.spec.type.element, item.struct.version
+                    raise SchemaError(f"{where}: an array of {element}, which takes no bytes in version {version}")
 
     def _struct(self, struct: StructSpec, version: int) -> StructLayout:
         flexible = version in self.message.flexible_versions

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -17,6 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+from shareq.protocol.generator import checks
 from shareq.protocol.generator.versions import NONE, Versions
 
 Default = int | float | bool | str | bytes | None
@@ -57,7 +59,11 @@ FIXED_SIZES: Final = {
     "float64": 8,
     "uuid": 16,
 }
+LONGEST_STRING: Final = INTEGER_RANGES["int16"][1]
+"""Bytes of one on the wire, in versions whose lengths are not compact."""
 PRIMITIVES: Final = frozenset(FIXED_SIZES) | {"string", "bytes", "records"}
+_INTEGER: Final = re.compile(r"-?(0x[0-9a-fA-F]{1,16}|[0-9]{1,20})")
+_TOO_DEEP: Final = f"structs are nested more than {checks.DEEPEST} deep"
 _ENTITY_TYPES: Final = frozenset({"topicName", "brokerId", "groupId", "producerId", "transactionalId", "unknown"})
 
 
@@ -138,21 +144,47 @@ def load_folder(folder: Path) -> list[MessageSpec]:
     for previous, spec in pairwise(specs):
         if previous.name == spec.name:
             raise SchemaError(f"{spec.file}: {spec.name} is also in {previous.file}")
+    owners: dict[int, MessageSpec] = {}
+    for spec in specs:
+        if spec.kind is Kind.REQUEST and spec.api_key is not None and not spec.valid_versions.empty:
+            owner = owners.setdefault(spec.api_key, spec)
+            if owner is not spec:
+                key = f"apiKey {spec.api_key} is also that of {owner.name} in {owner.file}"
+                raise SchemaError(f"{spec.file}: {spec.name}: {key}")
     return specs
 
 
 def load_file(path: Path, shown_as: str) -> MessageSpec:
     """The message of one file. Raises `SchemaError`."""
-    return parse_message(path.read_text("utf-8"), shown_as)
+    try:
+        text = path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise SchemaError(f"{shown_as}: not UTF-8: {error}") from error
+    return parse_message(text, shown_as)
 
 
 def parse_message(text: str, file: str) -> MessageSpec:
     """The message of one file's text; `file` is for errors and banners. Raises `SchemaError`."""
+    return _MessageParser(file).message(parse_json(strip_comments(text), file))
+
+
+def parse_json(text: str, file: str) -> object:
+    """A file's JSON text as Python has it. Raises `SchemaError`, also for a key that is given twice."""
+
+    def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"{checks.shown(twice)} is given twice")
+        return found
+
     try:
-        raw = json.loads(strip_comments(text))
-    except json.JSONDecodeError as error:
+        return json.loads(text, object_pairs_hook=once)
+    except RecursionError as error:
+        raise SchemaError(f"{file}: nested too deeply") from error
+    except ValueError as error:  # of the syntax, or of a number with thousands of digits
         raise SchemaError(f"{file}: {error}") from error
-    return _MessageParser(file).message(raw)
 
 
 def strip_comments(text: str) -> str:
@@ -195,12 +227,15 @@ class _Node:
         self.where = where
         unknown = sorted(set(raw) - set(keys))
         if unknown:
-            raise SchemaError(f"{where}: unknown key {', '.join(unknown)}")
+            shown = ", ".join(key if key.isidentifier() else checks.shown(key) for key in unknown[:5])
+            raise SchemaError(f"{where}: unknown key {shown}")
 
     def text(self, key: str, default: str | None = None) -> str:
         value = self.raw.get(key, default)
         if not isinstance(value, str):
             raise SchemaError(f"{self.where}: {key} must be a string")
+        if not _is_encodable(value):
+            raise SchemaError(f"{self.where}: {key} must be text that UTF-8 can write")
         return value
 
     def versions(self, key: str, default: Versions | None = None) -> Versions:
@@ -241,19 +276,25 @@ class _MessageParser:
     def __init__(self, file: str) -> None:
         self.file = file
         self.structs: dict[str, StructSpec] = {}
+        self.open = 0  # structs whose fields are being read
         self.flexible = NONE
 
     def message(self, raw: object) -> MessageSpec:
         node = _Node(raw, self.file, _MESSAGE_KEYS)
         name = node.text("name")
-        try:
-            kind = Kind(node.text("type"))
-        except ValueError as error:
-            raise node.error(str(error)) from error
+        problem = checks.class_name_problem(name)
+        if problem is not None:
+            raise node.error(problem)
+        node.where = f"{self.file}: {name}"
+        kind = _kind(node)
         api_key = node.integer("apiKey")
         if (api_key is None) != (kind in (Kind.HEADER, Kind.DATA)):
             raise node.error(f"apiKey does not go with type {kind.value}")
+        if api_key is not None and not 0 <= api_key <= INTEGER_RANGES["int16"][1]:
+            raise node.error(f"apiKey is {checks.shown(api_key)}, not an int16 from 0 on")
         valid = node.versions("validVersions")
+        if valid.highest - valid.lowest >= checks.MOST_VERSIONS:
+            raise node.error(f"validVersions is {valid}: more than {checks.MOST_VERSIONS} versions")
         self.flexible = node.versions("flexibleVersions", NONE)
         if not (self.flexible.empty or self.flexible.open_ended):
             raise node.error("flexibleVersions must be none or N+")
@@ -270,33 +311,59 @@ class _MessageParser:
             valid_versions=valid,
             flexible_versions=self.flexible,
             latest_version_unstable=node.flag("latestVersionUnstable"),
-            listeners=tuple(str(listener) for listener in node.objects("listeners")),
+            listeners=tuple(_listener(node, listener) for listener in node.objects("listeners")),
             root=root,
             structs=self.structs,
             file=self.file,
         )
 
     def _declare(self, node: _Node, name: str, versions: Versions) -> None:
+        problem = checks.class_name_problem(name)
+        if problem is not None:
+            raise node.error(problem)
         if name in self.structs:
             raise node.error(f"struct {name} is declared twice")
+        if self.open >= checks.DEEPEST:
+            raise node.error(_TOO_DEEP)
         self.structs[name] = StructSpec(name, versions, ())  # the place in the order: outer structs first
-        self.structs[name] = StructSpec(name, versions, self._fields(node, name), node.raw.get("about", ""))
+        self.open += 1
+        self.structs[name] = StructSpec(name, versions, self._fields(node, name), node.text("about", ""))
+        self.open -= 1
 
     def _resolve(self, root: StructSpec) -> None:
         for struct in (root, *self.structs.values()):
             for field in struct.fields:
                 if field.type.struct and field.type.element not in self.structs:
                     raise SchemaError(f"{self.file}: {struct.name}.{field.name}: no struct {field.type.element}")
+        if root.name in self.structs:
+            raise SchemaError(f"{self.file}: {root.name}: the message and one of its structs have the same name")
+        nesting = {
+            struct.name: [(field.name, field.type.element) for field in struct.fields if field.type.struct]
+            for struct in (root, *self.structs.values())
+        }
+        circle = checks.cycle(nesting)
+        if circle is not None:
+            way = [f"{struct}.{field}" for struct, field in circle]
+            raise SchemaError(f"{self.file}: {way[-1]}: struct {circle[0][0]} contains itself: {', '.join(way)}")
+        if checks.depth(nesting) > checks.DEEPEST:
+            raise SchemaError(f"{self.file}: {root.name}: {_TOO_DEEP}")
 
     def _fields(self, node: _Node, owner: str) -> tuple[FieldSpec, ...]:
         fields: list[FieldSpec] = []
         for raw in node.objects("fields"):
             name = raw.get("name", "?") if isinstance(raw, dict) else "?"
+            problem = checks.field_name_problem(name) if isinstance(name, str) and name != "?" else None
+            if problem is not None:
+                shown = name if name.isidentifier() and name.isascii() and len(name) <= checks.LONGEST_NAME else "?"
+                raise SchemaError(f"{self.file}: {owner}.{shown}: {problem}")
             fields.append(self._field(_Node(raw, f"{self.file}: {owner}.{name}", _FIELD_KEYS)))
         names = [field.name for field in fields]
         tags = sorted(field.tag for field in fields if field.tag is not None)
         if len(set(names)) < len(names):
             raise node.error(f"{owner}: a field name is used twice")
+        pair = checks.shared_name(names)
+        if pair is not None:
+            raise SchemaError(f"{self.file}: {owner}: fields {pair[0]!r} and {pair[1]!r} would share a name in Python")
         if tags != list(range(len(tags))):
             raise node.error(f"{owner}: tags must be 0, 1, 2, ...; they are {tags}")
         return tuple(fields)
@@ -344,12 +411,25 @@ class _MessageParser:
             raise node.error("records cannot be tagged")
 
 
+def _kind(node: _Node) -> Kind:
+    try:
+        return Kind(node.text("type"))
+    except ValueError as error:
+        raise node.error(str(error)) from error
+
+
+def _listener(node: _Node, value: object) -> str:
+    if not isinstance(value, str) or not (value.isascii() and value.isalpha()):
+        raise node.error(f"a listener must be a word, not {checks.shown(value)}")
+    return value
+
+
 def _field_type(node: _Node) -> FieldType:
     text = node.text("type")
     array = text.startswith("[]")
     element = text[2:] if array else text
     if not element.isidentifier() or (element not in PRIMITIVES and not element[0].isupper()):
-        raise node.error(f"unknown type {text!r}")
+        raise node.error(f"unknown type {checks.shown(text)}")
     if array and element == "records":
         raise node.error("there are no arrays of records")
     return FieldType(element, array)
@@ -360,7 +440,7 @@ def _check_entity(node: _Node) -> None:
     node.flag("zeroCopy")
     entity = node.text("entityType", "unknown")
     if entity not in _ENTITY_TYPES:
-        raise node.error(f"unknown entityType {entity!r}")
+        raise node.error(f"unknown entityType {checks.shown(entity)}")
 
 
 def _default(node: _Node, of: FieldType, always_nullable: bool) -> Default:
@@ -369,7 +449,10 @@ def _default(node: _Node, of: FieldType, always_nullable: bool) -> Default:
         raw = "true" if raw else "false"
     if raw is not None and not isinstance(raw, (str, int, float)):
         raise node.error("default must be a string, a number or a boolean")
-    text = None if raw is None else str(raw)
+    try:
+        text = None if raw is None else str(raw)
+    except ValueError as error:  # thousands of digits
+        raise node.error(f"default: {error}") from error
     if text == "null" and of.may_be_null:
         if not always_nullable:
             raise node.error("null is the default, but the field is not nullable in all its versions")
@@ -381,14 +464,14 @@ def _default(node: _Node, of: FieldType, always_nullable: bool) -> Default:
     try:
         return _parse_default(of.element, text)
     except ValueError as error:
-        raise node.error(f"default {text!r}: {error}") from error
+        raise node.error(f"default {checks.shown(text)}: {error}") from error
 
 
 def _parse_default(element: str, text: str | None) -> Default:
     if element == "string":
-        return text or ""
+        return _parse_string(text or "")
     if element == "uuid":
-        return base64.urlsafe_b64decode(text + "==") if text else bytes(16)
+        return _parse_uuid(text) if text else bytes(16)
     if element == "bool":
         if text and text.lower() not in ("true", "false"):
             raise ValueError("must be true or false")
@@ -405,7 +488,27 @@ def _parse_default(element: str, text: str | None) -> Default:
     return number
 
 
+def _is_encodable(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def _parse_string(text: str) -> str:
+    if not _is_encodable(text):
+        raise ValueError("must be text that UTF-8 can write")
+    size = len(text.encode())
+    if size > LONGEST_STRING:
+        raise ValueError(f"takes {size} bytes, more than {LONGEST_STRING}")
+    return text
+
+
+def _parse_uuid(text: str) -> bytes:
+    value = base64.b64decode(text + "==", altchars=b"-_", validate=True)
+    if len(value) != FIXED_SIZES["uuid"]:
+        raise ValueError(f"has {len(value)} bytes, not 16")
+    return value
+
+
 def _parse_integer(text: str) -> int:
-    digits = text.lstrip("-")
-    value = int(digits, 16) if digits.startswith("0x") else int(digits)
-    return -value if text.startswith("-") else value
+    if not _INTEGER.fullmatch(text):
+        raise ValueError("must be a number, in digits or from 0x on in hexadecimal ones")
+    return int(text, 16 if "x" in text else 10)

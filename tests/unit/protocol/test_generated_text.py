@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from shareq.protocol.errors import MalformedMessage, UnencodableMessage
+from shareq.protocol.generator.spec import SchemaError
 from tests.support.kafka.schemas import field, generated_module, generated_text, message
 
 
@@ -272,3 +273,24 @@ def test_records_are_a_view_of_the_input() -> None:
     assert records.obj is data
     assert module.TestRequest(records).encode(2) == data
     assert module.TestRequest().records is None
+
+
+# -- found by random schemas
+
+
+def test_a_struct_without_fields_is_its_default() -> None:
+    """Else a version without the field could not be written."""
+    module = generated_module(message(field("A", "Empty", versions="1+", fields=[]), field("B", "int32")))
+    assert module.TestRequest.decode(module.TestRequest(b=5).encode(0), 0)[0].b == 5
+
+
+def test_a_version_that_writes_nothing_has_a_body() -> None:
+    module = generated_module(message(field("A", "int32", versions="2+", ignorable=True)))
+    assert module.TestRequest(7).encode(0) == b""
+
+
+def test_elements_that_take_no_bytes_are_refused() -> None:
+    """Four bytes could stand for two thousand million of them."""
+    inner = field("Elements", "[]Element", fields=[field("A", "int32", versions="3+")])
+    with pytest.raises(SchemaError, match=r"^rpc/Test\.json: TestRequest\.Elements: an array of Element, which takes"):
+        generated_text(message(inner))
