@@ -6,7 +6,9 @@ Loaded with the first admin request; `ConfigService` is what the rest of the bro
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
 
 from shareq.broker.config import describe, group_config, topic_config
 from shareq.broker.config.broker_config import broker_key, dynamic_key
@@ -17,11 +19,20 @@ from shareq.broker.config.keys.definition import ConfigError, UpdateMode
 from shareq.broker.config.listener_properties import is_listener_property, listener_of, per_listener
 from shareq.broker.config.service import BROKER, GROUP, TOPIC, ConfigService
 from shareq.broker.config.topic_config import TOPIC_KEYS
+from shareq.broker.foundation.bounded_log import cut
 from shareq.broker.metadata.changes import PutConfig, ResourceName
-from shareq.broker.metadata.store import MetadataStore
+from shareq.broker.metadata.store import MetadataStore, few
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure
 
 logger = logging.getLogger(__name__)
+
+
+class Planned(NamedTuple):
+    """Checked changes of one resource, to be stored. `stored`, if any, is called once they are."""
+
+    resource: ResourceName
+    changes: Sequence[PutConfig]
+    stored: Callable[[], None] | None = None
 
 
 class ConfigAdmin:
@@ -63,8 +74,10 @@ class ConfigAdmin:
             return ApiError(ErrorCode.INVALID_CONFIG, str(error))
         return NO_ERROR
 
-    def alter_topic(self, name: str, alterations: Sequence[Alteration], *, validate_only: bool) -> ApiError:
-        """Change a topic's properties; `check_alterations` has passed them. They are checked before the topic is."""
+    def plan_topic(self, name: str, alterations: Sequence[Alteration]) -> Planned | ApiError:
+        """Plan changes of a topic's properties; `check_alterations` has passed them. They are checked before the topic
+        is.
+        """
         current = self._metadata.configs(TOPIC, name)
         after = apply_alterations(current, alterations, TOPIC_KEYS.keys.get, self._configs.topic(name).get)
         if isinstance(after, ApiError):
@@ -74,10 +87,10 @@ class ConfigAdmin:
         error = self.check_new_topic("" if missing else name, after)
         if not error and missing:
             error = ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
-        return error or self._store(ResourceName(TOPIC, name), current, after, validate_only)
+        return error or _planned(ResourceName(TOPIC, name), current, after)
 
-    def alter_group(self, group_id: str, alterations: Sequence[Alteration], *, validate_only: bool) -> ApiError:
-        """Change a group's properties, whether or not it exists."""
+    def plan_group(self, group_id: str, alterations: Sequence[Alteration]) -> Planned | ApiError:
+        """Plan changes of a group's properties, whether or not it exists."""
         current = self._metadata.configs(GROUP, group_id)
         after = apply_alterations(current, alterations, GROUP_KEYS.keys.get, self._configs.group(group_id).get)
         if isinstance(after, ApiError):
@@ -86,10 +99,10 @@ class ConfigAdmin:
             group_config.check_group_configs(self._configs.broker, after)
         except ConfigError as error:
             return ApiError(ErrorCode.INVALID_CONFIG, str(error))
-        return self._store(ResourceName(GROUP, group_id), current, after, validate_only)
+        return _planned(ResourceName(GROUP, group_id), current, after)
 
-    def alter_broker(self, name: str, alterations: Sequence[Alteration], *, validate_only: bool) -> ApiError:
-        """Change this broker's dynamic properties (`name` its id), or those of all brokers (`name` "")."""
+    def plan_broker(self, name: str, alterations: Sequence[Alteration]) -> Planned | ApiError:
+        """Plan changes of this broker's dynamic properties (`name` its id), or of those of all brokers (`name` "")."""
         refused = _refused_for_broker(alterations, cluster=not name)
         if refused:
             return refused
@@ -110,10 +123,23 @@ class ConfigAdmin:
             use = self._configs.prepare_listeners(config, listeners) if listeners else None
         except ConfigError as error:
             return ApiError(ErrorCode.INVALID_REQUEST, str(error))
-        stored = self._store(ResourceName(BROKER, name), current, after, validate_only)
-        if use is not None and not stored and not validate_only:
-            use()
-        return stored
+        return _planned(ResourceName(BROKER, name), current, after)._replace(stored=use)
+
+    def store(self, planned: Sequence[Planned]) -> ApiError:
+        """Store what was planned in this turn, each resource once, in one commit. The error is that of all of them."""
+        changes = list(chain.from_iterable(plan.changes for plan in planned))
+        if changes:
+            try:
+                self._metadata.alter_configs(changes)
+            except OSError as error:
+                logger.error("%s: properties not changed: %s", _named(planned), error)
+                return storage_failure(error)
+        for kind, name, keys in few([_line(plan) for plan in planned if plan.changes], "resources changed"):
+            logger.info("%s %s: changed %s", kind, name, keys)
+        for plan in planned:
+            if plan.stored is not None:
+                plan.stored()
+        return NO_ERROR
 
     def _layers(self) -> describe.BrokerLayers:
         own, cluster = self._configs.dynamic_layers()
@@ -122,21 +148,21 @@ class ConfigAdmin:
             self._configs.broker, own, cluster, {**static.originals, **static.listener_properties}
         )
 
-    def _store(
-        self, resource: ResourceName, current: Mapping[str, str], after: Mapping[str, str], validate_only: bool
-    ) -> ApiError:
-        changes = [PutConfig(resource, key, after.get(key)) for key in {**current, **after}]
-        changes = [change for change in changes if change.value != current.get(change.key)]
-        if not changes or validate_only:
-            return NO_ERROR
-        try:
-            self._metadata.alter_configs(changes)
-        except OSError as error:
-            logger.error("%s %s: properties not changed: %s", resource.kind, resource.name, error)
-            return storage_failure(error)
-        keys = ", ".join(sorted(change.key for change in changes))  # the values might be secrets
-        logger.info("%s %s: changed %s", resource.kind, resource.name or "<default>", keys)
-        return NO_ERROR
+
+def _planned(resource: ResourceName, current: Mapping[str, str], after: Mapping[str, str]) -> Planned:
+    changes = [PutConfig(resource, key, after.get(key)) for key in {**current, **after}]
+    return Planned(resource, [change for change in changes if change.value != current.get(change.key)])
+
+
+def _line(plan: Planned) -> tuple[str, str, str]:
+    keys = ", ".join(sorted(change.key for change in plan.changes))  # the values might be secrets
+    return plan.resource.kind, str(cut(plan.resource.name)) or "<default>", keys
+
+
+def _named(planned: Sequence[Planned]) -> str:
+    """The first resource, and how many there are beside it."""
+    kind, name = planned[0].resource
+    return f"{kind} {cut(name)}" + (f" and {len(planned) - 1} more" if len(planned) > 1 else "")
 
 
 def _refused_for_broker(alterations: Sequence[Alteration], *, cluster: bool) -> ApiError:

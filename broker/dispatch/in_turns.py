@@ -160,6 +160,19 @@ def emptied(held: dict[S, T]) -> Iterator[None]:
         yield
 
 
+def weighed_pieces(items: Iterable[T], weigh: Callable[[T], int], most: int) -> Iterator[list[T]]:
+    """Yield the items some at a time, until they weigh `most`."""
+    turn = TurnCount(most)
+    some: list[T] = []
+    for item in items:
+        some.append(item)
+        if turn.full(weigh(item)):
+            yield some
+            some = []
+    if some:
+        yield some
+
+
 def pieces(items: Sequence[T], most: int) -> Iterator[Sequence[T]]:
     """The items, so many at a time: none for none."""
     for at in range(0, len(items), most):

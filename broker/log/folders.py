@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import deque
 from collections.abc import Collection
 from enum import Enum
 from typing import Final, NamedTuple, Protocol
 
-from shareq.broker.foundation.environment import Environment, Fs
+from shareq.broker.foundation.environment import Environment, Fs, SyncErrors
 from shareq.broker.foundation.repair_command import ADOPT_ALL, SET_ASIDE_ALL, repair_command
 from shareq.broker.log.promises.checkpoints import format_partition_metadata, parse_epochs, parse_partition_metadata
 from shareq.broker.log.segments.files import LEADER_EPOCH_FILE, PARTITION_METADATA_FILE
@@ -44,6 +45,9 @@ MAX_NAME_BYTES: Final = 255
 _PARTITION_FOLDER: Final = r"([a-zA-Z0-9._-]+)-(0|[1-9][0-9]{0,9})"
 _DELETED_FOLDER: Final = r"[a-zA-Z0-9._-]+\.[0-9a-f]{32}-delete"
 _OUR_FILE: Final = r"[0-9]{20}\.[a-z0-9.]+|(partition\.metadata|leader-epoch-checkpoint)(\.tmp)?"
+REMOVED_AT_ONCE: Final = 5
+"""So many folders are removed in one tick, with their files: 0.2 ms each."""
+
 _NAMED: Final = 3
 
 TopicPartition = tuple[str, int]
@@ -188,6 +192,7 @@ class PartitionFolders:
     """The folders of partitions in `data_dir`, by name. Runs on the loop's thread. Methods raise OSError."""
 
     def __init__(self, env: Environment, data_dir: str) -> None:
+        self._to_remove: deque[str] = deque()  # renamed away, one tick's removals at a time
         self._env = env
         self._fs = env.fs
         self._data_dir = data_dir
@@ -254,8 +259,7 @@ class PartitionFolders:
             return
         claim = claim_of(self._fs, self._data_dir, name, metadata)
         if claim is not None and claim.claim is Claim.DELETED and claim.topic is not None:
-            gone = self._renamed_away(name)  # its rename failed before
-            self._env.clock.call_soon(lambda: self._remove_quietly(gone))
+            self._remove_later(self._renamed_away(name))  # its rename failed before
         elif claim is None or claim.claim is not Claim.FOREIGN or not self._fs.is_folder(path):
             raise FileExistsError(f"{path} is in the way of a log, and not of its topic")
 
@@ -268,7 +272,7 @@ class PartitionFolders:
         except OSError as error:
             logger.error("%s: not renamed, the next start tries again: %s", self.path(name), error)
             return False
-        self._env.clock.call_soon(lambda: self._remove_quietly(gone))
+        self._remove_later(gone)
         return True
 
     def _retire(self, name: str, topic_id: bytes) -> None:
@@ -282,12 +286,34 @@ class PartitionFolders:
             self._fs.sync_dir(self._data_dir)  # else a rename may be undone, of a folder that no metadata knows
             metadata.folders_are_gone(topic_ids)
 
+    def forget_soon(self, metadata: KnownTopics, topic_ids: Collection[bytes]) -> None:
+        """Do the same once a sync off the loop has ended. After one that failed, the next start does it."""
+
+        def synced(errors: SyncErrors) -> None:
+            if not errors:
+                metadata.folders_are_gone(topic_ids)
+            for path, error in errors.items():
+                logger.warning("%s: not synced, the next start forgets deleted topics: %s", path, error)
+
+        self._fs.sync_soon([], synced, folders=[self._data_dir], bulk=True)
+
     def _renamed_away(self, name: str) -> str:
         """Rename the folder; returns its new name, which is never too long for a file system."""
         suffix = f".{self._env.random_uuid().hex()}{DELETE_SUFFIX}"
         gone = name[: MAX_NAME_BYTES - len(suffix)] + suffix
         self._fs.rename(self.path(name), self.path(gone))
         return gone
+
+    def _remove_later(self, name: str) -> None:
+        self._to_remove.append(name)
+        if len(self._to_remove) == 1:
+            self._env.clock.call_soon(self._remove_some)
+
+    def _remove_some(self) -> None:
+        for _ in range(min(REMOVED_AT_ONCE, len(self._to_remove))):
+            self._remove_quietly(self._to_remove.popleft())
+        if self._to_remove:
+            self._env.clock.call_soon(self._remove_some)
 
     def _remove_quietly(self, name: str) -> None:
         try:

@@ -121,6 +121,9 @@ class LogManager:
         self._producer_check_ms = producer_check_ms
         self._metadata: KnownTopics | None = None
         self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._by_topic: dict[str, list[PartitionLog]] = {}  # the same
+        self._deletions: dict[bytes, bool] = {}  # topics deleted in this tick, and whether their folders are renamed
+        self._doomed: list[TopicPartition] = []  # their logs
         self._flusher = Flusher(
             env.clock,
             env.fs,
@@ -217,7 +220,7 @@ class LogManager:
             log = PartitionLog(self, folder, *key, image.topic_id, self._settings_for(key[0]), log_start_offset=start)
             log.restore(without_folder(folder, start, end), 0, self._env.clock.wall_ms(), folder_exists=False)
             log.stable.synced_offset = end
-            self._logs[key] = log
+            self._add(log)
 
     def _open_log(self, name: str, image: TopicImage, partition: int, promise: Promise, plain: LogEnd | None) -> None:
         from shareq.broker.log.recovery.recover import open_as_stopped, recover_log  # as in `_miss_folders`
@@ -257,7 +260,7 @@ class LogManager:
                 log.stable.synced_to(segment, segment.end_offset or recovered.log_end_offset)
             if segment is not log.active_segment:
                 self._flusher.sync_sealed(log, segment)
-        self._logs[key] = log
+        self._add(log)
 
     def close(self, *, clean: bool) -> None:
         """Flush and close every log. With `clean` the next start trusts the files, unless a log went offline."""
@@ -315,6 +318,7 @@ class LogManager:
         for log in self._logs.values():
             log.close(clean=False)
         self._logs.clear()
+        self._by_topic.clear()
         if self._release_lock is not None:
             self._release_lock()
             self._release_lock = None
@@ -337,8 +341,12 @@ class LogManager:
             folder = self._path(name)
             self._folders.make_way(name, metadata)
             log = PartitionLog(self, folder, topic, partition, image.topic_id, self._settings_for(topic))
-            self._logs[topic, partition] = log
+            self._add(log)
         return log
+
+    def _add(self, log: PartitionLog) -> None:
+        self._logs[log.topic, log.partition] = log
+        self._by_topic.setdefault(log.topic, []).append(log)
 
     def logs(self) -> Iterable[PartitionLog]:
         """Every log that was opened or asked for."""
@@ -346,33 +354,51 @@ class LogManager:
 
     def reload_settings(self, topic: str | None = None) -> None:
         """Take over changed settings of one topic, or of all."""
-        for log in self._logs.values():
-            if topic is None or log.topic == topic:
-                log.settings = self._settings_for(log.topic)
+        for log in self._logs.values() if topic is None else self._by_topic.get(topic, ()):
+            log.settings = self._settings_for(log.topic)
 
     def delete_topic(self, topic: str, topic_id: bytes) -> None:
         """Remove the logs of a topic that metadata has deleted already. Appends under way fail.
 
-        The folders get another name before this returns; their files are removed in later ticks.
+        The folders get another name before this returns; their files are removed in later ticks. In the next one, what
+        is synced or written once for all topics deleted in this one.
         """
-        doomed = [key for key, log in self._logs.items() if key[0] == topic and log.topic_id == topic_id]
-        for key in doomed:
-            log = self._logs.pop(key)
+        doomed = [log for log in self._by_topic.get(topic, ()) if log.topic_id == topic_id]
+        kept = [log for log in self._by_topic.pop(topic, ()) if log.topic_id != topic_id]
+        if kept:
+            self._by_topic[topic] = kept
+        for log in doomed:
+            key = (topic, log.partition)
+            del self._logs[key]
             log.deleted()
             self._manifest.forget([key])
             self._starts.offsets.pop(key, None)
             self._recovery_points.pop(key, None)
         # Apart, because a failed rename must not leave a log of the deleted topic behind.
-        renamed = [self._folders.retire(f"{topic}-{key[1]}") for key in doomed]
+        renamed = [self._folders.retire(f"{topic}-{log.partition}") for log in doomed]
+        if not self._deletions:
+            self._env.clock.call_soon(self._after_deletions)
+        self._deletions[topic_id] = all(renamed)
+        if doomed:
+            self._behind = True
+            self._doomed += ((topic, log.partition) for log in doomed)
+
+    def _after_deletions(self) -> None:
+        """Let go of the topics that were deleted in the tick before."""
+        deletions, self._deletions = self._deletions, {}
+        doomed, self._doomed = self._doomed, []
+        if self._release_lock is None:
+            return  # closed meanwhile
+        gone = [topic_id for topic_id, renamed in deletions.items() if renamed]
+        if gone and self._metadata is not None:
+            self._folders.forget_soon(self._metadata, gone)
         try:
-            if all(renamed) and self._metadata is not None:
-                self._folders.forget(self._metadata, [topic_id])
-            if doomed:
-                self._behind = True
-                self.forget_deleted()
-                self.cleaner.forget(doomed)
+            self.forget_deleted()
+            self.cleaner.forget(doomed)
         except OSError as error:
-            logger.warning("checkpoints of %s not rewritten, the next new log tries again: %s", topic, error)
+            logger.warning(
+                "checkpoints of %d deleted logs not rewritten, the next new log tries again: %s", len(doomed), error
+            )
 
     def forget_deleted(self) -> None:
         """Before a log gets its first files: no checkpoint names an earlier one of its name. OSError when one cannot be

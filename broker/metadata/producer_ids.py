@@ -10,12 +10,15 @@ class ProducerIds:
 
     def __init__(self, metadata: MetadataStore) -> None:
         self._metadata = metadata
-        self._block = iter(range(0))
+        self._block = range(0)  # not given out yet
+
+    @property
+    def used_up(self) -> bool:
+        """Whether the next one costs a commit."""
+        return not self._block
 
     def next(self) -> int:
         """A producer id that was never given out. OSError when a new block cannot be committed."""
-        found = next(self._block, None)
-        if found is None:
-            self._block = iter(self._metadata.allocate_producer_ids())
-            found = next(self._block)
-        return found
+        block = self._block or self._metadata.allocate_producer_ids()
+        self._block = block[1:]
+        return block[0]

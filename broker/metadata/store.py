@@ -27,6 +27,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeVar
 
 from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.loop.commit_gate import CommitGate
 from shareq.broker.metadata.changes import (
     DropAcl,
     DropTopic,
@@ -121,6 +122,8 @@ class MetadataStore:
         self._quotas_changed: list[Callable[[], None]] = []
         self._credentials_changed: list[Callable[[Sequence[PutScram]], None]] = []
         self._forgettable: set[bytes] = set()
+        self.gate: Final = CommitGate(env.clock.call_soon)
+        """For work that commits on behalf of clients: one commit in a turn of the loop."""
         self.topic_changes = 0
         """Grows with every topic that is created, grows, or is deleted."""
         self._bootstrap(features or {}, cluster_id)
@@ -230,7 +233,7 @@ class MetadataStore:
             changes.extend(PutConfig(resource, key, value) for key, value in topic.configs.items())
         self._commit(changes)
         images = [self._index(row) for row in rows]
-        for image in _few(images, "topics created"):
+        for image in few(images, "topics created"):
             logger.info(
                 "topic %s: created, id %s, partitions %d", image.name, uuid_to_text(image.topic_id), image.partitions
             )
@@ -253,7 +256,7 @@ class MetadataStore:
         self._commit(changes)
         for image in images:
             self._unindex(image)
-        for image in _few(images, "topics deleted"):
+        for image in few(images, "topics deleted"):
             logger.info("topic %s: deleted, id %s", image.name, uuid_to_text(image.topic_id))
         for image in images:
             _tell(f"topic {image.name}", self._deleted, image)
@@ -268,9 +271,10 @@ class MetadataStore:
             changes.append(PutTopic(TopicRow(name, old.topic_id, count, old.internal)))
         before = {name: self._by_name[name].partitions for name in counts}
         self._commit(changes)
+        for name in few(list(counts), "topics grown"):
+            logger.info("topic %s: partitions %d -> %d", name, before[name], counts[name])
         for name in counts:
             image = self._index(self._state.topics[name])
-            logger.info("topic %s: partitions %d -> %d", name, before[name], image.partitions)
             _tell(f"topic {name}", self._grown, image, before[name])
 
     def alter_configs(self, changes: Sequence[PutConfig]) -> None:
@@ -291,7 +295,7 @@ class MetadataStore:
         """Add and remove access control list entries in one commit; the caller has checked them. OSError as above."""
         if changes:
             self._commit(changes)
-            for change in _few(changes, "acls"):
+            for change in few(changes, "acls"):
                 logger.info("acl %s: %s", "added" if isinstance(change, PutAcl) else "removed", _acl_text(change.acl))
             _tell("acls", self._acls_changed, changes)
 
@@ -299,7 +303,7 @@ class MetadataStore:
         """Set and remove SCRAM credentials in one commit; the caller has checked them. OSError as above."""
         if changes:
             self._commit(changes)
-            for (user, mechanism), credential in changes:
+            for (user, mechanism), credential in few(changes, "credentials"):
                 logger.info("user %s: %s credential %s", user, mechanism, "set" if credential else "removed")
             _tell("credentials", self._credentials_changed, changes)
 
@@ -307,7 +311,7 @@ class MetadataStore:
         """Set and remove quotas of clients in one commit; the caller has checked them. OSError as above."""
         if changes:
             self._commit(changes)
-            for entity, key, value in changes:
+            for entity, key, value in few(changes, "quotas"):
                 logger.info("quota %s of %s: %s", key, entity.by_kind(), "removed" if value is None else f"{value:g}")
             _tell("quotas", self._quotas_changed)
 
@@ -387,7 +391,7 @@ class MetadataStore:
         asked = {name: self._on(name) if level is None else level for name, level in requested.items()}
         changes += self._feature_changes({**initial, **asked})
         if changes:
-            self._commit(changes)
+            self._store(changes)  # not of a turn of the loop
 
     def _on(self, name: str) -> int:
         """The level of a feature that is to be on: the one it has, unless it is off or has none yet."""
@@ -403,9 +407,12 @@ class MetadataStore:
         return [*(PutFeature(name, level) for name, level in changed.items()), PutMeta(_FEATURES_EPOCH, str(epoch))]
 
     def _commit(self, changes: Sequence[MetaChange]) -> None:
-        changes = [*changes, *map(ForgetTopic, sorted(self._forgettable))]
-        self._db.commit(changes)
+        self.gate.committed()
+        self._store([*changes, *map(ForgetTopic, sorted(self._forgettable))])
         self._forgettable.clear()
+
+    def _store(self, changes: Sequence[MetaChange]) -> None:
+        self._db.commit(changes)
         for change in changes:
             self._state.apply(change)
 
@@ -430,7 +437,7 @@ class MetadataStore:
             del self._collisions[key]
 
 
-def _few(changed: Sequence[T], what: str) -> Sequence[T]:
+def few(changed: Sequence[T], what: str) -> Sequence[T]:
     """Those that the log names one by one: a line takes 20 µs, and there may be thousands. None where no line is."""
     if not logger.isEnabledFor(logging.INFO):
         return ()

@@ -1,9 +1,9 @@
 """AlterUserScramCredentials: v0 (KIP-554).
 
-Behaviour: every user stands alone; what can be done is, in one commit. The client sends the salted password, never the
-password; of that only the keys are kept. A user named twice is DUPLICATE_RESOURCE, removing what is not there
-RESOURCE_NOT_FOUND, fewer iterations than 4096 or more than 16384, and no salted password, UNACCEPTABLE_CREDENTIAL. Any
-salt is taken. ALTER on the cluster is needed. A client that is connected stays so.
+Behaviour: every user stands alone; what can be done is, up to 500 users in one commit. The client sends the salted
+password, never the password; of that only the keys are kept. A user named twice is DUPLICATE_RESOURCE, removing what is
+not there RESOURCE_NOT_FOUND, fewer iterations than 4096 or more than 16384, and no salted password,
+UNACCEPTABLE_CREDENTIAL. Any salt is taken. ALTER on the cluster is needed. A client that is connected stays so.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from shareq.broker.dispatch.in_turns import Steps, in_turns, made_in_turns, pieces
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.metadata.changes import PutScram
 from shareq.broker.security.credentials import MAX_ITERATIONS, MIN_ITERATIONS, SCRAM_MECHANISMS, CredentialKey
 from shareq.broker.security.rights import ALTER_CLUSTER
@@ -36,26 +38,41 @@ _TWICE: Final = ApiError(ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot
 _MISSING: Final = ApiError(ErrorCode.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist")
 
 
-def handle(ctx: RequestContext, request: AlterUserScramCredentialsRequest) -> AlterUserScramCredentialsResponse:
+TURN_USERS: Final = 500
+"""So many are looked at in one turn, 10 µs each, and changed in one commit."""
+
+
+def handle(
+    ctx: RequestContext, request: AlterUserScramCredentialsRequest
+) -> AlterUserScramCredentialsResponse | Pending[AlterUserScramCredentialsResponse]:
     if not ctx.may(ALTER_CLUSTER):
         return failed(request, ALTER_CLUSTER.error)
+    return in_turns(ctx, _steps(ctx, request))
+
+
+def _steps(ctx: RequestContext, request: AlterUserScramCredentialsRequest) -> Steps[AlterUserScramCredentialsResponse]:
     times = Counter(_users(request))
     outcomes: dict[str, ApiError] = {}
-    changes: list[PutScram] = []
     wanted: list[ScramCredentialDeletion | ScramCredentialUpsertion] = [*request.deletions, *request.upsertions]
-    for each in wanted:
-        change = _TWICE if times[each.name] > 1 else _change(ctx, each)
-        outcomes[each.name] = change if isinstance(change, ApiError) else NO_ERROR
-        if isinstance(change, PutScram):
-            changes.append(change)
-    try:
-        ctx.services.metadata.alter_credentials(changes)
-    except OSError as error:
-        logger.error("credentials: not changed: %s", error)
-        outcomes.update((change.key.user, storage_failure(error)) for change in changes)
-    return AlterUserScramCredentialsResponse(
-        results=[AlterUserScramCredentialsResult(user, *error) for user, error in outcomes.items()]
+    for some in pieces(wanted, TURN_USERS):
+        yield from ctx.services.metadata.gate.passing()
+        changes: list[PutScram] = []
+        for each in some:
+            change = _TWICE if times[each.name] > 1 else _change(ctx, each)
+            outcomes[each.name] = change if isinstance(change, ApiError) else NO_ERROR
+            if isinstance(change, PutScram):
+                changes.append(change)
+        try:
+            ctx.services.metadata.alter_credentials(changes)
+        except OSError as error:
+            logger.error("credentials: not changed: %s", error)
+            outcomes.update((change.key.user, storage_failure(error)) for change in changes)
+        if len(wanted) > TURN_USERS:
+            yield
+    rows = yield from made_in_turns(
+        outcomes.items(), lambda outcome: AlterUserScramCredentialsResult(outcome[0], *outcome[1]), TURN_USERS
     )
+    return AlterUserScramCredentialsResponse(results=rows)
 
 
 def failed(request: AlterUserScramCredentialsRequest, error: ErrorCode) -> AlterUserScramCredentialsResponse:

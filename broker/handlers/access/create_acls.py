@@ -58,6 +58,7 @@ def _created(ctx: RequestContext, authorizer: Authorizer, request: CreateAclsReq
         if turn.full():
             yield
     for some in pieces(list(added), COMMITTED_TOGETHER):
+        yield from ctx.services.metadata.gate.passing()
         try:
             ctx.services.metadata.alter_acls([PutAcl(acl) for acl in some if acl not in authorizer])
         except OSError as error:

@@ -61,8 +61,8 @@ def _parts(
     doomed: dict[Acl, None] = {}
     failure = yield from _find(search, request, turn, doomed)
     authorizer = ctx.services.authorizer
-    for at, some in enumerate(pieces([] if failure else list(doomed), COMMITTED_TOGETHER)):
-        if at:
+    for some in pieces([] if failure else list(doomed), COMMITTED_TOGETHER):
+        for _ in ctx.services.metadata.gate.passing():
             yield []
         try:
             ctx.services.metadata.alter_acls([DropAcl(acl) for acl in some if authorizer is None or acl in authorizer])

@@ -12,17 +12,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shareq.broker.config.changes import Alteration
-from shareq.broker.dispatch.in_turns import Steps, TurnCount, in_turns
+from shareq.broker.dispatch.in_turns import Steps, in_turns
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.handlers.shared.alter_resource import (
-    MOST_PROPERTIES,
-    REPEATED,
-    RESOURCE_PROPERTIES,
-    TOO_MANY,
-    TURN_PROPERTIES,
-    alter_resource,
-    repeated,
-)
+from shareq.broker.handlers.shared.alter_resource import altered_in_turns
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.incremental_alter_configs import (
     AlterConfigsResource,
@@ -42,15 +34,8 @@ def handle(
 
 
 def _steps(ctx: RequestContext, request: IncrementalAlterConfigsRequest) -> Steps[IncrementalAlterConfigsResponse]:
-    twice = repeated((resource.resource_type, resource.resource_name) for resource in request.resources)
-    rows: list[AlterConfigsResourceResponse] = []
-    turn = TurnCount(TURN_PROPERTIES)
-    for resource in request.resources:
-        again = (resource.resource_type, resource.resource_name) in twice
-        rows.append(_row(resource, REPEATED if again else _alter(ctx, resource, request.validate_only)))
-        if turn.full(RESOURCE_PROPERTIES + len(resource.configs)):
-            yield
-    return IncrementalAlterConfigsResponse(responses=rows)
+    errors = yield from altered_in_turns(ctx, request.resources, _alterations, validate_only=request.validate_only)
+    return IncrementalAlterConfigsResponse(responses=list(map(_row, request.resources, errors)))
 
 
 def failed(request: IncrementalAlterConfigsRequest, error: ErrorCode) -> IncrementalAlterConfigsResponse:
@@ -59,11 +44,8 @@ def failed(request: IncrementalAlterConfigsRequest, error: ErrorCode) -> Increme
     )
 
 
-def _alter(ctx: RequestContext, resource: AlterConfigsResource, validate_only: bool) -> ApiError:
-    if len(resource.configs) > MOST_PROPERTIES:
-        return TOO_MANY
-    alterations = [Alteration(config.name, config.config_operation, config.value) for config in resource.configs]
-    return alter_resource(ctx, resource.resource_type, resource.resource_name, alterations, validate_only=validate_only)
+def _alterations(resource: AlterConfigsResource) -> list[Alteration]:
+    return [Alteration(config.name, config.config_operation, config.value) for config in resource.configs]
 
 
 def _row(resource: AlterConfigsResource, error: ApiError) -> AlterConfigsResourceResponse:

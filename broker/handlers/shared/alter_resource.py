@@ -1,25 +1,29 @@
-"""Changing one config resource for a client: the way that both RPCs for it share."""
+"""Changing config resources for a client: the way that both RPCs for it share."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from shareq.broker.config.admin import ConfigAdmin
+from shareq.broker.config.admin import ConfigAdmin, Planned
 from shareq.broker.config.changes import Alteration, check_alterations
+from shareq.broker.dispatch.in_turns import Steps, TurnCount
 from shareq.broker.handlers.shared.config_resources import ResourceType, check_broker_name
 from shareq.broker.metadata.topic_names import name_error
 from shareq.broker.security.names import CLUSTER_NAME
 from shareq.broker.security.rights import ALTER_CLUSTER_CONFIGS, ALTER_GROUP_CONFIGS, ALTER_TOPIC_CONFIGS
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
+from shareq.protocol.generated import alter_configs, incremental_alter_configs
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
 
+R = TypeVar("R", alter_configs.AlterConfigsResource, incremental_alter_configs.AlterConfigsResource)
+
 REPEATED: Final = ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
-"""What every row of a resource gets that a request names twice; see `repeated`."""
+"""What every row of a resource gets that a request names twice."""
 
 
 TURN_PROPERTIES: Final = 1_000
@@ -35,29 +39,71 @@ RESOURCE_PROPERTIES: Final = 10
 TOO_MANY: Final = ApiError(ErrorCode.INVALID_REQUEST, f"No resource has more than {MOST_PROPERTIES} properties.")
 
 
-def repeated(resources: Iterable[tuple[int, str]]) -> set[tuple[int, str]]:
-    """The resources, type and name, that come more than once."""
-    return {resource for resource, times in Counter(resources).items() if times > 1}
+def altered_in_turns(
+    ctx: RequestContext,
+    resources: Sequence[R],
+    alterations_of: Callable[[R], list[Alteration]],
+    *,
+    validate_only: bool,
+) -> Steps[list[ApiError]]:
+    """Change the resources, each all or nothing; what is wrong with each, or NO_ERROR, in their order.
+
+    What one turn looks at is stored in one commit. A broker's properties are stored before the next resource is looked
+    at, whose bounds they may be.
+    """
+    times = Counter((resource.resource_type, resource.resource_name) for resource in resources)
+    admin = ConfigAdmin(ctx.services.configs, ctx.services.metadata)
+    gate = ctx.services.metadata.gate
+    turn = TurnCount(TURN_PROPERTIES)
+    errors: list[ApiError] = []
+    planned: dict[int, Planned] = {}  # of this turn, by place in the request
+    for at, resource in enumerate(resources):
+        if not planned and not validate_only:
+            yield from gate.passing()
+        again = times[resource.resource_type, resource.resource_name] > 1
+        plan = REPEATED if again else _plan(ctx, admin, resource, alterations_of)
+        errors.append(plan if isinstance(plan, ApiError) else NO_ERROR)
+        if isinstance(plan, Planned) and not validate_only:
+            planned[at] = plan
+        full = turn.full(RESOURCE_PROPERTIES + len(resource.configs))
+        if planned and (full or resource.resource_type == ResourceType.BROKER):
+            _store(admin, planned, errors)
+        if full:
+            yield
+    if planned:
+        _store(admin, planned, errors)
+    return errors
 
 
-def alter_resource(
-    ctx: RequestContext, kind: int, name: str, alterations: Sequence[Alteration], *, validate_only: bool
-) -> ApiError:
-    """Check the changes and the client's rights, then make all of them or none. What is wrong, or NO_ERROR."""
+def _store(admin: ConfigAdmin, planned: dict[int, Planned], errors: list[ApiError]) -> None:
+    failure = admin.store(list(planned.values()))
+    if failure:
+        for at in planned:
+            errors[at] = failure
+    planned.clear()
+
+
+def _plan(
+    ctx: RequestContext, admin: ConfigAdmin, resource: R, alterations_of: Callable[[R], list[Alteration]]
+) -> Planned | ApiError:
+    """Check the client's rights and the changes of one resource."""
+    if len(resource.configs) > MOST_PROPERTIES:
+        return TOO_MANY
+    kind, name = resource.resource_type, resource.resource_name
+    alterations = alterations_of(resource)
     error = check_alterations(alterations) or _refusal(ctx, kind, name)
     if error:
         return error
-    configs = ConfigAdmin(ctx.services.configs, ctx.services.metadata)
     match kind:
         case ResourceType.TOPIC:
-            return _topic_error(name) or configs.alter_topic(name, alterations, validate_only=validate_only)
+            return _topic_error(name) or admin.plan_topic(name, alterations)
         case ResourceType.BROKER:
             error = check_broker_name(name, ctx.services.started_with.node_id)
-            return error or configs.alter_broker(name, alterations, validate_only=validate_only)
+            return error or admin.plan_broker(name, alterations)
         case ResourceType.GROUP:
             if not name:
                 return ApiError(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
-            return configs.alter_group(name, alterations, validate_only=validate_only)
+            return admin.plan_group(name, alterations)
         case other:
             return ApiError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {other}")
 

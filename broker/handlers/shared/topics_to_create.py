@@ -42,9 +42,7 @@ def create_missing(
         del names[ctx.services.auto_creations.take(ctx.owner, len(names), ctx.services.env.clock.now_ms()) :]
     refused: dict[str, ApiError] = {}
     for at in range(0, len(names), CREATED_TOGETHER):
-        if at:
-            yield
-            yield  # a commit waits for the disk, too: others have two ticks for one of these
+        yield from metadata.gate.passing()
         made = auto_create(metadata, ctx.services.configs, names[at : at + CREATED_TOGETHER])
         refused.update((name, outcome) for name, outcome in made.items() if isinstance(outcome, ApiError))
     return refused

@@ -1,7 +1,7 @@
 """CreatePartitions: v0-3.
 
-Behaviour: every topic stands alone; those that can grow do, in one commit. `count` is the new total. A topic named
-twice gets INVALID_REQUEST; a count that is not larger, or larger than 10,000 new ones, INVALID_PARTITIONS; new
+Behaviour: every topic stands alone; those that can grow do, up to 500 in one commit. `count` is the new total. A topic
+named twice gets INVALID_REQUEST; a count that is not larger, or larger than 10,000 new ones, INVALID_PARTITIONS; new
 partitions may be assigned to this broker only. The coordinators' topics do not grow (Apache Kafka's do, and lose what
 is in them). ALTER on the topic is needed. `validate_only` answers the same and changes nothing.
 v3: what is over `controller_mutation_rate` is refused.
@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from shareq.broker.dispatch.in_turns import Steps, TurnCount, in_turns, made_in_turns
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.shared.mutation_quota import EXCEEDED, mutation_quota
 from shareq.broker.security.rights import ALTER_TOPIC
 from shareq.broker.topics.creation import MAX_PARTITIONS_PER_REQUEST, check_assignment
@@ -33,26 +35,48 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def handle(ctx: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+_DUPLICATE: Final = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+
+TURN_WORK: Final = 500
+"""So many topics are looked at in one turn, 10 µs each, and grown in one commit; an assignment counts as one more."""
+
+
+def handle(
+    ctx: RequestContext, request: CreatePartitionsRequest
+) -> CreatePartitionsResponse | Pending[CreatePartitionsResponse]:
+    return in_turns(ctx, _steps(ctx, request))
+
+
+def _steps(ctx: RequestContext, request: CreatePartitionsRequest) -> Steps[CreatePartitionsResponse]:
     times = Counter(topic.name for topic in request.topics)
     outcomes: dict[str, ApiError] = {}
     counts: dict[str, int] = {}
     quota = mutation_quota(ctx, strict_from=3)
+    turn = TurnCount(TURN_WORK)
     for topic in request.topics:
-        if times[topic.name] > 1:
-            outcomes[topic.name] = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-            continue
-        outcomes[topic.name] = _check(ctx, topic) or _over_quota(ctx, topic, quota)
-        if not outcomes[topic.name]:
+        if not counts:
+            yield from ctx.services.metadata.gate.passing()
+        again = times[topic.name] > 1
+        outcomes[topic.name] = _DUPLICATE if again else _check(ctx, topic) or _over_quota(ctx, topic, quota)
+        if not outcomes[topic.name] and not request.validate_only:
             counts[topic.name] = topic.count
-    if counts and not request.validate_only:
+        if turn.full(1 + len(topic.assignments or ())):
+            _grow(ctx, counts, outcomes)
+            yield
+    _grow(ctx, counts, outcomes)
+    rows = yield from made_in_turns(outcomes.items(), lambda outcome: _row(*outcome), TURN_WORK)
+    return CreatePartitionsResponse(0 if quota is None else quota.throttle_ms, rows)
+
+
+def _grow(ctx: RequestContext, counts: dict[str, int], outcomes: dict[str, ApiError]) -> None:
+    """Grow the topics to these counts, in one commit, and forget the counts."""
+    if counts:
         try:
             ctx.services.metadata.create_partitions(counts)
         except OSError as error:
-            logger.error("topics %s: partitions not added: %s", ", ".join(counts), error)
+            logger.error("%d topics, %s the first: partitions not added: %s", len(counts), next(iter(counts)), error)
             outcomes.update((name, storage_failure(error)) for name in counts)
-    rows = [_row(name, error) for name, error in outcomes.items()]
-    return CreatePartitionsResponse(0 if quota is None else quota.throttle_ms, rows)
+        counts.clear()
 
 
 def failed(request: CreatePartitionsRequest, error: ErrorCode) -> CreatePartitionsResponse:

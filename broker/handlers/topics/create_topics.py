@@ -81,15 +81,16 @@ def _create(ctx: RequestContext, plans: Plans) -> Steps[None]:
     topics = [plan for plan in plans.values() if isinstance(plan, NewTopic)]
     for at in range(0, len(topics), CREATED_TOGETHER):
         some = topics[at : at + CREATED_TOGETHER]
-        if at:
-            yield
-            for topic in some:  # others had their turns
+        changes = metadata.topic_changes
+        yield from metadata.gate.passing()
+        if at or metadata.topic_changes != changes:  # others had their turns
+            for topic in some:
                 plans[topic.name] = check_name(metadata, topic.name) or topic
             some = [topic for topic in some if plans[topic.name] is topic]
         try:
             metadata.create_topics(some)
         except OSError as error:
-            logger.error("topics %s: not created: %s", ", ".join(topic.name for topic in some), error)
+            logger.error("%d topics, %s the first: not created: %s", len(some), some[0].name, error)
             plans.update((topic.name, storage_failure(error)) for topic in some)
 
 

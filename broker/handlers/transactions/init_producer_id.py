@@ -10,6 +10,7 @@ not stable and not served.
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.in_turns import Steps, in_turns
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.acls import Operation, ResourceKind
 from shareq.broker.security.names import CLUSTER_NAME
@@ -34,8 +35,15 @@ def handle(
         return _refused(ErrorCode.INVALID_REQUEST)
     if request.transactional_id is not None:
         return _transactional(ctx, request, request.transactional_id)
+    return in_turns(ctx, _new(ctx))
+
+
+def _new(ctx: RequestContext) -> Steps[InitProducerIdResponse]:
+    services = ctx.services
+    if services.producer_ids.used_up:
+        yield from services.metadata.gate.passing()
     try:
-        producer_id = ctx.services.producer_ids.next()
+        producer_id = services.producer_ids.next()
     except OSError:
         return _refused(ErrorCode.KAFKA_STORAGE_ERROR)
     return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)

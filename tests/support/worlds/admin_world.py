@@ -19,7 +19,9 @@ from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.service import ConfigService
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.table import HANDLERS
-from shareq.broker.foundation.environment import Clock, Environment, Fs
+from shareq.broker.foundation.environment import Environment, Fs
+from shareq.broker.foundation.loop.turns import Turns
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.network.connection import Connection
 from shareq.broker.quotas.clients import ClientQuotas
@@ -38,8 +40,8 @@ M = TypeVar("M", bound=Message)
 
 
 def random_only(seed: int = 1) -> Environment:
-    """An environment for code that asks for randomness alone."""
-    return Environment(cast(Clock, None), Random(seed), cast(Fs, None))
+    """An environment without a disk."""
+    return Environment(VirtualClock(), Random(seed), cast(Fs, None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +70,15 @@ class World:
     ) -> None:
         self.db = db or MemoryMetaDb()
         self.started_with = BrokerConfig.load(properties)
-        self.metadata = MetadataStore(self.db, random_only(seed), features=features)
+        self.clock = VirtualClock()
+        self.env = Environment(self.clock, Random(seed), cast(Fs, None))
+        self.turns = Turns(self.clock.call_soon)
+        self.metadata = MetadataStore(self.db, self.env, features=features)
         self.configs = ConfigService(self.started_with, self.metadata)
         self.admin = ConfigAdmin(self.configs, self.metadata)
         self.leaders = LeaderMap()
         self.quotas = ClientQuotas()
         self.auto_creations = OwnedRate(AUTO_CREATED_PER_SECOND, AUTO_CREATED_BURST_S)
-        self.env = Environment(VirtualClock(), Random(seed), cast(Fs, None))
         self.internal_topics = InternalTopics(self.metadata, lambda: self.configs.broker)
 
     def endpoint_for(self, listener: str) -> Endpoint:
@@ -92,6 +96,10 @@ class World:
         assert version in row.served
         received, _ = codec(key).request_class.decode(request.encode(version), version)
         handler = import_module(f"shareq.broker.handlers.{row.module}")
+        self.clock.run_until_idle()  # the turn of the call before is over
         answer = handler.handle(self.context(version), received)
+        self.clock.run_until_idle()
+        if isinstance(answer, Pending):
+            answer = answer.value
         decoded, _ = response_class.decode(answer.encode(version), version)
         return decoded

@@ -11,7 +11,7 @@ from shareq.broker.config.describe import ConfigEntry
 from shareq.broker.config.keys.definition import ConfigError, ConfigSource
 from shareq.broker.metadata.changes import MetaChange, ResourceName
 from shareq.broker.metadata.store import NewTopic
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ApiError, ErrorCode
 from tests.support.worlds.admin_world import World
 
 
@@ -28,8 +28,8 @@ def entry(entries: Sequence[ConfigEntry], name: str) -> ConfigEntry:
 
 
 def alter(world: World, kind: str, name: str, *alterations: Alteration) -> ErrorCode:
-    change = getattr(world.admin, f"alter_{kind}")
-    return ErrorCode(change(name, alterations, validate_only=False).code)
+    planned = getattr(world.admin, f"plan_{kind}")(name, alterations)
+    return ErrorCode((planned if isinstance(planned, ApiError) else world.admin.store([planned])).code)
 
 
 def test_a_topic_follows_dynamic_broker_properties_until_it_has_its_own() -> None:

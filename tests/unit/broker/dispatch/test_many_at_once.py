@@ -89,8 +89,8 @@ def test_topics_are_created_and_deleted_some_in_a_turn(monkeypatch: pytest.Monke
     stranger.send(named(1_200), 6)
     work.run(world, neighbour)
     assert {row.error_code for row in stranger.receive(DeleteTopicsResponse).responses} == {ErrorCode.NONE}
-    assert len(commits) == 3
-    assert max(work.ticks) <= 2 * delete_topics.TURN_TOPICS  # and forgets those of the commit before
+    assert len(commits) == 6
+    assert max(work.ticks) <= 2 * delete_topics.TURN_FOLDERS  # and forgets those of the commit before
     assert world.services.metadata.topics() == []
 
 

@@ -121,7 +121,12 @@ def test_a_deleted_topic_is_not_forgotten_before_its_renames_are_durable() -> No
         world = LogWorld(seed=seed, flush_every_message=True)
         world.produce(b"old")
         world.topics.delete(TOPIC)
+        world.fs.held_syncs = []
         world.logs.delete_topic(TOPIC, TOPIC_ID)
+        world.tick()
+        assert list(world.topics.deleted) == [TOPIC_ID], "the sync is under way"
+        (end_of_sync,) = world.fs.held_syncs
+        end_of_sync()
         assert world.topics.deleted == {}
         world.crash(CrashModel.POWER_LOSS)
         world.start()

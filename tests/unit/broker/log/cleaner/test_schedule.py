@@ -330,6 +330,7 @@ def test_a_deleted_topics_checkpoint_is_not_inherited_by_one_of_its_name() -> No
     assert TOPIC in checkpoint(world)
     world.topics.images[TOPIC] = TopicImage(TOPIC, bytes(16), 3)
     world.logs.delete_topic(TOPIC, TOPIC_ID)
+    world.tick()
     assert TOPIC not in checkpoint(world)
 
 
