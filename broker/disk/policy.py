@@ -92,6 +92,18 @@ def room_for_reserve(usable_bytes: int, more: int, limits: DiskLimits) -> bool:
     return usable_bytes - more > limits.full + limits.full // MARGIN_PART
 
 
+def first_reserve(usable_bytes: int, limits: DiskLimits) -> int:
+    """Return how many bytes a start takes at most: so many that the state is no worse for it, and of a disk that is full
+    already half of what is left.
+    """
+    match limits.state_of(usable_bytes):
+        case DiskState.CRITICAL:
+            return usable_bytes // 2
+        case DiskState.FULL:
+            return min(usable_bytes // 2, usable_bytes - limits.critical)
+    return max(usable_bytes - limits.full - limits.full // MARGIN_PART - 1, 0)
+
+
 def admits(state: DiskState, changes: Iterable[MetaChange], *, partitions_of: dict[str, int]) -> bool:
     """Whether changes of the metadata may be committed. `partitions_of`: the topics there are.
 

@@ -57,9 +57,9 @@ class Reserve:
         """How many bytes `take` would take; 0 when there is enough."""
         return min(max(self.wanted - self.size, 0), PIECE_BYTES)
 
-    def take(self) -> None:
-        """Hold a piece more, or no more than is wanted. OSError when there is no room for it."""
-        piece = self.next_piece
+    def take(self, most: int = PIECE_BYTES) -> None:
+        """Hold a piece of at most `most` bytes more, or no more than is wanted. OSError when there is no room for it."""
+        piece = min(self.next_piece, most)
         if piece:
             size = self.size + piece
             self._fs.allocate(self._path, size)

@@ -16,6 +16,7 @@ from shareq.broker.disk.policy import (
     DiskSettings,
     DiskState,
     Use,
+    first_reserve,
     is_full,
     limits_of,
     next_state,
@@ -42,10 +43,7 @@ _EFFECT: Final = {
 
 
 class DiskWatch:
-    """Owned by the broker. `state` as of the last look; `on_change` is called after it changed.
-
-    `reserve` is empty until the first look, two seconds after `start`.
-    """
+    """Owned by the broker. `state` as of the last look; `on_change` is called after it changed."""
 
     def __init__(self, clock: Clock, fs: Fs, data_dir: str, settings: DiskSettings) -> None:
         self._clock = clock
@@ -63,9 +61,22 @@ class DiskWatch:
         self.on_change: Callable[[], None] = _nobody
 
     def start(self) -> None:
-        """Look at the disk, and soon after see to the reserve."""
+        """Look at the disk and take the reserve, as far as there is room: from now on clients may fill the disk."""
         self.look()
+        self._take_first_reserve()
         self._arm(FIRST_LOOK_MS)
+
+    def _take_first_reserve(self) -> None:
+        space = self.space()
+        self.reserve.wanted = self._limits.reserve
+        left = 0 if space is None else first_reserve(space.usable_bytes, self._limits)
+        while piece := min(self.reserve.next_piece, left):
+            try:
+                self.reserve.take(piece)
+            except OSError as error:
+                logger.warning("%s: no reserve for a full disk yet, it is tried again: %s", self._data_dir, error)
+                return
+            left -= piece
 
     def make_room_to_start(self) -> None:
         """Give up the reserve if a start could need it: on a full disk not even the metadata can be opened."""

@@ -68,14 +68,16 @@ class LogStarts:
             results.update(dict.fromkeys(starts, ErrorCode.KAFKA_STORAGE_ERROR))
         return results
 
-    def apply_retention(self, logs: Iterable[PartitionLog], now_wall_ms: int) -> None:
-        """Delete the segments that are too old or too much by the settings of their logs."""
+    def apply_retention(self, logs: Iterable[PartitionLog], now_wall_ms: int) -> bool:
+        """Delete the segments that are too old or too much by the settings of their logs. Return False if the new
+        starts could not be saved, and nothing was deleted.
+        """
         starts: dict[PartitionLog, int] = {}
         for log in logs:
             start = self._retained_from(log, now_wall_ms)
             if start != log.log_start_offset:
                 starts[log] = start
-        self._move(starts, "by retention")
+        return self._move(starts, "by retention")
 
     def is_due(self, log: PartitionLog, now_wall_ms: int) -> bool:
         """Whether `apply_retention` would delete something of the log. Seals its active segment if that has expired."""

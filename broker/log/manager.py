@@ -53,6 +53,9 @@ MANY_FILES: Final = 64  # from here on one sync of the whole file system is soon
 LOGS_AT_ONCE: Final = 500
 """So many logs are looked at in one tick by what looks at all of them from time to time, 3 µs each."""
 
+RETENTION_RETRY_MS: Final = 5_000
+"""After that retention is tried again that a full disk has kept from saving where logs start."""
+
 DEFAULT_RETENTION_CHECK_MS: Final = 5 * 60 * 1000
 DEFAULT_PRODUCER_CHECK_MS: Final = 10 * 60 * 1000
 
@@ -143,6 +146,7 @@ class LogManager:
         self._disk = disk
         self._from_format_1 = from_format_1
         self.full = False  # clients' records may be refused
+        self._retries_retention = False
         if disk is not None:
             disk.on_change = self._disk_changed
         self.cleaner = LogCleaner(
@@ -499,8 +503,20 @@ class LogManager:
         return self._starts.delete_records(cuts)
 
     def apply_retention(self) -> None:
-        """Delete segments by retention time and size."""
-        self._starts.apply_retention(list(self._logs.values()), self._env.clock.wall_ms())
+        """Delete segments by retention time and size; on a full disk that does not take the new starts, try it again."""
+        self._retain(list(self._logs.values()))
+
+    def _retain(self, logs: list[PartitionLog]) -> None:
+        if self._starts.apply_retention(logs, self._env.clock.wall_ms()) or not self.full or self._retries_retention:
+            return
+        self._retries_retention = True
+
+        def again() -> None:
+            self._retries_retention = False
+            if self._retention_timer is not None:
+                self.apply_retention()
+
+        self._env.clock.call_at(self._env.clock.now_ms() + RETENTION_RETRY_MS, again)
 
     def _schedule_retention(self) -> None:
         clock = self._env.clock
@@ -516,7 +532,7 @@ class LogManager:
                 due.append(log)
 
         def delete() -> None:
-            self._starts.apply_retention(due, clock.wall_ms())
+            self._retain(due)
             if self._disk is not None:
                 self._disk.writing()  # others may have filled the disk meanwhile
 

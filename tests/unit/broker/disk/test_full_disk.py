@@ -10,6 +10,7 @@ import pytest
 from devtools.clients.offsets_client import OffsetsClient
 from devtools.clients.requests import batch, fetch, fetch_request, produce
 from devtools.in_memory.mock_transport import DATA, BrokerWorld, MockConnection
+from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.disk.policy import DiskState
 from shareq.broker.metadata.changes import PutConfig, ResourceName
 from shareq.protocol.errors import ErrorCode
@@ -42,6 +43,82 @@ def world() -> BrokerWorld:
     world.clock.advance(3_000)
     assert world.services.disk.reserve.size == RESERVE
     return world
+
+
+def test_the_reserve_is_there_before_the_first_client(caplog: pytest.LogCaptureFixture) -> None:
+    """It was made two seconds after the start. A disk that was full by then left nothing that could make room."""
+    world = BrokerWorld({**PROPERTIES, "log.retention.bytes": "1", "log.segment.bytes": "1048576"})
+    assert world.services.disk.reserve.size == RESERVE
+    world.create_topic("t")
+    world.create_topic("doomed")
+    client = world.connect()
+    for _ in range(6):
+        assert error_of_produce(client, RECORD) is NONE
+    world.fs.space_left = 0
+    assert deleted(client, "doomed") is NONE
+    assert deleted_before(client, "t", 3) is NONE
+    world.services.disk.look()
+    world.clock.run_until_idle()
+    assert world.services.logs.get("t", 0).log_start_offset > 3, "retention has run"
+
+
+def without_a_reserve() -> BrokerWorld:
+    """A broker that stopped with ten records, and is next to have a reserve."""
+    world = BrokerWorld({**PROPERTIES, "shareq.disk.reserve.bytes": "0"})
+    world.create_topic("t")
+    client = world.connect()
+    for _ in range(10):
+        assert error_of_produce(client) is NONE
+    world.config = BrokerConfig.load({"log.dirs": DATA, **PROPERTIES})
+    return world
+
+
+@pytest.mark.parametrize(
+    ("left", "state", "held"),
+    [
+        (REFUSE + REFUSE // 4 + 4_001, DiskState.LOW, 4_000),
+        (REFUSE - 1_000, DiskState.FULL, 9_500),
+        (REFUSE // 4 + 700, DiskState.FULL, 700),
+        (REFUSE // 4 - 500, DiskState.CRITICAL, 2_250),
+    ],
+)
+def test_a_start_on_a_disk_that_is_nearly_full_takes_what_makes_nothing_worse(
+    left: int, state: DiskState, held: int
+) -> None:
+    world = without_a_reserve()
+    world.fs.space_left = left
+    world.restart()
+    disk = world.services.disk
+    disk.look()
+    assert (disk.state, disk.reserve.size) == (state, pytest.approx(held, abs=200))  # a start writes some bytes
+    world.fs.space_left = 0
+    assert deleted_before(world.connect(), "t", 3) is NONE
+
+
+def test_retention_that_found_no_byte_is_tried_again_soon() -> None:
+    """Without a reserve: another program may have given up some of its own since."""
+    world = BrokerWorld({**PROPERTIES, "shareq.disk.reserve.bytes": "0", "log.retention.bytes": "1"})
+    world.create_topic("t", segment_bytes="1048576")
+    client = world.connect()
+    for _ in range(6):
+        assert error_of_produce(client, RECORD) is NONE
+    world.fs.space_left = 0
+    world.clock.advance(2_000)
+    assert world.services.disk.state is DiskState.CRITICAL
+    assert world.services.logs.get("t", 0).log_start_offset == 0
+    world.fs.space_left = 300
+    world.clock.advance(6_000)
+    assert world.services.logs.get("t", 0).log_start_offset > 3
+
+
+def test_a_reserve_that_could_not_be_taken_at_the_start_is_taken_later() -> None:
+    world = without_a_reserve()
+    world.fs.fail = lambda _kind, path: OSError(errno.ENOSPC, "full") if path == f"{DATA}/reserve" else None
+    world.restart()
+    assert world.services.disk.reserve.size == 0
+    world.fs.fail = None
+    world.clock.advance(3_000)
+    assert world.services.disk.reserve.size == RESERVE
 
 
 def error_of_produce(client: MockConnection, size: int = 10, topic: str = "t") -> ErrorCode:
