@@ -74,7 +74,7 @@ class Schemas:
             {"name": self._name(odd), "versions": "0+", "fields": self._fields(highest, flexible, 2, odd)}
             for _ in range(self._rng.choice((0, 0, 1, 2)))
         ]
-        named = [struct["name"] for struct in common]
+        named = [str(struct["name"]) for struct in common]
         raw = {
             "apiKey": 7,
             "type": "request",
