@@ -153,3 +153,21 @@ def test_a_partition_of_acknowledgements_alone_is_listed(queue: Queue) -> None:
     member.fetch(partitions=(0, 1))
     assert rows(member.fetch(acks=[(0, 3, ACCEPT)], forgotten=(0,), max_wait_ms=0)) == {0: EMPTY}
     assert rows(member.fetch(partitions=(1,), max_wait_ms=0)) == {}
+
+
+def test_records_of_a_forgotten_partition_stay_locked_when_the_session_ends(queue: Queue) -> None:
+    """The session gives back what is in it; the rest comes again when the lock runs out."""
+    queue.append(5, partition=0)
+    queue.append(5, partition=1)
+    member, other = queue.member(), queue.member("other")
+    assert rows(member.fetch(partitions=(0,))) == {0: (ErrorCode.NONE, 5)}
+    assert rows(member.fetch(partitions=(1,))) == {1: (ErrorCode.NONE, 5)}
+    member.fetch(partitions=(), forgotten=(0,), max_wait_ms=0)
+    member.epoch = -1
+    member.fetch(partitions=())
+
+    def others() -> bool | None:
+        other.epoch = 0
+        return rows(other.fetch(partitions=(0, 1), max_wait_ms=500)) == {0: EMPTY, 1: (ErrorCode.NONE, 5)} or None
+
+    eventually(others)
