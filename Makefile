@@ -6,6 +6,7 @@ FRAMES ?= 20000
 DEPTH ?= 5
 MINUTES ?= 30
 KILLS ?= 200
+BASE   ?= HEAD
 ARGS   ?=
 
 BIN    := .venv/bin
@@ -34,14 +35,15 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := broker client coordinator protocol spark src
 
 .DEFAULT_GOAL := help
-.PHONY: help compiled demo demo-spark test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-kafka-tests interop-spark bench-spark bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills crash-images docker-test differential differential-few sim exhaustive wakeups fuzz soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
+.PHONY: help compiled demo demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-kafka-tests interop-spark bench-spark bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills crash-images docker-test differential differential-few sim exhaustive wakeups fuzz soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
 	@echo "shareq: a Kafka-wire-compatible broker for queues (KIP-932 share groups)"
 	@echo
 	@echo "  make demo        336,776 flights through one share group, the broker killed half way (2 minutes)"
-	@echo "  make test        every test that needs only Python (10 minutes at most)"
+	@echo "  make quick       half a minute: tests of what decides, and of the modules that you edited; BASE=main for a branch"
+	@echo "  make test        every test that needs only Python (5 minutes on two cores)"
 	@echo "  make demo-spark  the same flights through Spark and a second member, broker and driver killed; needs no Java"
 	@echo "  make test-spark  the tests of the Spark source (8 minutes); fetches half a gigabyte once, needs no Java"
 	@echo "  make check       what a change must pass besides: lint, types, imports, gen-check, links, words"
@@ -158,16 +160,13 @@ demo: compiled
 demo-spark: $(SPARK_READY)
 	@$(SPARK_RUN) -m examples.spark_flights $(ARGS)
 
-# Test modules are compiled by the first run, not by each; files start in their order, so that the longest, those of the
-# simulation, are not left to one process at the end.
+# Both forms of what is compiled; the second also after a failure of the first.
 test: compiled
-	$(WITHIN) 1200 env -u PYTHONDONTWRITEBYTECODE $(TESTS) --ignore=tests/spark $(addprefix --ignore=,$(LIVES)) $(ARGS)
-	$(WITHIN) 600 env -u PYTHONDONTWRITEBYTECODE TEST_FORM=compiled $(TESTS) $(FORMED) $(LIVES)
+	@$(RUN) scripts/run_tests.py $(ARGS)
 
-TESTS := $(BIN)/pytest -q --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder -m "not interop and not container and not spark and not browser"
-# What is compiled, once more in that form: a whole broker's lives in that alone, which are as many seeds in less time.
-LIVES := tests/simulation/test_simulation.py tests/simulation/test_deaths.py tests/simulation/test_redrives.py
-FORMED := tests/unit/broker/share tests/unit/broker/coordinator_runtime tests/unit/broker/fetch tests/unit/coordinator/share tests/unit/test_compiled.py
+# What decides, and what imports the modules that differ from the commit BASE.
+quick: $(READY)
+	@$(RUN) scripts/quick_tests.py $(BASE)
 
 # Two processes, each with a session of its own; each file has brokers and folders of its own.
 test-spark: $(SPARK_READY)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from shareq.broker.foundation.loop.collector import COLLECTOR
+from tests.support.file_order import in_order
 from tests.support.python_form import FORM
 
 pytest.register_assert_rewrite("tests.support.scenarios")
@@ -75,10 +76,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Compiled classes cannot be changed, and do not show their insides: what does that is for the Python form."""
+    if hasattr(config, "workerinput"):
+        places = {file: at for at, file in enumerate(in_order(list(dict.fromkeys(map(_file_of, items)))))}
+        items.sort(key=lambda item: places[_file_of(item)])
     if FORM == "compiled":
         for item in items:
             if item.get_closest_marker("python_form") is not None:
                 item.add_marker(pytest.mark.skip(reason="changes or looks into what is compiled"))
+
+
+def _file_of(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]
 
 
 @pytest.hookimpl(wrapper=True)

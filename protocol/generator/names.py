@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import keyword
 import re
+from functools import cache
 from typing import Final
 
 _ODD: Final = {"KRaft": "Kraft", "2Pc": "_2pc"}  # where the rule below would tear a word apart
 
 
+@cache
 def snake(name: str) -> str:
     """`ShareSessionEpoch` and `shareSessionEpoch` to `share_session_epoch`; `V3AndBelow` to `v3_and_below`."""
     for odd, replacement in _ODD.items():

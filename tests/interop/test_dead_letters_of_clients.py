@@ -136,6 +136,7 @@ def test_rejected_and_exhausted_records_of_librdkafkas_share_consumer(broker: Br
         assert ("rejected" in said["__dlq.errors.message"]) is (number % 3 == 1)
 
 
+@pytest.mark.interop
 def test_java_consumers_read_letters_as_librdkafka_does(
     broker: BrokerUnderTest, unique: Unique, java: JavaDriver
 ) -> None:

@@ -137,6 +137,7 @@ def has_numbers(definition: Definition) -> bool:
     return definition.type in ("INT", "SHORT", "LONG")
 
 
+@pytest.mark.interop
 def test_broker_properties_are_defined_as_by_apache_kafka(apaches: dict[str, list[Definition]]) -> None:
     theirs = {one.name: one for one in apaches["broker"] if is_of_share(one.name)}
     mine = {key.name: ours(key) for key in BROKER_KEYS if is_of_share(key.name) and key.name not in OURS_ALONE}
@@ -151,6 +152,7 @@ def test_broker_properties_are_defined_as_by_apache_kafka(apaches: dict[str, lis
     assert ours(BROKER_KEYS[protocols])[:3] == next(one[:3] for one in apaches["broker"] if one.name == protocols)
 
 
+@pytest.mark.interop
 def test_group_properties_are_defined_as_by_apache_kafka(apaches: dict[str, list[Definition]]) -> None:
     theirs = {one.name: one for one in apaches["group"] if not one.name.startswith(APACHES_ALONE)}
     mine = {key.name: ours(key) for key in GROUP_KEYS if not key.name.startswith("shareq.")}

@@ -1,0 +1,116 @@
+"""Run what says most in half a minute: `quick_tests.py [COMMIT]`, from `make quick`.
+
+First the tests that changed since COMMIT, import a module that changed, or are in the folder that mirrors its own.
+COMMIT is HEAD by default; with `main`, on a branch, it is where that left main. Then those of the cores, which decide
+and need no process. No test begins after 20 s; the last lines say how many were left out.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+SECONDS: Final = 20
+CORES: Final = (
+    "tests/unit/broker/share/core",
+    "tests/unit/broker/share/ordered",
+    "tests/unit/coordinator",
+    "tests/unit/broker/quotas",
+    "tests/unit/broker/disk",
+    "tests/unit/client/share",
+)
+UNITS: Final = "tests/unit"
+PACKAGES: Final = ("broker", "client", "coordinator", "protocol", "spark")
+"""Folders at the top that are installed below `shareq`."""
+
+
+def changed_since(commit: str) -> list[str]:
+    """Return Python files that differ from where this branch left `commit`, and those that git does not know."""
+    base = _git("merge-base", commit, "HEAD")
+    return [*_git("diff", "--name-only", "--diff-filter=d", base[0], "--", "*.py"), *_git(*_UNKNOWN)]
+
+
+_UNKNOWN: Final = ("ls-files", "--others", "--exclude-standard", "--", "*.py")
+
+
+def _git(*words: str) -> list[str]:
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"make quick: git {' '.join(words)}: {done.stderr.strip()}")
+    return done.stdout.splitlines()
+
+
+def module_of(path: str) -> str:
+    """Return the name by which others import the file."""
+    parts = list(Path(path).with_suffix("").parts)
+    if parts[0] == "src":
+        del parts[0]
+    elif parts[0] in PACKAGES:
+        parts.insert(0, "shareq")
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(text: str) -> Iterator[str]:
+    """Yield names of everything that a source imports, and of what may be a module among it."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            yield node.module
+            yield from (f"{node.module}.{each.name}" for each in node.names)
+
+
+def importers(modules: Iterable[str], tests: Iterable[Path]) -> list[Path]:
+    """Return those of the tests that import one of the modules themselves."""
+    wanted = set(modules)
+    last = [module.rpartition(".")[2] for module in wanted]
+    found = []
+    for test in tests:
+        text = test.read_text("utf-8")
+        if any(name in text for name in last) and not wanted.isdisjoint(imported(text)):
+            found.append(test)
+    return found
+
+
+def mirrors(path: str, root: Path) -> list[Path]:
+    """Return tests of the folder that mirrors the file's, those of its own name first: many go through a world of
+    `tests/support`, and import nothing of what they test.
+    """
+    stem = Path(path).stem
+    folder = root / UNITS / Path(path).parent
+    return sorted(folder.glob("test_*.py"), key=lambda test: (not test.stem.startswith(f"test_{stem}"), test))
+
+
+def chosen(changed: Sequence[str], root: Path = ROOT) -> list[str]:
+    """Return what pytest is to run, in order, each file once."""
+    tests = sorted((root / UNITS).rglob("test_*.py"))
+    own = [path for path in changed if path.startswith(UNITS) and Path(path).name.startswith("test_")]
+    beside = importers([module_of(path) for path in changed], tests)
+    mirrored = [test for path in changed for test in mirrors(path, root)]
+    cores = [test for core in CORES for test in tests if test.is_relative_to(root / core)]
+    return list(dict.fromkeys([*own, *(str(path.relative_to(root)) for path in (*beside, *mirrored, *cores))]))
+
+
+def main(commit: str) -> int:
+    """Run them in two processes, and print what each printed."""
+    changed = changed_since(commit)
+    files = chosen(changed)
+    print(f"{len(changed)} Python files differ from {commit}; tests of {len(files)} files", flush=True)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.support.time_limit", f"--begin-within={SECONDS}"]
+    command += ["-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not spark and not interop"]
+    running = [
+        subprocess.Popen([*command, *half], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for half in (files[::2], files[1::2])
+    ]
+    for process in running:
+        print(process.communicate()[0], end="", flush=True)
+    return max(process.returncode for process in running)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else "HEAD"))

@@ -1,0 +1,46 @@
+"""The order in which processes that run tests together take their files.
+
+A process takes a file at a time. The longest come first, so that none is left to one process at the end. Files whose
+tests mostly wait, for brokers and workers in processes of their own, are spread among those that compute: else all
+processes would wait at one time, and compute at another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+LONGEST: Final = (
+    "tests/wire/test_celery.py",
+    "tests/exhaustive/test_small_scope.py",
+    "tests/wire/test_released_data_folders.py",
+    "tests/unit/broker/log/cleaner/test_passes.py",
+    "tests/simulation/",
+    "tests/fuzz/",
+    "tests/wire/test_worker.py",
+    "tests/unit/broker/log/recovery/test_crash.py",
+    "tests/unit/broker/redrive/test_crashes.py",
+    "tests/storage/",
+    "tests/wire/test_recipes.py",
+    "tests/differential/",
+    "tests/storage_matrix/",
+    "tests/soak/",
+    "tests/unit/spark/query/test_driver.py",
+)
+WAITING: Final = ("tests/wire/", "tests/interop/")
+AMONG: Final = 0.8
+"""The share of the other files among which those that wait are spread; the rest, which are short, come last."""
+
+
+def in_order(files: Sequence[str]) -> list[str]:
+    """The same files, each once."""
+    longest = [file for prefix in LONGEST for file in files if file.startswith(prefix)]
+    others = [file for file in files if file not in set(longest)]
+    waiting = [file for file in others if file.startswith(WAITING)]
+    computing = [file for file in others if not file.startswith(WAITING)]
+    return longest + _spread(waiting, computing)
+
+
+def _spread(some: Sequence[str], among: Sequence[str]) -> list[str]:
+    places = [(at * AMONG * len(among) / len(some), file) for at, file in enumerate(some)]
+    return [file for _, file in sorted([*places, *((float(at), file) for at, file in enumerate(among))])]
