@@ -38,6 +38,7 @@ from shareq.broker.topics.lookup import PartitionLookup
 
 if TYPE_CHECKING:
     from shareq.broker.foundation.bounded_log import BoundedLogs
+    from shareq.broker.foundation.pending import Pending
     from shareq.broker.foundation.service import Service
     from shareq.broker.groups.ports import ShareStates
     from shareq.broker.groups.service import GroupService
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from shareq.broker.transactions.names import ProducerNames
     from shareq.broker.transactions.service import TransactionService
     from shareq.coordinator.share.keys import SharePartitionKey
+    from shareq.protocol.errors import ApiError
 
     class ShareStateStore(Persister, ShareStates, Protocol):
         """Keeps the state of share partitions, for their leaders and for the group coordinator."""
@@ -80,8 +82,12 @@ class Made:
 class _LeadersMade:
     """The leaders of share partitions, as `ShareLeaders`. There is nothing to forget before there are any."""
 
-    def __init__(self, made: Made) -> None:
+    def __init__(self, made: Made, share: Callable[[], ShareService]) -> None:
         self._made = made
+        self._share = share
+
+    def letters_written(self, key: SharePartitionKey) -> Pending[ApiError]:
+        return self._share().last_letters.written(key)
 
     def state_replaced(self, keys: Iterable[SharePartitionKey]) -> None:
         if self._made.share is not None:
@@ -298,7 +304,7 @@ class Services:
             self.internal_topics,
             self.lookup,
             self.share_state_store,
-            _LeadersMade(self.made),
+            _LeadersMade(self.made, lambda: self.share),
             MostPerOwner(config.shareq_max_groups_per_principal, config.shareq_max_members_per_principal),
         )
         return made

@@ -263,8 +263,12 @@ class GroupAdministration:
 
     def _initialize(self, state: StateInitialization) -> Pending[ApiError]:
         """A new state, and in the same turn the leader that has the old one in memory gives it up."""
-        self._leaders.state_replaced((state.key,))
-        return self._states.initialize(state.key, state.state_epoch, state.start_offset)
+
+        def initialize() -> Pending[ApiError]:
+            self._leaders.state_replaced((state.key,))
+            return self._states.initialize(state.key, state.state_epoch, state.start_offset)
+
+        return self._after_letters(state.key, initialize)
 
     def delete_offsets(self, group_id: str, topic_names: Collection[str]) -> Pending[DeletedOffsets]:
         """Forget whole topics. Errors: see `ShareGroups.begin_delete_offsets`; of a topic: the states'."""
@@ -294,9 +298,27 @@ class GroupAdministration:
     # -- the parts
 
     def _delete_states(self, keys: Sequence[SharePartitionKey]) -> Pending[list[ApiError]]:
-        if keys:
-            self._leaders.state_deleted(keys)
-        return gather([self._states.delete(key) for key in keys])
+        def delete(key: SharePartitionKey) -> Pending[ApiError]:
+            self._leaders.state_deleted((key,))
+            return self._states.delete(key)
+
+        return gather([self._after_letters(key, lambda key=key: delete(key)) for key in keys])  # type: ignore[misc]
+
+    def _after_letters(self, key: SharePartitionKey, operation: Callable[[], Pending[ApiError]]) -> Pending[ApiError]:
+        """Do what removes a state, when the dead letters that it owes are written; and only if the group got no members
+        while these were awaited.
+        """
+        written = self._leaders.letters_written(key)
+        if written.done and not written.value:
+            return operation()
+
+        def go_on(error: ApiError) -> Pending[ApiError]:
+            group = self._groups.partition(key.group_id).shard.share_group(key.group_id)
+            if not error and group is not None and group.members:
+                error = ApiError(ErrorCode.NON_EMPTY_GROUP, text_of(ErrorCode.NON_EMPTY_GROUP))
+            return completed(error) if error else operation()
+
+        return written.chain(go_on)
 
     def _finish(
         self, group_id: str, operation: Callable[[GroupCoordinatorShard], CoordinatorResult[None]]

@@ -60,6 +60,11 @@ class ShareLeaders(Protocol):
     on the state, before anything else happens.
     """
 
+    def letters_written(self, key: SharePartitionKey) -> Pending[ApiError]:
+        """Wait for the dead letters that the share partition owes: NO_ERROR in the turn in which its state may be
+        removed, at once if none is owed. COORDINATOR_NOT_AVAILABLE after `LONGEST_WAIT_MS`, with the reason.
+        """
+
     def state_replaced(self, keys: Iterable[SharePartitionKey]) -> None:
         """The states are being rewritten: forget what was read of them."""
 

@@ -195,6 +195,13 @@ class ShareCoordinatorService(Service):
             partition.run(lambda shard: shard.topics_deleted(topic_ids), lambda _error: None)
         self._routes = {key: at for key, at in self._routes.items() if key.topic_id not in topic_ids}
 
+    def owes_letters(self, key: SharePartitionKey) -> Pending[bool]:
+        """Persister port."""
+        partition = self._partition_of(key)
+        if partition is None:
+            return completed(False)
+        return partition.run(lambda shard: CoordinatorResult(shard.has_archiving(key)), lambda _error: False)
+
     # -- the persister
 
     def read_state(self, key: SharePartitionKey, leader_epoch: int) -> Pending[PersistedState]:

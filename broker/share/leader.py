@@ -44,6 +44,8 @@ class SharePartitionLeader:
         "key",
         "left",
         "log",
+        "orphaned",
+        "quiet",
         "since_ns",
         "start_write_id",
         "state",
@@ -68,6 +70,8 @@ class SharePartitionLeader:
         self.armed_at: int | None = None  # the earliest deadline that the manager will look at
         self.unburied = 0  # dead letters that are being written
         self.left = False  # by the group's last member, while there were some
+        self.orphaned = False  # the state was removed: no later leader will find the dead letters that are owed
+        self.quiet: list[Callable[[], None]] = []  # called when no dead letter is owed, or the leader is dropped
         self.unreadable: Unreadable | None = None  # where the last read failed
         self.waiters: dict[Parked, None] = {}  # in the order they came
         self.writes: dict[int, Callable[[ErrorCode], None]] = {}  # acknowledgements by the state write they wait for
@@ -76,6 +80,11 @@ class SharePartitionLeader:
     def is_active(self) -> bool:
         """It is loaded, and this broker leads it."""
         return self.state is LeaderState.ACTIVE
+
+    @property
+    def owes_letters(self) -> bool:
+        """Whether dead letters are still to be written, or a state write is under way that makes records dead."""
+        return bool(self.unburied) or self.core.has_dying
 
     @property
     def is_gone(self) -> bool:

@@ -166,6 +166,8 @@ class SharePartitionManager:
             self._bury(leader, unfinished)
         self.arm(leader)
         self.wake(leader)
+        if leader.left or leader.quiet:
+            self._letters_done(leader)
 
     def _rewrite(self, leader: SharePartitionLeader, found: PersistedState) -> None:
         """Replace a state that reaches beyond the log's end, where a power loss took the records.
@@ -220,6 +222,7 @@ class SharePartitionManager:
             if not siblings:
                 del self._by_topic[(leader.key.topic_id, leader.key.partition)]
         self.wake(leader)
+        _notify_quiet(leader)
 
     def fence_if_needed(self, leader: SharePartitionLeader, error: ErrorCode) -> None:
         """Drop the share partition when the error says that another broker leads it, or that it was deleted."""
@@ -293,7 +296,7 @@ class SharePartitionManager:
     def group_empty(self, group_id: str) -> None:
         """The group's last share session ended: forget its share partitions; their state is read again when needed."""
         for leader in [leader for key, leader in self._leaders.items() if key.group_id == group_id]:
-            if leader.unburied or leader.core.has_dying:
+            if leader.owes_letters:
                 leader.left = True  # the next leader would write its dead letters once more
             else:
                 self._drop(leader, LeaderState.FENCED)
@@ -308,6 +311,7 @@ class SharePartitionManager:
         for key in keys:
             leader = self._leaders.get(key)
             if leader is not None:
+                leader.orphaned = True
                 self._drop(leader, LeaderState.FENCED)
 
     def state_deleted(self, keys: Collection[SharePartitionKey]) -> None:
@@ -318,6 +322,7 @@ class SharePartitionManager:
     def topic_deleted(self, topic: TopicImage) -> None:
         """Drop every share partition of a deleted topic; with the topic of their states, all of them."""
         for leader in [leader for key, leader in self._leaders.items() if key.topic_id == topic.topic_id]:
+            leader.orphaned = True
             self._give_up(leader, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         self.counters.end_topic(topic.topic_id)
         if topic.name == SHARE_GROUP_STATE:
@@ -365,14 +370,19 @@ class SharePartitionManager:
             if leader.state is not LeaderState.ACTIVE:
                 return
             self.perform(leader, leader.core.on_dead_letters_done(first_offset, last_offset))
-            self._drop_if_left(leader)
+            self._letters_done(leader)
 
         leader.unburied += sum(letter.last_offset - letter.first_offset + 1 for letter in letters)
         self._dead_letters.write(leader, letters, done)
 
-    def _drop_if_left(self, leader: SharePartitionLeader) -> None:
-        """Drop a share partition without members that only its dead kept in memory."""
-        if leader.left and leader.is_active and not leader.unburied and not leader.core.has_dying:
+    def _letters_done(self, leader: SharePartitionLeader) -> None:
+        """Once no dead letter is owed: notify those that wait for it, and drop a share partition without members that
+        only its dead kept in memory.
+        """
+        if leader.owes_letters:
+            return
+        _notify_quiet(leader)
+        if leader.left and leader.is_active:
             self._drop(leader, LeaderState.FENCED)
 
     def _write(self, leader: SharePartitionLeader, write: WriteState) -> None:
@@ -396,8 +406,8 @@ class SharePartitionManager:
             self.fence_if_needed(leader, error)
         if answer is not None:
             answer(error)
-        if leader.left:
-            self._drop_if_left(leader)
+        if leader.left or leader.quiet:
+            self._letters_done(leader)
 
     def _wall(self, delays: Sequence[Delay]) -> tuple[Delay, ...]:
         """Delays of a share partition in wall-clock time, which is how they are persisted."""
@@ -529,3 +539,9 @@ class SharePartitionManager:
             self._timer = None
         if self._ahead is not None:
             self._ahead.forget()
+
+
+def _notify_quiet(leader: SharePartitionLeader) -> None:
+    waiting, leader.quiet = leader.quiet, []
+    for look in waiting:
+        look()

@@ -11,6 +11,7 @@ from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.share.acknowledgements import ShareAcknowledgements
 from shareq.broker.share.core.effects import DeadLetter
 from shareq.broker.share.fetch import ShareFetch, ShareFetchHost, ShareFetchParams, WantedPartition
+from shareq.broker.share.last_letters import LastLetters
 from shareq.broker.share.leader import DeadLetterWriter, NoDeadLetters, SharePartitionLeader
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.broker.share.persister import Persister
@@ -67,6 +68,7 @@ class ShareService(Service):
         self._settings = settings
         self.dead_letters = LazyDeadLetters(make_queues)
         self.partitions = SharePartitionManager(env, sources, settings, other_leaders, persister, self.dead_letters)
+        self.last_letters = LastLetters(env, self.partitions, persister, metadata, other_leaders, self._letters_trouble)
         self.sessions = ShareSessionService(self.partitions, max_sessions)
         self.acknowledgements = ShareAcknowledgements(self.partitions, metadata)
         self._fetch_host = ShareFetchHost(env, self.partitions, metadata, answer_budget)
@@ -80,6 +82,10 @@ class ShareService(Service):
         """A new share fetch, not started yet; see `ShareFetch`."""
         isolation_level = self._settings.share_group(params.group_id).isolation_level
         return ShareFetch(self._fetch_host, isolation_level, params, wanted, refuse)
+
+    def _letters_trouble(self, leader: SharePartitionLeader) -> str:
+        queues = self.dead_letters.queues
+        return "" if queues is None else queues.trouble(leader)
 
     def topic_deleted(self, topic: TopicImage) -> None:
         """Drop the topic's share partitions."""

@@ -74,6 +74,10 @@ _PLAIN_BATCHES: Final = 10_000  # as many as Apache Kafka's widest window can ha
 _NO_BATCHES: Final = Account()
 
 
+ARCHIVING: Final = 3
+"""The delivery state of dead records whose dead letters may not be written yet (KIP-1191)."""
+
+
 @dataclass(frozen=True, slots=True)
 class ShareCoordinatorSettings:
     """`share.coordinator.*`, and what the state topic has room for.
@@ -108,6 +112,11 @@ class ShareCoordinatorShard:
     def share_partitions(self) -> list[SharePartitionKey]:
         """The share partitions that have a state."""
         return list(self._states)
+
+    def has_archiving(self, key: SharePartitionKey) -> bool:
+        """Return whether any record of the state is archiving."""
+        state = self._states.get(key)
+        return state is not None and any(batch.delivery_state == ARCHIVING for batch in state.batches)
 
     def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> CoordinatorResult[ApiError]:
         """Give the share partition a new state, without batches; what it had is wiped.

@@ -174,7 +174,8 @@ class _Builder:
         reading = read_dead(self._lane.leader.log, first, last, max(self._queue.max_message_bytes, 1))
         if not reading.error:
             return reading.records, reading.upto
-        if not self._keeps:  # as Apache Kafka: what cannot be read makes the rest of the range unreadable
+        gone = self._lane.leader.is_gone  # the topic was deleted: no later try can read them
+        if gone or not self._keeps:  # as Apache Kafka: what cannot be read makes the rest of the range unreadable
             burial.unread = True
             return {}, last + 1
         readable = readable_from(self._lane.leader.log, first, reading.error)

@@ -58,6 +58,11 @@ class DeadLetterQueues:
             counts[lane.origin.group_id] = counts.get(lane.origin.group_id, 0) + lane.waiting
         return counts
 
+    def trouble(self, leader: SharePartitionLeader) -> str:
+        """Why the last try of the leader's letters failed; "" if it did not."""
+        lane = self._lanes.get(leader)
+        return "" if lane is None else lane.trouble
+
     def close(self) -> None:
         """Stop all timers. What waits is found again by the next load."""
         for timer in self._timers.values():
@@ -75,8 +80,8 @@ class DeadLetterQueues:
         self._timers.pop(lane, None)
         if self._lanes.get(lane.leader) is not lane:
             return  # closed
-        if not lane.leader.is_active or not lane.burials:
-            del self._lanes[lane.leader]  # the next leader finds what is left
+        if not lane.burials or not (lane.leader.is_active or lane.leader.orphaned):
+            del self._lanes[lane.leader]  # the next leader finds what is left, unless this one is orphaned
             lane.busy = False
             return
         settings = self._settings.share_group(lane.origin.group_id)

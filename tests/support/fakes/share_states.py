@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.share.core.effects import StateBatch, WriteState
 from shareq.broker.share.persister import PersistedState
 from shareq.coordinator.share.delays import Delay
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.results import SummaryResult
-from shareq.protocol.errors import ApiError, ErrorCode
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 
 T = TypeVar("T")
 
@@ -84,6 +84,10 @@ class MemoryShareStates:
             self.states[key] = KeptState(state_epoch, start_offset, tuple(batches), tuple(delays))
         return self._answer(error)
 
+    def owes_letters(self, key: SharePartitionKey) -> Pending[bool]:
+        state = self.states.get(key)
+        return completed(state is not None and any(batch.delivery_state == 3 for batch in state.batches))
+
     # -- ShareStates
 
     def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Pending[ApiError]:
@@ -141,6 +145,10 @@ class NotedShareLeaders:
     def __init__(self) -> None:
         self.replaced: list[SharePartitionKey] = []
         self.deleted: list[SharePartitionKey] = []
+        self.owed: dict[SharePartitionKey, Pending[ApiError]] = {}  # what `letters_written` returns of these
+
+    def letters_written(self, key: SharePartitionKey) -> Pending[ApiError]:
+        return self.owed.get(key) or completed(NO_ERROR)
 
     def state_replaced(self, keys: Iterable[SharePartitionKey]) -> None:
         self.replaced += keys

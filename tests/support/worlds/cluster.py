@@ -134,6 +134,9 @@ class StatesElsewhere:
     ) -> Pending[ErrorCode]:
         raise AssertionError("no log is cut here")
 
+    def owes_letters(self, key: SharePartitionKey) -> Pending[bool]:
+        return completed(False)  # no group has a queue here
+
     def _reach(self, request: object) -> BrokerWorld | None:
         self.asked.append(type(request).__name__.removesuffix("Request"))
         return self.world if self.reachable else None

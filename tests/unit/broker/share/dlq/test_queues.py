@@ -233,13 +233,24 @@ def test_more_dead_come_behind_those_that_are_being_written() -> None:
     assert (rig.queues.waiting(), rig.start_offset) == ({}, 4)
 
 
-def test_a_share_partition_that_is_dropped_takes_its_waiting_dead_with_it() -> None:
+def test_a_share_partition_that_is_led_elsewhere_takes_its_waiting_dead_with_it() -> None:
+    """They are owed by its state, which the next leader reads."""
+    rig = Rig(keeps=True)
+    rig.topics.answers = [NOT_LEADER]
+    rig.reject()
+    rig.rig.manager.fence_if_needed(rig.rig.leader(), NOT_LEADER)
+    rig.pass_time(LONG_MS)
+    assert (rig.letters(), rig.queues.waiting()) == ([], {})
+
+
+def test_letters_go_on_when_the_state_that_owes_them_is_removed() -> None:
+    """No later leader would find them."""
     rig = Rig(keeps=True)
     rig.topics.answers = [NOT_LEADER]
     rig.reject()
     rig.rig.manager.state_replaced([rig.rig.key()])
     rig.pass_time(LONG_MS)
-    assert (rig.letters(), rig.queues.waiting()) == ([], {})
+    assert (rig.letters(), rig.queues.waiting()) == (ALL, {})
 
 
 def test_the_group_goes_when_its_waiting_dead_are_buried() -> None:

@@ -1,0 +1,104 @@
+"""Dead letters owed by share partitions whose state is about to be removed, by altered or deleted offsets or the like.
+
+The state alone says which are owed (it has the records as *archiving*), so they have to be in the queue before it is
+removed: a crash at any moment leaves either the state or the letters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.share.leader import LeaderState, SharePartitionLeader
+from shareq.broker.share.partitions import SharePartitionManager
+from shareq.broker.share.persister import Persister
+from shareq.broker.topics.leaders import LeaderMap
+from shareq.coordinator.ports import MetadataImage
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
+
+LONGEST_WAIT_MS: Final = 10_000
+"""Clients give up after 30 seconds or more; they try again after COORDINATOR_NOT_AVAILABLE."""
+
+
+class LastLetters:
+    """Waits for dead letters that share partitions owe. `trouble` returns why they are not written, "" if that is not
+    known.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        partitions: SharePartitionManager,
+        states: Persister,
+        metadata: MetadataImage,
+        other_leaders: LeaderMap,
+        trouble: Callable[[SharePartitionLeader], str],
+    ) -> None:
+        self._env = env
+        self._partitions = partitions
+        self._states = states
+        self._metadata = metadata
+        self._other_leaders = other_leaders
+        self._trouble = trouble
+
+    def written(self, key: SharePartitionKey) -> Pending[ApiError]:
+        """Wait until no dead letter of the share partition is owed: NO_ERROR in that turn, at once if none is.
+
+        A state that no leader has in memory and that owes some is loaded for it. COORDINATOR_NOT_AVAILABLE when it
+        cannot be loaded, and when the letters are not written after `LONGEST_WAIT_MS`.
+        """
+        leader = self._partitions.get(key)
+        if leader is not None:
+            return completed(NO_ERROR) if leader.is_active and not leader.owes_letters else self._wait(leader)
+        return self._states.owes_letters(key).chain(lambda owes: self._load(key) if owes else completed(NO_ERROR))
+
+    def _load(self, key: SharePartitionKey) -> Pending[ApiError]:
+        topic = self._metadata.topic_by_id(key.topic_id)
+        if topic is None:  # its states are being deleted
+            return completed(NO_ERROR)
+        elsewhere = self._other_leaders.other_leader(topic.name, key.partition) is not None
+        if elsewhere:
+            return completed(_not_written(key, topic.name, "another broker leads the partition"))
+        is_new = self._partitions.get(key) is None
+        leader = self._partitions.get_or_load(key, topic.name)
+        if is_new and leader.state in (LeaderState.LOADING, LeaderState.ACTIVE):
+            leader.left = True  # no member asked for it
+        return self._wait(leader)
+
+    def _wait(self, leader: SharePartitionLeader) -> Pending[ApiError]:
+        answer: Pending[ApiError] = Pending()
+        clock = self._env.clock
+
+        def look() -> None:
+            if answer.done:
+                return
+            if leader.state is LeaderState.LOADING or (leader.is_active and leader.owes_letters):
+                leader.quiet.append(look)
+            elif leader.state is LeaderState.FAILED:
+                end(_not_written(leader.key, leader.topic, f"its state cannot be loaded: {leader.error.name}"))
+            elif leader.is_active:
+                end(NO_ERROR)
+            else:  # dropped: what is owed is owed by the state, or by the next leader
+                timer.cancel()
+                self.written(leader.key).on_complete(answer.complete)
+
+        def end(error: ApiError) -> None:
+            timer.cancel()
+            answer.complete(error)
+
+        def too_late() -> None:
+            if not answer.done:
+                answer.complete(_not_written(leader.key, leader.topic, self._trouble(leader) or "the queue is slow"))
+
+        timer = clock.call_at(clock.now_ms() + LONGEST_WAIT_MS, too_late)
+        look()
+        return answer
+
+
+def _not_written(key: SharePartitionKey, topic: str, reason: str) -> ApiError:
+    place, why = f"{topic}-{key.partition}", reason.removesuffix(".")
+    message = f"Dead letters of group {key.group_id}, {place}, are not written yet: {why}."
+    return ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, message)
