@@ -117,7 +117,7 @@ class Console:
         ServeError.
         """
         begin_to_listen(self._socket, BACKLOG, _PURPOSE)  # clients that come now wait for the child
-        command = [sys.executable, "-m", "shareq", "console", f"--of-broker={self._socket.fileno()}"]
+        command = [sys.executable, "-P", "-m", "shareq", "console", f"--of-broker={self._socket.fileno()}"]
         if self._options.config_file is not None:
             command.append(f"--config={self._options.config_file}")
         command += ["--", self._bootstrap(addresses)]

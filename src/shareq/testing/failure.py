@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from typing import Final
 
@@ -18,11 +17,9 @@ class BrokerFailed(Exception):
 
 
 def child_environment() -> dict[str, str]:
-    """This process's environment, in which a child finds the same `shareq`."""
+    """Return this process's environment, in which a child finds the same `shareq`."""
     environment = dict(os.environ)
     package = os.path.dirname(os.path.dirname(os.path.abspath(shareq.__file__)))
     paths = [package, *environment.get("PYTHONPATH", "").split(os.pathsep)]
-    with contextlib.suppress(ValueError):
-        paths.remove("")
-    environment["PYTHONPATH"] = os.pathsep.join(paths)
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))  # an empty one is the working directory to Python
     return environment

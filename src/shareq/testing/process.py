@@ -46,7 +46,7 @@ class Nursery:
     def __init__(self) -> None:
         self.owner = os.getpid()
         self._socket, other = socket.socketpair()
-        command = [sys.executable, "-m", "shareq.testing.inside.nursery", str(other.fileno())]
+        command = [sys.executable, "-P", "-m", "shareq.testing.inside.nursery", str(other.fileno())]
         with other:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, pass_fds=[other.fileno()], env=child_environment()
@@ -223,7 +223,7 @@ class CommandBroker(_AsProcess):
         read, write = os.pipe()
         arguments, variables = launch.command_line()
         wanted: dict[str, Any] = {
-            "command": [sys.executable, "-m", "shareq.broker", "serve", *arguments],
+            "command": [sys.executable, "-P", "-m", "shareq.broker", "serve", *arguments],
             "environment": variables,
             "own_dir": launch.own_folder,
         }

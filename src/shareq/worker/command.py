@@ -68,7 +68,8 @@ def run(
     """Run the worker APP of the module MODULE until SIGTERM or SIGINT."""
     if reloads:
         given = [argument for argument in sys.argv[1:] if argument != "--reload"]
-        raise SystemExit(run_again_on_changes([sys.executable, "-m", "shareq", *given], os.getcwd()))
+        # Only the worker's module is looked for in this folder (`load`), and only once everything of ours is imported.
+        raise SystemExit(run_again_on_changes([sys.executable, "-P", "-m", "shareq", *given], os.getcwd()))
     logging.basicConfig(level=log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     app = load(target)
     if bootstrap_server is not None:

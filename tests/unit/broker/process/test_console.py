@@ -27,9 +27,10 @@ STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 class Serve:
     """`shareq serve --console` as a process; `url` is the console's, `child` its process id."""
 
-    def __init__(self, folder: Path, *words: str, stdin: int | None = None) -> None:
+    def __init__(self, folder: Path, *words: str, stdin: int | None = None, cwd: Path | None = None) -> None:
         command = [
             sys.executable,
+            *(["-P"] if cwd is not None else []),
             "-m",
             "shareq",
             "serve",
@@ -43,6 +44,7 @@ class Serve:
             self.process = subprocess.Popen(
                 [*command, "--console", "127.0.0.1:0", *words],
                 stdin=stdin,
+                cwd=cwd,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
@@ -84,6 +86,21 @@ def test_the_console_is_a_child_that_asks_the_broker_and_its_records_api(tmp_pat
 
 
 @pytest.mark.crash
+def test_the_console_runs_no_python_file_of_the_working_directory(tmp_path: Path) -> None:
+    """Tokens are handed to it, so it must not be what lies about where the broker was started."""
+    folder = tmp_path / "downloads"
+    folder.mkdir()
+    for name in ("json", "shareq", "aiohttp", "sitecustomize"):
+        (folder / f"{name}.py").write_text(f"open({str(folder / 'was-run')!r}, 'w').close()\n")
+    served = Serve(tmp_path, cwd=folder)
+    try:
+        assert served.get("session")["windows"] is True
+        assert not (folder / "was-run").exists()
+    finally:
+        served.process.terminate()
+        assert served.process.wait(WAIT_S) == 0
+
+
 def test_the_console_ends_with_a_broker_that_is_killed(tmp_path: Path) -> None:
     served = Serve(tmp_path)
     served.get("overview")  # it has connections, and a view that is polled
