@@ -290,7 +290,7 @@ def _connect(address: Address, peer: str, config: ClientConfig, deadline: float,
     failure = "there was no time"
     try:
         found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
+    except (OSError, ValueError, OverflowError) as error:
         raise Unreachable(f"{peer}: no such host: {getattr(error, 'strerror', None) or 'bad name'}") from None
     for tried, (family, kind, number, _, where) in enumerate(found):
         left = deadline - clock()
@@ -301,9 +301,9 @@ def _connect(address: Address, peer: str, config: ClientConfig, deadline: float,
             set_options(sock, config)
             sock.settimeout(left / (len(found) - tried))
             sock.connect(where)
-        except OSError as error:
+        except (OSError, OverflowError) as error:  # a broker may name a port that is none
             sock.close()
-            failure = "no answer in time" if isinstance(error, TimeoutError) else error.strerror or str(error)
+            failure = "no answer in time" if isinstance(error, TimeoutError) else failure_of(error)
         except BaseException:
             sock.close()
             raise
@@ -320,6 +320,11 @@ def set_options(sock: socket.socket, config: ClientConfig) -> None:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, config.receive_buffer_bytes)
     if config.send_buffer_bytes >= 0:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, config.send_buffer_bytes)
+
+
+def failure_of(error: Exception) -> str:
+    """Return the system's own words for an error."""
+    return getattr(error, "strerror", None) or str(error)
 
 
 def is_certificate_alert(error: Exception) -> bool:

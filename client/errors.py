@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
 from shareq.protocol.errors import ErrorCode, is_retriable, text_of
 
 __all__ = [
@@ -10,10 +15,14 @@ __all__ = [
     "ClientError",
     "ConfigError",
     "Disconnected",
+    "Unintelligible",
     "Unreachable",
     "UnsupportedApi",
     "is_transient",
+    "understood",
 ]
+
+_REASON_LETTERS: Final = 200
 
 
 class ClientError(Exception):
@@ -30,6 +39,10 @@ class AuthenticationFailed(ClientError):
 
 class UnsupportedApi(ClientError):
     """The broker does not offer an API in a version that is needed. Trying again does not help."""
+
+
+class Unintelligible(ClientError):
+    """A broker's answer is well-formed, and what it says cannot be. Trying again does not help."""
 
 
 class Unreachable(ClientError):
@@ -51,6 +64,34 @@ class BrokerError(ClientError):
 
     def __reduce__(self) -> tuple[type[BrokerError], tuple[int, str, str | None]]:
         return type(self), (self.code, self.what, self.message)
+
+
+@contextmanager
+def understood(what: str = "an answer") -> Iterator[None]:
+    """Raise Unintelligible, with where it showed, in place of what an answer that nobody foresaw leads to.
+
+    A broker may name topics that it was not asked for, times out of all bounds, values of no known kind.
+    """
+    try:
+        yield
+    except (
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+        struct.error,
+    ) as error:
+        if isinstance(error, ClientError):
+            raise
+        at = error.__traceback__
+        while at is not None and at.tb_next is not None:
+            at = at.tb_next
+        place = f"{at.tb_frame.f_code.co_name}, line {at.tb_lineno}" if at is not None else "?"
+        reason = " ".join(str(error).split())[:_REASON_LETTERS]
+        raise Unintelligible(f"{what} is not understood: {type(error).__name__}: {reason} ({place})") from error
 
 
 def is_transient(error: ClientError) -> bool:

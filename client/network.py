@@ -324,7 +324,11 @@ class Network:
             address = servers[self._bootstrap_turn % len(servers)]
             try:
                 connection = self._open(address, "", deadline)
-                self._hear_of_brokers(connection, deadline)
+                try:
+                    self._hear_of_brokers(connection, deadline)
+                except BaseException:  # no other call knows of it
+                    connection.close()
+                    raise
             except Unreachable as error:
                 failure = error
                 self._bootstrap_turn += 1
@@ -417,6 +421,11 @@ class Tries:
     def left_ms(self) -> int:
         """How much of the time is left, for a call that is a part of this one. At least 1."""
         return max(1, round((self.deadline - self._clock()) * 1000))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is used up."""
+        return self._clock() >= self.deadline
 
     def wait(self, error: ClientError) -> None:
         """Before the next try. Raises Unreachable, with what the last try failed of, when there is no time for one, and

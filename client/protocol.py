@@ -54,7 +54,7 @@ class ConnectionProtocol:
         self.peer = peer
         self._client_id = client_id
         self._login = login
-        self._mechanism = mechanism
+        self.mechanism = mechanism
         self._offered: dict[int, tuple[int, int]] = {}
         self._next_id = 0
         self._sent: deque[_Sent] = deque()
@@ -93,12 +93,12 @@ class ConnectionProtocol:
         if self._login is None:
             return
         login = self._login()
-        handshake = yield self.request(SaslHandshakeRequest(self._mechanism), 1)
+        handshake = yield self.request(SaslHandshakeRequest(self.mechanism), 1)
         answer = self.answer(handshake)
         assert isinstance(answer, SaslHandshakeResponse)
         if answer.error_code:
             offered = ", ".join(answer.mechanisms) or "none"
-            raise AuthenticationFailed(f"{self.peer} has no {self._mechanism} on this listener; it has {offered}")
+            raise AuthenticationFailed(f"{self.peer} has no {self.mechanism} on this listener; it has {offered}")
         token: bytes | None = login.first()
         while token is not None:
             frame = yield self.request(SaslAuthenticateRequest(token))
@@ -107,7 +107,7 @@ class ConnectionProtocol:
             assert isinstance(result, SaslAuthenticateResponse)
             if result.error_code:
                 reason = result.error_message or ErrorCode.SASL_AUTHENTICATION_FAILED.name
-                raise AuthenticationFailed(f"{self.peer}: {self._mechanism}: {reason}")
+                raise AuthenticationFailed(f"{self.peer}: {self.mechanism}: {reason}")
             self.session_lifetime_ms = result.session_lifetime_ms
             try:
                 token = login.respond(bytes(result.auth_bytes))
@@ -126,9 +126,9 @@ class ConnectionProtocol:
                     raise BrokerError(answer.error_code, f"{self.peer}: ApiVersions")
                 self._offered = offered
                 return
-            if version == 0:
+            if version <= 0:
                 raise BrokerError(ErrorCode.UNSUPPORTED_VERSION, f"{self.peer}: ApiVersions")
-            version = min(version - 1, offered.get(ApiKey.API_VERSIONS, (0, 0))[1])
+            version = max(0, min(version - 1, offered.get(ApiKey.API_VERSIONS, (0, 0))[1]))
 
     def _api_versions(self, frame: bytes, sent: _Sent) -> tuple[ApiVersionsResponse, bool]:
         header = decode_response_header(frame, ApiKey.API_VERSIONS, 0)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from shareq.client.admin.calls import Calls, Outcome, Partition
 from shareq.client.admin.topics import EARLIEST, Topics
-from shareq.client.errors import BrokerError, ClientError
+from shareq.client.errors import BrokerError, ClientError, Unintelligible, Unreachable
 from shareq.client.fetch import BY_TOPIC_ID, whole_batches
 from shareq.client.network import Network
 from shareq.protocol.errors import ErrorCode
@@ -19,7 +19,7 @@ from shareq.protocol.generated.fetch import (
     FetchTopic,
     PartitionData,
 )
-from shareq.protocol.primitives import Message
+from shareq.protocol.primitives import MalformedMessage, Message
 from shareq.protocol.records.batch import BatchHeader, batch_headers, decode_records
 from shareq.protocol.records.control import ControlType, read_control_record
 from shareq.protocol.records.record_codec import Record
@@ -73,6 +73,24 @@ class Reader:
             for record in part.records:
                 yield ReadRecord(*partition, record)
 
+    def read_towards(
+        self, ends: Mapping[Partition, int], max_wait_ms: int, wanted: Callable[[Partition], bool] = lambda _: True
+    ) -> Iterator[ReadRecord]:
+        """Read rounds until each partition that is wanted is at its end, exclusive; records behind it may come, too.
+
+        Raises Unreachable when no position has moved for default.api.timeout.ms.
+        """
+        patience = self._network.tries()
+        while left := [each for each, end in ends.items() if self.positions[each] < end and wanted(each)]:
+            before = [self.positions[each] for each in left]
+            yield from self.read(max_wait_ms, left)
+            if before != [self.positions[each] for each in left]:
+                patience = self._network.tries()
+            elif patience.is_over:
+                topic, number = left[0]
+                where = f"{topic}-{number}: nothing comes at offset {before[0]}, and its end is {ends[left[0]]}"
+                raise Unreachable(f"{where}; given up after {self._network.config.default_api_timeout_ms} ms")
+
     def _request(self, partitions: Sequence[Partition], max_wait_ms: int) -> Message:
         ids = self._network.topic_ids({name for name, _ in partitions})
         topics: dict[str, list[FetchPartition]] = {}
@@ -102,14 +120,19 @@ class Reader:
             found.setdefault(partition, _Part([], self.positions[partition]))
         return found
 
-    def _part(self, partition: Partition, row: PartitionData) -> _Part:
+    def _part(self, partition: Partition, row: PartitionData) -> Outcome[_Part]:
         position = self.positions[partition]
         data = row.records or b""
         size, following = whole_batches(data)
         records: list[Record] = []
-        for at, header in _visible(memoryview(data)[:size], row.aborted_transactions if self._committed_only else ()):
-            batch = data[at : at + header.size]
-            records += [record for record in decode_records(batch) if record.offset >= position]
+        aborted = row.aborted_transactions if self._committed_only else ()
+        try:
+            for at, header in _visible(memoryview(data)[:size], aborted):
+                batch = data[at : at + header.size]
+                records += [record for record in decode_records(batch) if record.offset >= position]
+        except MalformedMessage as error:
+            where = f"{partition[0]}-{partition[1]} from offset {position} on"
+            return Unintelligible(f"{where}: records that cannot be read: {error}")
         return _Part(records, max(position, following))
 
     def _move(self, partition: Partition, error: ClientError) -> None:

@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, TypeVar
 
-from shareq.client.errors import BrokerError, ClientError, Unreachable, is_transient
+from shareq.client.errors import BrokerError, ClientError, Unreachable, is_transient, understood
 from shareq.client.network import Exchange, Network
 from shareq.protocol.errors import ErrorCode, is_retriable
 from shareq.protocol.primitives import Message
@@ -212,7 +212,9 @@ def _sort(
 ) -> None:
     """Put each key of an answer where it belongs."""
     try:
-        found = take(exchange.result(), of_node)
+        answer = exchange.result()
+        with understood():
+            found = take(answer, of_node)
     except ClientError as error:
         failures |= dict.fromkeys(of_node, error)
         return

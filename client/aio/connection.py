@@ -19,6 +19,7 @@ from shareq.client.connection import (
     SESSION_SHARE,
     TOO_LATE,
     current_token,
+    failure_of,
     failure_text,
     is_certificate_alert,
     set_options,
@@ -40,6 +41,10 @@ class _Dialogue(NamedTuple):
     frame: asyncio.Future[bytes]
 
 
+class _DialogueEnd(Exception):
+    """Stands for StopIteration, which no future takes."""
+
+
 class _Exchange(NamedTuple):
     """Waits for the answer to a request."""
 
@@ -58,6 +63,7 @@ class Connection(asyncio.Protocol):
         self._gone = asyncio.Event()
         self._parts: list[bytes] = []
         self._held = 0  # bytes in the parts
+        self._hashes = protocol.mechanism.startswith("SCRAM-")
         self._size = -1  # of the frame that is being received; -1: not known yet
         self._waiting: deque[_Dialogue | _Exchange] = deque()
         self._writable = asyncio.Event()
@@ -200,8 +206,8 @@ class Connection(asyncio.Protocol):
             raise Unreachable(text) from None
         except socket.gaierror as error:
             raise Unreachable(f"{peer}: no such host: {error.strerror}") from None
-        except OSError as error:
-            raise Unreachable(f"{peer} cannot be reached: {error.strerror or error}") from None
+        except (OSError, ValueError, OverflowError) as error:  # a broker may name a host or port that is none
+            raise Unreachable(f"{peer} cannot be reached: {failure_of(error)}") from None
         assert self._transport is not None
         if (sock := self._transport.get_extra_info("socket")) is not None:
             set_options(sock, config)
@@ -219,8 +225,11 @@ class Connection(asyncio.Protocol):
             # No frame is kept in a variable: one may hold a password, and traces may show variables.
             answer = self._ask(next(dialogue))
             while True:
-                answer = self._ask(dialogue.send(await answer))
-        except StopIteration:
+                if self._hashes:  # a SCRAM login's answer may ask for 20 ms of them
+                    answer = self._ask(await asyncio.to_thread(_step, dialogue, await answer))
+                else:
+                    answer = self._ask(dialogue.send(await answer))
+        except (StopIteration, _DialogueEnd):
             pass
         except MalformedMessage as error:
             self.close(f"sent what is not understood: {error}")
@@ -325,3 +334,11 @@ def _retrieved(future: asyncio.Future[Message] | asyncio.Future[bytes]) -> None:
     """A caller that was cancelled does not look at its answer: asyncio need not warn of that."""
     if not future.cancelled():
         future.exception()
+
+
+def _step(dialogue: Setup, answer: bytes) -> bytes:
+    """Let a dialogue go on, on any thread. _DialogueEnd when it is over."""
+    try:
+        return dialogue.send(answer)
+    except StopIteration:
+        raise _DialogueEnd from None

@@ -90,11 +90,10 @@ def read_to_end(reader: Reader, ends: Mapping[Partition, int], limit: int | None
     counts = dict.fromkeys(ends, 0)
 
     def wanted(partition: Partition) -> bool:
-        return reader.positions[partition] < ends[partition] and (limit is None or counts[partition] < limit)
+        return limit is None or counts[partition] < limit
 
-    while left := [partition for partition in ends if wanted(partition)]:
-        for found in reader.read(ROUND_MS, left):
-            partition = found.topic, found.partition
-            if found.record.offset < ends[partition] and (limit is None or counts[partition] < limit):
-                counts[partition] += 1
-                yield found
+    for found in reader.read_towards(ends, ROUND_MS, wanted):
+        partition = found.topic, found.partition
+        if found.record.offset < ends[partition] and wanted(partition):
+            counts[partition] += 1
+            yield found

@@ -26,7 +26,7 @@ from shareq.client.cli.shared.exits import (
 )
 from shareq.client.cli.shared.profile import FIRST_CONTACT_MS, client_config
 from shareq.client.config import ClientConfig
-from shareq.client.errors import ClientError
+from shareq.client.errors import ClientError, understood
 from shareq.client.network import Network
 
 Shape = Literal["rows", "object", "stream"]
@@ -196,9 +196,10 @@ def cluster_command(
         ) -> None:
             session = Session(client_config(bootstrap, config_file, profile, properties, timeout_s), as_json, profile)
             try:
-                result = function(session, **options)
-                if row is not None:
-                    _print(session, result, row, shape, columns, empty, line)
+                with understood():
+                    result = function(session, **options)
+                    if row is not None:
+                        _print(session, result, row, shape, columns, empty, line)
             except ClientError as error:
                 session.failed(error)
             except KeyboardInterrupt:

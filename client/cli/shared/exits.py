@@ -9,7 +9,14 @@ from typing import Final, NoReturn
 import click
 
 from shareq.client.cli.output.progress import Progress
-from shareq.client.errors import AuthenticationFailed, BrokerError, ClientError, ConfigError, Unreachable
+from shareq.client.errors import (
+    AuthenticationFailed,
+    BrokerError,
+    ClientError,
+    ConfigError,
+    Unintelligible,
+    Unreachable,
+)
 from shareq.protocol.errors import ErrorCode
 
 OK: Final = 0
@@ -39,7 +46,7 @@ def exit_code(error: ClientError) -> int:
     """The exit code that a failure of the client stands for."""
     if isinstance(error, ConfigError):
         return USAGE
-    if isinstance(error, Unreachable | AuthenticationFailed):
+    if isinstance(error, Unreachable | AuthenticationFailed | Unintelligible):
         return NO_CONNECTION
     if isinstance(error, BrokerError) and error.code in _MISSING:
         return NOT_FOUND

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from shareq.client.errors import BrokerError
+from shareq.client.errors import BrokerError, Unintelligible, Unreachable
 from shareq.client.reader import Reader
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
@@ -108,3 +108,48 @@ def test_a_position_beyond_the_end_is_refused(world: World) -> None:
     broker.scripts[ApiKey.LIST_OFFSETS] = lambda _: ListOffsetsResponse(topics=[ListOffsetsTopicResponse("t", start)])
     with pytest.raises(BrokerError, match="OFFSET_OUT_OF_RANGE"):
         read(world, broker, 30)
+
+
+def towards(world: World, broker: ScriptedBroker, end: int) -> list[bytes | None]:
+    """The values up to an end."""
+    reader = Reader(world.network(broker), {("t", 0): 0})
+    return [found.record.value for found in reader.read_towards({("t", 0): end}, 0)]
+
+
+def fetches(world: World, broker: ScriptedBroker, *rows: PartitionData, each_takes_s: float = 0) -> None:
+    """Answer fetches with these, and the last of them again and again."""
+    left = list(rows)
+
+    def answer(_: Message) -> Message:
+        world.clock.now += each_takes_s
+        return FetchResponse(responses=[FetchableTopicResponse("", ID, [left.pop(0) if len(left) > 1 else left[0]])])
+
+    broker.scripts[ApiKey.FETCH] = answer
+
+
+def test_an_end_that_nothing_comes_up_to_is_given_up(world: World) -> None:
+    broker = leader(world)
+    fetches(world, broker, PartitionData(records=batch(0, b"a", b"b")), PartitionData(), each_takes_s=0.5)
+    before = world.clock.now
+    with pytest.raises(Unreachable, match="t-0: nothing comes at offset 2, and its end is 9; given up after 60000 ms"):
+        towards(world, broker, 9)
+    assert 60 <= world.clock.now - before < 62
+
+
+def test_an_end_that_comes_slowly_is_waited_for(world: World) -> None:
+    broker = leader(world)
+    fetches(world, broker, *(PartitionData(records=batch(n, b"%d" % n)) for n in range(9)), each_takes_s=50)
+    assert towards(world, broker, 9) == [b"%d" % n for n in range(9)]
+
+
+@pytest.mark.parametrize("damaged", [0, 1])
+def test_records_that_cannot_be_read_are_named_and_not_asked_for_again(world: World, damaged: int) -> None:
+    """A compressed batch that is no such thing, and records that end too soon."""
+    data = bytearray(batch(0, b"a", b"b"))
+    if damaged:
+        data[57:63] = b"\x7f" * 6  # lengths of records
+    else:
+        data[22] |= 2  # "it is of snappy"
+    broker = leader(world, PartitionData(records=bytes(data)))
+    with pytest.raises(Unintelligible, match="t-0 from offset 0 on: records that cannot be read: "):
+        read(world, broker, 0)

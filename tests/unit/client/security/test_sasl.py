@@ -103,3 +103,15 @@ def test_the_answer_to_a_refused_token_asks_for_the_end() -> None:
 def test_what_is_no_token_is_not_sent(token: str) -> None:
     with pytest.raises(AuthenticationFailed, match=r"^OAUTHBEARER: the token is empty, or not one$"):
         sasl_client(SaslConfig("OAUTHBEARER"), "unused", token)
+
+
+@pytest.mark.parametrize(
+    ("iterations", "taken"), [(4095, False), (4096, True), (16_384, True), (16_385, False), (10_000_000, False)]
+)
+def test_the_work_that_an_answer_may_demand_has_bounds(iterations: int, taken: bool) -> None:
+    answer = b"r=nonce2,s=c2FsdA==,i=%d" % iterations
+    if taken:
+        assert started().respond(answer) is not None
+    else:
+        with pytest.raises(AuthenticationFailed, match=f"{iterations} iterations; 4096 to 16384 are taken"):
+            started().respond(answer)
