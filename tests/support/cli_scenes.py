@@ -79,15 +79,17 @@ def records(shell: Shell) -> None:
     for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
         shell.ok("produce", "r.a", "-p", "2", "--value", codec, "--header", "from=shell", "--compression", codec)
     shell.ok("produce", "r.a", "-p", "2", "--key", "gone", "--null")
-    last = shell.json("tail", "r.a:2", "-n", "6", "--no-follow")
+    last = shell.json("tail", "r.a:2", "-n", "6")
     assert [row["value"] for row in last] == ["none", "gzip", "snappy", "lz4", "zstd", None]
     assert last[0]["headers"] == [{"name": "from", "value": "shell", "encoding": "utf-8"}]
     assert last[-1]["key"] == "gone"
-    (line,) = shell.ok("tail", "r.a:2", "-n", "1", "--no-follow")
+    (line,) = shell.ok("tail", "r.a:2", "-n", "1")
     assert line.startswith("r.a-2:")
     assert line.split("\t")[2:] == ["gone", "-"]
     missing = shell.run("produce", "r.missing", "--value", "x")
     assert missing.code == 4
+    assert missing.err.startswith("shareq: topic r.missing: UNKNOWN_TOPIC_OR_PARTITION: ")
+    assert missing.err.endswith(" Make it with `shareq topics create r.missing`.\n")
     shell.ok("topics", "delete", "r.a", "--yes")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator
 from typing import Annotated, Final, NamedTuple
@@ -15,9 +16,10 @@ from shareq.client.cli.records.text import ROUND_MS, RecordRow, line_of, read_to
 from shareq.client.cli.shared.command import Session, cluster_command, now_ms
 from shareq.client.cli.shared.exits import USAGE, exit_with, wrong
 from shareq.client.cli.shared.where import from_option, offsets_of, partitions_of, place
-from shareq.client.errors import ClientError
+from shareq.client.errors import BrokerError, ClientError
 from shareq.client.producer import Producer
 from shareq.client.reader import Reader, ReadRecord
+from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.compression import Compression
 from shareq.protocol.records.record_codec import Headers, RecordData
 
@@ -76,12 +78,17 @@ def produce(
     else:
         records = _lines(fixed, key_separator, shared)
     done = 0
-    with Progress(beside_output=True) as progress:
-        for batch in _batches(records):
-            for written in producer.write(batch, now_ms(), partition):
-                yield WrittenRow(topic, *written)
-            done += len(batch)
-            progress.show(f"{done:,} records written")
+    try:
+        with Progress(beside_output=True) as progress:
+            for batch in _batches(records):
+                for written in producer.write(batch, now_ms(), partition):
+                    yield WrittenRow(topic, *written)
+                done += len(batch)
+                progress.show(f"{done:,} records written")
+    except BrokerError as error:
+        if error.code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION or error.what != f"topic {topic}":
+            raise
+        session.failed(error, f" Make it with `shareq topics create {shlex.quote(topic)}`.")
 
 
 def _header(text: str) -> tuple[str, bytes | None]:
@@ -157,7 +164,7 @@ def consume(
 @cluster_command(
     None,
     "tail",
-    "  shareq tail orders\n  shareq tail orders -n 3 --no-follow",
+    "  shareq tail orders\n  shareq tail orders:0 -n 3\n  shareq tail orders -n 0 -f",
     row=RecordRow,
     shape="stream",
     line=line_of,
@@ -166,10 +173,13 @@ def consume(
 @click.option(
     "--records", "-n", "count", type=click.IntRange(0), default=10, show_default=True, help="Of each partition."
 )
-@click.option("--follow/--no-follow", default=True, help="Wait for what comes, until interrupted [default: follow].")
+@click.option("--follow/--no-follow", "-f", default=False, help="Go on with what comes, until interrupted.")
 @_isolation
 def tail(session: Session, topics: tuple[str, ...], count: int, follow: bool, committed: bool) -> Iterator[RecordRow]:
-    """Print the last records of topics, and what comes."""
+    """Print the last records of each partition, and end, as tail does; with -f go on with what comes.
+
+    As kcat -C -o -10 -e, and without -e.
+    """
     partitions = partitions_of(session, topics)
     first = _found(session, offsets_of(session.admin, place("--from", "earliest"), partitions))
     ends = _ends(session, first, committed)

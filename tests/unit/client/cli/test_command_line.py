@@ -170,7 +170,7 @@ def started(broker: Broker, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen([*SHAREQ, *words], stdout=pipe, stderr=pipe, text=True, env=environment)
 
 
-@pytest.mark.parametrize("words", [("tail", "t"), ("consume", "t", "--follow")])
+@pytest.mark.parametrize("words", [("tail", "t", "-f"), ("consume", "t", "--follow")])
 def test_what_follows_prints_what_comes_until_interrupted(words: tuple[str, ...]) -> None:
     with Broker() as broker:
         shell = Shell(broker.bootstrap)
