@@ -25,15 +25,16 @@ Ready = Callable[["Server", str | None], None]
 
 def serve_ephemeral(run: Callable[[str, str, Ready], None], listen: str | None) -> None:
     """Run a broker on a folder of its own, at a free port unless `listen` says where, until a signal, or until its
-    parent has ended; then remove the folder.
+    parent has ended; then remove the folder. A parent that was faster, as that of `(shareq serve --ephemeral &)`, is
+    replaced by the leader of the session: the shell of a terminal or script.
 
     Prints one line of JSON once it listens: `bootstrap` (HOST:PORT for clients), `pid`, `metrics` (a URL, or null).
     """
-    parent = os.getppid()
+    parent, leader = os.getppid(), _leader_instead_of_a_parent()
     with tempfile.TemporaryDirectory(prefix="shareq-", ignore_cleanup_errors=True) as folder:
 
         def ready(server: Server, _console_url: str | None) -> None:
-            _watch(parent, asyncio.get_running_loop())
+            _watch(parent, leader, asyncio.get_running_loop())
             line = {"bootstrap": server.addresses[0], "pid": os.getpid(), "metrics": server.metrics_url}
             sys.stdout.write(json.dumps(line) + "\n")
             sys.stdout.flush()
@@ -41,14 +42,43 @@ def serve_ephemeral(run: Callable[[str, str, Ready], None], listen: str | None) 
         run(os.path.join(folder, "data"), listen or ANY_PORT, ready)
 
 
-def _watch(parent: int, loop: asyncio.AbstractEventLoop) -> None:
+def _leader_instead_of_a_parent() -> int | None:
+    """Return the leader of the session where the parent has ended already and another process has taken this one in.
+
+    None where the parent is in this session, or the session has no leader but this process: that is a daemon's.
+    """
+    if not hasattr(os, "getsid"):
+        return None
+    leader = os.getsid(0)
+    try:
+        is_taken_in = os.getsid(os.getppid()) != leader
+    except OSError:
+        is_taken_in = True
+    return leader if is_taken_in and leader not in (0, os.getpid()) and _runs(leader) else None
+
+
+def _watch(parent: int, leader: int | None, loop: asyncio.AbstractEventLoop) -> None:
     """Stop when the process that started this one has ended: another one is the parent then."""
 
     def look() -> None:
-        if os.getppid() == parent:
-            loop.call_later(LOOK_FOR_PARENT_S, look)
+        if os.getppid() != parent:
+            ended = parent
+        elif leader is not None and not _runs(leader):
+            ended = leader
         else:
-            logger.info("process %d has ended, which started this one: stopping", parent)
-            signal.raise_signal(signal.SIGTERM)
+            loop.call_later(LOOK_FOR_PARENT_S, look)
+            return
+        logger.info("process %d has ended, which started this one: stopping", ended)
+        signal.raise_signal(signal.SIGTERM)
 
     look()
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # another user's
+        pass
+    return True

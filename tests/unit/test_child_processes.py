@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 PRODUCT = ("protocol", "coordinator", "broker", "client", "spark", "src")
 
 
-def starts() -> Iterator[tuple[str, list[str | None]]]:
+def starts() -> Iterator[tuple[str, list[object]]]:
     """Yield each command of `sys.executable`: where it is, and its words, None for one that is computed."""
     for folder in PRODUCT:
         for path in sorted((ROOT / folder).rglob("*.py")):

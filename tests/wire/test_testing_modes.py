@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -228,6 +229,28 @@ def test_an_ephemeral_broker_ends_with_a_parent_that_is_killed(tmp_path: Path) -
         test.kill()
         wait_until(lambda: not runs(pid), 20, "the broker has ended")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_an_ephemeral_broker_whose_parent_was_faster_ends_with_the_shell_of_the_session(tmp_path: Path) -> None:
+    """As of `(shareq serve --ephemeral &)`: its parent is a shell that has ended before the broker looks."""
+    out = tmp_path / "out"
+    command = f"(exec {shlex.join(EPHEMERAL)} > {shlex.quote(str(out))} 2>/dev/null &); read -r _"
+    shell = subprocess.Popen(
+        ["sh", "-c", command],
+        stdin=subprocess.PIPE,
+        env=child_environment() | {"TMPDIR": str(tmp_path)},
+        start_new_session=True,
+    )
+    wait_until(lambda: out.exists() and out.read_text().endswith("\n"))
+    pid = json.loads(out.read_text())["pid"]
+    assert os.getsid(pid) == shell.pid
+    assert runs(pid)
+    assert shell.stdin is not None
+    shell.stdin.close()
+    shell.wait(10)
+    wait_until(lambda: not runs(pid))
+    wait_until(lambda: os.listdir(tmp_path) == ["out"])
 
 
 def test_an_ephemeral_broker_has_no_folder_to_keep(tmp_path: Path) -> None:
