@@ -77,6 +77,10 @@ class ConnectionProtocol:
                 return version
         raise UnsupportedApi(self._why_not(known, offered, max(lowest, known.min_version), lowest))
 
+    def offers(self, api_key: int) -> bool:
+        """Return whether the broker serves an API at all."""
+        return api_key in self._offered
+
     def _why_not(self, known: ApiCodec, offered: tuple[int, int] | None, needed: int, lowest: int) -> str:
         name = _api_name(known)
         has = f"offers {name} in versions {offered[0]}-{offered[1]} only" if offered else f"does not offer {name}"

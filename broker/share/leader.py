@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Protocol
+from typing import Final, Protocol
 
 from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.share.core.aborted import aborted_ranges
@@ -14,6 +14,9 @@ from shareq.broker.share.core.partition import SharePartition
 from shareq.broker.share.ports import RecordSource
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
+
+MOST_REASONS: Final = 500
+"""That are kept of one share partition: they matter until a letter is written, mostly at once."""
 
 
 class LeaderState(Enum):
@@ -46,6 +49,7 @@ class SharePartitionLeader:
         "log",
         "orphaned",
         "quiet",
+        "reasons",
         "since_ns",
         "start_write_id",
         "state",
@@ -68,6 +72,7 @@ class SharePartitionLeader:
         self.error = ErrorCode.NONE
         self.start_write_id: int | None = None  # the write of the resolved start offset, while under way
         self.armed_at: int | None = None  # the earliest deadline that the manager will look at
+        self.reasons: dict[int, bytes] = {}  # by offset, why members gave records back, for dead letters; oldest first
         self.unburied = 0  # dead letters that are being written
         self.left = False  # by the group's last member, while there were some
         self.orphaned = False  # the state was removed: no later leader will find the dead letters that are owed
@@ -75,6 +80,13 @@ class SharePartitionLeader:
         self.unreadable: Unreadable | None = None  # where the last read failed
         self.waiters: dict[Parked, None] = {}  # in the order they came
         self.writes: dict[int, Callable[[ErrorCode], None]] = {}  # acknowledgements by the state write they wait for
+
+    def note_reason(self, offset: int, reason: bytes) -> None:
+        """Keep why a member gives a record back until its dead letter is written, if it gets one."""
+        self.reasons.pop(offset, None)
+        self.reasons[offset] = reason
+        if len(self.reasons) > MOST_REASONS:
+            del self.reasons[next(iter(self.reasons))]
 
     @property
     def is_active(self) -> bool:

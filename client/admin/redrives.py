@@ -47,6 +47,8 @@ class Letter(NamedTuple):
     reason: str | None
     disposition: str | None
     died_ms: int | None
+    error: str | None = None
+    """What the worker said that rejected it, or released it last."""
 
 
 class Redrive(NamedTuple):
@@ -138,6 +140,7 @@ def letter_of(headers: Headers) -> Letter:
         texts.get("message"),
         texts.get("disposition"),
         _number(texts.get("timestamp")),
+        texts.get("shareq.error"),
     )
 
 

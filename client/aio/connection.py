@@ -122,6 +122,10 @@ class Connection(asyncio.Protocol):
         """The version that requests of this API have. UnsupportedApi if there is none from `lowest` on."""
         return self._protocol.version(api_key, lowest)
 
+    def offers(self, api_key: int) -> bool:
+        """Return whether the broker serves an API at all."""
+        return self._protocol.offers(api_key)
+
     async def request(self, message: Message, timeout_s: float, lowest_version: int = 0) -> Message:
         """Send a request and wait for its answer. Disconnected, UnsupportedApi, UnencodableMessage, and as a login.
 

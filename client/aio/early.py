@@ -22,7 +22,7 @@ LONGEST_TIME: Final = 15
 """Digits of a time in ms: up to the year 33658."""
 MAX_DELAY_S: Final = 86_400.0
 """How far ahead of now a time may lie by default."""
-TOO_FAR: Final = "%s is %s: more than max_delay (%g s) ahead: rejected"
+TOO_FAR: Final = "%s is %s: more than max_delay (%g s) ahead"
 
 
 def not_before_s(headers: Iterable[tuple[str, bytes | None]]) -> float:

@@ -19,6 +19,7 @@ from shareq.protocol.generated.share_acknowledge import (
     ShareAcknowledgeResponse,
 )
 from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
+from shareq.protocol.primitives import Tags
 
 TopicIdPartition = tuple[bytes, int]
 """Topic id and partition."""
@@ -222,14 +223,22 @@ class ShareSession:
         return self.batches_request(batches, kind is AcknowledgeType.RENEW)
 
     def batches_request(
-        self, batches: Mapping[TopicIdPartition, list[AcknowledgementBatch]], renews: bool
+        self,
+        batches: Mapping[TopicIdPartition, list[AcknowledgementBatch]],
+        renews: bool,
+        tags: Mapping[TopicIdPartition, Tags] | None = None,
     ) -> ShareAcknowledgeRequest:
-        """As `acknowledge_request`, for batches that are made already; `renews` says whether any of them is RENEW."""
+        """As `acknowledge_request`, for batches that are made already; `renews` says whether any of them is RENEW.
+
+        `tags` are those of partitions (`protocol/ack_reasons.py`).
+        """
         topics = [
             share_acknowledge.AcknowledgeTopic(
                 topic_id,
                 [
-                    share_acknowledge.AcknowledgePartition(partition, batches[topic_id, partition])
+                    share_acknowledge.AcknowledgePartition(
+                        partition, batches[topic_id, partition], (tags or {}).get((topic_id, partition), ())
+                    )
                     for partition in partitions
                 ],
             )

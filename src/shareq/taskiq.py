@@ -159,7 +159,7 @@ class ShareqBroker(AsyncBroker):
             consumer.acknowledge(record, AcknowledgeType.ACCEPT)
         elif due - now > self._max_delay:
             place = f"{record.topic}-{record.partition}@{record.offset}"
-            logger.warning("%s: %s", place, TOO_FAR % (f"its time by label {DELAY}", due, self._max_delay))
+            logger.warning("%s: %s: rejected", place, TOO_FAR % (f"its time by label {DELAY}", due, self._max_delay))
             consumer.acknowledge(record, AcknowledgeType.REJECT)
         elif due > now:
             record.held_since = asyncio.get_running_loop().time() + due - now

@@ -15,7 +15,7 @@ from shareq.aio import Producer
 from shareq.client.aio import again
 from shareq.taskiq import ShareqBroker
 from shareq.testing import Broker
-from shareq.worker import Worker
+from shareq.worker import Message, Worker
 
 PATIENCE_S = 40.0
 Row = tuple[bytes, list[tuple[str, bytes | None]]]
@@ -129,3 +129,26 @@ async def test_delays_of_tasks_that_are_no_times(broker: Broker) -> None:
     assert done == ["a record"] * 7 + ["last"]
     counts = await asyncio.to_thread(broker.group_counts, "delays", "delays")
     assert counts.rejected == 1
+
+
+async def test_a_letter_says_what_the_worker_raised(broker: Broker) -> None:
+    topic = "reasons"
+    await asyncio.to_thread(broker.topic, topic)
+    await send(broker, topic, (b"vase", []), (b"never", [("shareq.not.before.ms", b"999999999999999")]))
+    config = group_config("dlq.reasons") | {"share.delivery.count.limit": "2"}
+    app = Worker(broker.bootstrap, group="reasons", group_config=config)
+    stop = asyncio.Event()
+
+    @app.handler(topic)
+    async def work(value: bytes, message: Message) -> None:
+        if message.attempt == 2:
+            asyncio.get_running_loop().call_later(0.3, stop.set)
+        raise RuntimeError("no glue " + "!" * 1_000)
+
+    async with asyncio.timeout(PATIENCE_S):
+        await app.serve(stop=stop)
+    found = await asyncio.to_thread(broker.assert_dead_lettered, "reasons", b"vase", b"never")
+    letters = {each.value: each for each in found}
+    assert letters[b"vase"].headers["__dlq.errors.message"] == b"Offset delivery count exceeded the threshold."
+    assert letters[b"vase"].headers["__dlq.errors.shareq.error"] == b"RuntimeError: no glue " + b"!" * 478
+    assert b"more than max_delay" in (letters[b"never"].headers["__dlq.errors.shareq.error"] or b"")

@@ -13,6 +13,7 @@ from shareq.broker.handlers.shared.share_requests import (
     acknowledge,
     add_endpoint,
     leader_to_name,
+    note_reasons,
     requested_acks,
     share_request_error,
 )
@@ -39,6 +40,7 @@ def handle(
     session = ctx.services.share.sessions.sessions.update(group_id, member_id, epoch)
     if isinstance(session, ErrorCode):
         return ShareAcknowledgeResponse(error_code=session)
+    note_reasons(ctx, group_id, request.topics)
     acked = acknowledge(ctx, group_id, member_id, requested_acks(request.topics), renew_request=request.is_renew_ack)
 
     def respond(results: AckResults) -> ShareAcknowledgeResponse:

@@ -14,7 +14,10 @@ from shareq.broker.share.acknowledgements import AckResults, PartitionAcks
 from shareq.broker.share.core.values import Acknowledged, AckRanges
 from shareq.broker.topics.leaders import Leader
 from shareq.coordinator.ports import MAX_MEMBER_ID_LENGTH
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.ack_reasons import reasons_in
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.share_acknowledge import AcknowledgeTopic
 from shareq.protocol.rows import Rows
 
 _RENEW_FROM = 2
@@ -69,6 +72,20 @@ def requested_acks(topics: Sequence[WireTopic]) -> list[PartitionAcks]:
         for topic in topics
         for partition in topic.partitions
     ]
+
+
+def note_reasons(ctx: RequestContext, group_id: str, topics: Sequence[AcknowledgeTopic]) -> None:
+    """Keep why records are given back, where a client of ours says so, for their dead letters. Before the
+    acknowledgements are applied: these write them.
+    """
+    for topic in topics:
+        for partition in topic.partitions:
+            if partition.unknown_tags:
+                key = SharePartitionKey(group_id, topic.topic_id, partition.partition_index)
+                leader = ctx.services.share.partitions.get(key)
+                if leader is not None and ctx.may(READ_TOPIC, leader.topic):
+                    for offset, reason in reasons_in(partition.unknown_tags):
+                        leader.note_reason(offset, reason)
 
 
 def _acks(batches: Sequence[Acknowledged]) -> Sequence[Acknowledged]:

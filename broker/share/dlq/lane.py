@@ -13,6 +13,7 @@ from shareq.broker.share.dlq.letters import (
     kept_letter,
     letter_bytes,
     plain_letter,
+    with_reason,
 )
 from shareq.broker.share.dlq.rules import QueueTopic
 from shareq.broker.share.dlq.source import read_dead, readable_from
@@ -155,6 +156,9 @@ class _Builder:
         return True
 
     def _record(self, letter: DeadLetter, offset: int, source: Record | None) -> RecordData:
+        return with_reason(self._plain_or_kept(letter, offset, source), self._lane.leader.reasons.get(offset))
+
+    def _plain_or_kept(self, letter: DeadLetter, offset: int, source: Record | None) -> RecordData:
         lane, now_ms = self._lane, self._now_ms
         if not self._keeps:
             return plain_letter(lane.origin, letter, offset, source if self._copies else None, now_ms)

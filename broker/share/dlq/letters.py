@@ -9,6 +9,7 @@
 
 All of them UTF-8 text, in this order. A group that keeps its dead records (`shareq.dlq.keep`) has three more behind
 these, after a draft (KIP-1317), and the source's own headers in front: the last header of a name is this death's.
+Behind all of them is `__dlq.errors.shareq.error`, where a client of ours said why it gave the record back.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from shareq.broker.share.core.effects import Cause, DeadLetter
+from shareq.protocol.ack_reasons import HEADER
 from shareq.protocol.records.batch import Headers, Record, RecordData
 from shareq.protocol.records.record_codec import header_key
 
@@ -74,6 +76,11 @@ def kept_letter(
         earlier = tuple(header for header in earlier if header[0].startswith(PREFIX))
         return RecordData(None, None, (*earlier, *headers), _time(source, now_ms))
     return RecordData(source.key, source.value, (*earlier, *headers), _time(source, now_ms))
+
+
+def with_reason(made: RecordData, reason: bytes | None) -> RecordData:
+    """Add why a member gave the record back, where its client said so: in a header of our own, behind all others."""
+    return made if reason is None else made._replace(headers=(*made.headers, (HEADER, reason)))
 
 
 def died_before_for(source: Record, queue: str) -> bool:

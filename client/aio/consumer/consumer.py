@@ -269,11 +269,13 @@ class ShareConsumer:
         for record in chosen:
             self._send(record, kind, None)
 
-    async def settle(self, record: ShareRecord, kind: AcknowledgeType) -> None:
-        """As `acknowledge`, and wait until the broker has written it down. Raises LockLost, BrokerError."""
+    async def settle(self, record: ShareRecord, kind: AcknowledgeType, reason: str = "") -> None:
+        """As `acknowledge`, and wait until the broker has written it down. `reason` is for its dead letter, if it gets
+        one. Raises LockLost, BrokerError.
+        """
         self._check_held(record, kind)
         answered: asyncio.Future[ClientError | None] = asyncio.get_running_loop().create_future()
-        self._send(record, kind, answered)
+        self._send(record, kind, answered, reason)
         if (error := await asyncio.shield(answered)) is not None:
             raise error
 
@@ -303,7 +305,11 @@ class ShareConsumer:
             raise UnsupportedApi("renewing acquisition locks needs Apache Kafka 4.2 or later")
 
     def _send(
-        self, record: ShareRecord, kind: AcknowledgeType, answered: asyncio.Future[ClientError | None] | None
+        self,
+        record: ShareRecord,
+        kind: AcknowledgeType,
+        answered: asyncio.Future[ClientError | None] | None,
+        reason: str = "",
     ) -> None:
         session = self._holders[record]
         self._unanswered += 1
@@ -319,7 +325,7 @@ class ShareConsumer:
                 self._failed.append((record, error))
             self._tell()
 
-        session.held.acknowledge(record, kind, note)
+        session.held.acknowledge(record, kind, note, reason)
         session.wake()
 
     def _accept_handed(self) -> None:

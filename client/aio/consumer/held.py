@@ -9,7 +9,9 @@ from typing import Final, NamedTuple
 from shareq.client.aio.consumer.records import RENEW, LockLost, ShareRecord, State
 from shareq.client.errors import ClientError
 from shareq.client.share.session import MAX_BATCHES, AcknowledgeType, TopicIdPartition
+from shareq.protocol.ack_reasons import tags_of
 from shareq.protocol.generated.share_acknowledge import AcknowledgementBatch
+from shareq.protocol.primitives import Tags
 
 RENEW_AT: Final = 0.5
 """The share of a lock's time that is left when it is renewed."""
@@ -20,13 +22,15 @@ Answered = Callable[[ClientError | None], None]
 
 
 class Waiting(NamedTuple):
-    """Offsets to acknowledge alike, both ends included. `record` is None for offsets that have none."""
+    """Offsets to acknowledge alike, both ends included. `record` is None for offsets that have none; `reason` is ""
+    where none was given."""
 
     first: int
     last: int
     kind: AcknowledgeType
     record: ShareRecord | None = None
     answered: tuple[Answered, ...] = ()
+    reason: str = ""
 
     def answer(self, error: ClientError | None) -> None:
         """Notify those that wait for it."""
@@ -79,12 +83,12 @@ class HeldRecords:
         """Whether it is this very delivery that is held."""
         return self._records.get(record.topic_partition, {}).get(record.offset) is record
 
-    def acknowledge(self, record: ShareRecord, kind: AcknowledgeType, answered: Answered) -> None:
+    def acknowledge(self, record: ShareRecord, kind: AcknowledgeType, answered: Answered, reason: str = "") -> None:
         """To be sent with the next request. A renewal that still waits gives way to what ends the lock."""
         if kind is not RENEW:
             record.state = State.SETTLING
         waiting = self._waiting.setdefault(record.topic_partition, [])
-        waiting.append(Waiting(record.offset, record.offset, kind, record, (answered,)))
+        waiting.append(Waiting(record.offset, record.offset, kind, record, (answered,), reason))
 
     def acknowledge_range(self, tp: TopicIdPartition, first: int, last: int, kind: AcknowledgeType) -> None:
         """The same for offsets without records; both ends are included."""
@@ -197,6 +201,12 @@ def batches_of(portion: Portion) -> dict[TopicIdPartition, list[AcknowledgementB
             else:
                 batches.append(AcknowledgementBatch(one.first, one.last, [int(one.kind)]))
     return found
+
+
+def reasons_of(portion: Portion) -> dict[TopicIdPartition, Tags]:
+    """Return the tags that say why records are given back, of the partitions that have any."""
+    reasons = {tp: {one.first: one.reason for one in waiting if one.reason} for tp, waiting in portion.items()}
+    return {tp: tags_of(of_partition) for tp, of_partition in reasons.items() if of_partition}
 
 
 def _last_of_each(waiting: list[Waiting]) -> list[Waiting]:

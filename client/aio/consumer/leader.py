@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from shareq.client.aio.connection import Connection
-from shareq.client.aio.consumer.held import HeldRecords, Portion, Waiting, batches_of
+from shareq.client.aio.consumer.held import HeldRecords, Portion, Waiting, batches_of, reasons_of
 from shareq.client.aio.consumer.records import (
     REJECT,
     RELEASE,
@@ -228,7 +228,8 @@ class SessionTask:
                 self.held.failed(tp, waiting, LockLost("the share session was lost before the acknowledgement"))
             return
         renews = any(one.kind is RENEW for waiting in portion.values() for one in waiting)
-        request = self._leader.session.batches_request(batches_of(portion), renews)
+        reasons = reasons_of(portion) if connection.offers(ApiKey.START_REDRIVE) else {}  # the broker is one of ours
+        request = self._leader.session.batches_request(batches_of(portion), renews, reasons)
         timeout_s = self._network.config.request_timeout_ms / 1000
         try:
             answer = await connection.request(request, timeout_s, RENEW_FROM if renews else 0)

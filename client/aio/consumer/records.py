@@ -43,7 +43,7 @@ class State(Enum):
 class Owner(Protocol):
     """What a record asks of the consumer that handed it out."""
 
-    async def settle(self, record: ShareRecord, kind: AcknowledgeType) -> None:
+    async def settle(self, record: ShareRecord, kind: AcknowledgeType, reason: str = "") -> None:
         """Acknowledge, and return when that is written down. Raises LockLost, BrokerError, UnsupportedApi."""
 
 
@@ -113,13 +113,17 @@ class ShareRecord:
         """Done: it never comes again."""
         await self._owner.settle(self, ACCEPT)
 
-    async def release(self) -> None:
-        """Not now: to any member of the group, at once or after the group's redelivery delay."""
-        await self._owner.settle(self, RELEASE)
+    async def release(self, reason: str = "") -> None:
+        """Not now: to any member of the group, at once or after the group's redelivery delay. `reason` as of `reject`,
+        for when this was its last delivery."""
+        await self._owner.settle(self, RELEASE, reason)
 
-    async def reject(self) -> None:
-        """No one can work on it: it is given up, and goes to the group's dead letters, if it has any."""
-        await self._owner.settle(self, REJECT)
+    async def reject(self, reason: str = "") -> None:
+        """No one can work on it: it is given up, and goes to the group's dead letters, if it has any.
+
+        On shareq its letter says the `reason`, up to 500 bytes (`__dlq.errors.shareq.error`); others do not see it.
+        """
+        await self._owner.settle(self, REJECT, reason)
 
     async def renew(self) -> None:
         """Let the lock begin again (KIP-1222). UnsupportedApi for brokers before Apache Kafka 4.2."""

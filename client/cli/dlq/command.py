@@ -10,6 +10,7 @@ import click
 from shareq.client.admin.redrives import Letter, Queue, letter_of
 from shareq.client.admin.topics import EARLIEST, LATEST
 from shareq.client.cli.dlq.redrives import add_redrives
+from shareq.client.cli.output.printing import printable
 from shareq.client.cli.output.progress import Progress
 from shareq.client.cli.records.text import RecordRow, line_of, read_to_end, record_row
 from shareq.client.cli.shared.command import Session, cluster_command, cluster_group, dry_run_option, yes_option
@@ -38,6 +39,9 @@ class LetterRow(NamedTuple):
     group: Annotated[str | None, "The share group in which it died."]
     deliveries: Annotated[int | None, "How often it was delivered."]
     reason: Annotated[str | None, "Why it died."]
+    error: Annotated[
+        str | None, "What the worker raised that rejected it, or released it last; null where none said so."
+    ]
     died_ms: Annotated[int | None, "When, in milliseconds; the letter's time where its headers do not say."]
     record: Annotated[RecordRow, "The letter."]
 
@@ -67,7 +71,7 @@ def _letters(session: Session, queue: Queue) -> int | None:
 def _letter_line(row: LetterRow) -> str:
     source = f"{row.source_topic}-{row.source_partition}:{row.source_offset}" if row.source_topic else "-"
     cells = (source, row.group or "-", f"{row.deliveries or '-'} deliveries", row.reason or "-")
-    return line_of(row.record, *cells)
+    return line_of(row.record, *cells, *(() if row.error is None else (printable(row.error),)))
 
 
 @cluster_command(
@@ -110,7 +114,15 @@ def show(
             letter = letter_of(found.record.headers)
             if _is_wanted(letter, group, source_topic, reason):
                 died_ms = found.record.timestamp if letter.died_ms is None else letter.died_ms
-                said = (letter.topic, letter.partition, letter.offset, letter.group, letter.deliveries, letter.reason)
+                said = (
+                    letter.topic,
+                    letter.partition,
+                    letter.offset,
+                    letter.group,
+                    letter.deliveries,
+                    letter.reason,
+                    letter.error,
+                )
                 yield LetterRow(found.topic, *said, died_ms, record_row(*found))
                 count += 1
                 if count == max_records:

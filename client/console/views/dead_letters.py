@@ -69,5 +69,5 @@ def _letter(row: Json) -> Json:
 
 
 def _is_wanted(letter: Json, group: str, reason: str) -> bool:
-    said = f"{letter['reason'] or ''} {letter['disposition'] or ''}".lower()
+    said = f"{letter['reason'] or ''} {letter['disposition'] or ''} {letter['error'] or ''}".lower()
     return group in (letter["group"] or "").lower() and reason in said

@@ -25,6 +25,8 @@ POLL_S: Final = 60.0
 MOST_WAITING: Final = 1000
 """Records that wait for their next try in the worker: with so many, nothing more is acquired. Those that were sent
 with a delay are not counted: what can be acquired bounds them, the window of the share partition."""
+MOST_SHOWN: Final = 500
+"""Characters of an exception in a log line."""
 _KINDS: Final = {
     Verdict.ACCEPT: AcknowledgeType.ACCEPT,
     Verdict.RELEASE: AcknowledgeType.RELEASE,
@@ -49,7 +51,7 @@ class Consumer(Protocol):
 
     async def poll(self, *, timeout_s: float = ..., max_records: int = ...) -> Sequence[ShareRecord]: ...
 
-    async def settle(self, record: ShareRecord, kind: AcknowledgeType) -> None: ...
+    async def settle(self, record: ShareRecord, kind: AcknowledgeType, reason: str = ...) -> None: ...
 
     async def close(self, *, drain_s: float = ...) -> None: ...
 
@@ -194,9 +196,9 @@ class Lane:
         elif ahead_s <= self._waits.max_delay_s:
             self._keep(record, due)
         else:
-            most = self._waits.max_delay_s
-            logger.warning("%s: %s", place_of(record), TOO_FAR % (NOT_BEFORE, round(due * 1000), most))
-            self._spawn(self._settle(record, Verdict.REJECT))
+            why = TOO_FAR % (NOT_BEFORE, round(due * 1000), self._waits.max_delay_s)
+            logger.warning("%s: %s: rejected", place_of(record), why)
+            self._spawn(self._settle(record, Verdict.REJECT, why))
 
     def _keep(self, record: ShareRecord, due: float) -> None:
         """Until it may begin, in seconds since the epoch. Its lock is renewed as if it had come then."""
@@ -245,7 +247,7 @@ class Lane:
             _log(message, error, what)
         if what.delay_s:
             await self._wait(record, what.delay_s)
-        await self._settle(record, what.verdict)
+        await self._settle(record, what.verdict, reason_of(error) if error is not None else "")
 
     async def _wait(self, record: ShareRecord, seconds: float) -> None:
         """For the next try, for as long as the record's lock is this member's."""
@@ -264,10 +266,10 @@ class Lane:
             self._retrying -= 1
             self._room.set()
 
-    async def _settle(self, record: ShareRecord, verdict: Verdict) -> None:
+    async def _settle(self, record: ShareRecord, verdict: Verdict, reason: str = "") -> None:
         kind = _KINDS[verdict]
         try:
-            await self._consumer.settle(record, kind)
+            await self._consumer.settle(record, kind, reason)
         except LockLost as error:
             self.counts.lost += 1
             logger.warning("%s; it comes again", error)
@@ -302,6 +304,24 @@ def place_of(what: ShareRecord | Message) -> str:
     return f"{what.topic}-{what.partition}@{what.offset}"
 
 
+def shortened(error: BaseException) -> str:
+    """Return an exception as log lines show it."""
+    try:
+        text = repr(error)
+    except Exception:  # of its own __repr__
+        text = type(error).__name__
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
+
+
+def reason_of(error: BaseException) -> str:
+    """Return what the dead letter says of an exception: its class and its text."""
+    try:
+        text = str(error)
+    except Exception:  # of its own __str__
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
 def _running() -> bool:
     """Return whether the current task goes on: a coroutine that is thrown away gets GeneratorExit outside of it."""
     try:
@@ -314,4 +334,5 @@ def _log(message: Message, error: BaseException, what: Ruling) -> None:
     fate = "rejected" if what.verdict is Verdict.REJECT else "released"
     after = f" after {what.delay_s:g} s" if what.delay_s else ""
     trace = error if fate == "rejected" and keep_users_frames(error) else None
-    logger.warning("%s, attempt %d: %r: %s%s", place_of(message), message.attempt, error, fate, after, exc_info=trace)
+    place, shown = place_of(message), shortened(error)
+    logger.warning("%s, attempt %d: %s: %s%s", place, message.attempt, shown, fate, after, exc_info=trace)

@@ -40,6 +40,7 @@ class MadeUpConsumer:
         self.offsets = itertools.count(len(values))
         self.asked: list[int] = []
         self.settled: list[tuple[int, AcknowledgeType]] = []
+        self.reasons: list[str] = []
         self.refuse: dict[int, ClientError] = {}
         self.failure: ClientError | None = None
         self.closed = False
@@ -71,11 +72,12 @@ class MadeUpConsumer:
         found, self.ready = self.ready[:max_records], self.ready[max_records:]
         return found
 
-    async def settle(self, record: ShareRecord, kind: AcknowledgeType) -> None:
+    async def settle(self, record: ShareRecord, kind: AcknowledgeType, reason: str = "") -> None:
         await asyncio.sleep(0)
         if (error := self.refuse.pop(record.offset, None)) is not None:
             raise error
         self.settled.append((record.offset, kind))
+        self.reasons.append(reason)
 
     async def close(self, *, drain_s: float = 0) -> None:
         self.closed = True
@@ -476,6 +478,7 @@ async def test_a_traceback_begins_with_the_handler(caplog: pytest.LogCaptureFixt
     assert "in handle" in trace
     assert "in deeper" in trace
     assert "shareq/worker" not in trace
+    assert consumer.reasons == ["ValueError: deep down"]
 
 
 async def test_an_acknowledgement_that_is_refused_is_logged_with_the_records_place_once(

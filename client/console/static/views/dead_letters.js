@@ -76,7 +76,7 @@ export function letters(parameters, { session }) {
       { title: "Record", name: true, cell: (row) => sourceOf(row) },
       { title: "Group", name: true, cell: (row) => row.letter.group },
       { title: "Attempts", number: true, cell: (row) => count(row.letter.deliveries) },
-      { title: "Why", long: true, cell: (row) => row.letter.reason },
+      { title: "Why", long: true, cell: (row) => [row.letter.reason, row.letter.error].filter(Boolean).join(" ") || null },
       ...(session.may_change
         ? [{ title: "Send back", cell: (row) => ({ text: "Redrive …", title: `Redrive letter ${row.partition}:${row.offset}`, press: () => redrive(queue, said, row) }) }]
         : []),

@@ -15,7 +15,7 @@ TP = (T, 0)
 
 
 class Nobody:
-    async def settle(self, record: ShareRecord, kind: AcknowledgeType) -> None:
+    async def settle(self, record: ShareRecord, kind: AcknowledgeType, reason: str = "") -> None:
         raise NotImplementedError
 
 

@@ -9,7 +9,9 @@ from shareq.broker.share.dlq.lane import MOST_RECORDS, Lane, Round
 from shareq.broker.share.dlq.letters import TOPIC, letter_bytes
 from shareq.broker.share.dlq.rules import QueueTopic
 from shareq.broker.share.dlq.source import Reading, read_dead, readable_from
+from shareq.broker.share.leader import MOST_REASONS
 from shareq.coordinator.ports import ShareGroupSettings
+from shareq.protocol.ack_reasons import HEADER
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import Compression, RecordData, build_batch, decode_records
 from tests.support.fakes.memory_log import MemorySource
@@ -181,3 +183,28 @@ def test_after_an_error_reading_goes_on_only_behind_the_offset_that_failed() -> 
     assert readable_from(log, 1, ErrorCode.OFFSET_OUT_OF_RANGE) == 2
     assert readable_from(log, 2, ErrorCode.OFFSET_OUT_OF_RANGE) is None
     assert readable_from(log, 1, ErrorCode.CORRUPT_MESSAGE) is None
+
+
+# -- why
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_a_letter_says_why_where_a_member_said_so_and_is_as_ever_where_none_did(keeps: bool) -> None:
+    burials = Burials((0, 1))
+    burials.source.fill(b"a", b"b")
+    plain = burials.next_round(keeps=keeps)
+    burials.lane.leader.note_reason(1, b"no glue")
+    burials.lane.leader.note_reason(7, b"alive")
+    made = burials.next_round(keeps=keeps)
+    assert made.records[0] == plain.records[0]
+    assert made.records[1].headers == (*plain.records[1].headers, (HEADER, b"no glue"))
+
+
+def test_of_a_share_partition_the_newest_reasons_are_kept() -> None:
+    leader = Burials((0, 0)).lane.leader
+    for offset in range(MOST_REASONS + 3):
+        leader.note_reason(offset, b"first")
+        leader.note_reason(0, b"again")
+    assert len(leader.reasons) == MOST_REASONS
+    assert leader.reasons[0] == b"again"
+    assert min(set(leader.reasons) - {0}) == 4

@@ -1,0 +1,56 @@
+"""Why records were given back, as a client of ours says beside its acknowledgements: a tagged field of our own.
+
+    AcknowledgePartition of ShareAcknowledge, tag 29553 (0x7371), any number of times one after the other:
+        int64   offset
+        uint16  length, and so many bytes of UTF-8: why
+
+It is sent only to a broker that offers StartRedrive, which is ours. Others skip a tag that they do not know. It changes
+nothing but what a dead letter says (`__dlq.errors.shareq.error`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from struct import Struct
+from typing import Final
+
+from shareq.protocol.primitives import Tags
+
+TAG: Final = 29553
+HEADER: Final = "__dlq.errors.shareq.error"
+"""Of a dead letter."""
+MOST_BYTES: Final = 500
+"""Of one reason; the rest is cut off."""
+MOST: Final = 500
+"""Reasons in one request, of one partition."""
+_HEAD: Final = Struct(">qH")
+
+
+def tags_of(reasons: Mapping[int, str]) -> Tags:
+    """Return the tag that says why these offsets were given back; none without reasons."""
+    value = bytearray()
+    for offset, reason in list(reasons.items())[:MOST]:
+        text = cut(reason)
+        value += _HEAD.pack(offset, len(text)) + text
+    return ((TAG, bytes(value)),) if value else ()
+
+
+def cut(reason: str) -> bytes:
+    """Return a reason as it is sent: whole characters, up to MOST_BYTES."""
+    return reason.encode("utf-8", "replace")[:MOST_BYTES].decode("utf-8", "ignore").encode()
+
+
+def reasons_in(tags: Tags) -> Iterator[tuple[int, bytes]]:
+    """Return the offsets and reasons of a partition's tags, up to what cannot be read, and to MOST of them."""
+    for tag, value in tags:
+        if tag != TAG:
+            continue
+        at = 0
+        for _ in range(MOST):
+            if at + _HEAD.size > len(value):
+                return
+            offset, size = _HEAD.unpack_from(value, at)
+            at += _HEAD.size + size
+            if size > MOST_BYTES or at > len(value):
+                return
+            yield offset, value[at - size : at]
