@@ -188,6 +188,7 @@ imports: $(READY)
 gen-check: $(READY)
 	$(RUN) -m shareq.protocol.generator --check
 	$(RUN) scripts/reference.py --check
+	$(RUN) scripts/lock.py --check
 
 links: $(READY)
 	$(RUN) scripts/check_links.py
@@ -293,6 +294,9 @@ bench: compiled
 
 bench-spark: $(READY)
 	@$(RUN) -m bench.spark $(ARGS)
+
+lock: $(READY)
+	$(RUN) scripts/lock.py
 
 dist: $(READY)
 	$(RUN) scripts/check_wheel.py

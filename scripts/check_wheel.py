@@ -1,4 +1,5 @@
-"""sdist -> wheel -> install into a fresh environment outside the checkout -> start once; both files stay in dist/.
+"""sdist -> wheel -> install into a fresh environment outside the checkout -> start once; both files stay in dist/, with
+a bill of what the wheel needs (`sbom.py`).
 
 Catches a hollow wheel: the folders at the root become shareq.* only through the mapping in pyproject.toml. Where a
 compiler is, what an installation compiles has to run compiled: what compiles it is in the sdist.
@@ -31,6 +32,7 @@ def main() -> int:
             _run([str(outside / "venv" / "bin" / "shareq"), "--version"], outside),
             _run([str(python), "-m", "shareq.broker", "--version"], outside),
         }
+        materials = _run([str(python), str(ROOT / "scripts" / "sbom.py"), "shareq"], outside)
         # What can be imported without Spark, and what Spark looks for.
         packages = "import importlib.util, shareq.client.network, shareq.spark; "
         _run([str(python), "-c", packages + "assert importlib.util.find_spec('pyspark_shareq')"], outside)
@@ -42,6 +44,7 @@ def main() -> int:
     if len(versions) != 1:
         print(f"the two ways to start print different versions: {versions}", file=sys.stderr)
         return 1
+    (ROOT / "dist" / f"{'-'.join(wheel.name.split('-')[:2])}.cdx.json").write_text(materials, "utf-8")
     print(f"{wheel.name}: {versions.pop().strip()}")
     return 0
 

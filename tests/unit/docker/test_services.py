@@ -68,7 +68,14 @@ def test_systemd_finds_the_unit_well_shut_off(tmp_path: Path) -> None:
 def test_the_image_has_all_that_a_client_may_ask_for() -> None:
     text = (DOCKER / "Dockerfile").read_text()
     assert "ARG EXTRAS=[re2]\n" in text
-    assert '"/src$EXTRAS"' in text
+    assert '/wheels/shareq-*.whl)$EXTRAS"' in text
+
+
+def test_the_image_installs_by_hash_what_it_needs() -> None:
+    text = (DOCKER / "Dockerfile").read_text()
+    for lock in ("requirements.lock", "requirements-re2.lock", "build-requirements.lock"):
+        assert f"--require-hashes --requirement /locks/{lock}" in text
+        assert (DOCKER / lock).is_file()
 
 
 def test_the_unit_has_options_that_the_broker_has_and_a_folder_of_its_own() -> None:
