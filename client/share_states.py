@@ -126,10 +126,9 @@ def _records(
 ) -> Iterator[tuple[bytes, bytes | None]]:
     """Keys and values of whole logs, each in its order."""
     reader = Reader(network, starts)
-    while left := [each for each, end in ends.items() if reader.positions[each] < end]:
-        for found in reader.read(ROUND_MS, left):
-            if found.record.key is not None:
-                yield found.record.key, found.record.value
+    for found in reader.read_towards(ends, ROUND_MS):
+        if found.record.key is not None:
+            yield found.record.key, found.record.value
 
 
 def _key(data: bytes) -> tuple[int, Key | None]:

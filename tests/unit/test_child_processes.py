@@ -20,7 +20,9 @@ def starts() -> Iterator[tuple[str, list[object]]]:
         for path in sorted((ROOT / folder).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_bytes())):
                 if isinstance(node, ast.List) and node.elts and ast.unparse(node.elts[0]) == "sys.executable":
-                    words = [each.value if isinstance(each, ast.Constant) else None for each in node.elts[1:]]
+                    words: list[object] = [
+                        each.value if isinstance(each, ast.Constant) else None for each in node.elts[1:]
+                    ]
                     yield f"{path.relative_to(ROOT)}:{node.lineno}", words
 
 

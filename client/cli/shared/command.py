@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -194,6 +195,7 @@ def cluster_command(
             as_json: bool,
             **options: Any,
         ) -> None:
+            _escape_what_output_cannot_hold()
             session = Session(client_config(bootstrap, config_file, profile, properties, timeout_s), as_json, profile)
             try:
                 with understood():
@@ -263,6 +265,12 @@ def _print_stream(rows: Iterable[Any], as_json: bool, line: Callable[[Any], str]
         else:
             sys.stdout.write(line(one) + "\n")
             sys.stdout.flush()
+
+
+def _escape_what_output_cannot_hold() -> None:
+    """Have characters that the terminal's encoding lacks escaped, in place of an error in the middle of the rows."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _let_go_of_output() -> None:

@@ -191,10 +191,9 @@ class Helpers(ABC):
         if committed_only:
             ends = self._ends(ends, committed_only=True)
         found: list[Record] = []
-        while left := [each for each in starts if reader.positions[each] < ends[each]]:
-            for name, number, record in reader.read(100, left):
-                headers = dict(record.headers)
-                found.append(Record(name, number, record.offset, record.timestamp, record.key, record.value, headers))
+        for name, number, record in reader.read_towards({each: ends[each] for each in starts}, 100):
+            headers = dict(record.headers)
+            found.append(Record(name, number, record.offset, record.timestamp, record.key, record.value, headers))
         return sorted(found, key=lambda each: (each.partition, each.offset))
 
     def _ranges(self, topic: str) -> tuple[dict[Partition, int], dict[Partition, int]]:
