@@ -93,8 +93,8 @@ def room_for_reserve(usable_bytes: int, more: int, limits: DiskLimits) -> bool:
 
 
 def first_reserve(usable_bytes: int, limits: DiskLimits) -> int:
-    """Return how many bytes a start takes at most: so many that the state is no worse for it, and of a disk that is full
-    already half of what is left.
+    """Return how many bytes a start takes at most: so many that the state is no worse for it, and of a disk that is
+    full already half of what is left.
     """
     match limits.state_of(usable_bytes):
         case DiskState.CRITICAL:

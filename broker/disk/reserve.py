@@ -58,7 +58,7 @@ class Reserve:
         return min(max(self.wanted - self.size, 0), PIECE_BYTES)
 
     def take(self, most: int = PIECE_BYTES) -> None:
-        """Hold a piece of at most `most` bytes more, or no more than is wanted. OSError when there is no room for it."""
+        """Hold a piece of up to `most` bytes more, or no more than is wanted. OSError when there is no room for it."""
         piece = min(self.next_piece, most)
         if piece:
             size = self.size + piece

@@ -11,18 +11,28 @@ from typing import Final, NamedTuple
 
 from shareq.broker.foundation.environment import Clock
 
+AUDIT_LOG: Final = "shareq.authorizer"
+"""The logger of `network/audit_log.py`."""
+
 MOST_LINES: Final = 60
 MOST_ALIKE: Final = 10
 MOST_CLIENTS: Final = 100
 PERIOD_MS: Final = 60_000
 MOST_CHARACTERS: Final = 500
+"""Of a text that a line puts together, of names that are cut."""
+
+MOST_OF_A_NAME: Final = 256
 
 
-def cut(value: object) -> object:
-    """What goes into a line: a text of more than 500 characters is its beginning, and how many it has."""
-    if isinstance(value, str) and len(value) > MOST_CHARACTERS:
-        return f"{value[:MOST_CHARACTERS]}... ({len(value)} characters)"
+def cut(value: object, most: int = MOST_OF_A_NAME) -> object:
+    """Return what goes into a line: of a text of more than `most` characters its beginning, and how many it has."""
+    if isinstance(value, str) and len(value) > most:
+        return f"{value[:most]}... ({len(value)} characters)"
     return value
+
+
+def _cut_text(value: object) -> object:
+    return cut(value, MOST_CHARACTERS)
 
 
 class BoundedLog:
@@ -132,7 +142,7 @@ class BoundedLogs:
         if client not in self._written and len(self._written) > self._most_clients:
             client = ""
         written = self._written.get(client, 0)
-        kind = cut(kind) if isinstance(kind, str) else kind  # it is kept for a period, as the last line is
+        kind = _cut_text(kind) if isinstance(kind, str) else kind  # it is kept for a period, as the last line is
         alike = self._alike.get((client, kind))
         line = _line(logger, level, text, arguments, fields)
         if written >= self._most or (alike is not None and alike.written >= self._most_alike):
@@ -171,7 +181,8 @@ class BoundedLogs:
 def _line(
     logger: logging.Logger, level: int, text: str, arguments: Iterable[object], fields: Mapping[str, object]
 ) -> _Line:
-    return _Line(logger, level, text, tuple(map(cut, arguments)), {name: cut(value) for name, value in fields.items()})
+    short = {name: _cut_text(value) if name == "reason" else cut(value) for name, value in fields.items()}
+    return _Line(logger, level, text, tuple(map(_cut_text, arguments)), short)
 
 
 def _log(line: _Line) -> None:

@@ -503,7 +503,7 @@ class LogManager:
         return self._starts.delete_records(cuts)
 
     def apply_retention(self) -> None:
-        """Delete segments by retention time and size; on a full disk that does not take the new starts, try it again."""
+        """Delete segments by retention time and size; on a full disk that does not take new starts, try it again."""
         self._retain(list(self._logs.values()))
 
     def _retain(self, logs: list[PartitionLog]) -> None:

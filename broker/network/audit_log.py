@@ -11,7 +11,7 @@ import logging
 from collections import deque
 from typing import Final, NamedTuple
 
-from shareq.broker.foundation.bounded_log import BoundedLogs, cut
+from shareq.broker.foundation.bounded_log import AUDIT_LOG, BoundedLogs, cut
 from shareq.broker.foundation.environment import Clock
 
 MOST_SINGLE: Final = 20
@@ -21,7 +21,7 @@ NAMES_IN_LINE: Final = 100
 LINES_IN_TURN: Final = 50
 _BACKLOG_SHARE: Final = 8  # of what waits so much is written in a turn, when that is more
 
-logger = logging.getLogger("shareq.authorizer")
+logger = logging.getLogger(AUDIT_LOG)
 
 
 class Asked(NamedTuple):
@@ -101,9 +101,10 @@ class AuditLog:
     def _write(self, asked: Asked, names: list[str]) -> None:
         verdict = "allowed" if asked.allowed else "denied"
         shown = [str(cut(name)) for name in names]
+        principal = cut(asked.principal)
         fields: dict[str, object] = {
             "event": verdict,
-            "principal": asked.principal,
+            "principal": principal,
             "client_address": asked.client_address,
             "client_id": cut(asked.client_id),
             "operation": asked.operation,
@@ -112,7 +113,7 @@ class AuditLog:
         fields |= {"resource": shown[0]} if len(shown) == 1 else {"resources": shown}
         text = "%s from %s (client id %r) is %s %s on %s:%s"
         arguments = (
-            asked.principal,
+            principal,
             asked.client_address,
             cut(asked.client_id),
             verdict,

@@ -9,8 +9,11 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Mapping
+from copy import copy
 from time import gmtime
 from typing import Final, TextIO
+
+from shareq.broker.foundation.bounded_log import AUDIT_LOG, cut
 
 LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 FORMATS: Final = ("text", "json")
@@ -23,8 +26,40 @@ _ESCAPED: Final = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F
 }
 
 
+_WHOLE: Final = tuple(f"shareq.broker.{room}." for room in ("log", "data_folder", "disk", "maintenance", "process"))
+"""Loggers whose texts are not cut: they log paths of files, and of clients only names of topics."""
+
+
+_JOINED: Final = (AUDIT_LOG, "shareq.broker.network.")
+"""Loggers whose texts are put together of names that were cut."""
+
+
+def _with_short_names(record: logging.LogRecord) -> logging.LogRecord:
+    """Return the record with the texts cut that it puts into its line: group ids, member ids, names of users and the
+    like may have 32,767 bytes each, and many clients may send such.
+    """
+    if record.name.startswith(_WHOLE) or not record.name.startswith("shareq."):
+        return record
+    short = copy(record)
+    if not record.name.startswith(_JOINED) and isinstance(record.args, tuple):
+        short.args = tuple(map(_cut_each, record.args))
+    fields = getattr(record, "fields", None)
+    if fields:
+        short.__dict__["fields"] = {
+            name: value if name == "reason" else _cut_each(value) for name, value in fields.items()
+        }
+    return short
+
+
+def _cut_each(value: object) -> object:
+    return list(map(cut, value)) if isinstance(value, list) else cut(value)
+
+
 class _Lines(logging.Formatter):
     """One line for each message: names that clients choose cannot forge another."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return super().format(_with_short_names(record))
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         record.message = record.message.translate(_ESCAPED)
@@ -47,6 +82,7 @@ class _JsonLines(logging.Formatter):
         self._encode = JSONEncoder(default=str).encode
 
     def format(self, record: logging.LogRecord) -> str:
+        record = _with_short_names(record)
         line: dict[str, object] = {
             "time": f"{self.formatTime(record, _SECONDS)}.{int(record.msecs):03d}Z",
             "level": record.levelname,

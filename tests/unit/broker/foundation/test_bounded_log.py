@@ -8,7 +8,7 @@ import tracemalloc
 import pytest
 
 from devtools.in_memory.virtual_clock import VirtualClock
-from shareq.broker.foundation.bounded_log import MOST_CHARACTERS, BoundedLog, BoundedLogs, cut
+from shareq.broker.foundation.bounded_log import MOST_CHARACTERS, MOST_OF_A_NAME, BoundedLog, BoundedLogs, cut
 
 logger = logging.getLogger("test_bounded_log")
 
@@ -99,7 +99,8 @@ def test_long_texts_are_cut(caplog: pytest.LogCaptureFixture) -> None:
         log.log(logging.WARNING, "%s", "x" * 32_000, name="x" * 32_000)
     assert caplog.messages == ["x" * MOST_CHARACTERS + "... (32000 characters)"]
     assert caplog.records[0].__dict__["fields"] == {"name": caplog.messages[0]}
-    assert cut("x" * MOST_CHARACTERS) == "x" * MOST_CHARACTERS
+    assert cut("x" * MOST_OF_A_NAME) == "x" * MOST_OF_A_NAME
+    assert cut("x" * 257) == "x" * 256 + "... (257 characters)"
     assert cut(7) == 7
 
 

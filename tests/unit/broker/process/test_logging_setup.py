@@ -9,6 +9,8 @@ from io import StringIO
 
 import pytest
 
+from devtools.in_memory.virtual_clock import VirtualClock
+from shareq.broker.network.audit_log import AuditLog
 from shareq.broker.process import logging_setup
 
 
@@ -101,3 +103,45 @@ def test_a_logger_has_the_level_it_was_given(lines: StringIO) -> None:
     finally:
         part.setLevel(logging.NOTSET)
     assert [line.partition(": ")[2] for line in lines.getvalue().splitlines()] == ["there"]
+
+
+LONG = "n" * 32_000
+SHOWN = "n" * 256 + "... (32000 characters)"
+
+
+def test_names_that_clients_choose_are_cut_in_every_line(lines: StringIO) -> None:
+    """A hundred clients with names of 32,000 characters wrote 2 MB of log a second."""
+    record = ("group %s: member %s, %d", LONG, LONG, 5)
+    logging.getLogger("shareq.coordinator.group.classic.rebalance").info(*record)
+    (line,) = lines.getvalue().splitlines()
+    assert line.endswith(f": group {SHOWN}: member {SHOWN}, 5")
+
+
+def test_names_are_cut_in_json_and_its_fields_and_the_record_stays_whole(json_lines: StringIO) -> None:
+    seen: list[logging.LogRecord] = []
+    logger = logging.getLogger("shareq.broker.share.events")
+    logger.addFilter(lambda record: seen.append(record) is None)
+    logger.info("group %s", LONG, extra={"fields": {"group": LONG, "members": [LONG, "m"], "attempts": 5}})
+    logger.filters.pop()
+    event = json.loads(json_lines.getvalue())
+    assert event["message"] == f"group {SHOWN}"
+    assert event["fields"] == {"group": SHOWN, "members": [SHOWN, "m"], "attempts": 5}
+    assert seen[0].getMessage() == f"group {LONG}"
+
+
+def test_paths_of_files_are_never_cut(lines: StringIO) -> None:
+    path = f"/data/{'t' * 249}-0/00000000000000000000.log"
+    logging.getLogger("shareq.broker.log.recovery.recover").error("%s: damaged", path)
+    assert path in lines.getvalue()
+
+
+def test_the_audit_log_names_a_hundred_resources_each_cut(lines: StringIO) -> None:
+    clock = VirtualClock()
+    log = AuditLog(clock, None)
+    for number in range(200):
+        log.log(f"{number}{LONG}", False, f"User:{LONG}", "1.2.3.4", LONG, "READ", "TOPIC")
+    clock.run_until_idle()
+    written = lines.getvalue()
+    assert all(f"{number}nnn" in written for number in range(200))
+    assert f"User:{LONG[:251]}... (32005 characters) from 1.2.3.4" in written
+    assert "n" * 257 not in written
