@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_HEAD_BYTES: Final = 8 * 1024  # request line and headers
+PIECE_BYTES: Final = 256 * 1024  # of an answer, written in one turn
 MAX_CONNECTIONS: Final = 32
 BACKLOG: Final = 64
 HEAD_TIMEOUT_S: Final = 5.0
@@ -149,7 +150,9 @@ class HttpServer:
         async with asyncio.timeout(ANSWER_TIMEOUT_S):
             writer.write(_head_of(answer))
             if method != "HEAD":
-                writer.write(answer.body)
+                for at in range(0, len(answer.body), PIECE_BYTES):
+                    writer.write(answer.body[at : at + PIECE_BYTES])
+                    await writer.drain()
             await writer.drain()
             writer.close()
             await writer.wait_closed()  # all is sent by then

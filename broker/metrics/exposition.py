@@ -16,9 +16,10 @@ from prometheus_client.metrics_core import (
 )
 from prometheus_client.registry import Collector
 
+from shareq.broker.foundation.loop.collector import COLLECTOR
 from shareq.broker.metrics.families import FAMILIES
 from shareq.broker.metrics.family import BOUNDS, Distribution, Family, Kind, Value
-from shareq.broker.metrics.rows import Snapshot
+from shareq.broker.metrics.rows import LeftOutRow, Snapshot
 from shareq.broker.metrics.snapshot import take
 from shareq.broker.metrics.totals import has_names, total_of
 
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 SLICE: Final = 100  # samples between two pauses: half a millisecond
+FREED: Final = 1_000  # rows given back, or samples counted, between two pauses
+
+MOST_SAMPLES: Final = 5_000
+"""Of one metric: those of the first groups, topics or partitions. More than that is more than a scraper can use."""
 
 _PROCESS: Final = ProcessCollector(registry=None)  # CPU, memory and open files, as /proc shows them
 
@@ -42,24 +47,43 @@ def scrape(
     Runs on the loop's thread, like everything that changes what it reads. `started_ns`: of the clock's `now_ns`.
     """
     snapshot = Snapshot()
-    for _ in take(snapshot, services, requests, listeners, started_ns):
-        yield b""
-    yield from text_of(snapshot, names=services.started_with.metrics_names)
-    yield generate_latest(_PROCESS)
+    holder = object()
+    COLLECTOR.hold_off(holder)  # it would look at all rows again and again, none of which it could free
+    try:
+        for _ in take(snapshot, services, requests, listeners, started_ns):
+            yield b""
+        yield from text_of(snapshot, names=services.started_with.metrics_names)
+        yield generate_latest(_PROCESS)
+        for rows in snapshot.lists():
+            while rows:
+                del rows[-FREED:]
+                yield b""
+    finally:
+        COLLECTOR.let_go(holder)
 
 
 def text_of(snapshot: Snapshot, *, names: bool = True) -> Iterator[bytes]:
-    """The snapshot's metrics, of each first its help and type. Without `names` of topics and groups: totals."""
+    """The snapshot's metrics, of each first its help and type. Without `names` of topics and groups: totals.
+
+    A metric has `MOST_SAMPLES` at most; the last metric says of which there are more.
+    """
     for family in FAMILIES:
         if not names and has_names(family):
             yield from _total_text(family, snapshot)
             continue
         samples = iter(family.samples(snapshot))
-        some = list(islice(samples, SLICE))
+        shown = islice(samples, MOST_SAMPLES)
+        some = list(islice(shown, SLICE))
         yield generate_latest(_Only(metric(family, some)))
-        while some := list(islice(samples, SLICE)):
+        while some := list(islice(shown, SLICE)):
             text = generate_latest(_Only(metric(family, some)))
             yield text.split(b"\n", 2)[2]  # help and type have been written
+        more = 0
+        while counted := sum(1 for _ in islice(samples, FREED)):
+            more += counted
+            yield b""
+        if more:
+            snapshot.left_out.append(LeftOutRow(family.name, more))
 
 
 def _total_text(family: Family, snapshot: Snapshot) -> Iterator[bytes]:

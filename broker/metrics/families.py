@@ -507,4 +507,16 @@ _SHARE_REQUESTS: Final = (
     ),
 )
 
-FAMILIES: Final = (*_BROKER, *_LOGS, *COORDINATORS, *_SHARES, *_REDRIVES, *_SHARE_REQUESTS)
+_SCRAPE: Final = for_each(
+    "left_out",
+    ("metric",),
+    (
+        GAUGE,
+        "shareq_metrics_left_out_samples",
+        "Samples of a metric that this scrape leaves out: each metric has 5000, of the first groups, topics or "
+        "partitions; with shareq.metrics.names=false one sample stands for all.",
+        attrgetter("number"),
+    ),
+)
+
+FAMILIES: Final = (*_BROKER, *_LOGS, *COORDINATORS, *_SHARES, *_REDRIVES, *_SHARE_REQUESTS, *_SCRAPE)

@@ -244,6 +244,13 @@ class TransactionTotals:
     ends_to_retry: int = 0
 
 
+class LeftOutRow(NamedTuple):
+    """How many samples of a metric a scrape has left out."""
+
+    metric: str
+    number: int
+
+
 @dataclass(slots=True)
 class Snapshot:
     """Everything that is exposed."""
@@ -280,6 +287,7 @@ class Snapshot:
     share_coordinator: CoordinatorState = field(default_factory=CoordinatorState)
     state_writes: Timings = NO_TIMINGS
     longest_state_write_ns: int = 0
+    left_out: list[LeftOutRow] = field(default_factory=list)
     share_partitions: list[SharePartitionRow] = field(default_factory=list)
     acknowledgements: list[AcknowledgementRow] = field(default_factory=list)
     group_fetches: list[GroupFetchRow] = field(default_factory=list)
@@ -292,3 +300,8 @@ class Snapshot:
     share_sessions: int = 0
     share_session_partitions: int = 0
     evicted_share_sessions: int = 0
+
+    def lists(self) -> list[list[object]]:
+        """Return the lists of rows."""
+        values = [getattr(each, name) for each in (self, self.groups) for name in type(each).__dataclass_fields__]
+        return [value for value in values if isinstance(value, list)]

@@ -130,7 +130,7 @@ def take(
     yield
     leaders = None if made.share is None else made.share.partitions
     if leaders is not None:
-        _take_shares(into, services, leaders)
+        yield from _take_shares(into, services, leaders)
     yield from _take_share_partitions(into, services, made.share_states, leaders, logs)
 
 
@@ -181,24 +181,24 @@ def _take_logs(into: Snapshot, services: Services, by_name: Logs) -> Steps:
     into.topics = [TopicRow(topic, *sums) for topic, sums in topics.items()]
 
 
-def _take_shares(into: Snapshot, services: Services, leaders: SharePartitionManager) -> None:
+def _take_shares(into: Snapshot, services: Services, leaders: SharePartitionManager) -> Steps:
     counters = leaders.counters
     into.share_loads = Timings.of(counters.loads)
     into.parked_share_fetches = leaders.parked
     into.expired_share_fetches = counters.expired_fetches
     into.share_totals.add(counters.ended)
-    into.group_fetches = [
-        GroupFetchRow(group_id, each.answered, each.ratio_sum, each.waited_ns)
-        for group_id, each in counters.groups.items()
-    ]
-    for topic_id, each in counters.topics.items():
-        topic = services.metadata.topic_by_id(topic_id)
-        if topic is not None:
-            into.topic_shares.append(
-                TopicShareRow(
-                    topic.name, each.fetches, each.failed_fetches, each.acknowledgements, each.failed_acknowledgements
-                )
-            )
+    for some_groups in slices(list(counters.groups.items())):
+        into.group_fetches += (
+            GroupFetchRow(group_id, each.answered, each.ratio_sum, each.waited_ns) for group_id, each in some_groups
+        )
+        yield
+    for some_topics in slices(list(counters.topics.items())):
+        for topic_id, each in some_topics:
+            topic = services.metadata.topic_by_id(topic_id)
+            if topic is not None:
+                sums = each.fetches, each.failed_fetches, each.acknowledgements, each.failed_acknowledgements
+                into.topic_shares.append(TopicShareRow(topic.name, *sums))
+        yield
 
 
 def _dead_letters(queues: DeadLetterQueues | None) -> list[DeadLetterRow]:

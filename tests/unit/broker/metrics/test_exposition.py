@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from itertools import pairwise
@@ -274,6 +275,34 @@ def test_many_rows_come_in_slices_under_one_head(number: int) -> None:
     for piece in pieces:
         samples = [line for line in piece.splitlines() if not line.startswith(b"#")]
         assert len(samples) <= 2 * exposition.SLICE  # a summary has two lines a sample
+
+
+def test_a_scrape_has_so_many_samples_of_a_metric_and_counts_the_others() -> None:
+    """10,000 share groups were 34 MB."""
+    number = exposition.MOST_SAMPLES + 1_234
+    snapshot = Snapshot(share_partitions=[share_partition(0, f"g{each}") for each in range(number)])
+    text = b"".join(text_of(snapshot)).decode()
+    assert text.count("\nshareq_share_partition_lag{") == exposition.MOST_SAMPLES
+    assert '\nshareq_share_partition_lag{group="g4999",' in text
+    assert '\nshareq_metrics_left_out_samples{metric="shareq_share_partition_lag"} 1234.0\n' in text
+    assert f"each metric has {exposition.MOST_SAMPLES}, of the first groups" in text
+    small = b"".join(text_of(Snapshot(share_partitions=[share_partition(0)]))).decode()
+    assert "\nshareq_metrics_left_out_samples{" not in small
+
+
+def test_the_collector_rests_during_a_scrape_and_rows_are_given_back_in_slices() -> None:
+    """It looked at all rows of 10,000 groups again and again: neighbours waited for 0.2 s."""
+    world = BrokerWorld()
+    ended = scrape(world.services, {}, [], 0)
+    assert gc.isenabled()
+    next(ended)
+    assert not gc.isenabled()
+    assert len(b"".join(ended)) > 1_000
+    assert gc.isenabled()
+    cut_off = scrape(world.services, {}, [], 0)
+    next(cut_off)
+    cut_off.close()
+    assert gc.isenabled()
 
 
 def test_the_snapshot_pauses_after_some_rows() -> None:
