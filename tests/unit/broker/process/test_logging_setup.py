@@ -119,10 +119,15 @@ def test_names_that_clients_choose_are_cut_in_every_line(lines: StringIO) -> Non
 
 def test_names_are_cut_in_json_and_its_fields_and_the_record_stays_whole(json_lines: StringIO) -> None:
     seen: list[logging.LogRecord] = []
+
+    def note(record: logging.LogRecord) -> bool:
+        seen.append(record)
+        return True
+
     logger = logging.getLogger("shareq.broker.share.events")
-    logger.addFilter(lambda record: seen.append(record) is None)
+    logger.addFilter(note)
     logger.info("group %s", LONG, extra={"fields": {"group": LONG, "members": [LONG, "m"], "attempts": 5}})
-    logger.filters.pop()
+    logger.removeFilter(note)
     event = json.loads(json_lines.getvalue())
     assert event["message"] == f"group {SHOWN}"
     assert event["fields"] == {"group": SHOWN, "members": [SHOWN, "m"], "attempts": 5}
