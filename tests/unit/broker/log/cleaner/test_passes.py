@@ -20,6 +20,8 @@ from tests.support.worlds.cleaner import COMPACTED, clean, reported, state_of
 from tests.support.worlds.log_world import DATA, TOPIC, LogWorld
 
 PRODUCERS = (1, 2)
+LONG_MS = 10**7
+"""More than a history lasts. Not much more: retention looks every five minutes."""
 
 
 def committed(log: PartitionLog) -> list[Record]:
@@ -50,14 +52,14 @@ class History:
         self.rng = Random(seed)
         self.rule = rule
         self.transactions = transactions
-        self.retention_ms = self.rng.choice((0, 5_000, 10**9))
+        self.retention_ms = self.rng.choice((0, 5_000, LONG_MS))
         settings = COMPACTED._replace(
             delete_retention_ms=self.retention_ms,
             segment_bytes=self.rng.choice((300, 900)),
             producer_id_expiration_ms=10**15,
         )
         self.world = LogWorld(settings, seed=seed, rule=rule)
-        self.world.cleaner = CleanerSettings(backoff_ms=10**9, memory_bytes=self.rng.choice((1, 4, 99)) * SUBJECT_BYTES)
+        self.world.cleaner = CleanerSettings(backoff_ms=LONG_MS, memory_bytes=self.rng.choice((1, 4, 99)) * SUBJECT_BYTES)
         self.committed: list[Record] = []
         self.open: dict[int, list[Record]] = {}
         self.sequences = dict.fromkeys(PRODUCERS, 0)
@@ -171,7 +173,7 @@ class History:
         self.world.logs.reload_settings()
         for _ in range(3):
             self.world.log.roll(self.world.clock.wall_ms())
-            self.world.clock.advance(2 * 10**9)
+            self.world.clock.advance(2 * LONG_MS)
             self.world.tick()
             self.clean_as_if_never_cleaned()
 
