@@ -168,7 +168,8 @@ class OffsetsClient:
         return ("", self.ids[name]) if version >= IDS_FROM else (name, ZERO_UUID)
 
     def name_of(self, name: str, topic_id: bytes) -> str:
-        return name or next(known for known in self.ids if self.ids[known] == topic_id)
+        """A topic of a damaged record may have the empty name, and has no id then."""
+        return name if topic_id == ZERO_UUID else next(known for known in self.ids if self.ids[known] == topic_id)
 
     def _topics(self, at: Sequence[At] | None, version: int) -> list[OffsetFetchRequestTopics] | None:
         if at is None:

@@ -294,6 +294,7 @@ def begin_again(world: BrokerWorld) -> None:
 
 @settings(max_examples=60, deadline=None)
 @example(seed=3505)  # a session of four and a half hours
+@example(seed=1880)  # an offset of a topic whose name is empty
 @given(seed=st.integers(0, 2**32))
 def test_any_log_loads_and_everybody_works_on(seed: int) -> None:
     rng = Random(seed)
