@@ -18,7 +18,8 @@ import shareq.kombu
 from shareq.client.admin import Admin
 from shareq.client.config import ClientConfig
 from shareq.client.network import Network
-from shareq.kombu.queue_consumer import LocksLost
+from shareq.kombu.engine import EngineEnded
+from shareq.kombu.queue_consumer import ConsumerEnded, LocksLost
 from shareq.testing import Broker
 
 PATIENCE_S = 30.0
@@ -376,3 +377,48 @@ def test_pools_of_kombu_send(connect: Connect, name: str) -> None:
     with producers[connection].acquire(block=True) as producer:
         producer.publish("x", exchange=queue.exchange, routing_key=queue.routing_key, declare=[queue], retry=True)
     assert Taking(connect(), queue).until(1) == ["x"]
+
+
+def test_a_consumer_that_fails_is_a_lost_connection_and_its_messages_come_again(
+    connect: Connect, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection, queue = connect(), queue_of(name)
+    send(connection, queue, "one")
+
+    def fails(*arguments: Any) -> None:
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr(connection.default_channel.__class__, "_arrival", fails)
+    Taking(connection, queue)
+    with pytest.raises(ConsumerEnded, match=r"its consumer ended: RuntimeError"):
+        connection.drain_events(timeout=PATIENCE_S)
+    monkeypatch.undo()
+    connection.release()
+    assert Taking(connect(), queue).until(1) == ["one"]
+
+
+def test_a_client_whose_thread_ends_is_a_lost_connection_and_the_next_has_a_new_one(
+    connect: Connect, name: str
+) -> None:
+    connection, queue = connect(), queue_of(name)
+    Taking(connection, queue)
+    engine = connection.transport.engine
+
+    def ends() -> None:
+        raise SystemExit
+
+    engine.soon(ends)
+    with pytest.raises(EngineEnded, match="the client's thread ended: SystemExit"):
+        connection.drain_events(timeout=PATIENCE_S)
+    connection.release()
+    other = connect()
+    send(other, queue, "two")
+    assert Taking(other, queue_of(f"{name}-other")).connection.transport.engine is not engine
+
+
+def test_what_is_no_message_is_rejected_and_the_next_one_comes(connect: Connect, name: str) -> None:
+    connection, queue = connect(), queue_of(name)
+    send(connection, queue, "before")
+    connection.default_channel.connection.engine.send(name, b"[" * 100_000)
+    send(connection, queue, "after")
+    assert Taking(connection, queue).until(2) == ["before", "after"]

@@ -16,13 +16,16 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from amqp.protocol import queue_declare_ok_t
-from kombu.exceptions import ChannelError
+from kombu.exceptions import ChannelError, DecodeError
+from kombu.serialization import loads
 from kombu.transport import virtual
 from kombu.utils.uuid import uuid
 
 from shareq.aio import AcknowledgeType, ClientError, ShareRecord
-from shareq.kombu.names import GROUP_CONFIG, ROUTING_KEY, expired, packed, unpacked
+from shareq.kombu.envelope import NotAMessage, expired, packed, unpacked
+from shareq.kombu.names import GROUP_CONFIG, ROUTING_KEY
 from shareq.kombu.queue_consumer import CLOSE_S, QueueConsumer
+from shareq.kombu.tasks import due_s, fault, fields_of, time_of
 from shareq.protocol.records.record_codec import Record
 
 if TYPE_CHECKING:
@@ -55,11 +58,15 @@ class Owner(Protocol):
     """What a channel asks of the transport that it belongs to."""
 
     options: Options
+    connection_errors: tuple[type[BaseException], ...]
     heard: dict[str, deque[dict[str, Any]]]
     listening: dict[str, list[Ear]]
 
     @property
     def engine(self) -> Engine: ...
+
+    @property
+    def in_event_loop(self) -> bool: ...
 
     def news(self) -> None: ...
 
@@ -70,6 +77,24 @@ class Owner(Protocol):
     def listen(self, queue: str, exchange: str, routing_key: str, pattern: str, kind: str) -> None: ...
 
     def forget(self, queue: str) -> None: ...
+
+
+class JsonMessage(virtual.Message):
+    """A message whose JSON is decoded once, by the check of tasks or by the consumer."""
+
+    _read: Any = None
+
+    def read(self) -> Any:
+        """Return the body if it is JSON, else None. Raises DecodeError."""
+        if self.errors or self.content_type != "application/json":
+            return None
+        self._read = loads(self.body, self.content_type, self.content_encoding)
+        return self._read
+
+    def _decode(self) -> Any:
+        if self._read is not None and (self.accept is None or self.content_type in self.accept):
+            return self._read
+        return super()._decode()
 
 
 class QoS(virtual.QoS):
@@ -121,6 +146,7 @@ class Channel(virtual.Channel):
     """One channel: its consumers are members of their queues' share groups."""
 
     connection: Owner
+    Message = JsonMessage
     QoS = QoS
     supports_fanout = True
     _tags = count(1)
@@ -210,6 +236,7 @@ class Channel(virtual.Channel):
     def basic_publish(self, message: dict[str, Any], exchange: str, routing_key: str, **kwargs: Any) -> None:
         if message["properties"].get("priority"):
             raise NotImplementedError(_BEHIND)
+        self._check_eta(message.get("headers") or {})
         self._inplace_augment_message(message, exchange, routing_key)
         if not exchange:
             self._put(routing_key, message)
@@ -221,6 +248,13 @@ class Channel(virtual.Channel):
             self._put(queue, message)
         if kind.type == "fanout" or not queues or len(queues) < len(found):
             self._put_fanout(exchange, message, routing_key)
+
+    def _check_eta(self, headers: dict[str, Any]) -> None:
+        """Refuse a task that its worker would reject: Celery's `retry` and `apply_async` raise it."""
+        with contextlib.suppress(ValueError):
+            most = self.connection.options.max_delay
+            if "task" in headers and (eta := time_of(headers.get("eta"))) and eta.timestamp() - time.time() > most:
+                raise TooFar(f"eta is {eta}: max_delay of transport_options allows {most:g} s from now")
 
     def _put(self, queue: str, message: dict[str, Any], **kwargs: Any) -> None:
         self._ensure(queue)
@@ -240,7 +274,7 @@ class Channel(virtual.Channel):
         self._consumers.add(consumer_tag)
         if no_ack:
             self._without_ack.add(queue)
-        self._callbacks[queue] = lambda arrival: callback(self._handed_on(arrival, no_ack))
+        self._callbacks[queue] = lambda arrival: self._call(callback, arrival, no_ack)
         if queue in self.connection.listening:
             self.connection.news()
             return
@@ -379,12 +413,47 @@ class Channel(virtual.Channel):
     def _arrival(self, queue: str, consumer: QueueConsumer, record: ShareRecord) -> Arrival | None:
         try:
             message = unpacked(record.value, record.timestamp)
-        except ValueError as error:
-            logger.error("%r: %s: rejected", record, error)
+        except NotAMessage as error:
+            logger.error("%s: %s: rejected", _place(record), error)
             self.settle(consumer, record, AcknowledgeType.REJECT)
             return None
         message["properties"]["delivery_info"]["redelivered"] = record.delivery_count > 1
         return Arrival(queue, message, record, consumer)
+
+    def _call(self, callback: Callable[[Any], Any], arrival: Arrival, no_ack: bool) -> None:
+        """Hand a message on. In kombu's event loop, Celery's worker, nothing that it holds ends the process."""
+        message = self._handed_on(arrival, no_ack)
+        if not self.connection.in_event_loop:
+            callback(message)
+            return
+        try:
+            reason = None if arrival.record is None else self._fault(message, arrival)
+            if reason is None:
+                callback(message)
+                return
+            logger.error("%s: %s: rejected", _of(arrival), reason)
+        except Exception as error:
+            if isinstance(error, (MemoryError, *self.connection.connection_errors)):
+                raise
+            logger.exception("%s: its consumer failed: rejected", _of(arrival))
+        if arrival.record is not None and not message.acknowledged and not no_ack:
+            message.reject()
+
+    def _fault(self, message: JsonMessage, arrival: Arrival) -> str | None:
+        """Return why Celery must not get a message, None for nothing; note how long its lock is to be renewed."""
+        try:
+            payload = message.read()
+        except DecodeError as error:
+            kind = type(error.__cause__ or error.__context__ or error).__name__
+            return f"its body cannot be decoded ({kind})" if "task" in message.headers else None
+        now = time.time()
+        reason = fault(message.headers, payload, now, self.connection.options.max_delay)
+        fields = fields_of(message.headers, payload)
+        if reason is None and fields is not None and (due := due_s(fields)) is not None and due > now:
+            assert arrival.consumer is not None
+            assert arrival.record is not None
+            arrival.consumer.engine.soon(arrival.consumer.held_from, arrival.record, due - now)
+        return reason
 
     def _handed_on(self, arrival: Arrival, no_ack: bool) -> Any:
         tag = f"{self.channel_id}.{next(self._tags)}"
@@ -428,8 +497,25 @@ def matches(kind: str, routing_key: str, pattern: str, found: str, match: Callab
     return bool(match(pattern, found)) if kind == "topic" else routing_key == found
 
 
-def heard_from(record: Record) -> tuple[str, dict[str, Any]] | None:
-    """The routing key and the message of a record of an exchange's topic; None for what is none."""
-    with contextlib.suppress(ValueError):
-        return (dict(record.headers).get(ROUTING_KEY) or b"").decode(), unpacked(record.value, record.timestamp)
+def heard_from(record: Record, topic: str) -> tuple[str, dict[str, Any]] | None:
+    """Return routing key and message of a record of an exchange's topic; None, with a line, for what is no message."""
+    try:
+        routing_key = (dict(record.headers).get(ROUTING_KEY) or b"").decode()
+        return routing_key, unpacked(record.value, record.timestamp)
+    except NotAMessage as error:
+        logger.warning("%s-0@%d: %s: skipped", topic, record.offset, error)
+    except UnicodeDecodeError:
+        logger.warning("%s-0@%d: its routing key is no UTF-8: skipped", topic, record.offset)
     return None
+
+
+class TooFar(Exception):
+    """A task's ETA lies further ahead than its worker would wait."""
+
+
+def _place(record: ShareRecord) -> str:
+    return f"{record.topic}-{record.partition}@{record.offset}"
+
+
+def _of(arrival: Arrival) -> str:
+    return f"queue {arrival.queue}" if arrival.record is None else _place(arrival.record)

@@ -52,6 +52,8 @@ class Engine:
         self._admin_lock = threading.Lock()
         self._admin_network: BlockingNetwork | None = None
         self._background: set[asyncio.Task[Any]] = set()
+        self._ended = False
+        self._watching: set[Callable[[Exception], None]] = set()
         self._thread = threading.Thread(target=self._live, name="shareq", daemon=True)
         self._thread.start()
         self.run(self._open(), END_S)
@@ -62,20 +64,32 @@ class Engine:
         key = os.getpid(), tuple(sorted(properties.items()))
         with cls._lock:
             found = cls._known.get(key)
-            if found is None:
+            if found is None or not found.alive:
                 found = cls._known[key] = cls(properties)
             return found
 
     @property
     def alive(self) -> bool:
-        """Whether this is the process that it belongs to: a fork has no thread of it."""
-        return self.pid == os.getpid()
+        """Whether its thread runs, and this is the process that it belongs to: a fork has no thread of it."""
+        return self.pid == os.getpid() and not self._ended
+
+    def watch(self, ended: Callable[[Exception], None]) -> None:
+        """Call it, in the thread that ends, if the loop ends before the process does."""
+        self._watching.add(ended)
+
+    def unwatch(self, ended: Callable[[Exception], None]) -> None:
+        """Call it no more."""
+        self._watching.discard(ended)
 
     def run(self, work: Coroutine[Any, Any, T], timeout_s: float) -> T:
         """Have the loop do it, and wait. Raises what it raises, Unreachable when it takes too long."""
         if not self.alive:
             work.close()
-            raise Unreachable("the client belongs to the process that this one was forked from")
+            raise Unreachable(
+                "the client's thread has ended"
+                if self._ended
+                else "the client belongs to the process that this one was forked from"
+            )
         future = asyncio.run_coroutine_threadsafe(work, self.loop)
         try:
             return future.result(timeout_s)
@@ -201,7 +215,15 @@ class Engine:
 
     def _live(self) -> None:
         asyncio.set_event_loop(self.loop)
-        self.loop.run_forever()
+        reason = "stopped"
+        try:
+            self.loop.run_forever()
+        except BaseException as error:  # SystemExit of a callback ends a loop, too
+            reason = type(error).__name__
+            logger.critical("the client's thread ended", exc_info=error)
+        self._ended = True
+        for ended in list(self._watching):
+            ended(EngineEnded(f"the client's thread ended: {reason}"))
 
     async def _open(self) -> None:
         self.network = Network(self.config)
@@ -225,6 +247,12 @@ class Engine:
             await self._producer.send_and_wait(topic, value, headers=[("routing_key", routing_key.encode())])
         except ClientError as error:
             logger.warning("topic %s: a message was not written: %s", topic, error)
+        except Exception:
+            logger.exception("topic %s: a message was not written", topic)
+
+
+class EngineEnded(ConnectionError):
+    """The loop of a client ended: connections are made again with a new one."""
 
 
 def _is(error: ClientError, code: ErrorCode) -> bool:

@@ -1,4 +1,4 @@
-"""How queues and exchanges are named as topics, what options the transport takes, and messages as bytes. Pure."""
+"""How queues and exchanges are named as topics, and what options the transport takes. Pure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kombu.utils.json import dumps, loads
-
+from shareq.client.aio.early import MAX_DELAY_S
 from shareq.client.errors import ConfigError
 
 SCHEME: Final = "kafka-share"
@@ -17,13 +16,6 @@ ROUTING_KEY: Final = "routing_key"
 GROUP_CONFIG: Final[dict[str, str]] = {"share.auto.offset.reset": "earliest"}
 EXCHANGE_CONFIG: Final[dict[str, str]] = {"retention.ms": "3600000"}
 """What is said to all has been heard, or never will be."""
-_PROPERTIES: Final = frozenset(
-    {
-        *("delivery_mode", "correlation_id", "reply_to", "expiration", "message_id", "timestamp", "type", "user_id"),
-        *("app_id", "cluster_id", "priority"),
-        *("delivery_info", "delivery_tag", "body_encoding"),  # kombu's own
-    }
-)
 _LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]")
 LONGEST: Final = 249
 
@@ -34,7 +26,7 @@ class Options:
 
     `properties` are the client's by Kafka's names. `group_config` are configs of each queue's share group,
     `topic_config` of each queue's topic, with `partitions` (-1: the broker's default). `renew_s` is how long the lock
-    of an unacknowledged message is renewed.
+    of an unacknowledged message is renewed, `max_delay` how far ahead a task's ETA may lie, in seconds.
     """
 
     properties: Mapping[str, str] = field(default_factory=dict)
@@ -44,6 +36,7 @@ class Options:
     topic_config: Mapping[str, str] = field(default_factory=dict)
     group_config: Mapping[str, str] = field(default_factory=dict)
     renew_s: float = 86_400.0
+    max_delay: float = MAX_DELAY_S
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Options:
@@ -52,6 +45,8 @@ class Options:
             kind = _KINDS.get(name)
             if kind is not None and not isinstance(value, kind):
                 raise ConfigError(f"transport_options: {name} is {value!r}: must be of {kind}")
+        if not given.get("max_delay", MAX_DELAY_S) >= 0:
+            raise ConfigError(f"transport_options: max_delay is {given['max_delay']!r}: must be 0 seconds or more")
         return cls(**{name: given[name] for name in _KINDS if name in given})
 
     def topic_of(self, queue: str) -> str:
@@ -71,6 +66,7 @@ _KINDS: Final[dict[str, Any]] = {
     "topic_config": Mapping,
     "group_config": Mapping,
     "renew_s": int | float,
+    "max_delay": int | float,
 }
 
 
@@ -88,28 +84,3 @@ def legal(name: str) -> str:
 def _utf16(text: str) -> list[int]:
     data = text.encode("utf-16-be")
     return [int.from_bytes(data[at : at + 2], "big") for at in range(0, len(data), 2)]
-
-
-def packed(message: Mapping[str, Any]) -> bytes:
-    """A message as a record's value. Properties that AMQP does not have are left out, as they are there."""
-    properties = {name: value for name, value in message["properties"].items() if name in _PROPERTIES}
-    text: str = dumps({**message, "properties": properties})
-    return text.encode()
-
-
-def expired(message: Mapping[str, Any], now_ms: int) -> bool:
-    """Whether a message's own time to live (its property `expiration`, in ms) is over."""
-    try:
-        return now_ms >= int(message["sent_ms"]) + int(message["properties"]["expiration"])
-    except (KeyError, TypeError, ValueError):
-        return False
-
-
-def unpacked(value: bytes | None, sent_ms: int) -> dict[str, Any]:
-    """The message of a record's value, with `sent_ms`, the record's time, in it. ValueError for what is none."""
-    found = loads(value or b"")
-    if not isinstance(found, dict) or not isinstance(found.get("properties"), dict):
-        raise ValueError("no message of kombu")
-    found["properties"].setdefault("delivery_info", {})
-    found["sent_ms"] = sent_ms
-    return found

@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
 
 from shareq.aio import AcknowledgeType, ClientError, LockLost, ShareConsumer, ShareRecord
 from shareq.client.aio.consumer.records import State
@@ -69,10 +69,11 @@ class QueueConsumer:
             properties=self.engine.properties,
         )
         await self._consumer.start()
+        self.engine.watch(self._engine_ended)
 
     async def consume(self) -> None:
         """Hand records on from now on."""
-        self._tasks = [asyncio.create_task(self._pump()), asyncio.create_task(self._look())]
+        self._tasks = [asyncio.create_task(self._to_its_end(work)) for work in (self._pump(), self._look())]
 
     async def purge(self, timeout_s: float) -> int:
         """Accept all that is available, and return how many records that were. What others have in hand stays."""
@@ -105,6 +106,10 @@ class QueueConsumer:
         self._settling.add(task)
         task.add_done_callback(self._settling.discard)
 
+    def held_from(self, record: ShareRecord, ahead_s: float) -> None:
+        """Renew its lock as if it had come when it is due, in so many seconds."""
+        record.held_since = asyncio.get_running_loop().time() + ahead_s
+
     async def stop(self) -> None:
         """Hand nothing on any more."""
         tasks, self._tasks = self._tasks, []
@@ -125,6 +130,7 @@ class QueueConsumer:
         if self._closing:
             return
         self._closing = True
+        self.engine.unwatch(self._engine_ended)
         await self.stop()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_S):
@@ -141,26 +147,39 @@ class QueueConsumer:
                 while not consumer.assignment:
                     await asyncio.sleep(LOOK_AGAIN_S)
 
+    def _engine_ended(self, error: Exception) -> None:
+        self._failed(error)
+
     def _take(self, record: ShareRecord) -> ShareRecord:
         self._in_hand.add(record)
         return record
 
-    async def _pump(self) -> None:
-        assert self._consumer is not None
+    async def _to_its_end(self, work: Coroutine[Any, Any, None]) -> None:
         try:
-            while True:
-                self._woken.clear()
-                room = self._room()
-                if room < 1:
-                    await self._woken.wait()
-                    continue
-                found = await self._consumer.poll(timeout_s=POLL_S, max_records=room)
-                if self._note_losses():
-                    return  # what came is released with the rest
-                for record in found:
-                    self._arrived(self, self._take(record))
+            await work
         except ClientError as error:
             self._failed(error)
+        except Exception as error:
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        """A lost connection is what Celery mends by itself: records in hand are released, and locks renewed no more."""
+        logger.error("queue %s: its consumer ended", self._topic, exc_info=error)
+        self._failed(ConsumerEnded(f"queue {self._topic}: its consumer ended: {type(error).__name__}"))
+
+    async def _pump(self) -> None:
+        assert self._consumer is not None
+        while True:
+            self._woken.clear()
+            room = self._room()
+            if room < 1:
+                await self._woken.wait()
+                continue
+            found = await self._consumer.poll(timeout_s=POLL_S, max_records=room)
+            if self._note_losses():
+                return  # what came is released with the rest
+            for record in found:
+                self._arrived(self, self._take(record))
 
     async def _look(self) -> None:
         """Celery expects of a lost connection that what it has reserved and not begun is forgotten, and comes again."""
@@ -183,6 +202,8 @@ class QueueConsumer:
             logger.warning("%s; the message comes again", error)
         except ClientError as error:
             logger.error("%r: not acknowledged: %s", record, error)
+        except Exception as error:
+            self._fail(error)
         finally:
             self._in_hand.discard(record)
             self.wake()
@@ -190,3 +211,7 @@ class QueueConsumer:
 
 class LocksLost(ConnectionError):
     """What was handed on and not acknowledged comes again, to some consumer."""
+
+
+class ConsumerEnded(ConnectionError):
+    """A fault of the consumer; what was in hand comes again."""

@@ -88,6 +88,11 @@ class Transport(virtual.Transport):
 
     # -- messages
 
+    @property
+    def in_event_loop(self) -> bool:
+        """Whether kombu's event loop calls `on_readable`: so it is in Celery's worker."""
+        return self._pipe is not None
+
     def news(self) -> None:
         """There may be something to hand on."""
         with self._arrived:
@@ -165,7 +170,7 @@ class Transport(virtual.Transport):
         match = TopicExchange(None)._match
 
         def hear(record: Record) -> None:
-            found = heard_from(record)
+            found = heard_from(record, topic)
             if found is not None and matches(kind, routing_key, pattern, found[0], match):
                 heard.append(found[1])
                 self.news()

@@ -12,7 +12,8 @@ from kombu.transport.virtual.exchange import TopicExchange
 import shareq.kombu
 from shareq.client.errors import ConfigError
 from shareq.kombu.channel import matches
-from shareq.kombu.names import Options, expired, legal, packed, unpacked
+from shareq.kombu.envelope import expired, packed, unpacked
+from shareq.kombu.names import Options, legal
 
 
 @pytest.mark.parametrize(

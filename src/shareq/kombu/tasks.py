@@ -1,0 +1,129 @@
+"""Tasks of Celery as messages: whether a worker can take one, and when it is due. Pure.
+
+Celery itself rejects what it finds wrong where it receives a task. What it finds later (a time limit that is no number)
+or does not look for (an ETA in a thousand years) ends its worker, or stays there for ever.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from shareq.client.aio.early import TOO_FAR
+
+MOST_DEPTH: Final = 400
+"""Lists and objects in one another: deeper ones cannot be pickled for the pool where its stack is deep already."""
+_TEXTS: Final = ("root_id", "parent_id", "group", "shadow")
+
+
+def fields_of(headers: Mapping[str, Any], payload: Any) -> Mapping[str, Any] | None:
+    """Return what Celery takes a task's fields from, None for what is no task.
+
+    These are the headers, in its first protocol the body, where both have one the headers.
+    """
+    if isinstance(payload, dict) and ("task" in payload or "args" in payload):
+        return {**payload, **headers}
+    return headers if "task" in headers else None
+
+
+def fault(headers: Mapping[str, Any], payload: Any, now_s: float, max_delay_s: float) -> str | None:
+    """Return why a worker must not get a message, without its values; None for nothing.
+
+    `payload` is the body, decoded, None for one that is not decoded here. A message that is no task has no fault.
+    """
+    fields = fields_of(headers, payload)
+    if fields is None:
+        return None
+    if _depth_over(MOST_DEPTH, headers, payload):
+        return f"its lists and objects are more than {MOST_DEPTH} deep"
+    return _fault_of_fields(fields) or _fault_of_body(headers, payload) or _fault_of_times(fields, now_s, max_delay_s)
+
+
+def due_s(fields: Mapping[str, Any]) -> float | None:
+    """Return when a task without fault is due, in seconds since the epoch, None for at once."""
+    eta = time_of(fields.get("eta"))
+    return None if eta is None else eta.timestamp()
+
+
+def time_of(value: Any) -> datetime | None:
+    """Return a time as Celery writes it, in UTC where it names no zone. Raises ValueError for another."""
+    if value is None:
+        return None
+    try:
+        found = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+        found = found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+        return found.astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError("no time") from None
+
+
+def _fault_of_fields(fields: Mapping[str, Any]) -> str | None:
+    if not isinstance(fields.get("task"), str):
+        return "task must be a string"
+    if not isinstance(fields.get("id"), str | int):
+        return "id must be a string"
+    for name in _TEXTS:
+        if not isinstance(fields.get(name), str | int | None):
+            return f"{name} must be a string"
+    if not isinstance(fields.get("retries"), int | None):
+        return "retries must be a whole number"
+    limits = fields.get("timelimit")
+    if limits and not (isinstance(limits, list | tuple) and len(limits) == 2 and all(map(_is_limit, limits))):
+        return "timelimit must be two numbers of seconds, each 0 or more, or null"
+    return _fault_of_stamps(fields)
+
+
+def _fault_of_stamps(fields: Mapping[str, Any]) -> str | None:
+    stamped, stamps = fields.get("stamped_headers"), fields.get("stamps")
+    if not isinstance(stamped, list | tuple | None) or not all(isinstance(name, str) for name in stamped or ()):
+        return "stamped_headers must be a list of strings"
+    if not isinstance(stamps, dict | None) or not all(name in (stamps or ()) for name in stamped or ()):
+        return "stamps must be an object with each of stamped_headers"
+    return None
+
+
+def _fault_of_body(headers: Mapping[str, Any], payload: Any) -> str | None:
+    if payload is None:
+        return None
+    if isinstance(payload, dict):  # the first protocol
+        args, kwargs, embed = payload.get("args") or [], payload.get("kwargs") or {}, None
+    elif isinstance(payload, list) and len(payload) == 3:
+        args, kwargs, embed = payload
+    else:
+        return "its body must be a list of args, kwargs and an object"
+    if not isinstance(args, list) or not isinstance(kwargs, dict) or not isinstance(embed, dict | None):
+        return "args must be a list, kwargs and what follows them objects"
+    return None
+
+
+def _fault_of_times(fields: Mapping[str, Any], now_s: float, max_delay_s: float) -> str | None:
+    for name in ("eta", "expires"):
+        try:
+            time_of(fields.get(name))
+        except ValueError:
+            return f"{name} must be a time in ISO 8601, in the years 1 to 9999"
+    due = due_s(fields)
+    if due is not None and due - now_s > max_delay_s:
+        return TOO_FAR % ("eta", time_of(fields["eta"]), max_delay_s)
+    return None
+
+
+def _is_limit(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and 0 <= value <= 1e9 and math.isfinite(value))
+
+
+def _depth_over(most: int, *values: Any) -> bool:
+    level = [value for value in values if isinstance(value, dict | list)]
+    for _ in range(most):
+        if not level:
+            return False
+        inner: list[Any] = []
+        for each in level:
+            inner += [item for item in (each.values() if isinstance(each, dict) else each) if isinstance(item, _DEEP)]
+        level = inner
+    return bool(level)
+
+
+_DEEP: Final = (dict, list)
