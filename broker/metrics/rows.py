@@ -24,6 +24,7 @@ REDRIVE_ENDS: Final = ("done", "cancelled", "failed")
 LETTER_ENDS: Final = (
     "redriven",
     "filtered",
+    "already_sent",
     "not_a_letter",
     "unreadable",
     "without_content",

@@ -17,9 +17,9 @@ from shareq.broker.foundation.bounded_log import BoundedLog
 from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.redrive.ports import RedriveWorld
-from shareq.broker.redrive.progress import PartitionProgress, Place, State, UnderWay, What
+from shareq.broker.redrive.progress import PartitionProgress, Place, State, UnderWay, What, stayed_length
 from shareq.broker.redrive.reading import sent_back
-from shareq.broker.redrive.rounds import MOST_RECORDS, Round, RoundMaker
+from shareq.broker.redrive.rounds import MOST_RECORDS, Round, RoundMaker, SentBefore
 from shareq.broker.redrive.spec import RedriveSpec, Target
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
 from shareq.broker.share.dlq.rules import delay_ms
@@ -27,6 +27,9 @@ from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.records.batch import MAX_SEQUENCE, RecordData, build_batch
 
 logger = logging.getLogger(__name__)
+
+MOST_STAYED_TEXT: Final = 350  # characters, some 80 ranges; a round has no more than 100 of them
+_TOO_MANY: Final = "too many letters stay between those sent back; name the topic with --source-topic"
 
 _ROUND_MS: Final = 100  # what a round sends back is at most what the rate allows in this time, but one always
 
@@ -54,6 +57,7 @@ class Redrive:
         progress: Sequence[PartitionProgress],
         world: RedriveWorld,
         ended: Callable[[Redrive], None],
+        sent_before: SentBefore,
     ) -> None:
         self.spec = spec
         self.progress = progress
@@ -64,7 +68,7 @@ class Redrive:
         self._world = world
         self._ended = ended
         self._log = BoundedLog(logger, env.clock.now_ms)
-        self._maker = RoundMaker(spec, world)
+        self._maker = RoundMaker(spec, world, sent_before)
         self._searched: PartitionProgress | None = None  # where it is known what of what was under way was sent back
         self._sent: set[int] = set()
         self._uncommitted: set[PartitionProgress] = set()
@@ -227,8 +231,7 @@ class Redrive:
 
     def _leave(self, progress: PartitionProgress, made: Round, place: Place, error: ErrorCode) -> None:
         """The only record of the round is never taken: its letter stays where it is."""
-        made.count(What.REDRIVEN, -1)
-        made.count(What.REFUSED)
+        made.leave(What.REFUSED)
         self._log.log(
             logging.WARNING,
             "redrive %s: %s-%d: a letter below offset %d stays: %s-%d does not take it: %s",
@@ -250,8 +253,11 @@ class Redrive:
         if self.trouble is not None:
             logger.info("redrive %s: goes on", self.spec.name)
         self._attempts, self.trouble = 0, None
-        progress.move(made.upto, made.counts)
+        progress.move(made.upto, made.counts, made.stayed)
         self.counts.update(made.counts)
+        if stayed_length(progress) > MOST_STAYED_TEXT:
+            self._wind_up(State.FAILED, f"{self.spec.queue}-{progress.partition}: {_TOO_MANY}")
+            return
         self._uncommitted.add(progress)
         if progress.under_way is None:
             self._sent.clear()

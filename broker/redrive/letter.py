@@ -19,8 +19,10 @@ All of them UTF-8 text, numbers decimal. Those of an earlier redrive are replace
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from shareq.broker.redrive.progress import PartitionProgress
 from shareq.broker.redrive.spec import LetterFilter, RedriveSpec, Target
 from shareq.broker.share.dlq import letters as dlq
 from shareq.protocol.records.batch import Headers, Record, RecordData
@@ -79,6 +81,18 @@ def is_meant(wanted: LetterFilter, letter: Letter) -> bool:
         and letter.died_ms >= wanted.died_from_ms
         and (wanted.died_until_ms < 0 or letter.died_ms < wanted.died_until_ms)
         and (wanted.reason is None or wanted.reason.encode() in letter.reasons)
+    )
+
+
+def has_sent(spec: RedriveSpec, progress: Iterable[PartitionProgress], partition: int, letter: Letter) -> bool:
+    """Return whether the redrive has sent back a letter from this partition of its queue, or is about to."""
+    offset = letter.record.offset
+    return any(
+        each.partition == partition
+        and offset >= spec.first_offset
+        and each.sent(offset)
+        and is_meant(spec.letters, letter)
+        for each in progress
     )
 
 

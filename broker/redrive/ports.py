@@ -101,7 +101,8 @@ class RedriveWorld(Protocol):
         self, spec: RedriveSpec, state: State, progress: Sequence[PartitionProgress], why: str = ""
     ) -> Pending[ErrorCode]:
         """Commit, all at once; the answer comes when it is durable, the first error if there are any. What is RUNNING
-        does not expire, the rest as other groups' offsets do.
+        does not expire, nor what has sent back letters that are still in the queue; the rest as other groups' offsets
+        do.
         """
 
     def load(self, group_id: str) -> Pending[Sequence[Committed] | ErrorCode]:

@@ -1,19 +1,22 @@
 """How far a redrive is in each partition of its queue, and the text that is committed with the offset. Pure.
 
     {"by": "5f0c...", "v": 1, "spec": [...], "state": "RUNNING", "end": 17, "counts": {"REDRIVEN": 3, ...},
-     "upto": 9, "logs": [["orders", 0, 120], ...]}
+     "stayed": [4, 1, 2, 1], "upto": 9, "logs": [["orders", 0, 120], ...]}
 
 `by` is the broker's signature of partition, offset and all the rest: a client may commit offsets of any group it may
 read, and would else begin redrives in the name of others. `end` is exclusive. `upto` and `logs` only while records may
 be under way that the committed offset does not cover: of the letters below `upto`, and behind these ends of the logs
-that they go to. `why` only of one that has failed.
+that they go to. `why` only of one that has failed.`stayed` are the letters below the
+offset that the filter takes and that were not sent back, as ranges: how far each begins behind the end of the one
+before, and how many it has. `beyond` are, in the same form, those above the offset that were.
 """
 
 from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -39,6 +42,7 @@ class What(Enum):
 
     REDRIVEN = "REDRIVEN"
     FILTERED = "FILTERED"
+    ALREADY_SENT = "ALREADY_SENT"
     NOT_A_LETTER = "NOT_A_LETTER"
     UNREADABLE = "UNREADABLE"
     WITHOUT_CONTENT = "WITHOUT_CONTENT"
@@ -46,6 +50,12 @@ class What(Enum):
     NOT_AUTHORIZED = "NOT_AUTHORIZED"
     REFUSED = "REFUSED"
 
+
+STAYS: Final = frozenset(What) - {What.REDRIVEN, What.FILTERED, What.ALREADY_SENT}
+"""What becomes of a letter that the filter takes, and that another redrive may send back."""
+
+Ranges = list[tuple[int, int]]
+"""Of offsets, both inclusive, ascending and apart."""
 
 Place = tuple[str, int]
 """Topic and partition."""
@@ -66,7 +76,7 @@ class PartitionProgress:
     Owned by its redrive.
     """
 
-    __slots__ = ("counts", "end_offset", "next_offset", "partition", "under_way")
+    __slots__ = ("beyond", "counts", "end_offset", "next_offset", "partition", "stayed", "under_way")
 
     def __init__(
         self,
@@ -75,20 +85,39 @@ class PartitionProgress:
         end_offset: int,
         counts: Mapping[What, int] | None = None,
         under_way: UnderWay | None = None,
+        stayed: Ranges | None = None,
+        beyond: Ranges | None = None,
     ) -> None:
         self.partition = partition
         self.next_offset = next_offset
         self.end_offset = end_offset
         self.counts: dict[What, int] = dict(counts or {})
         self.under_way = under_way
+        self.stayed: Ranges = stayed or []
+        self.beyond: Ranges = beyond or []
 
     @property
     def is_done(self) -> bool:
         return self.next_offset >= self.end_offset
 
-    def move(self, upto: int, counts: Mapping[What, int]) -> None:
-        """The letters below `upto` (exclusive) are done, with these outcomes."""
+    @property
+    def sent_upto(self) -> int:
+        """Behind the last letter that may have been sent back."""
+        return self.beyond[-1][1] + 1 if self.beyond else self.next_offset
+
+    def sent(self, offset: int) -> bool:
+        """Return whether a letter that the filter takes was sent back, or may be under way."""
+        upto = self.next_offset if self.under_way is None else max(self.next_offset, self.under_way.upto)
+        return (offset < upto and not within(offset, self.stayed)) or within(offset, self.beyond)
+
+    def move(self, upto: int, counts: Mapping[What, int], stayed: Iterable[tuple[int, int]] = ()) -> None:
+        """The letters below `upto` (exclusive) are done, with these outcomes; `stayed` were not sent back."""
         self.next_offset = upto
+        for first, last in stayed:
+            if self.stayed and self.stayed[-1][1] + 1 == first:
+                self.stayed[-1] = self.stayed[-1][0], last
+            else:
+                self.stayed.append((first, last))
         for what, count in counts.items():
             self.counts[what] = self.counts.get(what, 0) + count
         if self.under_way is not None and upto >= self.under_way.upto:
@@ -99,7 +128,9 @@ class PartitionProgress:
 
         They lie behind `next_offset`, among others that stay.
         """
-        count = sum(offset >= self.next_offset for offset in sent)
+        beyond = sorted(offset for offset in sent if offset >= self.next_offset)
+        count = len(beyond)
+        self.beyond = [(offset, offset) for offset in beyond]
         if count:
             self.counts[What.REDRIVEN] = self.counts.get(What.REDRIVEN, 0) + count
         self.under_way = None
@@ -124,6 +155,9 @@ def progress_text(spec: RedriveSpec, state: State, why: str, progress: Partition
         "end": progress.end_offset,
         "counts": {what.value: count for what, count in progress.counts.items()},
     }
+    fields["stayed"] = _deltas(progress.stayed)
+    if progress.beyond:
+        fields["beyond"] = _deltas(progress.beyond)
     if why:
         fields["why"] = why
     if progress.under_way is not None and state is State.RUNNING:
@@ -145,10 +179,43 @@ def saved_of(partition: int, offset: int, text: str, sign: Sign) -> Saved:
         if "upto" in fields:
             under_way = UnderWay(fields["upto"], {(topic, number): end for topic, number, end in fields["logs"]})
         counts = {What(what): count for what, count in fields["counts"].items()}
-        progress = PartitionProgress(partition, offset, fields["end"], counts, under_way)
+        # One of an earlier version does not say which letters stayed: all of them, if any did.
+        knows = "stayed" in fields or not any(counts.get(what) for what in STAYS)
+        stayed = _ranges(fields.get("stayed", ())) if knows else [(0, max(offset - 1, 0))]
+        beyond = _ranges(fields.get("beyond", ()))
+        progress = PartitionProgress(partition, offset, fields["end"], counts, under_way, stayed, beyond)
         return Saved(spec_of(_json(fields["spec"])), State(fields["state"]), fields.get("why", ""), progress)
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"the progress of a redrive cannot be read: {error}") from None
+
+
+def within(offset: int, ranges: Ranges) -> bool:
+    """Return whether one of the ranges has the offset."""
+    at = bisect_right(ranges, (offset, offset)) if ranges else 0
+    return (at > 0 and ranges[at - 1][1] >= offset) or (at < len(ranges) and ranges[at][0] == offset)
+
+
+def stayed_length(progress: PartitionProgress) -> int:
+    """Return how many characters of the committed text its letters that stayed take."""
+    return len(_json(_deltas(progress.stayed)))
+
+
+def _deltas(ranges: Ranges) -> list[int]:
+    found: list[int] = []
+    end = 0
+    for first, last in ranges:
+        found += (first - end, last - first + 1)
+        end = last + 1
+    return found
+
+
+def _ranges(deltas: Sequence[int]) -> Ranges:
+    found: Ranges = []
+    end = 0
+    for gap, length in zip(deltas[::2], deltas[1::2], strict=True):
+        found.append((end + gap, end + gap + length - 1))
+        end += gap + length
+    return found
 
 
 def _signature(partition: int, offset: int, fields: object, sign: Sign) -> str:

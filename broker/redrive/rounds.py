@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Final
 
 from shareq.broker.redrive.letter import Letter, is_meant, letter_of, redriven
 from shareq.broker.redrive.ports import RedriveWorld
-from shareq.broker.redrive.progress import PartitionProgress, Place, What
+from shareq.broker.redrive.progress import STAYS, PartitionProgress, Place, Ranges, What
 from shareq.broker.redrive.reading import DeadRecords, read_page
 from shareq.broker.redrive.spec import RedriveSpec, target_topic
 from shareq.broker.security.rights import READ_TOPIC, WRITE_TOPIC
@@ -29,16 +29,20 @@ _PLACE_OVERHEAD: Final = 32  # partition, offset and punctuation
 class Round:
     """What is sent back together: `batches` by the log they go to, of the letters below `upto` (exclusive).
 
-    `counts`: what becomes of all letters of the round if every batch is appended.
+    `counts`: what becomes of all letters of the round if every batch is appended. `stayed`: the ranges of those that
+    are not sent back although the filter takes them; what it does not take may be among them.
     """
 
-    __slots__ = ("_bytes", "_places", "batches", "counts", "records", "upto")
+    __slots__ = ("_apart", "_bytes", "_places", "_record", "batches", "counts", "records", "stayed", "upto")
 
     def __init__(self, upto: int) -> None:
         self.upto = upto
         self.batches: dict[Place, list[RecordData]] = {}
         self.counts: dict[What, int] = {}
         self.records = 0
+        self.stayed: Ranges = []
+        self._apart = True  # a letter was sent back since the last one that stayed
+        self._record = -1  # the last letter that is sent back
         self._bytes = 0
         self._places = 0
 
@@ -46,6 +50,9 @@ class Round:
         """The next letter, and what becomes of it. False: there is no room, it goes into the next round."""
         if isinstance(outcome, What):
             self.count(outcome)
+            if outcome in STAYS:
+                self._stay(offset)
+            self._apart = self._apart or outcome is What.REDRIVEN or outcome is What.ALREADY_SENT
         else:
             place, data = outcome
             self._bytes += letter_bytes(data)
@@ -55,18 +62,43 @@ class Round:
             self.batches.setdefault(place, []).append(data)
             self.records += 1
             self.count(What.REDRIVEN)
+            self._apart, self._record = True, offset
         self.upto = offset + 1
         return True
+
+    def leave(self, what: What) -> None:
+        """The only record of the round is not sent back after all."""
+        self.count(What.REDRIVEN, -1)
+        self.count(what)
+        self.stayed = sorted([*self.stayed, (self._record, self._record)])
+
+    def _stay(self, offset: int) -> None:
+        if self._apart:
+            self.stayed.append((offset, offset))
+        else:
+            self.stayed[-1] = self.stayed[-1][0], offset
+        self._apart = False
 
     def count(self, what: What, number: int = 1) -> None:
         self.counts[what] = self.counts.get(what, 0) + number
 
 
-class RoundMaker:
-    """Reads the queue of one redrive, one page ahead. Owned by its redrive."""
+SentBefore = Callable[[int, Letter], bool]
+"""Whether the letter, from this partition of the queue, was sent back by another redrive."""
 
-    def __init__(self, spec: RedriveSpec, world: RedriveWorld) -> None:
+
+def _nothing(_partition: int, _letter: Letter) -> bool:
+    return False
+
+
+class RoundMaker:
+    """Reads the queue of one redrive, one page ahead. Owned by its redrive. `sent_before` knows what other redrives
+    have sent back.
+    """
+
+    def __init__(self, spec: RedriveSpec, world: RedriveWorld, sent_before: SentBefore = _nothing) -> None:
         self._spec = spec
+        self._sent_before = sent_before
         self._world = world
         self._sources = DeadRecords(world)
         self._partition = -1
@@ -95,7 +127,7 @@ class RoundMaker:
             if self._page:
                 return None
         made, self._begun = self._begun or Round(progress.next_offset), None
-        turn = _Turn(self._world, self._spec, self._sources)
+        turn = _Turn(self._world, self._spec, self._sources, self._sent_before)
         looked_at = 0
         while self._page and made.records < most_records:
             if looked_at >= MOST_LOOKED_AT or self._sources.reads - turn.reads_before >= MOST_SOURCES:
@@ -130,8 +162,9 @@ class RoundMaker:
 class _Turn:
     """Decides about letters; rights are asked for once in a turn."""
 
-    def __init__(self, world: RedriveWorld, spec: RedriveSpec, sources: DeadRecords) -> None:
+    def __init__(self, world: RedriveWorld, spec: RedriveSpec, sources: DeadRecords, sent_before: SentBefore) -> None:
         self._world = world
+        self._sent_before = sent_before
         self._spec = spec
         self._sources = sources
         self._writes: dict[str, bool] = {}
@@ -145,6 +178,8 @@ class _Turn:
             return What.NOT_A_LETTER
         if not is_meant(self._spec.letters, letter):
             return What.FILTERED
+        if not self._spec.again and self._sent_before(queue_partition, letter):
+            return What.ALREADY_SENT
         topic = letter.topic
         if self._spec.target:
             topic = target_topic(self._spec) or ""

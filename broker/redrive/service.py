@@ -13,8 +13,10 @@ from shareq.broker.foundation.service import Service
 from shareq.broker.metadata.topic_names import REDRIVES, name_error
 from shareq.broker.quotas.fair_part import may_make
 from shareq.broker.redrive.job import Redrive
+from shareq.broker.redrive.letter import Letter, has_sent
 from shareq.broker.redrive.ports import Committed, RedriveWorld
 from shareq.broker.redrive.progress import PartitionProgress, Saved, State, What, saved_of
+from shareq.broker.redrive.rounds import SentBefore
 from shareq.broker.redrive.spec import RedriveSpec, Target, problem_of, target_topic
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
@@ -25,6 +27,9 @@ MOST_RUNNING: Final = 16
 """Of all clients, while one of them alone has redrives; see `may_make` for what others may begin beyond that."""
 
 MOST_DESCRIBED: Final = 100
+MOST_OF_A_QUEUE: Final = 1_000
+"""Redrives that are over and have sent letters back that are still in the queue."""
+
 LONGEST_TEXT: Final = 4_096
 """Characters that have to be allowed with an offset (`offset.metadata.max.bytes`)."""
 
@@ -66,6 +71,7 @@ class RedriveService(Service):
         self._beginning: dict[str, _Beginning] = {}
         self._ended: Counter[State] = Counter()
         self._letters: Counter[What] = Counter()  # of those that ended
+        self._over_before: dict[str, RedriveReport] = {}  # those that have sent letters back, as they were last read
 
     # -- requests
 
@@ -89,6 +95,10 @@ class RedriveService(Service):
         if self._world.longest_text() < LONGEST_TEXT:
             message = f"offset.metadata.max.bytes must be {LONGEST_TEXT} at least: progress is committed with offsets."
             return completed(ApiError(ErrorCode.INVALID_CONFIG, message))
+        held = sum(each.spec.queue == spec.queue for each in self._over_before.values())
+        if held >= MOST_OF_A_QUEUE:
+            message = f"{held} redrives have sent letters of {spec.queue} back that are still in it: drop those first."
+            return completed(ApiError(ErrorCode.POLICY_VIOLATION, message))
         begun = Pending[ApiError]()
         self._beginning[spec.name] = _Beginning(spec.owner.name, begun)
 
@@ -96,8 +106,63 @@ class RedriveService(Service):
             del self._beginning[spec.name]
             begun.complete(error)
 
-        self._world.load(spec.group_id).chain(lambda found: self._begin(spec, found)).on_complete(answered)
+        known = self._look_again()
+        loaded = known.chain(lambda _known: self._world.load(spec.group_id))
+        loaded.chain(lambda found: self._begin(spec, found)).on_complete(answered)
         return begun
+
+    def of_queue(self, queue: str) -> Pending[list[tuple[str, RedriveReport | ApiError]]]:
+        """Redrives of a queue that have sent letters back, or run."""
+
+        def found(_known: None) -> list[tuple[str, RedriveReport | ApiError]]:
+            running = {
+                name: RedriveReport(each.spec, each.state, each.trouble, each.progress)
+                for name, each in self._running.items()
+            }
+            return [(name, row) for name, row in (self._over_before | running).items() if row.spec.queue == queue]
+
+        return self._look_again().then(found)
+
+    def _look_again(self) -> Pending[None]:
+        """Read what redrives that are over have sent back: clients delete their groups, and so have it forgotten. What
+        is of letters that have all left the queue is not kept any longer.
+        """
+        names = [group_id.removeprefix(REDRIVES) for group_id in self._world.group_ids(REDRIVES)]
+
+        def noted(rows: list[tuple[str, RedriveReport | ApiError]]) -> None:
+            self._over_before.clear()
+            for name, row in rows:
+                if isinstance(row, RedriveReport):
+                    self._note(name, row)
+
+        return gather([self._report(name) for name in names]).then(noted)
+
+    def _note(self, name: str, report: RedriveReport) -> None:
+        if report.state is State.RUNNING:
+            return
+        sent = [each for each in report.progress if each.counts.get(What.REDRIVEN)]
+        if any(self._may_have(report.spec.queue, each) for each in sent):
+            self._over_before[name] = report
+        elif sent:  # it may expire now
+            self._world.commit(report.spec, report.state, report.progress, report.trouble or "")
+
+    def _may_have(self, queue: str, progress: PartitionProgress) -> bool:
+        log = self._world.log(queue, progress.partition)
+        return isinstance(log, ErrorCode) or log.log_start_offset < progress.sent_upto
+
+    def _sent_before(self, spec: RedriveSpec) -> SentBefore:
+        """Whether another redrive than that of `spec` has sent a letter of its queue back, or is about to."""
+
+        def sent(partition: int, letter: Letter) -> bool:
+            running = ((each.spec, each.progress) for each in self._running.values())
+            over = ((each.spec, each.progress) for each in self._over_before.values())
+            return any(
+                has_sent(other, progress, partition, letter)
+                for other, progress in (*over, *running)
+                if other.queue == spec.queue and other.name != spec.name
+            )
+
+        return sent
 
     def describe(self, names: Iterable[str] | None) -> Pending[list[tuple[str, RedriveReport | ApiError]]]:
         """Redrives by name, None: all that are known, but at most `MOST_DESCRIBED`, and first those that run.
@@ -227,7 +292,7 @@ class RedriveService(Service):
         return NO_ERROR if self._world.partitions(name) is not None else self._world.create_topic(name)
 
     def _run(self, spec: RedriveSpec, progress: Sequence[PartitionProgress]) -> None:
-        redrive = Redrive(self._env, spec, progress, self._world, self._over)
+        redrive = Redrive(self._env, spec, progress, self._world, self._over, self._sent_before(spec))
         self._running[spec.name] = redrive
         redrive.start()
 
@@ -235,6 +300,7 @@ class RedriveService(Service):
         self._running.pop(redrive.spec.name, None)
         self._ended[redrive.state] += 1
         self._letters.update(redrive.counts)
+        self._note(redrive.spec.name, RedriveReport(redrive.spec, redrive.state, redrive.trouble, redrive.progress))
         logger.info(
             "redrive %s: %s",
             redrive.spec.name,
@@ -250,6 +316,8 @@ class RedriveService(Service):
             elif saved.state is State.RUNNING:
                 logger.info("redrive %s: goes on where it was", saved.spec.name)
                 self._run(saved.spec, saved.progress)
+            else:
+                self._note(saved.spec.name, saved)
 
         return resume
 

@@ -74,6 +74,7 @@ class RedriveSpec(NamedTuple):
     producer_id: int = -1
     started_ms: int = -1
     parts: int = 0
+    again: bool = False  # also letters that a redrive has sent back before
 
     @property
     def group_id(self) -> str:

@@ -19,7 +19,7 @@ from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.network.audit_log import AuditLog
 from shareq.broker.network.audit_log import logger as audit_logger
 from shareq.broker.redrive.ports import Committed
-from shareq.broker.redrive.progress import PartitionProgress, State, progress_text
+from shareq.broker.redrive.progress import PartitionProgress, State, What, progress_text
 from shareq.broker.redrive.spec import Owner, RedriveSpec
 from shareq.broker.security.authorizer import Authorizer
 from shareq.broker.security.rights import Right
@@ -126,10 +126,21 @@ class BrokerRedriveWorld:
         ]
         request = OffsetCommitRequest(
             spec.group_id,
-            retention_time_ms=_FOR_EVER if state is State.RUNNING else _BROKERS_RETENTION,
+            retention_time_ms=_FOR_EVER
+            if state is State.RUNNING or self._has_any(spec.queue, progress)
+            else _BROKERS_RETENTION,
             topics=[OffsetCommitRequestTopic(spec.queue, partitions=rows)],
         )
         return self._groups.offsets.commit(request, _COMMIT_VERSION).then(_first_error)
+
+    def _has_any(self, queue: str, progress: Sequence[PartitionProgress]) -> bool:
+        """Whether the queue still has letters that may have been sent back."""
+        for each in progress:
+            if each.counts.get(What.REDRIVEN):
+                log = self.log(queue, each.partition)
+                if isinstance(log, ErrorCode) or log.log_start_offset < each.sent_upto:
+                    return True
+        return False
 
     def load(self, group_id: str) -> Pending[Sequence[Committed] | ErrorCode]:
         wanted = OffsetFetchRequestGroup(group_id, topics=None)

@@ -66,6 +66,82 @@ class Redrive(NamedTuple):
     trouble: str | None
 
 
+class LetterFilter(NamedTuple):
+    """Which letters a redrive takes. None and -1: any. Offsets are inclusive; times are milliseconds, `died_until_ms`
+    exclusive.
+    """
+
+    group: str | None = None
+    source_topic: str | None = None
+    source_partition: int = -1
+    first_source_offset: int = -1
+    last_source_offset: int = -1
+    reason: str | None = None
+    died_from_ms: int = -1
+    died_until_ms: int = -1
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether it leaves no letter out."""
+        return self == _ALL
+
+    def takes(self, letter: Letter, timestamp: int) -> bool:
+        """Return whether it takes a letter, whose record has this time."""
+        died_ms = timestamp if letter.died_ms is None else letter.died_ms
+        offset = -1 if letter.offset is None else letter.offset
+        return (
+            self.group in (None, letter.group)
+            and self.source_topic in (None, letter.topic)
+            and self.source_partition in (-1, letter.partition)
+            and offset >= self.first_source_offset
+            and (self.last_source_offset < 0 or offset <= self.last_source_offset)
+            and (self.reason is None or self.reason in (letter.reason, letter.disposition))
+            and died_ms >= self.died_from_ms
+            and (self.died_until_ms < 0 or died_ms < self.died_until_ms)
+        )
+
+
+_ALL: Final = LetterFilter()
+
+
+class SentRange(NamedTuple):
+    """Letters of one partition of a queue that a redrive has sent back: those from `first_offset` to `next_offset`
+    (exclusive) that its filter takes, without the `stayed` ones, and the `beyond` ones. Ranges are inclusive.
+    """
+
+    partition: int
+    first_offset: int
+    next_offset: int
+    stayed: tuple[tuple[int, int], ...]
+    beyond: tuple[tuple[int, int], ...]
+    letters: LetterFilter
+
+    def has(self, offset: int, letter: Letter, timestamp: int) -> bool:
+        """Return whether the letter at `offset`, whose record has this time, was sent back."""
+        within = self.first_offset <= offset < self.next_offset and not _in(offset, self.stayed)
+        return (within or _in(offset, self.beyond)) and self.letters.takes(letter, timestamp)
+
+    @property
+    def upto(self) -> int:
+        """Behind the last letter that may have been sent back."""
+        return max(self.next_offset, self.beyond[-1][1] + 1 if self.beyond else 0)
+
+
+class SentLetters:
+    """Which letters of a queue redrives have sent back. None of a queue on any other broker than shareq."""
+
+    def __init__(self, ranges: Sequence[SentRange]) -> None:
+        self.ranges = tuple(ranges)
+
+    def has(self, partition: int, offset: int, letter: Letter, timestamp: int) -> bool:
+        """Return whether a redrive has sent back the letter at `offset`, whose record has this time."""
+        return any(each.partition == partition and each.has(offset, letter, timestamp) for each in self.ranges)
+
+    def upto(self, partition: int) -> int:
+        """Return the end (exclusive) of what may have been sent back; 0 if nothing was."""
+        return max((each.upto for each in self.ranges if each.partition == partition), default=0)
+
+
 class Redrives:
     """The dead letters of a cluster."""
 
@@ -122,6 +198,17 @@ class Redrives:
         for row in self._calls.any(request, DescribeRedrivesResponse, "redrives").redrives:
             yield row.name, refused(row.error_code, f"redrive {row.name}", row.error_message) or _redrive(row)
 
+    def sent_back_from(self, queue: str) -> SentLetters:
+        """Return which letters of a queue redrives have sent back, and will not send again unless they are asked to.
+        Nothing on brokers that have no redrives.
+        """
+        request = DescribeRedrivesRequest([], sent_from=queue)
+        try:
+            found = self._calls.any(request, DescribeRedrivesResponse, "redrives").redrives
+        except UnsupportedApi:
+            return SentLetters(())
+        return SentLetters([each for row in found if not row.error_code for each in _sent(row)])
+
     def cancel(self, name: str) -> None:
         """End a redrive where it is. Raises BrokerError."""
         self._calls.any(CancelRedriveRequest(name), CancelRedriveResponse, f"redrive {name}")
@@ -142,6 +229,30 @@ def letter_of(headers: Headers) -> Letter:
         _number(texts.get("timestamp")),
         texts.get("shareq.error"),
     )
+
+
+def _sent(row: DescribedRedrive) -> Iterator[SentRange]:
+    letters = LetterFilter(
+        row.group_id,
+        row.source_topic,
+        row.source_partition,
+        row.first_source_offset,
+        row.last_source_offset,
+        row.reason,
+        row.died_from_ms,
+        row.died_until_ms,
+    )
+    for each in row.partitions:
+        stayed, beyond = _pairs(each.stayed), _pairs(each.beyond)
+        yield SentRange(each.partition, row.first_offset, each.next_offset, stayed, beyond, letters)
+
+
+def _pairs(ends: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    return tuple(zip(ends[::2], ends[1::2], strict=True))
+
+
+def _in(offset: int, ranges: Sequence[tuple[int, int]]) -> bool:
+    return any(first <= offset <= last for first, last in ranges)
 
 
 def _number(text: str | None) -> int | None:

@@ -16,10 +16,13 @@ from shareq.protocol.primitives import (
     Structure,
     Tags,
     bad_count,
+    bad_tag_size,
     put_compact_string,
     put_compact_strings,
+    put_numbers,
     read_compact_strings,
     read_length,
+    read_numbers,
     read_string_length,
     read_tags,
     tag_buffer,
@@ -29,9 +32,11 @@ from shareq.protocol.primitives import (
 _iterate_iqqB = Struct(">iqqB").iter_unpack
 _unpack_bB = Struct(">bB").unpack_from
 _unpack_hB = Struct(">hB").unpack_from
+_unpack_i = Struct(">i").unpack_from
 _unpack_iB = Struct(">iB").unpack_from
 _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_iqqB = Struct(">iqqB").unpack_from
+_unpack_q = Struct(">q").unpack_from
 _unpack_qB = Struct(">qB").unpack_from
 _pack_b = Struct(">b").pack
 _pack_h = Struct(">h").pack
@@ -52,10 +57,35 @@ def _read_describe_redrives_request_0(data: bytes, pos: int) -> tuple[DescribeRe
         names, pos = read_compact_strings(data, pos, n - 1)
     n = data[pos]
     pos += 1
-    unknown_tags: Tags = ()
+    item = DescribeRedrivesRequest(names, None)
     if n:
-        unknown_tags, pos = read_tags(data, pos, n)
-    return DescribeRedrivesRequest(names, unknown_tags), pos
+        pos = _read_describe_redrives_request_tags_0(item, data, pos, n)
+    return item, pos
+
+
+def _read_describe_redrives_request_tags_0(item: DescribeRedrivesRequest, data: bytes, pos: int, first: int) -> int:
+    tags, after = read_tags(data, pos, first)
+    unknown: list[tuple[int, bytes]] = []
+    for tag, data in tags:
+        pos = 0
+        if tag == 0:
+            n = data[pos]
+            pos += 1
+            sent_from: str | None = None
+            if n:
+                if n > 127:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n - 1
+                sent_from = data[pos:end].decode()
+                pos = end
+            item.sent_from = sent_from
+        else:
+            unknown.append((tag, data))
+            continue
+        if pos != len(data):
+            raise bad_tag_size("DescribeRedrivesRequest", tag, len(data), pos)
+    item.unknown_tags = tuple(unknown)
+    return after
 
 
 def _write_describe_redrives_request_0(out: bytearray, item: DescribeRedrivesRequest) -> None:
@@ -66,13 +96,22 @@ def _write_describe_redrives_request_0(out: bytearray, item: DescribeRedrivesReq
         n = len(item.names) + 1
         out += SMALL[n] if n < 128 else uvarint(n)
         put_compact_strings(out, item.names)
-    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
+    tags = item.unknown_tags
+    if item.sent_from is not None:
+        body = bytearray()
+        if item.sent_from is None:
+            body.append(0)
+        else:
+            put_compact_string(body, item.sent_from)
+        tags += ((0, bytes(body)),)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 class DescribeRedrivesRequest(Message):
     """shareq's own: how far redrives are.
 
     * `names`: The redrives; null for all that are known.
+    * `sent_from`: Instead of names: a queue, for the redrives that have sent letters of it back.
     """
 
     API_KEY = 29554
@@ -82,11 +121,17 @@ class DescribeRedrivesRequest(Message):
     DECODERS = {0: _read_describe_redrives_request_0}
     ENCODERS = {0: _write_describe_redrives_request_0}
 
-    FIELDS = ("names", "unknown_tags")
+    FIELDS = ("names", "sent_from", "unknown_tags")
     __slots__ = FIELDS
 
-    def __init__(self, names: list[str] | None = None, unknown_tags: Tags = ()) -> None:
+    def __init__(
+        self,
+        names: list[str] | None = None,
+        sent_from: str | None = None,
+        unknown_tags: Tags = (),
+    ) -> None:
         self.names = names
+        self.sent_from = sent_from
         self.unknown_tags = unknown_tags
 
 
@@ -113,6 +158,13 @@ class DescribedRedrive(Structure):
         "started_ms",
         "counts",
         "partitions",
+        "source_partition",
+        "first_source_offset",
+        "last_source_offset",
+        "reason",
+        "died_from_ms",
+        "died_until_ms",
+        "first_offset",
         "unknown_tags",
     )
     __slots__ = FIELDS
@@ -133,6 +185,13 @@ class DescribedRedrive(Structure):
         started_ms: int = 0,
         counts: list[RedriveCount] = EMPTY,
         partitions: list[RedrivePartition] = EMPTY,
+        source_partition: int = -1,
+        first_source_offset: int = -1,
+        last_source_offset: int = -1,
+        reason: str | None = None,
+        died_from_ms: int = -1,
+        died_until_ms: int = -1,
+        first_offset: int = -1,
         unknown_tags: Tags = (),
     ) -> None:
         self.error_code = error_code
@@ -149,6 +208,13 @@ class DescribedRedrive(Structure):
         self.started_ms = started_ms
         self.counts = [] if counts is EMPTY else counts
         self.partitions = [] if partitions is EMPTY else partitions
+        self.source_partition = source_partition
+        self.first_source_offset = first_source_offset
+        self.last_source_offset = last_source_offset
+        self.reason = reason
+        self.died_from_ms = died_from_ms
+        self.died_until_ms = died_until_ms
+        self.first_offset = first_offset
         self.unknown_tags = unknown_tags
 
 
@@ -177,9 +243,12 @@ class RedrivePartition(Structure):
 
     * `next_offset`: Everything below it is done.
     * `end_offset`: Exclusive.
+    * `stayed`: Offsets below NextOffset that were not sent back although the filter takes them: first and last,
+    inclusive, of each range.
+    * `beyond`: Offsets from NextOffset on that were sent back, in the same form.
     """
 
-    FIELDS = ("partition", "next_offset", "end_offset", "unknown_tags")
+    FIELDS = ("partition", "next_offset", "end_offset", "stayed", "beyond", "unknown_tags")
     __slots__ = FIELDS
 
     def __init__(
@@ -187,11 +256,15 @@ class RedrivePartition(Structure):
         partition: int = 0,
         next_offset: int = 0,
         end_offset: int = 0,
+        stayed: list[int] = EMPTY,
+        beyond: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.partition = partition
         self.next_offset = next_offset
         self.end_offset = end_offset
+        self.stayed = [] if stayed is EMPTY else stayed
+        self.beyond = [] if beyond is EMPTY else beyond
         self.unknown_tags = unknown_tags
 
 
@@ -235,24 +308,65 @@ def _read_redrive_partition_array_0(data: bytes, pos: int, count: int) -> tuple[
         for partition, next_offset, end_offset, n in elements:
             if n:
                 break
-            items.append(RedrivePartition(partition, next_offset, end_offset))
+            items.append(RedrivePartition(partition, next_offset, end_offset, [], []))
         pos += len(items) * 21
         count -= len(items)
     for _ in range(count):
         partition, next_offset, end_offset, n = _unpack_iqqB(data, pos)
         pos += 21
-        unknown_tags: Tags = ()
+        item = RedrivePartition(partition, next_offset, end_offset, [], [])
         if n:
-            unknown_tags, pos = read_tags(data, pos, n)
-        items.append(RedrivePartition(partition, next_offset, end_offset, unknown_tags))
+            pos = _read_redrive_partition_tags_0(item, data, pos, n)
+        items.append(item)
     return items, pos
+
+
+def _read_redrive_partition_tags_0(item: RedrivePartition, data: bytes, pos: int, first: int) -> int:
+    tags, after = read_tags(data, pos, first)
+    unknown: list[tuple[int, bytes]] = []
+    for tag, data in tags:
+        pos = 0
+        if tag == 0:
+            n = data[pos]
+            pos += 1
+            if n > 127:
+                n, pos = read_length(data, pos)
+            stayed, pos = read_numbers(data, pos, n - 1, "q")
+            item.stayed = stayed
+        elif tag == 1:
+            n = data[pos]
+            pos += 1
+            if n > 127:
+                n, pos = read_length(data, pos)
+            beyond, pos = read_numbers(data, pos, n - 1, "q")
+            item.beyond = beyond
+        else:
+            unknown.append((tag, data))
+            continue
+        if pos != len(data):
+            raise bad_tag_size("RedrivePartition", tag, len(data), pos)
+    item.unknown_tags = tuple(unknown)
+    return after
 
 
 def _write_redrive_partition_array_0(out: bytearray, items: list[RedrivePartition]) -> None:
     # RedrivePartition, version 0
     for item in items:
         out += _pack_iqq(item.partition, item.next_offset, item.end_offset)
-        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
+        tags = item.unknown_tags
+        if item.stayed:
+            body = bytearray()
+            n = len(item.stayed) + 1
+            body += SMALL[n] if n < 128 else uvarint(n)
+            put_numbers(body, item.stayed, "q")
+            tags += ((0, bytes(body)),)
+        if item.beyond:
+            body = bytearray()
+            n = len(item.beyond) + 1
+            body += SMALL[n] if n < 128 else uvarint(n)
+            put_numbers(body, item.beyond, "q")
+            tags += ((1, bytes(body)),)
+        out += tag_buffer(tags) if tags else NO_TAGS
 
 
 def _read_described_redrive_array_0(data: bytes, pos: int, count: int) -> tuple[list[DescribedRedrive], int]:
@@ -337,9 +451,6 @@ def _read_described_redrive_array_0(data: bytes, pos: int, count: int) -> tuple[
         partitions, pos = _read_redrive_partition_array_0(data, pos, n - 1)
         n = data[pos]
         pos += 1
-        unknown_tags: Tags = ()
-        if n:
-            unknown_tags, pos = read_tags(data, pos, n)
         item = DescribedRedrive(
             error_code,
             error_message,
@@ -355,10 +466,67 @@ def _read_described_redrive_array_0(data: bytes, pos: int, count: int) -> tuple[
             started_ms,
             counts,
             partitions,
-            unknown_tags,
+            -1,
+            -1,
+            -1,
+            None,
+            -1,
+            -1,
+            -1,
         )
+        if n:
+            pos = _read_described_redrive_tags_0(item, data, pos, n)
         items.append(item)
     return items, pos
+
+
+def _read_described_redrive_tags_0(item: DescribedRedrive, data: bytes, pos: int, first: int) -> int:
+    tags, after = read_tags(data, pos, first)
+    unknown: list[tuple[int, bytes]] = []
+    for tag, data in tags:
+        pos = 0
+        if tag == 0:
+            (source_partition,) = _unpack_i(data, pos)
+            pos += 4
+            item.source_partition = source_partition
+        elif tag == 1:
+            (first_source_offset,) = _unpack_q(data, pos)
+            pos += 8
+            item.first_source_offset = first_source_offset
+        elif tag == 2:
+            (last_source_offset,) = _unpack_q(data, pos)
+            pos += 8
+            item.last_source_offset = last_source_offset
+        elif tag == 3:
+            n = data[pos]
+            pos += 1
+            reason: str | None = None
+            if n:
+                if n > 127:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n - 1
+                reason = data[pos:end].decode()
+                pos = end
+            item.reason = reason
+        elif tag == 4:
+            (died_from_ms,) = _unpack_q(data, pos)
+            pos += 8
+            item.died_from_ms = died_from_ms
+        elif tag == 5:
+            (died_until_ms,) = _unpack_q(data, pos)
+            pos += 8
+            item.died_until_ms = died_until_ms
+        elif tag == 6:
+            (first_offset,) = _unpack_q(data, pos)
+            pos += 8
+            item.first_offset = first_offset
+        else:
+            unknown.append((tag, data))
+            continue
+        if pos != len(data):
+            raise bad_tag_size("DescribedRedrive", tag, len(data), pos)
+    item.unknown_tags = tuple(unknown)
+    return after
 
 
 def _write_described_redrive_array_0(out: bytearray, items: list[DescribedRedrive]) -> None:
@@ -394,7 +562,39 @@ def _write_described_redrive_array_0(out: bytearray, items: list[DescribedRedriv
         n = len(item.partitions) + 1
         out += SMALL[n] if n < 128 else uvarint(n)
         _write_redrive_partition_array_0(out, item.partitions)
-        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
+        tags = item.unknown_tags
+        if item.source_partition != -1:
+            body = bytearray()
+            body += _pack_i(item.source_partition)
+            tags += ((0, bytes(body)),)
+        if item.first_source_offset != -1:
+            body = bytearray()
+            body += _pack_q(item.first_source_offset)
+            tags += ((1, bytes(body)),)
+        if item.last_source_offset != -1:
+            body = bytearray()
+            body += _pack_q(item.last_source_offset)
+            tags += ((2, bytes(body)),)
+        if item.reason is not None:
+            body = bytearray()
+            if item.reason is None:
+                body.append(0)
+            else:
+                put_compact_string(body, item.reason)
+            tags += ((3, bytes(body)),)
+        if item.died_from_ms != -1:
+            body = bytearray()
+            body += _pack_q(item.died_from_ms)
+            tags += ((4, bytes(body)),)
+        if item.died_until_ms != -1:
+            body = bytearray()
+            body += _pack_q(item.died_until_ms)
+            tags += ((5, bytes(body)),)
+        if item.first_offset != -1:
+            body = bytearray()
+            body += _pack_q(item.first_offset)
+            tags += ((6, bytes(body)),)
+        out += tag_buffer(tags) if tags else NO_TAGS
 
 
 def _read_describe_redrives_response_0(data: bytes, pos: int) -> tuple[DescribeRedrivesResponse, int]:

@@ -12,6 +12,7 @@ from shareq.protocol.primitives import (
     NO_TAGS,
     Message,
     Tags,
+    bad_tag_size,
     put_compact_string,
     read_string_length,
     read_tags,
@@ -21,6 +22,7 @@ from shareq.protocol.primitives import (
 _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_iqqB = Struct(">iqqB").unpack_from
 _unpack_qqbiB = Struct(">qqbiB").unpack_from
+_pack_t = Struct(">?").pack
 _pack_ih = Struct(">ih").pack
 _pack_iqq = Struct(">iqq").pack
 _pack_qqbi = Struct(">qqbi").pack
@@ -71,9 +73,6 @@ def _read_start_redrive_request_0(data: bytes, pos: int) -> tuple[StartRedriveRe
         pos = end
     died_from_ms, died_until_ms, target, records_per_second, n = _unpack_qqbiB(data, pos)
     pos += 22
-    unknown_tags: Tags = ()
-    if n:
-        unknown_tags, pos = read_tags(data, pos, n)
     item = StartRedriveRequest(
         name,
         queue,
@@ -90,9 +89,29 @@ def _read_start_redrive_request_0(data: bytes, pos: int) -> tuple[StartRedriveRe
         died_until_ms,
         target,
         records_per_second,
-        unknown_tags,
+        False,
     )
+    if n:
+        pos = _read_start_redrive_request_tags_0(item, data, pos, n)
     return item, pos
+
+
+def _read_start_redrive_request_tags_0(item: StartRedriveRequest, data: bytes, pos: int, first: int) -> int:
+    tags, after = read_tags(data, pos, first)
+    unknown: list[tuple[int, bytes]] = []
+    for tag, data in tags:
+        pos = 0
+        if tag == 0:
+            again = data[pos] != 0
+            pos += 1
+            item.again = again
+        else:
+            unknown.append((tag, data))
+            continue
+        if pos != len(data):
+            raise bad_tag_size("StartRedriveRequest", tag, len(data), pos)
+    item.unknown_tags = tuple(unknown)
+    return after
 
 
 def _write_start_redrive_request_0(out: bytearray, item: StartRedriveRequest) -> None:
@@ -114,7 +133,12 @@ def _write_start_redrive_request_0(out: bytearray, item: StartRedriveRequest) ->
     else:
         put_compact_string(out, item.reason)
     out += _pack_qqbi(item.died_from_ms, item.died_until_ms, item.target, item.records_per_second)
-    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
+    tags = item.unknown_tags
+    if item.again:
+        body = bytearray()
+        body += _pack_t(item.again)
+        tags += ((0, bytes(body)),)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 class StartRedriveRequest(Message):
@@ -135,6 +159,7 @@ class StartRedriveRequest(Message):
     * `died_until_ms`: Only letters that were made before this time, in milliseconds; -1 for all.
     * `target`: 0: each record back to its topic. 1: to the topic of its group alone, redrive.GROUP.
     * `records_per_second`: At most so many records a second, 1 to 1,000,000.
+    * `again`: Also letters that a redrive has sent back before.
     """
 
     API_KEY = 29553
@@ -160,6 +185,7 @@ class StartRedriveRequest(Message):
         "died_until_ms",
         "target",
         "records_per_second",
+        "again",
         "unknown_tags",
     )
     __slots__ = FIELDS
@@ -181,6 +207,7 @@ class StartRedriveRequest(Message):
         died_until_ms: int = -1,
         target: int = 0,
         records_per_second: int = 100,
+        again: bool = False,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
@@ -198,6 +225,7 @@ class StartRedriveRequest(Message):
         self.died_until_ms = died_until_ms
         self.target = target
         self.records_per_second = records_per_second
+        self.again = again
         self.unknown_tags = unknown_tags
 
 

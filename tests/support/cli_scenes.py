@@ -421,7 +421,7 @@ def dead_letters(shell: Shell, redrives: bool) -> None:
     assert letters[0]["reason"] == "Offset rejected by client."
     assert shell.json("dlq", "show", "dlq.d", "--group", "nobody") == []
     assert len(shell.json("dlq", "show", "dlq.d", "--source-topic", "d.a", "-n", "1")) == 1
-    queue = {"queue": "dlq.d", "enabled": True, "groups": ["d.g"], "letters": 2}
+    queue = {"queue": "dlq.d", "enabled": True, "groups": ["d.g"], "letters": 2, "open": 2, "sent_back": 0}
     assert queue in shell.json("dlq", "list")
     assert shell.json("dlq", "redrive", "d.r", "dlq.d", "--dry-run")[0]["state"] == "PLANNED"
     if redrives:
@@ -465,6 +465,12 @@ def _redrive(shell: Shell) -> None:
     assert [row["value"] for row in shell.json("consume", "d.a")] == ["bad", "worse", "bad"]
     _is_seen_as_sent_back(shell)
     assert [row["redrive"] for row in shell.json("dlq", "redrives", "d.r")] == ["d.r"]
+    (queue,) = [row for row in shell.json("dlq", "list") if row["queue"] == "dlq.d"]
+    assert (queue["letters"], queue["open"], queue["sent_back"]) == (2, 1, 1)
+    assert [row["sent_back"] for row in shell.json("dlq", "show", "dlq.d")] == [True, False]
+    assert [row["source_offset"] for row in shell.json("dlq", "show", "dlq.d", "--open")] == [1]
+    planned = shell.json("dlq", "redrive", "d.s", "dlq.d", "--dry-run")[0]
+    assert planned["counts"] == {"ALREADY_SENT": 1, "MATCHING": 1}
     again = shell.run("dlq", "redrive", "d.r", "dlq.d", "--yes")
     assert (again.code, again.err.count("\n")) == (1, 1)
     shell.ok("dlq", "redrive", "d.slow", "dlq.d", "--per-second", "1", "--yes")

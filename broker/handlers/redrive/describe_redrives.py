@@ -1,8 +1,8 @@
 """DescribeRedrives: v0 (shareq's own, ADR 11).
 
 Behaviour: how far redrives are: those that run, and those that are over for as long as what they have committed has not
-expired; at most 100 at a time, without names those that run first. DESCRIBE on the queue is needed; without it a
-redrive is RESOURCE_NOT_FOUND, and not among all.
+expired; at most 100 at a time, without names those that run first; or those that have sent letters of a queue back.
+DESCRIBE on the queue is needed; without it a redrive is RESOURCE_NOT_FOUND, and not among all.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.redrive.progress import totals
+from shareq.broker.redrive.progress import Ranges, totals
 from shareq.broker.redrive.service import MOST_DESCRIBED, RedriveReport
 from shareq.broker.security.rights import DESCRIBE_TOPIC
 from shareq.protocol.errors import ApiError, ErrorCode, text_of
@@ -39,7 +39,10 @@ def handle(
             rows = [(name, report) for name, report in rows if report is not _HIDDEN]
         return DescribeRedrivesResponse(redrives=[_row(name, report) for name, report in rows])
 
-    return ctx.services.redrives.describe(request.names).then(response)
+    redrives = ctx.services.redrives
+    if request.sent_from is not None:
+        return redrives.of_queue(request.sent_from).then(response)
+    return redrives.describe(request.names).then(response)
 
 
 def _shown(ctx: RequestContext, report: RedriveReport | ApiError) -> RedriveReport | ApiError:
@@ -66,5 +69,19 @@ def _row(name: str, report: RedriveReport | ApiError) -> DescribedRedrive:
         spec.owner.principal,
         spec.started_ms,
         [RedriveCount(what.value, count) for what, count in totals(report.progress).items()],
-        [RedrivePartition(each.partition, each.next_offset, each.end_offset) for each in report.progress],
+        [
+            RedrivePartition(each.partition, each.next_offset, each.end_offset, _ends(each.stayed), _ends(each.beyond))
+            for each in report.progress
+        ],
+        spec.letters.partition,
+        spec.letters.first_offset,
+        spec.letters.last_offset,
+        spec.letters.reason,
+        spec.letters.died_from_ms,
+        spec.letters.died_until_ms,
+        spec.first_offset,
     )
+
+
+def _ends(ranges: Ranges) -> list[int]:
+    return [end for each in ranges for end in each]

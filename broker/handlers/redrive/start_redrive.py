@@ -67,6 +67,7 @@ def _spec(ctx: RequestContext, request: StartRedriveRequest) -> RedriveSpec:
         request.queue_partition,
         request.first_offset,
         request.last_offset,
+        again=request.again,
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, NamedTuple
 
 import click
 
+from shareq.client.admin.calls import Partition
 from shareq.client.admin.redrives import Letter, Queue, letter_of
 from shareq.client.admin.topics import EARLIEST, LATEST
 from shareq.client.cli.dlq.redrives import add_redrives
@@ -29,6 +30,8 @@ class QueueRow(NamedTuple):
     enabled: Annotated[bool, "Whether groups may use it: errors.deadletterqueue.group.enable."]
     groups: Annotated[tuple[str, ...], "Share groups that name it as theirs."]
     letters: Annotated[int | None, "Offsets in its logs; null of a topic that does not exist (yet)."]
+    open: Annotated[int | None, "Those of them that no redrive has sent back."]
+    sent_back: Annotated[int | None, "Those that a redrive has sent back; 0 on any other broker than shareq."]
 
 
 class LetterRow(NamedTuple):
@@ -44,34 +47,62 @@ class LetterRow(NamedTuple):
     ]
     died_ms: Annotated[int | None, "When, in milliseconds; the letter's time where its headers do not say."]
     record: Annotated[RecordRow, "The letter."]
+    sent_back: Annotated[bool, "Whether a redrive has sent it back."]
 
 
 @cluster_command(command, "list", "  shareq dlq list", row=QueueRow, empty="no dead-letter queues")
 def list_queues(session: Session) -> Iterator[QueueRow]:
     """List dead-letter queues: topics that are enabled as such, and those that share groups name."""
     for queue in session.admin.redrives.queues():
-        yield QueueRow(queue.topic, queue.enabled, queue.groups, _letters(session, queue))
+        letters, sent = _letters(session, queue)
+        still_open = None if letters is None or sent is None else letters - sent
+        yield QueueRow(queue.topic, queue.enabled, queue.groups, letters, still_open, sent)
 
 
-def _letters(session: Session, queue: Queue) -> int | None:
+def _letters(session: Session, queue: Queue) -> tuple[int | None, int | None]:
+    """Return how many letters there are, and how many of them were sent back; None where that is not known."""
     if not queue.exists:
-        return None
+        return None, None
     partitions = partitions_of(session, [queue.topic])
     starts = session.admin.topics.offsets(dict.fromkeys(partitions, EARLIEST))
     ends = session.admin.topics.offsets(dict.fromkeys(partitions, LATEST))
     count = 0
+    first, last = dict[Partition, int](), dict[Partition, int]()
     for each in partitions:
         start, end = starts[each], ends[each]
         if isinstance(start, ClientError) or isinstance(end, ClientError):
-            return None
+            return None, None
         count += (end.offset or 0) - (start.offset or 0)
+        first[each], last[each] = start.offset or 0, end.offset or 0
+    return count, _sent_back(session, queue.topic, first, last)
+
+
+def _sent_back(
+    session: Session, queue: str, starts: Mapping[Partition, int], ends: Mapping[Partition, int]
+) -> int | None:
+    """Return how many letters were sent back. Filters look into letters, so those that redrives have passed are read;
+    None where this user may not read them.
+    """
+    sent = session.admin.redrives.sent_back_from(queue)
+    passed = {each: min(end, sent.upto(each[1])) for each, end in ends.items()}
+    begin = {each: start for each, start in starts.items() if start < passed[each]}
+    if not begin:
+        return 0
+    count = 0
+    try:
+        for found in read_to_end(Reader(session.network, begin), {each: passed[each] for each in begin}):
+            record = found.record
+            count += sent.has(found.partition, record.offset, letter_of(record.headers), record.timestamp)
+    except ClientError:
+        return None
     return count
 
 
 def _letter_line(row: LetterRow) -> str:
     source = f"{row.source_topic}-{row.source_partition}:{row.source_offset}" if row.source_topic else "-"
     cells = (source, row.group or "-", f"{row.deliveries or '-'} deliveries", row.reason or "-")
-    return line_of(row.record, *cells, *(() if row.error is None else (printable(row.error),)))
+    more = () if row.error is None else (printable(row.error),)
+    return line_of(row.record, *cells, *more, *(("sent back",) if row.sent_back else ()))
 
 
 @cluster_command(
@@ -88,6 +119,7 @@ def _letter_line(row: LetterRow) -> str:
 @click.option("--group", help="Only letters of this share group.")
 @click.option("--source-topic", metavar="TOPIC", help="Only of records of this topic.")
 @click.option("--reason", help="Only with this message, or this disposition.")
+@click.option("--open", "only_open", is_flag=True, help="Only letters that no redrive has sent back.")
 @click.option("--max-records", "-n", type=click.IntRange(1), help="End after so many.")
 def show(
     session: Session,
@@ -96,6 +128,7 @@ def show(
     group: str | None,
     source_topic: str | None,
     reason: str | None,
+    only_open: bool,
     max_records: int | None,
 ) -> Iterator[LetterRow]:
     """Show dead letters: the letter, and which record died where, in which group, and why."""
@@ -107,12 +140,14 @@ def show(
     }
     last = session.admin.topics.offsets(dict.fromkeys(starts, LATEST))
     ends = {each: end.offset or 0 for each, end in last.items() if not isinstance(end, ClientError)}
+    sent = session.admin.redrives.sent_back_from(queue.partition(":")[0])
     count = 0
     with Progress(beside_output=True) as progress:
         for number, found in enumerate(read_to_end(Reader(session.network, starts), ends), 1):
             progress.show(f"{number:,} letters read, {count:,} shown")
             letter = letter_of(found.record.headers)
-            if _is_wanted(letter, group, source_topic, reason):
+            is_sent = sent.has(found.partition, found.record.offset, letter, found.record.timestamp)
+            if _is_wanted(letter, group, source_topic, reason) and not (only_open and is_sent):
                 died_ms = found.record.timestamp if letter.died_ms is None else letter.died_ms
                 said = (
                     letter.topic,
@@ -123,7 +158,7 @@ def show(
                     letter.reason,
                     letter.error,
                 )
-                yield LetterRow(found.topic, *said, died_ms, record_row(*found))
+                yield LetterRow(found.topic, *said, died_ms, record_row(*found), is_sent)
                 count += 1
                 if count == max_records:
                     return

@@ -10,7 +10,7 @@ from typing import Annotated, Final, NamedTuple
 import click
 
 from shareq.client.admin.calls import Partition
-from shareq.client.admin.redrives import Letter, Redrive, letter_of
+from shareq.client.admin.redrives import LetterFilter, Redrive, SentLetters, letter_of
 from shareq.client.admin.topics import EARLIEST, LATEST
 from shareq.client.cli.output.progress import Progress
 from shareq.client.cli.records.text import read_to_end
@@ -34,8 +34,8 @@ class RedriveRow(NamedTuple):
     left: Annotated[int | None, "Letters that are to be looked at."]
     counts: Annotated[
         Mapping[str, int],
-        "What became of the others: REDRIVEN, FILTERED, or why one stayed. With --dry-run and a filter: MATCHING, "
-        "FILTERED and NOT_A_LETTER, as they would be found now.",
+        "What became of the others: REDRIVEN, FILTERED, ALREADY_SENT, or why one stayed. With --dry-run, and a filter "
+        "or letters sent back: MATCHING, ALREADY_SENT, FILTERED and NOT_A_LETTER, as they would be found now.",
     ]
     per_second: Annotated[int, "At most so many records a second."]
     owner: Annotated[str | None, "The user that began it."]
@@ -43,42 +43,6 @@ class RedriveRow(NamedTuple):
     trouble: Annotated[str | None, "What it waits for, or why it failed."]
 
 
-class Filter(NamedTuple):
-    """Which letters are meant, as the broker understands it. None and -1: any. Offsets are inclusive; times are
-    milliseconds, `died_until_ms` exclusive.
-    """
-
-    group: str | None
-    source_topic: str | None
-    source_partition: int
-    first_source_offset: int
-    last_source_offset: int
-    reason: str | None
-    died_from_ms: int
-    died_until_ms: int
-
-    @property
-    def takes_all(self) -> bool:
-        """Whether it leaves no letter out."""
-        return self == _ALL
-
-    def takes(self, letter: Letter, timestamp: int) -> bool:
-        """Whether it takes a letter, whose record has this time."""
-        died_ms = timestamp if letter.died_ms is None else letter.died_ms
-        offset = -1 if letter.offset is None else letter.offset
-        return (
-            self.group in (None, letter.group)
-            and self.source_topic in (None, letter.topic)
-            and self.source_partition in (-1, letter.partition)
-            and offset >= self.first_source_offset
-            and (self.last_source_offset < 0 or offset <= self.last_source_offset)
-            and (self.reason is None or self.reason in (letter.reason, letter.disposition))
-            and died_ms >= self.died_from_ms
-            and (self.died_until_ms < 0 or died_ms < self.died_until_ms)
-        )
-
-
-_ALL: Final = Filter(None, None, -1, -1, -1, None, -1, -1)
 _COLUMNS: Final = ("redrive", "state", "queue", "target", "left", "counts", "trouble")
 
 
@@ -158,6 +122,7 @@ def add_redrives(command: ClusterGroup) -> None:
 @click.option(
     "--per-second", type=click.IntRange(1, 1_000_000), default=100, show_default=True, help="At most so many."
 )
+@click.option("--again", is_flag=True, help="Also letters that were sent back before.")
 @click.option("--wait", is_flag=True, help="Until it is over.")
 @yes_option
 @dry_run_option
@@ -174,13 +139,15 @@ def _redrive(
     died_until: str | None,
     to_group: bool,
     per_second: int,
+    again: bool,
     wait: bool,
     yes: bool,
     dry_run: bool,
 ) -> Iterator[RedriveRow]:
     """Send dead letters back, in the background, each once. Each NAME serves once. Only shareq can do it.
 
-    Letters go to the topics they are from, and stay in the queue. shareq dlq redrives shows how far it is. Offsets that
+    Letters go to the topics they are from, and stay in the queue. Those that a redrive has sent back before are passed
+    over (ALREADY_SENT), unless --again is given. shareq dlq redrives shows how far it is. Offsets that
     are not neighbours are sent back by a redrive for each range, called NAME.1, NAME.2 and so on.
     """
     if to_group and group is None:
@@ -188,7 +155,7 @@ def _redrive(
     if len(source_offsets) > 1:
         exit_with(USAGE, "dlq redrive: --source-offset takes one range")
     source, source_partition = _source(source_topic)
-    wanted = Filter(
+    wanted = LetterFilter(
         group,
         source,
         source_partition,
@@ -210,7 +177,7 @@ def _redrive(
     number = partitions[0][1] if ":" in queue or offsets else -1
     target = f"redrive.{group}" if to_group else source or "their topics"
     requests = [
-        _request(each, topic, number, one, wanted, int(to_group), max(1, per_second // len(ranges)))
+        _request(each, topic, number, one, wanted, int(to_group), max(1, per_second // len(ranges)), again=again)
         for each, one in zip(names_of(name, len(ranges)), ranges, strict=True)
     ]
     if dry_run:
@@ -238,9 +205,11 @@ def _request(
     queue: str,
     partition: int,
     offsets: tuple[int, int],
-    wanted: Filter,
+    wanted: LetterFilter,
     target: int,
     per_second: int,
+    *,
+    again: bool,
 ) -> StartRedriveRequest:
     return StartRedriveRequest(
         name,
@@ -258,6 +227,7 @@ def _request(
         died_until_ms=wanted.died_until_ms,
         target=target,
         records_per_second=per_second,
+        again=again,
     )
 
 
@@ -278,10 +248,12 @@ def _start(session: Session, requests: Sequence[StartRedriveRequest], wait: bool
 
 
 def _planned(
-    session: Session, request: StartRedriveRequest, partitions: Sequence[Partition], wanted: Filter, target: str
+    session: Session, request: StartRedriveRequest, partitions: Sequence[Partition], wanted: LetterFilter, target: str
 ) -> RedriveRow:
     starts, ends = _letters(session, request, partitions)
-    counts = Counter[str]() if wanted.takes_all else _matching(session, starts, ends, wanted)
+    sent = SentLetters(()) if request.again else session.admin.redrives.sent_back_from(request.queue)
+    is_known = wanted.takes_all and not any(sent.upto(number) > start for (_, number), start in starts.items())
+    counts = Counter[str]() if is_known else _matching(session, starts, ends, wanted, sent)
     left = sum(ends[each] - start for each, start in starts.items())
     return RedriveRow(
         request.name, "PLANNED", request.queue, target, left, counts, request.records_per_second, None, None, None
@@ -309,7 +281,11 @@ def _letters(
 
 
 def _matching(
-    session: Session, starts: Mapping[Partition, int], ends: Mapping[Partition, int], wanted: Filter
+    session: Session,
+    starts: Mapping[Partition, int],
+    ends: Mapping[Partition, int],
+    wanted: LetterFilter,
+    sent: SentLetters,
 ) -> Counter[str]:
     counts: Counter[str] = Counter()
     with Progress() as progress:
@@ -318,8 +294,11 @@ def _matching(
             letter = letter_of(found.record.headers)
             if letter.topic is None or letter.group is None or letter.partition is None or letter.offset is None:
                 counts["NOT_A_LETTER"] += 1
+            elif not wanted.takes(letter, found.record.timestamp):
+                counts["FILTERED"] += 1
             else:
-                counts["MATCHING" if wanted.takes(letter, found.record.timestamp) else "FILTERED"] += 1
+                is_sent = sent.has(found.partition, found.record.offset, letter, found.record.timestamp)
+                counts["ALREADY_SENT" if is_sent else "MATCHING"] += 1
     return counts
 
 

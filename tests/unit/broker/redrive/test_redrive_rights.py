@@ -73,7 +73,7 @@ def test_content_and_headers_are_looked_up_only_where_the_owner_may_read(world: 
     assert counts_of(world.finish()) == {"REDRIVEN": 1, "WITHOUT_CONTENT": 1}
     assert "own" not in dict(world.records()[-1].headers)
     world.grant(READS_QUEUE, WRITES_TOPIC, (r.READ_TOPIC, TOPIC))
-    world.start("second", client=world.alice)
+    world.start("second", client=world.alice, again=True)
     assert counts_of(world.finish("second")) == {"REDRIVEN": 2}
     assert [dict(record.headers).get("own") for record in world.records()[-2:]] == [b"1", b"1"]
 

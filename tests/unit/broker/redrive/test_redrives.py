@@ -344,7 +344,7 @@ def test_so_many_run_at_a_time() -> None:
     world = RedriveWorld()
     world.bury(letter(b"a", 0), letter(b"b", 1))
     for number in range(MOST_RUNNING):
-        assert world.start(f"r{number}", records_per_second=1) is ErrorCode.NONE
+        assert world.start(f"r{number}", records_per_second=1, again=True) is ErrorCode.NONE
     assert world.start("more") is ErrorCode.POLICY_VIOLATION
     world.finish("r0")
     assert world.start("more") is ErrorCode.NONE
@@ -357,10 +357,10 @@ def test_one_user_does_not_take_all_places() -> None:
     greedy, other = world.world.connect(), world.world.connect()
     greedy.side.principal, other.side.principal = "User:greedy", "User:other"
     for number in range(MOST_RUNNING):
-        assert world.start(f"r{number}", client=greedy, records_per_second=1) is ErrorCode.NONE
+        assert world.start(f"r{number}", client=greedy, records_per_second=1, again=True) is ErrorCode.NONE
     parts = MOST_RUNNING // 2
     for number in range(parts):
-        assert world.start(f"o{number}", client=other, records_per_second=1) is ErrorCode.NONE
+        assert world.start(f"o{number}", client=other, records_per_second=1, again=True) is ErrorCode.NONE
     refused = world.start_answer("o", client=other)
     assert ErrorCode(refused.error_code) is ErrorCode.POLICY_VIOLATION
     assert refused.error_message is not None
@@ -492,7 +492,7 @@ def test_letters_that_were_removed_are_passed_over() -> None:
     world.bury(letter(b"b", 1))
     world.start(queue_partition=0, records_per_second=1)
     world.bury(letter(b"c", 2))
-    assert world.start("second", queue_partition=0, first_offset=0, records_per_second=1) is ErrorCode.NONE
+    assert world.start("second", queue_partition=0, first_offset=0, records_per_second=1, again=True) is ErrorCode.NONE
     world.world.connect().call(delete_records_request(QUEUE, {0: 2}), 2, DeleteRecordsResponse)
     done = world.finish("second")
     assert counts_of(done)["REDRIVEN"] + counts_of(done).get("UNREADABLE", 0) == 3
@@ -575,6 +575,11 @@ def test_what_runs_does_not_expire_and_what_is_over_does() -> None:
     assert world.describe().state == "RUNNING"
     world.finish()
     assert sorted(value or b"" for value in world.values()) == [b"0", b"1", b"2"]
+    world.world.clock.advance(120_000)
+    assert world.all_redrives() == {"again": "DONE"}, "the queue has letters that it has sent back"
+    ends = dict.fromkeys(range(3), 1)
+    world.world.connect().call(delete_records_request(QUEUE, ends), 2, DeleteRecordsResponse)
+    assert world.start("other") is ErrorCode.NONE
     world.world.clock.advance(120_000)
     assert world.all_redrives() == {}
     assert world.start() is ErrorCode.NONE

@@ -6,10 +6,10 @@ import pytest
 from click.testing import CliRunner
 
 from shareq.broker.cli import main
-from shareq.client.admin.redrives import Letter
-from shareq.client.cli.dlq.redrives import MOST_RANGES, Filter, names_of, ranges_of
+from shareq.client.admin.redrives import Letter, LetterFilter
+from shareq.client.cli.dlq.redrives import MOST_RANGES, names_of, ranges_of
 
-ALL = Filter(None, None, -1, -1, -1, None, -1, -1)
+ALL = LetterFilter()
 LETTER = Letter("orders", 1, 42, "packers", 3, "Offset rejected by client.", "CLIENT_REJECTED", 5_000)
 
 
