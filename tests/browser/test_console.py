@@ -177,6 +177,42 @@ def test_json_is_shown_in_lines_as_it_was_written(page: Chromium, text: str, lin
     assert shown.split("\n") == lines
 
 
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("[" * 34 + "1,2" + "]" * 34, 32 * 2 + 1),
+        ("[" * 31 + "[0,[[1, 2]]]" + "]" * 31, 32 * 2 + 2),
+        ("[" * 32 + "[]" + "]" * 32, 32 * 2 + 1),
+        ('{"a":' * 20_000 + "1" + "}" * 20_000, 32 * 2 + 1),
+        (f"[{','.join(['1'] * 100_000)}]", 10_000),
+    ],
+    ids=["structures in structures", "between others", "an empty one", "120 kB of objects", "more elements than lines"],
+)
+def test_json_beyond_the_bounds_stays_as_it_was_written(page: Chromium, text: str, lines: int) -> None:
+    shown = page.evaluate(f"import('/json.js').then((made) => made.indented({json.dumps(text)}))")
+    assert len(shown.split("\n")) == lines
+    assert len(shown) < len(text) + lines * 66
+    assert re.sub(r"\s", "", shown) == re.sub(r"\s", "", text)
+
+
+def test_a_record_of_nested_json_takes_few_elements_and_no_more_text_than_its_bound(
+    page: Chromium, scene: Scene
+) -> None:
+    """Indented at every level, a value of 40 kB would be 400 million characters."""
+    nested = "[" * 20_000 + "]" * 20_000
+    shell = Shell(scene.broker.bootstrap)
+    shell.ok("topics", "create", "nested")
+    shell.ok(
+        "produce", "nested", "--key-separator", "|", "--header", f"copy={nested[:100]}", stdin=f"{nested}|{nested}\n"
+    )
+    show(page, scene.url, "record?topic=nested&partition=0&offset=0")
+    page.until("document.querySelector('pre[aria-label=Value]')")
+    for name in ("Key", "Value"):
+        assert len(page.evaluate(f"document.querySelector('pre[aria-label={name}]').textContent")) < 45_000
+    assert page.evaluate("document.querySelectorAll('main *').length") < 100
+    assert "39.1 KiB, as JSON" in page.evaluate("document.querySelector('main').innerText")
+
+
 @pytest.mark.parametrize("view", ["record", "letters"])
 def test_a_record_and_a_letter_show_their_json(page: Chromium, scene: Scene, view: str) -> None:
     show(page, scene.url, VIEWS[view])

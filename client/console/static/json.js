@@ -1,27 +1,16 @@
 // JSON in lines, character by character as it was written: a number that JavaScript cannot hold is none of a record's.
 
 const INDENT = "  ";
-const DEEPEST = 100; // what is nested deeper is shown as it was written: its indents would take more than the browser has
+// Structures that are nested deeper stay as they were written, and so does the rest of a text of more lines. Without
+// both bounds the indentation of n nested lists takes n * n characters, and each line an element of the layout.
+export const MAX_LEVELS = 32;
+export const MAX_LINES = 10_000;
+const OPENING = new Set(["{", "["]);
+const TOKENS = /"(?:[^"\\]|\\.)*"|[^\s"{}[\],:]+|[{}[\],:]/g;
 
-// The text itself if it is no object or list of JSON, or nested too deep.
+// Return the text in lines; the text itself if it is no object or list of JSON.
 export function indented(text) {
-  if (!isStructure(text)) return text;
-  let made = "";
-  let depth = 0;
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[^\s"{}[\],:]+|[{}[\],:]/g)) {
-    if (token === "{" || token === "[") {
-      depth += 1;
-      if (depth > DEEPEST) return text;
-      made += token + line(depth);
-    } else if (token === "}" || token === "]") {
-      depth -= 1;
-      const empty = made.endsWith("{" + line(depth + 1)) || made.endsWith("[" + line(depth + 1));
-      made = empty ? made.trimEnd() + token : made + line(depth) + token;
-    } else if (token === ",") made += token + line(depth);
-    else if (token === ":") made += ": ";
-    else made += token;
-  }
-  return made;
+  return isStructure(text) ? inLines(text) : text;
 }
 
 export function isStructure(text) {
@@ -34,6 +23,38 @@ export function isStructure(text) {
   }
 }
 
-function line(depth) {
-  return `\n${INDENT.repeat(depth)}`;
+// Return a structure's text in lines. The text must be JSON.
+export function inLines(text) {
+  const made = [];
+  let lines = 1;
+  let depth = 0;
+  let before = "";
+  let copied = 0; // where a structure begins that is deeper than the bound
+  const line = () => {
+    lines += 1;
+    made.push("\n", INDENT.repeat(depth));
+  };
+  for (const found of text.matchAll(TOKENS)) {
+    const token = found[0];
+    const opens = token === "{" || token === "[";
+    const closes = token === "}" || token === "]";
+    if (depth > MAX_LEVELS) {
+      depth += opens - closes;
+      if (depth > MAX_LEVELS) continue;
+      made.push(text.slice(copied, found.index + 1));
+      before = token;
+      continue;
+    }
+    if (lines >= MAX_LINES) {
+      made.push(text.slice(found.index));
+      break;
+    }
+    if (closes) depth -= 1;
+    if (closes ? !OPENING.has(before) : OPENING.has(before) || before === ",") line();
+    if (opens) depth += 1;
+    if (depth > MAX_LEVELS) copied = found.index;
+    else made.push(token === ":" ? ": " : token);
+    before = token;
+  }
+  return made.join("");
 }

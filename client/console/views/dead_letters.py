@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shareq.client.admin import Admin
+from shareq.client.admin.calls import Partition
 from shareq.client.admin.redrives import Queue, letter_of
 from shareq.client.console.views.records import records as records_of
-from shareq.client.console.views.records import search_of
+from shareq.client.console.views.records import row_of, search_of
 from shareq.client.console.views.shared import Json, Look, ends_of, required, total
 from shareq.client.errors import ClientError, UnsupportedApi
+from shareq.protocol.records.record_codec import Record
 
 
 def dead_letters(admin: Admin) -> Json:
@@ -50,22 +52,18 @@ def letters(given: Mapping[str, str]) -> Look:
     """Letters of a queue: records, and what their headers say. `group` and `reason` are parts, in any case."""
     search = search_of({**given, "topic": required(given, "queue")})
     group, reason = given.get("group", "").lower(), given.get("reason", "").lower()
-    look_for_records = records_of(search)
+    look_for_records = records_of(search, _letter)
 
     def look(admin: Admin) -> Json:
         found = look_for_records(admin)
-        rows = [{**row, "letter": _letter(row)} for row in found.pop("records")]
-        wanted = [row for row in rows if _is_wanted(row["letter"], group, reason)]
+        wanted = [row for row in found.pop("records") if _is_wanted(row["letter"], group, reason)]
         return {**found, "letters": wanted}
 
     return look
 
 
-def _letter(row: Json) -> Json:
-    headers = [
-        (each["name"], None if each["value"] is None else each["value"]["text"].encode()) for each in row["headers"]
-    ]
-    return letter_of(headers)._asdict()
+def _letter(partition: Partition, record: Record, most: int) -> Json:
+    return {**row_of(partition, record, most), "letter": letter_of(record.headers)._asdict()}
 
 
 def _is_wanted(letter: Json, group: str, reason: str) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from codecs import getincrementaldecoder
 from collections import deque
-from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 from shareq.client.admin import Admin
 from shareq.client.admin.calls import Partition, only
@@ -27,7 +27,12 @@ ROUND_MS: Final = 200
 MAX_VALUE: Final = 2_000
 """Bytes of a value in a list."""
 MAX_WHOLE: Final = 256 * 1024
-"""Bytes of a value that is shown alone."""
+"""Bytes of a key or a value that is shown alone."""
+MAX_HEADERS: Final = 100
+"""Headers of a record that are shown."""
+
+
+RowOf: TypeAlias = Callable[[Partition, Record, int], Json]
 
 
 class Search(NamedTuple):
@@ -71,8 +76,8 @@ def search_of(given: Mapping[str, str]) -> Search:
     )
 
 
-def records(search: Search) -> Look:
-    """What a search finds, and where it ended: at the ends of the logs, or at a bound.
+def records(search: Search, row: RowOf | None = None) -> Look:
+    """Return what a search finds, each record by `row`, and where it ended: at the ends of the logs, or at a bound.
 
     `latest` without a filter shows the newest records, as many as are wanted.
     """
@@ -82,7 +87,7 @@ def records(search: Search) -> Look:
         logs = ends_of(admin, partitions)
         ends = {each: end for each, (_, end) in logs.items() if end is not None}
         starts = _starts(admin, search, partitions, ends, {each: start or 0 for each, (start, _) in logs.items()})
-        scan = _Scan(search, starts, {each: ends[each] for each in starts})
+        scan = _Scan(search, starts, {each: ends[each] for each in starts}, row or row_of)
         scan.run(admin)
         return {
             "topic": search.topic,
@@ -133,8 +138,11 @@ class _Scan:
     From `latest` back, the newest count: all is looked at, and of each partition the last of what is found is kept.
     """
 
-    def __init__(self, search: Search, starts: Mapping[Partition, int], ends: Mapping[Partition, int]) -> None:
+    def __init__(
+        self, search: Search, starts: Mapping[Partition, int], ends: Mapping[Partition, int], row: RowOf
+    ) -> None:
         self._search = search
+        self._row = row
         self.ends = ends
         self.at = dict(starts)
         self.scanned = 0
@@ -175,7 +183,7 @@ class _Scan:
         self.scanned += 1
         self.at[partition] = record.offset + 1
         if _has(record.key, self._search.key) and self._has_text(record):
-            row = row_of(partition, record, MAX_VALUE)
+            row = self._row(partition, record, MAX_VALUE)
             self._found.setdefault(partition, deque(maxlen=self._search.limit)).append(row)
 
     def _has_text(self, record: Record) -> bool:
@@ -208,7 +216,10 @@ def record(topic: str, partition: int, offset: int) -> Look:
 
 
 def row_of(partition: Partition, record: Record, most: int) -> Json:
-    """A record as the console shows it: at most `most` bytes of each text. `sent_back`: by a redrive, in words, too."""
+    """Return a record as the console shows it: at most `most` bytes of key and value, and its first headers.
+
+    `sent_back`: by a redrive, in words, too.
+    """
     back = sent_back(record.headers)
     return {
         "topic": partition[0],
@@ -217,19 +228,26 @@ def row_of(partition: Partition, record: Record, most: int) -> Json:
         "timestamp": record.timestamp,
         "key": bytes_of(record.key, most),
         "value": bytes_of(record.value, most),
-        "headers": [{"name": name, "value": bytes_of(value, most)} for name, value in record.headers],
+        "headers": [
+            {"name": name[:MAX_VALUE], "value": bytes_of(value, MAX_VALUE)}
+            for name, value in record.headers[:MAX_HEADERS]
+        ],
+        "headers_total": len(record.headers),
         "sent_back": None if back is None else {**back._asdict(), "text": str(back)},
     }
 
 
 def bytes_of(data: bytes | None, most: int) -> Json | None:
-    """Bytes as text, or as hexadecimal digits where they are no UTF-8. `size` is that of all. None of a null."""
+    """Return bytes as text, or as hexadecimal digits where they are no UTF-8; None of a null.
+
+    `size` is that of all, `shown` of those in the text.
+    """
     if data is None:
         return None
     part = data[:most]
     try:
         # A character may be cut in two at the end of a part.
         text = getincrementaldecoder("utf-8")().decode(part, final=len(part) == len(data))
-        return {"text": text, "encoding": "utf-8", "size": len(data)}
+        return {"text": text, "encoding": "utf-8", "shown": len(part), "size": len(data)}
     except UnicodeDecodeError:
-        return {"text": part.hex(" "), "encoding": "hex", "size": len(data)}
+        return {"text": part.hex(" "), "encoding": "hex", "shown": len(part), "size": len(data)}

@@ -4,7 +4,7 @@ import { field, h, link, text } from "/dom.js";
 import { count, plural, time } from "/format.js";
 import { table } from "/table.js";
 import { needsToken } from "/views/group_actions.js";
-import { value } from "/views/record.js";
+import { headers, value } from "/views/record.js";
 
 export function deadLetters(_, { session, again }) {
   const queues = table(
@@ -141,19 +141,9 @@ function sourceOf(row) {
 }
 
 function showLetter(detail, row) {
-  const headers = table(
-    "Headers",
-    [
-      { title: "Name", name: true, cell: (each) => each.name },
-      { title: "Value", long: true, cell: (each) => (each.value === null ? "null" : each.value.text) },
-    ],
-    (each) => each.place,
-    "It has no headers.",
-  );
-  headers.update(row.headers.map((each, place) => ({ ...each, place })));
   detail.replaceChildren(
     h("h2", {}, `Letter ${row.partition}:${row.offset}`),
-    headers.element,
+    ...headers(row),
     h("h3", {}, "Value"),
     row.value === null ? h("p", {}, "null: the letter has no copy of the record") : value("Value", row.value),
   );

@@ -1,7 +1,7 @@
 import { get } from "/api.js";
 import { h, link } from "/dom.js";
-import { bytes, time } from "/format.js";
-import { indented, isStructure } from "/json.js";
+import { bytes, plural, time } from "/format.js";
+import { inLines, isStructure } from "/json.js";
 import { table } from "/table.js";
 
 export function record(parameters) {
@@ -23,16 +23,6 @@ export function record(parameters) {
 }
 
 function shown(found) {
-  const headers = table(
-    "Headers",
-    [
-      { title: "Name", name: true, cell: (row) => row.name },
-      { title: "Value", long: true, cell: (row) => (row.value === null ? "null" : row.value.text) },
-    ],
-    (row) => row.place,
-    "It has no headers.",
-  );
-  headers.update(found.headers.map((each, place) => ({ ...each, place })));
   return [
     h("p", {}, `Time ${time(found.timestamp)} UTC`),
     ...sentBack(found.sent_back),
@@ -41,8 +31,24 @@ function shown(found) {
     h("h2", {}, "Value"),
     value("Value", found.value),
     h("h2", {}, "Headers"),
-    headers.element,
+    ...headers(found),
   ];
+}
+
+// The headers of a record: a table, and how many there are beyond those it has.
+export function headers(found) {
+  const rows = table(
+    "Headers",
+    [
+      { title: "Name", name: true, cell: (row) => row.name },
+      { title: "Value", long: true, cell: (row) => shortened(row.value) },
+    ],
+    (row) => row.place,
+    "It has no headers.",
+  );
+  rows.update(found.headers.map((each, place) => ({ ...each, place })));
+  const left = found.headers_total - found.headers.length;
+  return [rows.element, ...(left ? [h("p", {}, `${plural(left, "header")} more`)] : [])];
 }
 
 // Of a record that a redrive made of a letter: which letter, how often, where it died.
@@ -59,6 +65,13 @@ export function value(name, data) {
   if (data === null) return h("p", {}, "null");
   const json = data.encoding === "utf-8" && isStructure(data.text);
   const attributes = { class: "value", role: "region", "aria-label": name, tabindex: "0" };
-  const shown = h("pre", attributes, json ? indented(data.text) : data.text);
-  return h("div", {}, h("p", {}, `${bytes(data.size)}, as ${json ? "JSON" : data.encoding}`), shown);
+  const shown = h("pre", attributes, json ? inLines(data.text) : data.text);
+  const size = data.shown < data.size ? `The first ${bytes(data.shown)} of ${bytes(data.size)}` : bytes(data.size);
+  return h("div", {}, h("p", {}, `${size}, as ${json ? "JSON" : data.encoding}`), shown);
+}
+
+// A key or a value in a table.
+export function shortened(data) {
+  if (data === null) return "null";
+  return data.text + (data.shown < data.size ? " …" : "");
 }

@@ -4,9 +4,7 @@ import { get } from "/api.js";
 import { field, h, link, text } from "/dom.js";
 import { count, plural, time } from "/format.js";
 import { table } from "/table.js";
-
-const shown = (value) => (value === null ? "null" : value.text + (cut(value) ? " …" : ""));
-const cut = (value) => value.encoding === "utf-8" && new TextEncoder().encode(value.text).length < value.size;
+import { shortened } from "/views/record.js";
 
 const times = ({ times, queue }) => `${times === null ? "" : `${times} × `}from ${queue}`;
 
@@ -29,8 +27,8 @@ export function recordSearch(topic) {
         cell: (row) => ({ text: row.offset, href: link("record", { topic, partition: row.partition, offset: row.offset }) }),
       },
       { title: "Time (UTC)", wide: true, cell: (row) => time(row.timestamp) },
-      { title: "Key", name: true, cell: (row) => shown(row.key) },
-      { title: "Value", long: true, cell: (row) => shown(row.value) },
+      { title: "Key", name: true, cell: (row) => shortened(row.key) },
+      { title: "Value", long: true, cell: (row) => shortened(row.value) },
       { title: "Sent back", wide: true, cell: (row) => row.sent_back && { text: times(row.sent_back), title: row.sent_back.text } },
     ],
     (row) => `${row.partition}:${row.offset}`,

@@ -19,6 +19,7 @@ from shareq.client.network import Network
 from shareq.client.records_api import RecordsApi
 from shareq.client.share.consumer import AcknowledgeType, AckRange, ShareRangeConsumer
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.record_codec import Record
 from shareq.testing import Broker
 from tests.support.clients.shareq_cli import Shell
 
@@ -148,17 +149,26 @@ def test_a_record_is_shown_whole_and_a_list_shows_the_beginning(admin: Admin, sh
     ("data", "most", "expected"),
     [
         (None, 10, None),
-        (b"", 10, {"text": "", "encoding": "utf-8", "size": 0}),
-        ("aé".encode(), 2, {"text": "a", "encoding": "utf-8", "size": 3}),
-        ("a€".encode(), 3, {"text": "a", "encoding": "utf-8", "size": 4}),
-        (b"\xff\x00", 10, {"text": "ff 00", "encoding": "hex", "size": 2}),
-        (b"\xff" * 20, 2, {"text": "ff ff", "encoding": "hex", "size": 20}),
-        (b"abc\xff", 10, {"text": "61 62 63 ff", "encoding": "hex", "size": 4}),
-        (b"\xffabcdefgh", 8, {"text": "ff 61 62 63 64 65 66 67", "encoding": "hex", "size": 9}),
+        (b"", 10, {"text": "", "encoding": "utf-8", "shown": 0, "size": 0}),
+        ("aé".encode(), 2, {"text": "a", "encoding": "utf-8", "shown": 2, "size": 3}),
+        ("a€".encode(), 3, {"text": "a", "encoding": "utf-8", "shown": 3, "size": 4}),
+        (b"\xff\x00", 10, {"text": "ff 00", "encoding": "hex", "shown": 2, "size": 2}),
+        (b"\xff" * 20, 2, {"text": "ff ff", "encoding": "hex", "shown": 2, "size": 20}),
+        (b"abc\xff", 10, {"text": "61 62 63 ff", "encoding": "hex", "shown": 4, "size": 4}),
+        (b"\xffabcdefgh", 8, {"text": "ff 61 62 63 64 65 66 67", "encoding": "hex", "shown": 8, "size": 9}),
     ],
 )
 def test_bytes_are_text_or_hexadecimal(data: bytes | None, most: int, expected: dict[str, Any] | None) -> None:
     assert records.bytes_of(data, most) == expected
+
+
+def test_a_record_of_many_headers_shows_the_first_and_how_many_there_are() -> None:
+    headers = tuple((f"name-{number}", b"v" * 10_000) for number in range(5_000))
+    row = records.row_of(("orders", 0), Record(7, 0, None, b"value", headers), records.MAX_WHOLE)
+    assert row["headers_total"] == 5_000
+    assert [each["name"] for each in row["headers"]] == [f"name-{number}" for number in range(records.MAX_HEADERS)]
+    assert {len(each["value"]["text"]) for each in row["headers"]} == {records.MAX_VALUE}
+    assert row["headers"][0]["value"]["size"] == 10_000
 
 
 def test_a_share_group_shows_members_windows_and_who_has_what(admin: Admin, broker: Broker, windows: Windows) -> None:
