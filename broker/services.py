@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.config.service import ConfigService
+from shareq.broker.config.service import GROUP, ConfigService
 from shareq.broker.coordinator_runtime.ports import CoordinatorHost
 from shareq.broker.disk.guarded_db import GuardedMetaDb
 from shareq.broker.disk.watch import DiskWatch
@@ -22,7 +22,7 @@ from shareq.broker.foundation.loop.stall_meter import Stalls
 from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.segments.files import DEFAULT_OPEN_FILES
-from shareq.broker.metadata.changes import MetaDb, PutAcl
+from shareq.broker.metadata.changes import MetaDb, PutAcl, ResourceName
 from shareq.broker.metadata.features import TRANSACTION_VERSION
 from shareq.broker.metadata.producer_ids import ProducerIds
 from shareq.broker.metadata.store import MetadataStore
@@ -132,6 +132,7 @@ class Services:
             cluster_id=cluster_id,
         )
         self.configs = ConfigService(started_with, self.metadata)
+        self.metadata.on_config_changed(self._warn_of_queue)
         self.authorizer = self._make_authorizer()
         self.quotas = self._make_quotas()
         self.logs = LogManager(
@@ -213,6 +214,15 @@ class Services:
             lambda changes: authorizer.change((change.acl, isinstance(change, PutAcl)) for change in changes)
         )
         return authorizer
+
+    def _warn_of_queue(self, resource: ResourceName) -> None:
+        """Log a group's dead-letter queue that no letter would be written to: as Apache Kafka, we take the property."""
+        if resource.kind != GROUP or not self.configs.share_group(resource.name).dead_letter_queue:
+            return
+        from shareq.broker.share.dlq.topics import BrokerQueues, warn_of_queue
+
+        queues = BrokerQueues(self.metadata, self.configs, self.logs, self.leaders, self.turns, self.env.clock.wall_ms)
+        warn_of_queue(resource.name, self.configs.share_group(resource.name).dead_letter_queue, queues)
 
     # -- what SCRAM asks for
 

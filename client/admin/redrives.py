@@ -20,6 +20,8 @@ from shareq.protocol.generated.start_redrive import StartRedriveRequest, StartRe
 
 ENABLED: Final = "errors.deadletterqueue.group.enable"
 QUEUE_OF: Final = "errors.deadletterqueue.topic.name"
+PREFIX_KEY: Final = "errors.deadletterqueue.topic.name.prefix"
+CREATES_KEY: Final = "errors.deadletterqueue.auto.create.topics.enable"
 PREFIX: Final = "__dlq.errors."
 """How the headers of a letter begin."""
 _MOST_DIGITS: Final = 19
@@ -34,6 +36,21 @@ class Queue(NamedTuple):
     exists: bool
     enabled: bool
     groups: tuple[str, ...]
+
+
+class QueueRules(NamedTuple):
+    """What a broker asks of a queue: how its name begins ("": in any way), and whether it creates one."""
+
+    prefix: str = "dlq."
+    creates: bool = False
+
+    def problem(self, queue: Queue) -> str | None:
+        """Return why no dead letter is written to the queue; None if they are, or it will be created."""
+        if not queue.topic.startswith(self.prefix):
+            return f"its name must begin with {self.prefix} ({PREFIX_KEY})"
+        if not queue.exists:
+            return None if self.creates else f"it does not exist, and {CREATES_KEY} is false"
+        return None if queue.enabled else f"{ENABLED} of the topic is false"
 
 
 class Letter(NamedTuple):
@@ -161,6 +178,15 @@ class Redrives:
             Queue(name, name in names, name in enabled, tuple(sorted(groups.get(name, ()))))
             for name in sorted(enabled | groups.keys())
         ]
+
+    def queue_rules(self) -> QueueRules:
+        """Return what the brokers ask of queues; the defaults where this user may not look."""
+        broker = str(min(self._calls.network.brokers()))
+        for _, outcome in Configs(self._calls).describe([("broker", broker)], [PREFIX_KEY, CREATES_KEY]):
+            if not isinstance(outcome, ClientError):
+                found = {each.name: each.value for each in outcome}
+                return QueueRules(found.get(PREFIX_KEY, "dlq.") or "", found.get(CREATES_KEY) == "true")
+        return QueueRules()
 
     def is_queue(self, topic: str) -> bool | None:
         """Whether a topic is enabled as a queue, or groups name it as theirs; None: this user may not look."""

@@ -421,8 +421,8 @@ def dead_letters(shell: Shell, redrives: bool) -> None:
     assert letters[0]["reason"] == "Offset rejected by client."
     assert shell.json("dlq", "show", "dlq.d", "--group", "nobody") == []
     assert len(shell.json("dlq", "show", "dlq.d", "--source-topic", "d.a", "-n", "1")) == 1
-    queue = {"queue": "dlq.d", "enabled": True, "groups": ["d.g"], "letters": 2, "open": 2, "sent_back": 0}
-    assert queue in shell.json("dlq", "list")
+    queue = {"queue": "dlq.d", "enabled": True, "groups": ["d.g"], "letters": 2}
+    assert {**queue, "problem": None, "open": 2, "sent_back": 0} in shell.json("dlq", "list")
     assert shell.json("dlq", "redrive", "d.r", "dlq.d", "--dry-run")[0]["state"] == "PLANNED"
     if redrives:
         _redrive(shell)

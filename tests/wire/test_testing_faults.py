@@ -15,7 +15,7 @@ from confluent_kafka import Producer as ConfluentProducer
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.errors import KafkaError as KafkaPythonError
 
-from devtools.clients.requests import batch, create_topic, fetch, fetch_request, produce
+from devtools.clients.requests import batch, create_topic, fetch, fetch_request, produce, produce_request
 from devtools.clients.wire import ConnectionClosed, WireClient
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -264,6 +264,49 @@ def test_a_crash_on_a_request_and_what_it_leaves(broker: Broker, after: bool) ->
     broker.restart()
     assert broker.address == address
     assert [each.text for each in broker.records("t")] == (["first", "second"] if after else ["first"])
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_crash_is_waited_for_and_the_broker_restarted_at_once(broker: Broker, after: bool) -> None:
+    topic = broker.topic()
+    other = broker.faults.on("Metadata", nth=1_000).disconnect()
+    fault = broker.faults.on("Produce").crash(after=after)
+    with WireClient(broker.address) as client, suppress(ConnectionClosed, ConnectionError):
+        produce(client, topic, batch(b"x"))
+    fault.wait()
+    assert (fault.hits, fault.held, other.hits) == (1, 0, 0)
+    broker.restart()
+    assert (fault.hits, other.hits) == (1, 0)
+    assert [each.text for each in broker.records(topic)] == (["x"] if after else [])
+    fault.remove()
+
+
+def test_a_broker_is_restarted_while_a_fault_ends_it(broker: Broker) -> None:
+    """The test does not wait: the process ends while it is asked to stop."""
+    topic = broker.topic()
+    for _ in range(5):
+        fault = broker.faults.on("Produce").crash()
+        with WireClient(broker.address) as client:
+            client.send(produce_request(batch(b"x"), topic=topic), 9)
+            broker.restart()
+        assert fault.hits in (0, 1)
+    broker.produce(topic, "y")
+
+
+def test_faults_of_a_stopped_broker_say_how_often_they_were_applied(broker: Broker) -> None:
+    fault = broker.faults.on("Produce").disconnect()
+    with WireClient(broker.address) as client, suppress(ConnectionClosed, ConnectionError):
+        produce(client, "t", batch(b"x"))
+    broker.stop()
+    fault.wait()
+    assert fault.hits == 1
+
+
+def test_a_queue_that_would_get_no_letters_is_refused_by_the_helper(broker: Broker) -> None:
+    """Apache Kafka takes the property, and then archives what is dead without a letter."""
+    with pytest.raises(ValueError, match=r"dead_letters='dlq': must begin with 'dlq\.'"):
+        broker.share_group(dead_letters="dlq")
+    assert broker.share_group("g", dead_letters="dlq.t") == "g"
 
 
 def test_faults_end_with_the_broker(broker: Broker) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import partial
 from typing import Final
@@ -12,12 +13,14 @@ from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.log.append import OnDurable
 from shareq.broker.log.manager import LogManager
 from shareq.broker.metadata.store import MetadataStore
-from shareq.broker.share.dlq.rules import QueuePolicy, QueueTopic
+from shareq.broker.share.dlq.rules import QueuePolicy, QueueTopic, refusal
 from shareq.broker.topics.creation import TopicSpec, create_topic
 from shareq.broker.topics.leaders import LeaderMap
 from shareq.broker.topics.lookup import led_log
 from shareq.broker.topics.own_batches import append_in_turns
 from shareq.protocol.errors import ApiError, ErrorCode
+
+logger = logging.getLogger(__name__)
 
 _ENABLED: Final = "errors.deadletterqueue.group.enable"
 _CONFIGS: Final = ((_ENABLED, "true"), ("message.timestamp.type", "CreateTime"))
@@ -61,3 +64,10 @@ class BrokerQueues:
     def append(self, name: str, partition: int, batch: bytearray, on_durable: OnDurable) -> ErrorCode:
         log = partial(led_log, self._leaders, self._logs, name, partition)
         return append_in_turns(self._turns, log, batch, self._wall_ms(), on_durable)
+
+
+def warn_of_queue(group_id: str, name: str, queues: BrokerQueues) -> None:
+    """Log why no dead letter of the group would be written to the queue of that name, if none would."""
+    refused = refusal(group_id, name, queues.find(name), queues.policy())
+    if refused is not None:
+        logger.warning("share group %s: dead letters will not be written: %s", group_id, refused)

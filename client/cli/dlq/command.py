@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 import click
 
 from shareq.client.admin.calls import Partition
-from shareq.client.admin.redrives import Letter, Queue, letter_of
+from shareq.client.admin.redrives import Letter, Queue, QueueRules, letter_of
 from shareq.client.admin.topics import EARLIEST, LATEST
 from shareq.client.cli.dlq.redrives import add_redrives
 from shareq.client.cli.output.printing import printable
@@ -30,6 +30,7 @@ class QueueRow(NamedTuple):
     enabled: Annotated[bool, "Whether groups may use it: errors.deadletterqueue.group.enable."]
     groups: Annotated[tuple[str, ...], "Share groups that name it as theirs."]
     letters: Annotated[int | None, "Offsets in its logs; null of a topic that does not exist (yet)."]
+    problem: Annotated[str | None, "Why dead letters of these groups are not written to it; null if they are."]
     open: Annotated[int | None, "Those of them that no redrive has sent back."]
     sent_back: Annotated[int | None, "Those that a redrive has sent back; 0 on any other broker than shareq."]
 
@@ -53,10 +54,12 @@ class LetterRow(NamedTuple):
 @cluster_command(command, "list", "  shareq dlq list", row=QueueRow, empty="no dead-letter queues")
 def list_queues(session: Session) -> Iterator[QueueRow]:
     """List dead-letter queues: topics that are enabled as such, and those that share groups name."""
-    for queue in session.admin.redrives.queues():
+    queues = session.admin.redrives.queues()
+    rules = session.admin.redrives.queue_rules() if queues else QueueRules()
+    for queue in queues:
         letters, sent = _letters(session, queue)
         still_open = None if letters is None or sent is None else letters - sent
-        yield QueueRow(queue.topic, queue.enabled, queue.groups, letters, still_open, sent)
+        yield QueueRow(queue.topic, queue.enabled, queue.groups, letters, rules.problem(queue), still_open, sent)
 
 
 def _letters(session: Session, queue: Queue) -> tuple[int | None, int | None]:

@@ -70,6 +70,7 @@ class Broker(Helpers):
         self._mode: Mode = mode
         self._running: Running | None = None
         self._earlier: list[str] = []
+        self._hits: dict[int, int] = {}  # of faults that ended with a broker, by their numbers
         self.host = "127.0.0.1"
         self.port = 0
         self.clock = Clock(self._call)
@@ -202,11 +203,13 @@ class Broker(Helpers):
     def _leave(self, *, keep_transcript: bool = True) -> Running | None:
         """What runs, which is about to end: let go of what is held, and keep the end of its transcript."""
         running, self._running = self._running, None
-        if running is not None and self._mode != "command" and not running.crashed:
+        if running is not None and self._mode != "command":
             with contextlib.suppress(BrokerFailed, ValueError):
+                self._hits.update(running.call("states"))
                 running.call("release_all")
                 if keep_transcript:
                     self._earlier += running.call("transcript", last=TRANSCRIPT_KEPT)
+            self._hits.update(running.hits_at_crash() if running.crashed else {})
         self._close_clients()
         return running
 
@@ -228,9 +231,25 @@ class Broker(Helpers):
         )
 
     def _call(self, name: str, **arguments: Any) -> Any:
+        if name == "state":
+            return self._state_of_fault(arguments["number"])
         if self._running is None:
             raise BrokerFailed(f"{name}: the broker is not running")
         return self._running.call(name, **arguments)
+
+    def _state_of_fault(self, number: int) -> tuple[int, int]:
+        """Return how often a fault was applied, also before the broker ended, and how many requests it holds."""
+        running = self._running
+        if number not in self._hits and running is not None:
+            try:
+                hits, held = running.call("state", number=number)
+            except BrokerFailed:
+                self._hits.update(running.hits_at_crash())
+                if number not in self._hits:
+                    raise
+            else:
+                return hits, held
+        return self._hits.get(number, 0), 0
 
     def _alive(self) -> Running:
         if self._running is None:

@@ -132,8 +132,8 @@ class Helpers(ABC):
 
         `earliest`: it begins with the first record of a topic, not with the next. `lock_s`: how long members keep
         records, at least 15 s by the broker's default limits. `deliveries`: how often a record is delivered before it
-        is dead. `dead_letters`: the topic for what is dead, with copies of the records; it is created. `config`: more
-        properties of groups.
+        is dead. `dead_letters`: the topic for what is dead, with copies of the records; it is created. Its name begins
+        with `dlq.` (errors.deadletterqueue.topic.name.prefix). `config`: more properties of groups.
         """
         from shareq.client.admin.topics import NewTopic
 
@@ -144,6 +144,7 @@ class Helpers(ABC):
         if deliveries is not None:
             settings["share.delivery.count.limit"] = str(deliveries)
         if dead_letters is not None:
+            self._check_queue(dead_letters)
             settings |= {QUEUE_CONFIG: dead_letters, "errors.deadletterqueue.copy.record.enable": "true"}
             queue = NewTopic(dead_letters, 1, configs={"errors.deadletterqueue.group.enable": "true"})
             (created,) = self._admin.topics.create([queue]).values()
@@ -151,6 +152,12 @@ class Helpers(ABC):
                 raise created
         self.configure_group(name, {**settings, **(config or {})})
         return name
+
+    def _check_queue(self, name: str) -> None:
+        """Raise ValueError for a name that no dead letter would be written to."""
+        prefix = self._admin.redrives.queue_rules().prefix
+        if not name.startswith(prefix):
+            raise ValueError(f"dead_letters={name!r}: must begin with {prefix!r} ({QUEUE_CONFIG}.prefix)")
 
     def configure_group(self, name: str, config: Mapping[str, str]) -> None:
         """Set properties of a group. BrokerError."""

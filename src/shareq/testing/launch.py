@@ -98,6 +98,7 @@ class Running(Protocol):
 
     @property
     def crashed(self) -> bool: ...
+    def hits_at_crash(self) -> dict[int, int]: ...
 
 
 def tail(log: str, lines: int = 40) -> str:

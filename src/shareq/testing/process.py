@@ -132,6 +132,15 @@ class _AsProcess:
         """Whether it has ended by itself, by a signal."""
         return self._child.ended.is_set() and not self._killed and (self._child.code or 0) < 0
 
+    def hits_at_crash(self) -> dict[int, int]:
+        """Return how often each fault, by its number, had been applied when one of them ended the broker."""
+        return {}
+
+    @property
+    def _crashed_meanwhile(self) -> bool:
+        """Whether a fault has ended it although it was asked to stop: the request was just being handled."""
+        return self._child.code == -signal.SIGKILL and not self._killed
+
     def signal_stop(self) -> None:
         self._child.signal(signal.SIGTERM)
 
@@ -141,7 +150,7 @@ class _AsProcess:
             self.kill()
             raise BrokerFailed(f"did not stop within {self._launch.stop_timeout_s:g} s:\n{self._log_tail()}")
         self._close()
-        if self._child.code != 0:
+        if self._child.code != 0 and not self._crashed_meanwhile:
             raise BrokerFailed(f"ended with code {self._child.code}:\n{self._log_tail()}")
 
     def kill(self) -> None:
@@ -179,6 +188,7 @@ class ForkedBroker(_AsProcess):
         super().__init__(launch, child)
         self._lock = threading.Lock()
         self._calls = 0
+        self._at_crash: dict[int, int] = {}
         self._control.settimeout(launch.start_timeout_s)
         self._lines = self._control.makefile("rb")
         ready = self._receive()
@@ -204,12 +214,25 @@ class ForkedBroker(_AsProcess):
             raise ValueError(answer["error"])
         return answer["ok"]
 
+    def hits_at_crash(self) -> dict[int, int]:
+        with self._lock:
+            if not self._at_crash:
+                self._receive()
+        return self._at_crash
+
     def _receive(self) -> dict[str, Any] | None:
-        try:
-            line = self._lines.readline()
-        except OSError:
-            return None
-        return json.loads(line) if line.endswith(b"\n") else None
+        """Return the next answer; None when the broker has ended."""
+        while True:
+            try:
+                line = self._lines.readline()
+            except (OSError, ValueError):  # or the control was closed
+                return None
+            if not line.endswith(b"\n"):
+                return None
+            answer: dict[str, Any] = json.loads(line)
+            if "crash" not in answer:
+                return answer
+            self._at_crash = dict(answer["crash"])
 
     def _close(self) -> None:
         self._lines.close()

@@ -64,6 +64,10 @@ class ThreadBroker:
         """Whether a fault has ended it."""
         return self._crash is not None
 
+    def hits_at_crash(self) -> dict[int, int]:
+        """As of a process."""
+        return dict(self._inside.interceptor.states()) if self.crashed else {}
+
     def call(self, name: str, **arguments: Any) -> Any:
         """Have a command carried out. ValueError for what is wrong in it, BrokerFailed when the broker is gone."""
         if self._loop is None or self._loop.is_closed() or self.crashed:

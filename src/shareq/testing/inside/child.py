@@ -2,6 +2,7 @@
 
     test -> broker   {"id": 1, "do": "advance", "with": {"ms": 31000}}
     broker -> test   {"id": 1, "ok": 31000} or {"id": 1, "error": "..."}; first {"ready": [...], "metrics": ...}
+    broker -> test   {"crash": [[1, 2]]}: a fault ends it; the numbers of its faults and how often each was applied
 
 One JSON object a line. When the test's end of the socket closes, the test is gone, and the broker ends at once.
 """
@@ -31,7 +32,11 @@ from shareq.testing.inside.world import Inside, Start
 
 def run(arguments: Sequence[str], control: socket.socket, start: Start, own_dir: str | None) -> int:
     """Serve until a signal; the exit code. `own_dir` is removed when the test is gone."""
-    inside = Inside(start, on_crash=lambda: os.kill(os.getpid(), signal.SIGKILL))
+
+    def crash() -> None:
+        channel.crash()
+
+    inside = Inside(start, crash)
     channel = _Channel(control, inside, own_dir)
     try:
         options = serve.make_context("shareq serve", list(arguments)).params
@@ -67,6 +72,11 @@ class _Channel:
         self._inside.attach(server)
         asyncio.get_running_loop().add_reader(self._control, self._read)
         self._send({"ready": server.addresses, "metrics": server.metrics_url, "records": server.records_api_url})
+
+    def crash(self) -> None:
+        """End as SIGKILL does. What is known of faults is sent before: it would end with the process."""
+        self._send({"crash": self._inside.interceptor.states()})
+        os.kill(os.getpid(), signal.SIGKILL)
 
     def _read(self) -> None:
         try:

@@ -105,6 +105,10 @@ class Interceptor:
         active = self._rules.get(number)
         return (0, 0) if active is None else (active.hits, len(active.held))
 
+    def states(self) -> list[tuple[int, int]]:
+        """Return of every rule its number and how often it was applied."""
+        return [(number, active.hits) for number, active in self._rules.items()]
+
     def _release(self, active: _Active) -> int:
         held, active.held = active.held, []
         for go in held:

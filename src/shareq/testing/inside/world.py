@@ -46,6 +46,7 @@ class Inside:
             "release": self.interceptor.release,
             "release_all": self.interceptor.release_all,
             "state": self.interceptor.state,
+            "states": self.interceptor.states,
             "transcript": self.interceptor.transcript.lines,
             "fill_disk": self._fill_disk,
             "move_leader": self._move_leader,

@@ -305,3 +305,26 @@ def test_what_a_restart_finds_archiving_is_archived_when_the_queue_is_gone() -> 
     world.settle()
     assert world.letters() == []
     assert world.start_offset() in (0, 5)
+
+
+# -- a queue that is named
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("dlq", "Configured DLQ topic name does not comply with the DLQ topic prefix in share group: g, topic: dlq"),
+        ("dlq.closed", "DLQ is not enabled on configured DLQ topic for share group: g, topic: dlq.closed."),
+        ("dlq.t", None),
+    ],
+)
+def test_a_queue_that_gets_no_letters_is_logged_when_it_is_named(
+    name: str, why: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Apache Kafka 4.4.0 takes any name."""
+    world = DeadLetterWorld()
+    world.world.create_topic("dlq.closed")
+    caplog.clear()
+    world.configure("group", "g", errors_deadletterqueue_topic_name=name)
+    assert caplog.text.count("dead letters will not be written") == (why is not None)
+    assert why is None or why in caplog.text
