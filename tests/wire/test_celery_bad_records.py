@@ -81,3 +81,28 @@ def test_a_rejected_record_is_a_dead_letter_and_its_place_is_logged(running: Cel
 def test_a_task_due_after_max_delay_is_refused_where_it_is_sent(running: CeleryWorkers) -> None:
     with pytest.raises(Exception, match="max_delay of transport_options allows 86400 s from now"):
         running.send("add", 1, 2, countdown=86_460)
+
+
+def test_tasks_that_wait_for_their_eta_take_half_of_the_window_at_most(cluster: Broker, tmp_path: Path) -> None:
+    """130 wait an hour in a window of 100: the tasks behind them are done, and each that waits is there once."""
+    waiting = CeleryWorkers(cluster.bootstrap, tmp_path, {"share.partition.max.record.locks": "100"})
+    try:
+        waiting.start()
+        assert waiting.send("add", 1, 2).get(timeout=PATIENCE_S) == 3
+        for number in range(130):
+            waiting.send("work", f"late{number}", 0, countdown=3600)
+        results = [waiting.send("add", n, n) for n in range(5)]
+        assert [result.get(timeout=PATIENCE_S) for result in results] == [0, 2, 4, 6, 8]
+        waiting.until(lambda: len(scheduled(waiting)) > 0)
+        assert not waiting.seen
+        with waiting.app.connection_for_read() as connection:
+            assert connection.default_channel._size(waiting.name) < 200
+    finally:
+        waiting.stop()
+
+
+def scheduled(running: CeleryWorkers) -> list[str]:
+    found = running.app.control.inspect(timeout=PATIENCE_S, limit=1).scheduled()
+    names = [task["request"]["args"][0] for task in found[f"w0@{running.name}"]]
+    assert len(names) == len(set(names))
+    return names

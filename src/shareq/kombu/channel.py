@@ -11,9 +11,9 @@ import contextlib
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
 from amqp.protocol import queue_declare_ok_t
 from kombu.exceptions import ChannelError, DecodeError
@@ -22,6 +22,7 @@ from kombu.transport import virtual
 from kombu.utils.uuid import uuid
 
 from shareq.aio import AcknowledgeType, ClientError, ShareRecord
+from shareq.client.aio.again import is_for_another
 from shareq.kombu.envelope import NotAMessage, expired, packed, unpacked
 from shareq.kombu.names import GROUP_CONFIG, ROUTING_KEY
 from shareq.kombu.queue_consumer import CLOSE_S, QueueConsumer
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
 MOST_AT_ONCE: Final = 100
 """Records that are taken ahead for a channel whose prefetch count is not bounded."""
 MOST_HEARD: Final = 10_000
@@ -69,6 +71,8 @@ class Owner(Protocol):
     def in_event_loop(self) -> bool: ...
 
     def news(self) -> None: ...
+
+    def withdraw(self, tags: Collection[str]) -> set[str]: ...
 
     def failed(self, error: Exception) -> None: ...
 
@@ -116,6 +120,16 @@ class QoS(virtual.QoS):
         if arrival.consumer is not None and arrival.record is not None:
             self._records[tag] = arrival.consumer, arrival.record
 
+    def records(self) -> list[tuple[str, ShareRecord]]:
+        """Return what is handed on and not settled, by delivery tag."""
+        return [(tag, record) for tag, (_, record) in list(self._records.items())]
+
+    def forget(self, tag: str) -> None:
+        """Let go of a message without settling its record."""
+        self._quick_ack(tag)
+        self._records.pop(tag, None)
+        self.channel.has_room()
+
     def ack(self, delivery_tag: str) -> None:
         self._settle(delivery_tag, AcknowledgeType.ACCEPT)
 
@@ -157,6 +171,7 @@ class Channel(virtual.Channel):
         self._consuming: dict[str, QueueConsumer] = {}
         self._getting: dict[str, QueueConsumer] = {}
         self._leaving: list[QueueConsumer] = []
+        self._wanted_back: deque[tuple[ShareRecord, Callable[[bool], None]]] = deque()
         self._callbacks: dict[str, Callable[[Arrival], Any]] = {}
         self._without_ack: set[str] = set()
 
@@ -397,7 +412,14 @@ class Channel(virtual.Channel):
                 connection.news()
 
         consumer = QueueConsumer(
-            connection.engine, topic, connection.options.renew_s, self._room, arrived, connection.failed
+            connection.engine,
+            topic,
+            connection.options.renew_s,
+            self._room,
+            arrived,
+            connection.failed,
+            self._withdraw,
+            connection.engine.window(topic),
         )
         connection.engine.run(consumer.open(), CALL_S)
         return consumer
@@ -410,7 +432,28 @@ class Channel(virtual.Channel):
         room: int = self.qos.prefetch_count - self.qos.unacknowledged - waiting
         return 0 if room < 1 else max(1, room // max(1, len(self._consuming)))
 
+    def _withdraw(self, record: ShareRecord, answer: Callable[[bool], None]) -> None:
+        """Take a record's task back from Celery, in the thread of its event loop."""
+        self._wanted_back.append((record, answer))
+        self.connection.news()
+
+    def give_back(self) -> None:
+        """Take back from Celery's timer what is wanted; a task that was begun stays."""
+        wanted = dict(_taken_out(self._wanted_back))
+        if not wanted:
+            return
+        tags = {tag: record for tag, record in self.qos.records() if record in wanted}
+        withdrawn = {tags[tag] for tag in self.connection.withdraw(tags)}
+        for tag, record in tags.items():
+            if record in withdrawn:
+                self.qos.forget(tag)
+        for record, answer in wanted.items():
+            answer(record in withdrawn)
+
     def _arrival(self, queue: str, consumer: QueueConsumer, record: ShareRecord) -> Arrival | None:
+        if is_for_another(record.headers, self._topic(queue)):
+            self.settle(consumer, record, AcknowledgeType.ACCEPT)
+            return None
         try:
             message = unpacked(record.value, record.timestamp)
         except NotAMessage as error:
@@ -452,7 +495,7 @@ class Channel(virtual.Channel):
         if reason is None and fields is not None and (due := due_s(fields)) is not None and due > now:
             assert arrival.consumer is not None
             assert arrival.record is not None
-            arrival.consumer.engine.soon(arrival.consumer.held_from, arrival.record, due - now)
+            arrival.consumer.engine.soon(arrival.consumer.waits, arrival.record, due - now)
         return reason
 
     def _handed_on(self, arrival: Arrival, no_ack: bool) -> Any:
@@ -511,6 +554,12 @@ def heard_from(record: Record, topic: str) -> tuple[str, dict[str, Any]] | None:
 
 class TooFar(Exception):
     """A task's ETA lies further ahead than its worker would wait."""
+
+
+def _taken_out(found: deque[T]) -> Iterator[T]:
+    """Return an iterator that takes out what is there."""
+    while found:
+        yield found.popleft()
 
 
 def _place(record: ShareRecord) -> str:

@@ -22,6 +22,7 @@ from shareq.client.config import ClientConfig
 from shareq.client.errors import BrokerError, ClientError, Unreachable
 from shareq.client.network import Network as BlockingNetwork
 from shareq.client.share.provision import configure_group, ensure_topic
+from shareq.client.share.window import reach
 from shareq.kombu.tail import Tail
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.metadata import MetadataRequest
@@ -148,6 +149,11 @@ class Engine:
         with self._admin() as admin:
             configure_group(admin, group, configs, required=False)
         self._groups.add(group)
+
+    def window(self, group: str) -> int:
+        """Return how far a group goes past its oldest unfinished record; see `reach`. Raises Unreachable."""
+        with self._admin() as admin:
+            return reach(admin, group)
 
     def has_topic(self, name: str) -> bool:
         with self._admin() as admin:

@@ -12,8 +12,11 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from shareq.aio import AcknowledgeType, ClientError, LockLost, ShareConsumer, ShareRecord
+from shareq.client.aio.again import Again
 from shareq.client.aio.consumer.records import State
+from shareq.client.aio.early import EarlyRecords
 from shareq.kombu.engine import Engine
+from shareq.kombu.waiting import WaitingTasks, Withdraw
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +30,8 @@ PURGED_AT_ONCE: Final = 500
 
 class QueueConsumer:
     """`room` says how many records may be taken now; `arrived` takes one, `failed` what ended it, `lost` that a lock
-    of a record in hand is gone. The last three are called on the loop."""
+    of a record in hand is gone. The last three are called on the loop. For `withdraw` see `waiting.py`, for `window`
+    `EarlyRecords`."""
 
     def __init__(
         self,
@@ -37,6 +41,8 @@ class QueueConsumer:
         room: Callable[[], int],
         arrived: Callable[[QueueConsumer, ShareRecord], None],
         failed: Callable[[Exception], None],
+        withdraw: Withdraw,
+        window: int,
     ) -> None:
         self.engine = engine
         self._topic = topic
@@ -50,6 +56,8 @@ class QueueConsumer:
         self._in_hand: set[ShareRecord] = set()
         self._settling: set[asyncio.Task[None]] = set()
         self._closing = False
+        again = Again(engine.servers, topic, engine.properties)
+        self._waiting = WaitingTasks(EarlyRecords(window), again, withdraw, lambda record: arrived(self, record))
 
     @property
     def in_hand(self) -> int:
@@ -106,9 +114,10 @@ class QueueConsumer:
         self._settling.add(task)
         task.add_done_callback(self._settling.discard)
 
-    def held_from(self, record: ShareRecord, ahead_s: float) -> None:
-        """Renew its lock as if it had come when it is due, in so many seconds."""
-        record.held_since = asyncio.get_running_loop().time() + ahead_s
+    def waits(self, record: ShareRecord, ahead_s: float) -> None:
+        """Note that Celery keeps the record's task until it is due, in so many seconds."""
+        if not self._closing:
+            self._waiting.keep(record, ahead_s)
 
     async def stop(self) -> None:
         """Hand nothing on any more."""
@@ -131,6 +140,7 @@ class QueueConsumer:
             return
         self._closing = True
         self.engine.unwatch(self._engine_ended)
+        await self._waiting.stop()
         await self.stop()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_S):
@@ -188,6 +198,7 @@ class QueueConsumer:
             self._note_losses()
 
     def _note_losses(self) -> bool:
+        self._in_hand = {record for record in self._in_hand if record.state in (State.IN_HAND, State.LOST)}
         gone = {record for record in self._in_hand if record.state is State.LOST}
         if gone:
             self._in_hand -= gone

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import heapq
 import os
 import threading
 import time
 from collections import deque
+from collections.abc import Collection
 from typing import Any, Final
 
 from kombu.transport import virtual
@@ -48,6 +50,7 @@ class Transport(virtual.Transport):
         self._failure: Exception | None = None
         self._arrived = threading.Condition()
         self._pipe: tuple[int, int] | None = None
+        self._hub: Any = None
 
     @property
     def engine(self) -> Engine:
@@ -135,6 +138,7 @@ class Transport(virtual.Transport):
                 os.set_blocking(reading, False)
                 os.set_blocking(writing, False)
                 self._pipe = reading, writing
+        self._hub = loop
         loop.add_reader(self._pipe[0], self.on_readable, self._pipe[0])
         self.news()
 
@@ -146,8 +150,23 @@ class Transport(virtual.Transport):
     def on_readable(self, fileno: int) -> None:
         with contextlib.suppress(BlockingIOError, OSError):
             os.read(fileno, 4096)
+        for channel in list(self.channels):
+            channel.give_back()
         while self._deliver_one():
             pass
+
+    def withdraw(self, tags: Collection[str]) -> set[str]:
+        """Take tasks that wait for their ETA out of Celery's timer, by delivery tag; return those that were there.
+
+        Celery has counted each up in its prefetch count, and would count it down when it is due.
+        """
+        queue = self._hub.timer._queue
+        waiting = {at: tag for at, each in enumerate(queue) if (tag := _task_of(each[2])) in tags}
+        for at in waiting:
+            queue[at][2].fun.__self__.qos.decrement_eventually()
+        queue[:] = [each for at, each in enumerate(queue) if at not in waiting]
+        heapq.heapify(queue)
+        return set(waiting.values())
 
     def _close_pipe(self) -> None:
         with self._arrived:
@@ -188,3 +207,9 @@ class Transport(virtual.Transport):
         self.heard.pop(queue, None)
         for ear in self.listening.pop(queue, []):
             ear.engine.soon(ear.tail.forget, ear.hear)
+
+
+def _task_of(entry: Any) -> Any:
+    """Return the delivery tag of the task that a timer's entry begins, None for another entry."""
+    request = entry.args[0] if entry.args and hasattr(getattr(entry.fun, "__self__", None), "qos") else None
+    return getattr(getattr(request, "message", None), "delivery_tag", None)
