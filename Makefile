@@ -7,6 +7,7 @@ DEPTH ?= 5
 MINUTES ?= 30
 KILLS ?= 200
 BASE   ?= HEAD
+RECORDS ?= 20000
 ARGS   ?=
 
 BIN    := .venv/bin
@@ -35,7 +36,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := broker client coordinator protocol spark src
 
 .DEFAULT_GOAL := help
-.PHONY: help compiled demo demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-kafka-tests interop-spark bench-spark bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills crash-images docker-test differential differential-few sim exhaustive wakeups fuzz soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
+.PHONY: help compiled demo demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-kafka-tests interop-spark bench-spark bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills crash-images docker-test differential differential-few sim exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -67,6 +68,7 @@ help:
 	@echo "  make exhaustive DEPTH=n  every life of n steps of a share partition in small worlds (default 5)"
 	@echo "  make wakeups     how late a fetch is answered when a delayed record's time has come, of 200 (2 minutes); ARGS=--help"
 	@echo "  make fuzz FRAMES=n  bent requests of every RPC, n in memory (default 20,000), a tenth to a broker process"
+	@echo "  make bad-records RECORDS=n  bad records through worker, Celery, taskiq, asyncio, commands, console, letters (default 20,000 each); ARGS=--help"
 	@echo "  make soak MINUTES=n  mixed load, clock steps, stops, a slow disk and strangers (default 30 minutes); ARGS=--help"
 	@echo "  make dashboard   what the dashboard asks, asked of Prometheus while a broker is at work; one alert fires (4 minutes)"
 	@echo "  make browser-test  every view of the console in Chromium: widths, colours, keyboard, contrast, requests (1 minute)"
@@ -273,6 +275,9 @@ exhaustive: $(READY)
 fuzz: $(READY)
 	@$(RUN) -m tests.fuzz $(FRAMES) $(ARGS)
 	@$(RUN) -m tests.fuzz --process $$(( $(FRAMES) / 10 < 5000 ? $(FRAMES) / 10 : 5000 ))
+
+bad-records: $(READY)
+	@$(RUN) -m tests.bad_records --records $(RECORDS) $(ARGS)
 
 soak: compiled
 	@$(RUN) -m tests.soak $(MINUTES) $(ARGS)

@@ -52,8 +52,10 @@ class Record(NamedTuple):
 
 
 class GroupCounts(NamedTuple):
-    """What a share group did with records of a topic since the broker started. `dead`: given up after their last
-    delivery or rejected; `lock_timeouts`: held until the lock ran out.
+    """Counts of what a share group did with records of a topic since the broker started.
+
+    `dead`: given up because the last delivery allowed failed (those rejected are counted apart); `lock_timeouts`: held
+    until the lock ran out.
     """
 
     accepted: int
