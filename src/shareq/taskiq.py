@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any, Final
 
+from pydantic import PrivateAttr
 from taskiq import AckableMessage, AsyncBroker, BrokerMessage, TaskiqMessage, TaskiqMiddleware, TaskiqResult
 from taskiq.exceptions import TaskRejectedError
 
@@ -41,7 +42,10 @@ POLL_S: Final = 60.0
 SEND_MS: Final = 30_000
 BLOCK_MS: Final = 10_000
 
-_rejected: ContextVar[bool] = ContextVar("rejected", default=False)
+_rejected: ContextVar[bool] = ContextVar("rejected", default=True)
+"""Whether an acknowledgement means that the record is rejected: one that taskiq cannot read, or whose task it does not
+know, it acknowledges before any middleware has seen it.
+"""
 
 
 class ShareqBroker(AsyncBroker):
@@ -137,14 +141,14 @@ class ShareqBroker(AsyncBroker):
         try:
             while True:
                 while (record := early.pop_due(time.time())) is not None:
-                    yield _ackable(record)
+                    yield _Delivery.of(record, consumer)
                 due = early.next_due
                 patience_s = POLL_S if due is None else max(0.0, min(POLL_S, due - time.time()))
                 for record in await consumer.poll(timeout_s=patience_s, max_records=1):
                     if self._is_kept(consumer, record, early):
                         upkeep.start()
                     elif record.state is State.IN_HAND:
-                        yield _ackable(record)
+                        yield _Delivery.of(record, consumer)
         finally:  # what taskiq has is acknowledged later; `shutdown` closes the consumer
             await upkeep.stop()
             with contextlib.suppress(ClientError):  # it is closed, or was refused
@@ -205,11 +209,41 @@ class _Rejections(TaskiqMiddleware):
         _rejected.set(isinstance(exception, TaskRejectedError))
 
 
-def _ackable(record: ShareRecord) -> AckableMessage:
-    async def ack() -> None:
-        await (record.reject() if _rejected.get() else record.accept())
+class _Delivery(AckableMessage):
+    """A record for taskiq's receiver, which reads `ack` first of all, in the task of asyncio that handles this record.
 
-    return AckableMessage(data=record.value or b"", ack=ack)
+    When that task ends with an exception (a label that taskiq cannot use, a middleware that raises), nothing would
+    acknowledge the record ever, and its lock would be renewed: it is released, and given up after
+    `share.delivery.count.limit` deliveries.
+    """
+
+    _record: ShareRecord = PrivateAttr()
+    _consumer: ShareConsumer = PrivateAttr()
+
+    @classmethod
+    def of(cls, record: ShareRecord, consumer: ShareConsumer) -> _Delivery:
+        """Return the delivery of a record that the consumer has in hand."""
+
+        async def ack() -> None:
+            await (record.reject() if _rejected.get() else record.accept())
+
+        made = cls(data=record.value or b"", ack=ack)
+        made._record, made._consumer = record, consumer
+        return made
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "ack" and (task := asyncio.current_task()) is not None:
+            task.add_done_callback(self._ended)
+        return super().__getattribute__(name)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        record = self._record
+        if task.cancelled() or (error := task.exception()) is None or record.state is not State.IN_HAND:
+            return  # a worker that stops releases what it has; a task with ack_type manual may have kept its context
+        place = f"{record.topic}-{record.partition}@{record.offset}"
+        logger.error("%s, attempt %d: taskiq failed: released", place, record.delivery_count, exc_info=error)
+        with contextlib.suppress(ClientError):  # its lock has just ended
+            self._consumer.acknowledge(record, AcknowledgeType.RELEASE)
 
 
 def _due_s(record: ShareRecord) -> float:

@@ -11,7 +11,7 @@ from taskiq.exceptions import SendTaskError
 from shareq.aio import ConfigError
 from shareq.taskiq import ShareqBroker
 from shareq.testing import Broker
-from tests.support.scenarios.taskiq import BROKER_SETTINGS, Hall, TaskiqScenarios
+from tests.support.scenarios.taskiq import BROKER_SETTINGS, Hall, TaskiqScenarios, at_work, sending, until
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +39,31 @@ class TestTaskiq(TaskiqScenarios):
         (letter,) = await asyncio.to_thread(cluster.assert_dead_lettered, name)
         assert b'"reject"' in (letter.value or b"")
 
+    async def test_what_taskiq_cannot_begin_is_given_up_and_the_next_task_is_done(
+        self, cluster: Broker, name: str, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """No task at all, a task that the worker does not know, a label that taskiq cannot use."""
+        letters = {"errors.deadletterqueue.topic.name": f"dlq.{name}", "share.delivery.count.limit": "2"}
+        hall = Hall(cluster, name, group_config=letters)
+        sender = hall.app()
+        async with sending(sender):
+            await asyncio.to_thread(cluster.produce, name, b"no task")
+            other = hall.app()
+            other.register_task(_unknown, "unknown")
+            async with sending(other):
+                unknown = other.find_task("unknown")
+                assert unknown is not None
+                await unknown.kiq()
+            await hall.send(sender, "odd", ack_type="sometimes")
+            await hall.send(sender, "good")
+            async with at_work(hall.app()):
+                await until(lambda: cluster.undone(name, name) == 0)
+        assert hall.ended == ["good"]
+        counts = cluster.group_counts(name, name)
+        assert (counts.accepted, counts.rejected, counts.released, counts.dead) == (1, 2, 2, 1)
+        assert len(await asyncio.to_thread(cluster.assert_dead_lettered, name)) == 3
+        assert f"{name}-0@2, attempt 2: taskiq failed: released" in caplog.text
+
     async def test_a_task_of_a_broker_that_is_not_started_is_refused(self, cluster: Broker, name: str) -> None:
         hall = Hall(cluster, name)
         with pytest.raises(SendTaskError) as raised:
@@ -48,3 +73,7 @@ class TestTaskiq(TaskiqScenarios):
     def test_properties_that_cannot_be_are_refused(self) -> None:
         with pytest.raises(ConfigError):
             ShareqBroker("127.0.0.1:9092", properties={"security.protocol": "NONE"})
+
+
+async def _unknown() -> None:
+    """Do nothing, in another program."""

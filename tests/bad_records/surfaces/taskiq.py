@@ -19,6 +19,10 @@ broker = ShareqBroker("BROKER", topic="taskiq", max_delay=5)
 async def good(number: int) -> None:
     with open("done", "a") as file:
         file.write("%d\\n" % number)
+
+@broker.task(task_name="tasks:add")
+async def add(one: int, other: int) -> int:
+    return one + other
 """
 
 
