@@ -59,7 +59,9 @@ class History:
             producer_id_expiration_ms=10**15,
         )
         self.world = LogWorld(settings, seed=seed, rule=rule)
-        self.world.cleaner = CleanerSettings(backoff_ms=LONG_MS, memory_bytes=self.rng.choice((1, 4, 99)) * SUBJECT_BYTES)
+        self.world.cleaner = CleanerSettings(
+            backoff_ms=LONG_MS, memory_bytes=self.rng.choice((1, 4, 99)) * SUBJECT_BYTES
+        )
         self.committed: list[Record] = []
         self.open: dict[int, list[Record]] = {}
         self.sequences = dict.fromkeys(PRODUCERS, 0)
