@@ -26,6 +26,7 @@ from typing import Final
 from devtools.kafka.apache_kafka import free_port
 from shareq.testing import Broker
 from tests.bad_records.scene import RawRecord, Scene
+from tests.support.bad_records.kombu_envelopes import kombu_envelopes
 from tests.support.bad_records.records import bad_records
 
 SURFACES: Final = ("worker", "celery", "taskiq", "aio", "commands", "console", "letters", "spark")
@@ -38,12 +39,12 @@ def plain(chance: Random) -> Iterator[RawRecord]:
 
 
 def envelopes(chance: Random) -> Iterator[RawRecord]:
-    """Yield bad messages of kombu, and one bad record of another kind after every four of them."""
+    """Yield bad messages of kombu without end, and one bad record of another kind after every four of them."""
     others = plain(chance)
-    while True:
-        for _ in range(4):
-            yield RawRecord(None, bad_envelope(chance))
-        yield next(others)
+    for number, value in enumerate(kombu_envelopes(chance, sys.maxsize), 1):
+        yield RawRecord(None, value)
+        if number % 4 == 0:
+            yield next(others)
 
 
 def main() -> int:

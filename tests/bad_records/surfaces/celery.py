@@ -29,6 +29,10 @@ app.conf.update(task_default_queue="tasks", worker_prefetch_multiplier=4, task_a
 def good(number):
     with open("done", "a") as file:
         file.write("%d\\n" % number)
+
+@app.task(name="tasks.add")
+def add(a, b):
+    return a + b
 """
 
 
