@@ -134,7 +134,7 @@ class ConfigAdmin:
             except OSError as error:
                 logger.error("%s: properties not changed: %s", _named(planned), error)
                 return storage_failure(error)
-        for kind, name, keys in few([_line(plan) for plan in planned if plan.changes], "resources changed"):
+        for kind, name, keys in few(logger, [_line(plan) for plan in planned if plan.changes], "resources changed"):
             logger.info("%s %s: changed %s", kind, name, keys)
         for plan in planned:
             if plan.stored is not None:

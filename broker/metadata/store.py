@@ -233,7 +233,7 @@ class MetadataStore:
             changes.extend(PutConfig(resource, key, value) for key, value in topic.configs.items())
         self._commit(changes)
         images = [self._index(row) for row in rows]
-        for image in few(images, "topics created"):
+        for image in few(logger, images, "topics created"):
             logger.info(
                 "topic %s: created, id %s, partitions %d", image.name, uuid_to_text(image.topic_id), image.partitions
             )
@@ -256,7 +256,7 @@ class MetadataStore:
         self._commit(changes)
         for image in images:
             self._unindex(image)
-        for image in few(images, "topics deleted"):
+        for image in few(logger, images, "topics deleted"):
             logger.info("topic %s: deleted, id %s", image.name, uuid_to_text(image.topic_id))
         for image in images:
             _tell(f"topic {image.name}", self._deleted, image)
@@ -271,7 +271,7 @@ class MetadataStore:
             changes.append(PutTopic(TopicRow(name, old.topic_id, count, old.internal)))
         before = {name: self._by_name[name].partitions for name in counts}
         self._commit(changes)
-        for name in few(list(counts), "topics grown"):
+        for name in few(logger, list(counts), "topics grown"):
             logger.info("topic %s: partitions %d -> %d", name, before[name], counts[name])
         for name in counts:
             image = self._index(self._state.topics[name])
@@ -295,7 +295,7 @@ class MetadataStore:
         """Add and remove access control list entries in one commit; the caller has checked them. OSError as above."""
         if changes:
             self._commit(changes)
-            for change in few(changes, "acls"):
+            for change in few(logger, changes, "acls"):
                 logger.info("acl %s: %s", "added" if isinstance(change, PutAcl) else "removed", _acl_text(change.acl))
             _tell("acls", self._acls_changed, changes)
 
@@ -303,7 +303,7 @@ class MetadataStore:
         """Set and remove SCRAM credentials in one commit; the caller has checked them. OSError as above."""
         if changes:
             self._commit(changes)
-            for (user, mechanism), credential in few(changes, "credentials"):
+            for (user, mechanism), credential in few(logger, changes, "credentials"):
                 logger.info("user %s: %s credential %s", user, mechanism, "set" if credential else "removed")
             _tell("credentials", self._credentials_changed, changes)
 
@@ -311,7 +311,7 @@ class MetadataStore:
         """Set and remove quotas of clients in one commit; the caller has checked them. OSError as above."""
         if changes:
             self._commit(changes)
-            for entity, key, value in few(changes, "quotas"):
+            for entity, key, value in few(logger, changes, "quotas"):
                 logger.info("quota %s of %s: %s", key, entity.by_kind(), "removed" if value is None else f"{value:g}")
             _tell("quotas", self._quotas_changed)
 
@@ -437,12 +437,12 @@ class MetadataStore:
             del self._collisions[key]
 
 
-def few(changed: Sequence[T], what: str) -> Sequence[T]:
-    """Those that the log names one by one: a line takes 20 µs, and there may be thousands. None where no line is."""
-    if not logger.isEnabledFor(logging.INFO):
+def few(log: logging.Logger, changed: Sequence[T], what: str) -> Sequence[T]:
+    """Return those that `log` names one by one: a line takes 20 µs, and there may be thousands. None without INFO."""
+    if not log.isEnabledFor(logging.INFO):
         return ()
     if len(changed) > MOST_LINES:
-        logger.info("%s: %d, the first %d follow", what, len(changed), MOST_LINES)
+        log.info("%s: %d, the first %d follow", what, len(changed), MOST_LINES)
     return changed[:MOST_LINES]
 
 
