@@ -1,15 +1,18 @@
 """Compiles what a record passes through while a wheel is built, or while shareq is installed from a checkout.
 
-What is made, and how: `scripts/compile_forms.py`. A wheel with any of it is for this Python and platform alone. Without
-a C compiler, or Python's headers, nothing is compiled; what goes wrong for one part leaves the others as they are. One
-line says which parts run from the source, more slowly. SHAREQ_PURE=1 asks for that.
+What is made, and how: `scripts/compile_forms.py`; as many parts at a time as there are cores. A wheel with any of it is
+for this Python and platform alone. Without a C compiler, or Python's headers, nothing is compiled; what goes wrong for
+one part leaves the others as they are. One line says which parts run from the source, more slowly. SHAREQ_PURE=1 asks
+for that.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 sys.path.insert(0, str(Path(__file__).parent / "scripts"))
 
 import compile_forms
-from compile_forms import FORMS, GROUP, SOURCES, attempt, compile_group, compiled_name, report
+from compile_forms import FORMS, GROUP, SOURCES, announce, attempt, compile_group, compiled_name, report
 
 
 class RecordWalkHook(BuildHookInterface):  # type: ignore[type-arg]
@@ -44,15 +47,26 @@ class RecordWalkHook(BuildHookInterface):  # type: ignore[type-arg]
             print(f"shareq: nothing is compiled ({reason}); it runs as Python, more slowly", file=sys.stderr)
             return
         self._folder = tempfile.TemporaryDirectory(prefix="shareq-build-")
-        folder = Path(self._folder.name)
+        announce()
         failed: dict[str, str] = {}
-        for source in SOURCES:
-            attempt(str(source), partial(self._take_walk, root / source, folder, version, build_data), failed)
-        if editable:
-            compile_group(root, folder, failed)
-        else:
-            attempt(GROUP, partial(self._take_group, root, folder, build_data), failed)
-        report(failed)
+        group = self._folder_of("together")
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            if editable:
+                parts = [pool.submit(compile_group, root, group, failed)]
+            else:
+                parts = [pool.submit(attempt, GROUP, partial(self._take_group, root, group, build_data), failed)]
+            for source in SOURCES:
+                take = partial(self._take_walk, root / source, self._folder_of(source.stem), version, build_data)
+                parts.append(pool.submit(attempt, str(source), take, failed))
+        for part in parts:
+            part.result()
+        report({part: failed[part] for part in (*map(str, SOURCES), GROUP) if part in failed})
+
+    def _folder_of(self, part: str) -> Path:
+        """Each has its own, for what mypyc leaves where it runs."""
+        folder = Path(self._folder.name, part)
+        folder.mkdir()
+        return folder
 
     def _take_walk(self, source: Path, folder: Path, version: str, build_data: dict[str, Any]) -> None:
         built = compile_forms.compiled(source, folder)

@@ -11,6 +11,7 @@ library: what cannot be compiled runs as Python beside the rest, which calls it 
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib.util
 import os
 import shutil
@@ -73,6 +74,7 @@ MADE_BY: Final = "made_by.txt"
 GROUP: Final = "the modules of TOGETHER in scripts/compile_forms.py"
 """What a line calls them."""
 TIMEOUT_S = 900
+COMPILING: Final = "compiling what a record passes through (about a minute)"
 
 
 def why_not() -> str | None:
@@ -256,6 +258,15 @@ def attempt(part: str, make: Callable[[], object], failed: dict[str, str]) -> No
         failed[part] = str(error)
 
 
+def announce() -> None:
+    """Print what an installation is about to do. pip shows none of it without -v; the terminal has it all the same."""
+    line = f"{COMPILING}; SHAREQ_PURE=1 leaves it out"
+    print(line, flush=True)
+    if "PIP_BUILD_TRACKER" in os.environ:
+        with contextlib.suppress(OSError), open("/dev/tty", "w", encoding="utf-8") as terminal:
+            print(f"\n{line}", file=terminal)
+
+
 def report(failed: Mapping[str, str]) -> None:
     """One line of what is not compiled, and why; none where all is."""
     if failed:
@@ -279,7 +290,7 @@ def main() -> int:
     failed: dict[str, str] = {}
     reason = why_not()
     if reason is None:
-        print("compiling what a record passes through (about a minute)", flush=True)
+        print(COMPILING, flush=True)
         with tempfile.TemporaryDirectory(prefix="shareq-build-") as folder:
             compile_group(ROOT, Path(folder), failed)
     else:

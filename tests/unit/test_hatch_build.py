@@ -121,6 +121,30 @@ def test_all_of_it_is_compiled_without_a_word(build: Build, capsys: pytest.Captu
     assert said(capsys) == ""
 
 
+def test_an_installation_prints_what_it_compiles_and_how_to_leave_it_out(
+    build: Build, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was silent for minutes."""
+    monkeypatch.delenv("PIP_BUILD_TRACKER", raising=False)
+    build.run("standard")
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line == "compiling what a record passes through (about a minute); SHAREQ_PURE=1 leaves it out"
+    monkeypatch.setattr(build.scripts, "why_not", lambda: "SHAREQ_PURE is set")
+    build.run("standard")
+    assert capsys.readouterr().out == ""
+
+
+def test_a_part_that_ends_in_another_way_ends_the_installation(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(source: Path, folder: Path) -> Path:
+        raise LookupError(source.name)
+
+    monkeypatch.setattr(build.scripts, "compiled", broken)
+    hook = build._hook(build.root)
+    with pytest.raises(LookupError, match=r"record_walk\.py"):
+        hook.initialize("standard", build.data)
+    hook.finalize("standard", build.data, "")
+
+
 @pytest.mark.parametrize("version", ["editable", "standard"])
 def test_walks_are_compiled_when_the_group_cannot_be(
     build: Build, capsys: pytest.CaptureFixture[str], version: str
