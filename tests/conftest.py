@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import signal
 from collections.abc import Generator
 from typing import Any
@@ -98,6 +99,17 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.enable()
         gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    """Keep Celery, which sets the level of all loggers for its process, from hiding the lines of later tests."""
+    root = logging.getLogger()
+    level = root.level
+    try:
+        return (yield)
+    finally:
+        root.setLevel(level)
 
 
 @pytest.hookimpl(trylast=True)
