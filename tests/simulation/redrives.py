@@ -1,8 +1,9 @@
 """Redrives in a seed's world: begun, cancelled, cut off by crashes; what they have sent back is judged at the end.
 
 There is a queue of letters that clients write, whose records go back to a topic of their own, and there are the groups'
-queues, whose letters go to the topics of their groups. Whatever crashes and fails: a letter goes back once in each
-redrive that is meant to take it, and what a redrive says of itself is what it has done.
+queues, whose letters go to the topics of their groups. Whatever crashes and fails: a letter goes back with one of the
+redrives that are meant to take it, and once with each that is to send letters again; and what a redrive says of itself
+is what it has done.
 """
 
 from __future__ import annotations
@@ -75,6 +76,7 @@ class Redrives:
     def __init__(self, world: World, seed: int) -> None:
         self._world = world
         self._rng = Random(f"redrives {seed}")
+        self._again = Random(f"again {seed}")  # apart, so that older seeds live as before
         self.on = is_about_redrives(seed)
         self.known: dict[str, Known] = {}
 
@@ -145,6 +147,7 @@ class Redrives:
     def _request(self, name: str) -> StartRedriveRequest:
         rng, world = self._rng, self._world
         request = StartRedriveRequest(name, QUEUE, records_per_second=rng.choice((3, 10, 40, 1_000_000)))
+        request.again = self._again.random() < 0.5
         queues = [
             queue for group in world.groups if world.services.metadata.topic(queue := world.queues.name_of(group))
         ]
@@ -249,6 +252,25 @@ class Redrives:
         """Everything is over: each letter went back once, and no other."""
         for name in self.known:
             self._check(name)
+        self._check_once()
+
+    def _check_once(self) -> None:
+        """No letter went back with two redrives that were not to send it again."""
+        senders: dict[tuple[str, Letter], str] = {}
+        for name, known in self.known.items():
+            for letter in () if known.request.again else self._sent(name):
+                other = senders.setdefault((known.request.queue, letter), name)
+                if other != name:
+                    raise InvariantBroken(f"{name} has sent {letter} back, as {other} had")
+
+    def _went_back_with_another(self, known: Known, at: Letter) -> bool:
+        """Whether another redrive of the queue has sent the letter, or was cancelled when it was about to."""
+        others = [
+            name
+            for name, other in self.known.items()
+            if other is not known and other.request.queue == known.request.queue
+        ]
+        return any(at in self._sent(name) or self.known[name].ended == CANCELLED for name in others)
 
     def _check(self, name: str) -> None:
         known, row, sent = self.known[name], self._report(name), self._sent(name)
@@ -295,7 +317,9 @@ class Redrives:
         is_meant = of_group and (known.target != BACK or said["__dlq.errors.topic"] == BACK.encode())
         if letter.value is None and is_meant:
             return  # it goes back if the dead record is still in its log
-        if is_meant and at not in sent:
+        if is_meant and at not in sent and not wanted.again and self._went_back_with_another(known, at):
+            self._world.seen["letters that had gone back"] += 1
+        elif is_meant and at not in sent:
             raise InvariantBroken(f"{wanted.name} has passed {at} of {wanted.queue}, which did not go back")
         if at in sent and (not is_meant or sent[at].value != letter.value):
             raise InvariantBroken(f"{wanted.name} has sent {sent[at].value!r} back for {letter.value!r} at {at}")
