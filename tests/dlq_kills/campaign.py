@@ -222,7 +222,15 @@ class Campaign:
         known = Redriven(name, KEPT.queue, partition, first, end - 1, to_group, answered=False)
         self._redrives.append(known)
         request = StartRedriveRequest(
-            name, KEPT.queue, partition, first, end - 1, KEPT.name, target=int(to_group), records_per_second=40
+            name,
+            KEPT.queue,
+            partition,
+            first,
+            end - 1,
+            KEPT.name,
+            target=int(to_group),
+            records_per_second=40,
+            again=True,  # their ranges overlap
         )
         answer = client.call(request, 0, StartRedriveResponse)
         if answer.error_code == ErrorCode.NONE:

@@ -254,6 +254,8 @@ def _planned(
     sent = SentLetters(()) if request.again else session.admin.redrives.sent_back_from(request.queue)
     is_known = wanted.takes_all and not any(sent.upto(number) > start for (_, number), start in starts.items())
     counts = Counter[str]() if is_known else _matching(session, starts, ends, wanted, sent)
+    if wanted.takes_all and not counts["ALREADY_SENT"]:
+        counts.clear()
     left = sum(ends[each] - start for each, start in starts.items())
     return RedriveRow(
         request.name, "PLANNED", request.queue, target, left, counts, request.records_per_second, None, None, None
