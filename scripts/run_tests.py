@@ -37,7 +37,7 @@ COMPILED: Final = (
 
 
 class Part(NamedTuple):
-    """Tests that run together, and after how many seconds they are ended."""
+    """Tests that run together, and after how many seconds they are ended: those that hang, not those of a busy machine."""
 
     name: str
     limit_s: int
@@ -80,8 +80,8 @@ def parts(arguments: tuple[str, ...]) -> tuple[Part, ...]:
     """Return the tests of each form; the arguments are for those of the first."""
     without = [f"--ignore={path}" for path in ("tests/spark", *WHOLE_LIVES)]
     return (
-        Part("Python form", 1200, {}, (*COMMON, *without, *arguments)),
-        Part("compiled form", 600, {"TEST_FORM": "compiled"}, (*COMMON, *COMPILED, *WHOLE_LIVES)),
+        Part("Python form", 3600, {}, (*COMMON, *without, *arguments)),
+        Part("compiled form", 1800, {"TEST_FORM": "compiled"}, (*COMMON, *COMPILED, *WHOLE_LIVES)),
     )
 
 
