@@ -37,7 +37,7 @@ COMPILED: Final = (
 
 
 class Part(NamedTuple):
-    """Tests that run together, and after how many seconds they are ended: those that hang, not those of a busy machine."""
+    """Tests that run together, and after how many seconds they are ended: a busy machine is no reason."""
 
     name: str
     limit_s: int
