@@ -27,13 +27,32 @@ def envelope(task: str) -> dict[str, Any]:
     """Return a good message of this task, which adds 1 and 2."""
     body = json.dumps([[1, 2], {}, {"callbacks": None, "errbacks": None, "chain": None, "chord": None}])
     headers = {
-        "lang": "py", "task": task, "id": "bad", "root_id": "bad", "parent_id": None, "group": None, "retries": 0,
-        "eta": None, "expires": None, "timelimit": [None, None], "argsrepr": "(1, 2)", "kwargsrepr": "{}",
-        "origin": "bad@records", "ignore_result": True, "stamped_headers": None, "stamps": {}, "shadow": None,
+        "lang": "py",
+        "task": task,
+        "id": "bad",
+        "root_id": "bad",
+        "parent_id": None,
+        "group": None,
+        "retries": 0,
+        "eta": None,
+        "expires": None,
+        "timelimit": [None, None],
+        "argsrepr": "(1, 2)",
+        "kwargsrepr": "{}",
+        "origin": "bad@records",
+        "ignore_result": True,
+        "stamped_headers": None,
+        "stamps": {},
+        "shadow": None,
     }
     properties = {
-        "correlation_id": "bad", "reply_to": "none", "delivery_mode": 2, "priority": 0, "delivery_tag": "1",
-        "delivery_info": {"exchange": "", "routing_key": "bad"}, "body_encoding": "base64",
+        "correlation_id": "bad",
+        "reply_to": "none",
+        "delivery_mode": 2,
+        "priority": 0,
+        "delivery_tag": "1",
+        "delivery_info": {"exchange": "", "routing_key": "bad"},
+        "body_encoding": "base64",
     }
     return {
         "body": base64.b64encode(body.encode()).decode(),
