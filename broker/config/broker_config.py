@@ -402,11 +402,11 @@ def _of_environment(environment: Mapping[str, str], warnings: list[str]) -> Mapp
     """The properties in the environment. Others may have variables of this prefix, too: those are left out."""
     if not any(name.startswith("SHAREQ_") for name in environment):
         return NOTHING
-    from shareq.broker.config.keys.known_names import is_known
+    from shareq.broker.config.keys.known_names import is_property
     from shareq.broker.config.sources.environment import OF_CLIENTS, environment_properties, variable_name
 
     properties = environment_properties(environment)
-    unknown = [name for name in properties if BROKER_KEYS.canonical(name) is None and not is_known(name)]
+    unknown = [name for name in properties if not is_property(name)]
     for name in unknown:
         del properties[name]
     ignored = sorted(each for each in map(variable_name, unknown) if not each.startswith(OF_CLIENTS))
@@ -438,14 +438,13 @@ def _note_alias(alias: str, text: str, name: str, winner: str, warnings: list[st
 
 def _warn_unused(name: str, warnings: list[str]) -> None:
     from shareq.broker.config.keys.known_names import (  # only files with such names pay for them
+        did_you_mean,
         is_known,
-        nearest,
         note_for,
     )
 
     if not is_known(name):
-        meant = nearest(name, BROKER_KEYS.names())
-        warnings.append(f"Unknown property {name} is ignored{f'; did you mean {meant}?' if meant else ''}")
+        warnings.append(f"Unknown property {name} is ignored{did_you_mean(name)}")
         return
     note = note_for(name)
     if note is not None:

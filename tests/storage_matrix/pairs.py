@@ -55,7 +55,7 @@ CONFIG: Final = {
     "log.cleaner.enable": "false",  # what it removes was not lost
     "log.retention.check.interval.ms": "3600000",
     "offsets.retention.minutes": "2147483647",
-    "message.timestamp.before.max.ms": "9223372036854775807",
+    "log.message.timestamp.before.max.ms": "9223372036854775807",
 }
 
 

@@ -159,6 +159,38 @@ def test_a_suite_with_testcontainers_needs_no_container() -> None:
         kafka.broker.produce(topic, "x")
 
 
+def test_a_property_of_a_container_that_there_is_not_is_refused_and_what_is_of_the_image_is_not() -> None:
+    kafka = KafkaContainer().with_env("KAFKA_LOG4J_ROOT_LOGLEVEL", "WARN").with_env("KAFKA_NUM_IO_THREADS", "2")
+    kafka.with_env("KAFKA_ZOOKEEPER_SESSION_TIMEOUT_MS", "6000").with_env("KAFKA_NUM_PARTITIONS", "3")
+    with pytest.raises(BrokerFailed, match=r"unknown property num\.partitons; did you mean num\.partitions\?$"):
+        kafka.with_env("KAFKA_NUM_PARTITONS", "4")
+    with kafka:
+        kafka.broker.topic(partitions=-1)
+        assert "partitions 3" in kafka.get_logs()[1].decode()
+
+
+@pytest.mark.parametrize("mode", ["process", "thread", "command"])
+def test_nothing_is_left_open_at_the_end_of_a_program(mode: str) -> None:
+    """Also of a broker that did not start."""
+    script = f"""
+from shareq.testing import Broker, BrokerFailed, KafkaContainer
+
+with Broker(mode="{mode}") as broker:
+    broker.produce(broker.topic("t"), "x")
+    broker.restart()
+    broker.records("t")
+for one in (Broker(mode="{mode}", config={{"num.partitions": "x"}}), KafkaContainer(config={{"num.partitions": "x"}})):
+    try:
+        with one:
+            raise AssertionError("it has started")
+    except BrokerFailed:
+        pass
+"""
+    command = [sys.executable, "-X", "dev", "-W", "error", "-c", script]
+    ended = subprocess.run(command, capture_output=True, text=True, env=child_environment(), check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+
+
 class Unittest(TestCase):
     """Without pytest's fixtures."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,47 @@ def test_it(shareq_broker):
     transcript = result.stdout.partition("shareq broker: transcript")[2]
     assert " Produce v" in transcript
     assert "<1 records, " in transcript
+
+
+@pytest.mark.parametrize("mode", ["thread", "process"])
+def test_a_failure_shows_what_was_asked_before_the_helpers_polled(tmp_path: Path, mode: str) -> None:
+    """More often than requests are kept."""
+    suite = """
+from confluent_kafka.admin import AdminClient, NewTopic
+
+def test_it(shareq_broker):
+    created = AdminClient({"bootstrap.servers": shareq_broker.bootstrap, "client.id": "mine"})
+    created.create_topics([NewTopic("orders", 1)])["orders"].result(10)
+    while shareq_broker.polled < 1500:
+        assert shareq_broker.records("orders") == []
+    assert [line for line in shareq_broker.transcript() if "shareq-testing ListOffsets" in line]
+    assert len(shareq_broker.transcript()) < 400
+    assert False
+"""
+    transcript = run(tmp_path, suite, f"--shareq-mode={mode}").stdout.partition("shareq broker: transcript")[2]
+    assert " mine CreateTopics v" in transcript
+    assert " shareq-testing " not in transcript
+    assert re.search(
+        r"\(left out: 15\d\d requests with which the helpers only looked; broker\.transcript\(\)", transcript
+    )
+
+
+def test_a_property_that_there_is_not_is_an_error_that_names_the_nearest(tmp_path: Path) -> None:
+    suite = """
+import pytest
+
+@pytest.mark.shareq(config={"num.partitons": "3"})
+def test_marked(shareq_broker):
+    pass
+
+def test_started(shareq_brokers):
+    shareq_brokers(config={"group.share.record.lock.duration": "15000"})
+"""
+    result = run(tmp_path, suite)
+    assert "1 failed, 1 error" in result.stdout
+    assert "did not start: unknown property num.partitons; did you mean num.partitions?" in result.stdout
+    meant = "group.share.record.lock.duration.ms"
+    assert f"unknown property group.share.record.lock.duration; did you mean {meant}?" in result.stdout
 
 
 def test_a_broker_that_is_gone_shows_what_is_left_of_it(tmp_path: Path) -> None:

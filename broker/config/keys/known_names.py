@@ -1,14 +1,15 @@
 """Apache Kafka 4.3.1's other broker properties: valid in a `server.properties`, without effect here.
 
 Most are about replication, controllers, threads or remote storage, which one process with one replica does not have.
-Loaded only when a property file holds a name that is not in `BROKER_KEYS`.
+Loaded only when a property file holds a name that is not in `BROKER_KEYS`, and for the properties of a test.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final
+
+from shareq.broker.config.keys.broker import BROKER_KEYS
 
 _NAMES: Final = """
 add.partitions.to.txn.retry.backoff.max.ms add.partitions.to.txn.retry.backoff.ms
@@ -93,10 +94,21 @@ def is_known(name: str) -> bool:
     return name in KNOWN or name.startswith(KNOWN_PREFIXES)
 
 
-def nearest(unknown: str, names: Iterable[str]) -> str | None:
-    """The one of the names, or of those without effect, that an unknown one is most likely meant to be."""
-    found = get_close_matches(unknown.lower(), [*names, *KNOWN], n=1, cutoff=_ALIKE)
+def is_property(name: str) -> bool:
+    """Return whether this broker or Apache Kafka 4.3.1 has a broker property of this name."""
+    return BROKER_KEYS.canonical(name) is not None or is_known(name)
+
+
+def nearest(unknown: str) -> str | None:
+    """The property, of those without effect, too, that an unknown name is most likely meant to be."""
+    found = get_close_matches(unknown.lower(), [*BROKER_KEYS.names(), *KNOWN], n=1, cutoff=_ALIKE)
     return found[0] if found else None
+
+
+def did_you_mean(unknown: str) -> str:
+    """Return the end of a sentence about an unknown name: which one it may be meant to be, if one is like it."""
+    meant = nearest(unknown)
+    return f"; did you mean {meant}?" if meant else ""
 
 
 def note_for(name: str) -> str | None:

@@ -16,7 +16,7 @@ from shareq.testing.clock import Clock
 from shareq.testing.failure import START_TIMEOUT_S, STOP_TIMEOUT_S, BrokerFailed, child_environment
 from shareq.testing.faults import Faults
 from shareq.testing.helpers import Helpers
-from shareq.testing.launch import NO_RESERVE, TEST_CONFIG, Launch, Running, tail
+from shareq.testing.launch import NO_RESERVE, TEST_CONFIG, Launch, Running, check_names, tail
 
 if TYPE_CHECKING:
     from shareq.testing.aio import AsyncHelpers
@@ -25,7 +25,7 @@ __all__ = ["Broker", "BrokerFailed", "Mode", "child_environment"]
 
 Mode = Literal["process", "thread", "command"]
 TRANSCRIPT_KEPT: Final = 200
-"""Lines that a life of the broker leaves behind."""
+"""Lines that a life of the broker leaves behind, and as many of the helpers' polls."""
 
 
 class Broker(Helpers):
@@ -43,7 +43,8 @@ class Broker(Helpers):
     `shareq serve` as a user starts it, without `clock`, `faults` and `transcript`.
 
     `client_properties` are for the helpers' own client, by Kafka's names, where the broker wants TLS or SASL.
-    Raises BrokerFailed when it does not start, in all modes with the line that the command would print.
+    Raises BrokerFailed at once for a property that there is not (those of Apache Kafka without effect here are taken),
+    and when it does not start, in all modes with the line that the command would print.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Broker(Helpers):
         stop_timeout_s: float = STOP_TIMEOUT_S,
     ) -> None:
         self._config = dict(config or {})
+        check_names(self._config)
         self.metrics = metrics
         self.options = list(options)
         self.client_properties = dict(client_properties or {})
@@ -69,7 +71,8 @@ class Broker(Helpers):
         self._data_dir = str(data_dir) if data_dir is not None else None
         self._mode: Mode = mode
         self._running: Running | None = None
-        self._earlier: list[str] = []
+        self._earlier: list[tuple[bool, str]] = []  # whether it is a poll of the helpers, and the line
+        self._polled_earlier = 0
         self._hits: dict[int, int] = {}  # of faults that ended with a broker, by their numbers
         self.host = "127.0.0.1"
         self.port = 0
@@ -120,14 +123,22 @@ class Broker(Helpers):
         """The last lines of `log`."""
         return tail(self.log, lines)
 
-    def transcript(self, last: int | None = None) -> list[str]:
+    def transcript(self, last: int | None = None, *, polls: bool = True) -> list[str]:
         """One line for each request since the first start and its answer, oldest first; the `last` of them.
 
         Seconds, connection, client id, API, version, correlation id, what was asked → what was answered. Of each life
-        that has ended the last 200 are kept, of this one 1,000.
+        that has ended the last 200 are kept, of this one 1,000. `polls`: also those with which the helpers only look,
+        of which 200 are kept apart.
         """
-        lines = self._earlier if self._running is None else self._earlier + self._call("transcript", last=last)
+        lines = [text for is_poll, text in self._earlier if polls or not is_poll]
+        if self._running is not None:
+            lines += [text for _, text in self._call("transcript", last=last, polls=polls)]
         return lines[-last if last else 0 :]
+
+    @property
+    def polled(self) -> int:
+        """How many requests the helpers have made only to look, since the first start."""
+        return self._polled_earlier + (0 if self._running is None else int(self._call("polled")))
 
     @property
     def aio(self) -> AsyncHelpers:
@@ -192,7 +203,11 @@ class Broker(Helpers):
                 self._own_dir = None
 
     def __enter__(self) -> Self:
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.close()  # nothing else will: `__exit__` is not called
+            raise
         return self
 
     def __exit__(
@@ -208,7 +223,8 @@ class Broker(Helpers):
                 self._hits.update(running.call("states"))
                 running.call("release_all")
                 if keep_transcript:
-                    self._earlier += running.call("transcript", last=TRANSCRIPT_KEPT)
+                    self._earlier += running.call("transcript_end", last=TRANSCRIPT_KEPT)
+                    self._polled_earlier += running.call("polled")
             self._hits.update(running.hits_at_crash() if running.crashed else {})
         self._close_clients()
         return running

@@ -24,10 +24,16 @@ class KafkaContainer:
         self.broker = Broker(config=self._config)
 
     def with_env(self, key: str, value: str) -> Self:
-        """A property as Kafka's image takes it, KAFKA_NUM_PARTITIONS for num.partitions; the rest is passed over."""
+        """A property as Kafka's image takes it, KAFKA_NUM_PARTITIONS for num.partitions; the rest is passed over.
+        BrokerFailed for what is no property, but like one.
+        """
+        from shareq.broker.config.keys.known_names import is_property, nearest
+
         if key.startswith("KAFKA_") and key not in _OF_THE_IMAGE:
-            self._config[key.removeprefix("KAFKA_").lower().replace("_", ".")] = value
-            self.broker = Broker(config=self._config)
+            name = key.removeprefix("KAFKA_").lower().replace("_", ".")
+            if is_property(name) or (nearest(name) and not name.startswith("zookeeper.")):
+                self.broker = Broker(config={**self._config, name: value})
+                self._config[name] = value
         return self
 
     def with_kraft(self, *_ignored: Any) -> Self:
@@ -63,7 +69,8 @@ class KafkaContainer:
         return b"", self.broker.log.encode()
 
     def __enter__(self) -> Self:
-        return self.start()
+        self.broker.__enter__()
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -82,7 +89,6 @@ _OF_THE_IMAGE = frozenset(
         "KAFKA_NODE_ID",
         "KAFKA_BROKER_ID",
         "KAFKA_PROCESS_ROLES",
-        "KAFKA_ZOOKEEPER_CONNECT",
         "KAFKA_HEAP_OPTS",
         "KAFKA_OPTS",
         "KAFKA_JMX_PORT",

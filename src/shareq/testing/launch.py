@@ -17,6 +17,17 @@ NO_RESERVE: Final = {"shareq.disk.reserve.bytes": "0"}
 """The same in a folder that is removed anyway."""
 
 
+def check_names(config: Mapping[str, str]) -> None:
+    """Raise BrokerFailed for a property that neither this broker nor Apache Kafka has: it would start without it."""
+    if not config:
+        return
+    from shareq.broker.config.keys.known_names import did_you_mean, is_property
+
+    for name in config:
+        if not is_property(name):
+            raise BrokerFailed(f"did not start: unknown property {name}{did_you_mean(name)}")
+
+
 def options_of(config: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
     """Properties as options of `shareq serve`, and as variables those that have a secret, which it refuses there."""
     from shareq.broker.config.sources.environment import variable_name

@@ -151,7 +151,14 @@ def _sections(broker: Broker, brokers: int) -> list[tuple[str, str]]:
     name = f" {broker.bootstrap}" if brokers > 1 else ""
     sections = [(f"shareq broker{name}: log", broker.log_tail(LOG_LINES))]
     try:
-        lines = broker.transcript(TRANSCRIPT_LINES) if broker.mode != "command" else []
+        lines = _transcript(broker) if broker.mode != "command" else []
     except Exception as error:  # the broker is gone: that is what the test is about, or why it failed
         lines = [str(error)]
     return [*sections, (f"shareq broker{name}: transcript", "\n".join(lines))]
+
+
+def _transcript(broker: Broker) -> list[str]:
+    """The last requests, without those with which the helpers only look: these are many, and say little."""
+    lines, polled = broker.transcript(TRANSCRIPT_LINES, polls=False), broker.polled
+    left_out = f"(left out: {polled} requests with which the helpers only looked; broker.transcript() has the last)"
+    return [*lines, left_out] if polled else lines

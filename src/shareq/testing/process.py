@@ -56,7 +56,8 @@ class Nursery:
         self._answered = threading.Condition()
         self._children: dict[int, _Child] = {}
         self._gone = False
-        threading.Thread(target=self._listen, name="shareq-nursery", daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, name="shareq-nursery", daemon=True)
+        self._listener.start()
 
     @classmethod
     def get(cls) -> Nursery:
@@ -73,6 +74,8 @@ class Nursery:
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
             self._process.wait()
+            self._listener.join()
+            self._socket.close()
 
     def start(self, wanted: dict[str, Any], descriptors: list[int]) -> _Child:
         """Have a child started. The descriptors stay the caller's. BrokerFailed."""
@@ -183,8 +186,12 @@ class ForkedBroker(_AsProcess):
             "durable": not launch.own_dir,
             "own_dir": launch.own_folder,
         }
-        with other, open(launch.log_path, "ab") as log:
-            child = Nursery.get().start(wanted, [other.fileno(), log.fileno()])
+        try:
+            with other, open(launch.log_path, "ab") as log:
+                child = Nursery.get().start(wanted, [other.fileno(), log.fileno()])
+        except BaseException:
+            self._control.close()
+            raise
         super().__init__(launch, child)
         self._lock = threading.Lock()
         self._calls = 0
@@ -250,13 +257,14 @@ class CommandBroker(_AsProcess):
             "environment": variables,
             "own_dir": launch.own_folder,
         }
-        with open(launch.log_path, "ab") as log:
-            try:
-                child = Nursery.get().start(wanted, [write, log.fileno()])
-            finally:
-                os.close(write)
-        super().__init__(launch, child)
         self._output = os.fdopen(read, "rb")
+        try:
+            with open(write, "wb"), open(launch.log_path, "ab") as log:
+                child = Nursery.get().start(wanted, [write, log.fileno()])
+        except BaseException:
+            self._output.close()
+            raise
+        super().__init__(launch, child)
         self._wait_ready()
 
     def call(self, name: str, **_arguments: Any) -> Any:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from heapq import merge
+from operator import attrgetter
+from typing import Final, NamedTuple
 
 from shareq.broker.network.connection import Buffer, Connection
 from shareq.protocol.api_keys import ApiKey, codec
@@ -12,12 +14,16 @@ from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.headers import RequestHeader, decode_response_header
 from shareq.protocol.primitives import ZERO_UUID, Gathered, Structure, uuid_to_text
 from shareq.protocol.records.batch import batch_headers
+from shareq.testing.helpers import CLIENT_ID
 
 ENTRIES: Final = 1_000
+POLLS: Final = 200
+"""Polls of the helpers that are kept: they are many, and nothing else is to be forgotten for them."""
 FRAME_BYTES: Final = 32 * 1024
-"""Of longer requests and answers only the size is kept: a transcript has 64 MB at most."""
+"""Of longer requests and answers only the size is kept: a transcript has 77 MB at most."""
 LONGEST_LINE: Final = 400
 MOST_ELEMENTS: Final = 4
+_CHANGES: Final = (ApiKey.PRODUCE, ApiKey.CREATE_TOPICS, ApiKey.INCREMENTAL_ALTER_CONFIGS)
 _SECRET: Final = (ApiKey.SASL_AUTHENTICATE, ApiKey.ALTER_USER_SCRAM_CREDENTIALS)
 _DULL: Final = ("throttle_time_ms", "unknown_tags", "error_message")
 _ID_BYTES: Final = 16
@@ -38,9 +44,13 @@ class Entry:
         "header",
         "request",
         "size",
+        "turn",
     )
 
-    def __init__(self, number: int, at_ms: int, began_ns: int, request: bytes, header: RequestHeader | None) -> None:
+    def __init__(
+        self, turn: int, number: int, at_ms: int, began_ns: int, request: bytes, header: RequestHeader | None
+    ) -> None:
+        self.turn = turn  # of all requests
         self._number = number  # of the connection
         self.at_ms = at_ms
         self.header = header
@@ -51,6 +61,12 @@ class Entry:
         self._ended_ns = 0
         self._answer: bytes | int | None = None
         self._why = ""
+
+    @property
+    def is_poll(self) -> bool:
+        """Whether a helper of the test only looked."""
+        header = self.header
+        return header is not None and header.client_id == CLIENT_ID and header.api_key not in _CHANGES
 
     def answer(self, frame: Buffer | None, now_ns: int) -> None:
         """The answer, with its size in front; None: there is none."""
@@ -115,13 +131,23 @@ class Entry:
         return " ".join(_fields(answer, topic_name)) or "ok"
 
 
+class Line(NamedTuple):
+    """A request and its answer as shown, and whether it is a poll of the helpers."""
+
+    is_poll: bool
+    text: str
+
+
 class Transcript:
-    """The last requests of all connections. On the loop's thread."""
+    """The last requests of all connections, the helpers' polls kept apart. On the loop's thread."""
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
         self._now_ms = now_ms
         self._since_ms: int | None = None
+        self._turns = 0
         self._entries: deque[Entry] = deque(maxlen=ENTRIES)
+        self._polls: deque[Entry] = deque(maxlen=POLLS)
+        self._polled = 0
         self.topic_name: Callable[[bytes], str | None] = lambda _topic_id: None
 
     def begin(self, connection: Connection, frame: bytes, header: RequestHeader | None) -> Entry:
@@ -129,14 +155,33 @@ class Transcript:
         now_ms = self._now_ms()
         if self._since_ms is None:
             self._since_ms = now_ms
-        entry = Entry(connection.id, now_ms, connection.now_ns(), frame, header)
-        self._entries.append(entry)
+        self._turns += 1
+        entry = Entry(self._turns, connection.id, now_ms, connection.now_ns(), frame, header)
+        if entry.is_poll:
+            self._polled += 1
+            self._polls.append(entry)
+        else:
+            self._entries.append(entry)
         return entry
 
-    def lines(self, last: int | None = None) -> list[str]:
-        """One for each of the `last` requests, oldest first."""
-        entries: Sequence[Entry] = list(self._entries)
-        return [entry.line(self._since_ms or 0, self.topic_name) for entry in entries[-last if last else 0 :]]
+    def polled(self) -> int:
+        """How many polls of the helpers there were, also those that are not kept any more."""
+        return self._polled
+
+    def lines(self, last: int | None = None, *, polls: bool = True) -> list[Line]:
+        """One for each of the `last` requests, oldest first; `polls`: also of the helpers' polls."""
+        kept = merge(self._entries, self._polls, key=_turn) if polls else self._entries
+        return self._shown(list(kept)[-last if last else 0 :])
+
+    def end(self, last: int) -> list[Line]:
+        """The `last` requests that are no polls, and as many that are, oldest first."""
+        return self._shown(merge(list(self._entries)[-last:], list(self._polls)[-last:], key=_turn))
+
+    def _shown(self, entries: Iterable[Entry]) -> list[Line]:
+        return [Line(each.is_poll, each.line(self._since_ms or 0, self.topic_name)) for each in entries]
+
+
+_turn = attrgetter("turn")
 
 
 def _name(api_key: int) -> str:

@@ -48,6 +48,8 @@ class Inside:
             "state": self.interceptor.state,
             "states": self.interceptor.states,
             "transcript": self.interceptor.transcript.lines,
+            "transcript_end": self.interceptor.transcript.end,
+            "polled": self.interceptor.transcript.polled,
             "fill_disk": self._fill_disk,
             "move_leader": self._move_leader,
             "counts": self._counts,

@@ -40,7 +40,7 @@ SHOWN = [
 
 @pytest.fixture(scope="module")
 def shell() -> Iterator[Shell]:
-    config = {"log.message.timestamp.after.max.ms": str((1 << 63) - 1), "max.message.bytes": "4000000"}
+    config = {"log.message.timestamp.after.max.ms": str((1 << 63) - 1), "message.max.bytes": "4000000"}
     with Broker(mode="thread", config=config) as broker:
         shell = Shell(broker.bootstrap)
         shell.ok("topics", "create", "orders")
