@@ -152,7 +152,7 @@ class RecordsApi:
     def _value(self, status: int, body: bytes) -> dict[str, Any]:
         try:
             value = json.loads(body)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = None
         if status == _OK and isinstance(value, dict):
             return value

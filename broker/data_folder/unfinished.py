@@ -35,7 +35,7 @@ def command_of(fs: Fs, data_dir: str) -> list[str]:
     """Return the command that makes the folder, no words when its file cannot be read."""
     try:
         return [str(word) for word in json.loads(fs.read_bytes(f"{data_dir}/{UNFINISHED_FILE}"))["command"]]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []
 
 

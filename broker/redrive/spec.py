@@ -118,5 +118,5 @@ def spec_of(text: str) -> RedriveSpec:
     try:
         name, queue, target, per_second, owner, letters, *rest = json.loads(text)
         return RedriveSpec(name, queue, Target(target), per_second, Owner(*owner), LetterFilter(*letters), *rest)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"this is no redrive: {error}") from None

@@ -171,7 +171,7 @@ class Console:
         async def handle(request: web.Request) -> web.Response:
             try:
                 body = json.loads(await request.read())
-            except ValueError:
+            except (ValueError, RecursionError):
                 raise WrongRequest("the body must be JSON") from None
             if not isinstance(body, dict):
                 raise WrongRequest("the body must be a JSON object")

@@ -87,7 +87,7 @@ def read_events(lines: Iterable[str]) -> tuple[list[QueryEvents], int]:
             batch = _batch(event)
             query_id = str(event["id"])
             name = event.get("name") or query_id
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             unreadable += 1
             continue
         query = queries.setdefault(query_id, QueryEvents(query_id, str(name)))

@@ -81,7 +81,7 @@ class Catalog:
             catalog = cls(
                 str(head["cluster_id"]), int(head["taken_ms"]), str(head["release"]), entries, tuple(head["warnings"])
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
             if isinstance(error, CatalogError):
                 raise
             raise CatalogError("it is damaged") from error

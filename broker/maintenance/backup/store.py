@@ -83,7 +83,7 @@ class BackupStore:
             format_version, cluster_id = int(marker["shareq.backups"]), str(marker["cluster_id"])
         except FileNotFoundError as error:
             raise MaintenanceError(f"{self.path}: not a folder of backups (no {MARKER})", usage=True) from error
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise MaintenanceError(f"{self.path}/{MARKER}: damaged") from error
         if format_version > STORE_FORMAT:
             raise MaintenanceError(f"{self.path}: format {format_version} is newer than this release", usage=True)

@@ -76,7 +76,8 @@ def _one_line(value: Any) -> str:
 
 def _avro(registry: str | None) -> Decode:
     try:
-        import fastavro
+        # fastavro's own, in C, end the process where a value or schema is nested some thousand deep.
+        from fastavro import _read_py, _schema_py
     except ImportError:
         exit_with(USAGE, "--decode avro: it needs fastavro, which is not installed: pip install fastavro")
     if not registry:
@@ -88,12 +89,16 @@ def _avro(registry: str | None) -> Decode:
             return _plain(data)
         _, number = _HEAD.unpack_from(data)
         if number not in schemas:
-            schemas[number] = fastavro.parse_schema(json.loads(_schema(base, number)))
+            text = _schema(base, number)
+            try:
+                schemas[number] = _schema_py.parse_schema(json.loads(text))
+            except Exception as error:  # of many kinds
+                raise ClientError(f"schema {number} of {base} cannot be read: {error}") from None
         try:
-            value = fastavro.schemaless_reader(io.BytesIO(data[_HEAD.size :]), schemas[number], None)
-        except (EOFError, ValueError, IndexError):
+            value = _read_py.schemaless_reader(io.BytesIO(data[_HEAD.size :]), schemas[number], None)
+            return Text(_one_line(value), "avro")
+        except Exception:  # of many kinds: what is not of the schema, or nested deeper than Python reads
             return _plain(data)
-        return Text(_one_line(value), "avro")
 
     return decode
 
@@ -107,7 +112,7 @@ def _schema(registry: str, number: int) -> str:
     except HTTPError as error:
         with error:
             raise ClientError(f"the schema registry refused {url}: {error.code} {error.reason}") from None
-    except (OSError, HTTPException, ValueError) as error:
+    except (OSError, HTTPException, ValueError, RecursionError) as error:
         raise Unreachable(f"no schema from {url}: {error}") from None
     if not isinstance(found, dict) or found.get("schemaType", "AVRO") != "AVRO" or "schema" not in found:
         raise ClientError(f"schema {number} of {registry} is not of Avro")

@@ -86,14 +86,15 @@ def test_errors(broker: Broker, api: RecordsApi) -> None:
         RecordsApi("http://127.0.0.1:1", TOKEN).about()
 
 
-def test_what_is_no_records_api() -> None:
+@pytest.mark.parametrize("body", [b"hi", b"[" * 20_000], ids=["text", "nested too deep"])
+def test_what_is_no_records_api(body: bytes) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def answer() -> None:
             client, _ = server.accept()
             with client:
                 client.recv(4096)
-                client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+                client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
 
         thread = threading.Thread(target=answer)
         thread.start()

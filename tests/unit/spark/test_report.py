@@ -80,10 +80,10 @@ def test_a_batch_that_a_killed_driver_did_not_report() -> None:
 
 
 def test_half_a_line_and_lines_of_others_are_counted_and_passed_over() -> None:
-    lines = [event(0, 0), "", event(1, 1)[:50], "[]", '{"durationMs": 1}', "null"]
+    lines = [event(0, 0), "", event(1, 1)[:50], "[]", '{"durationMs": 1}', "null", "[" * 100_000]
     (query,), unreadable = read_events(lines)
     assert len(query.batches) == 1
-    assert unreadable == 4
+    assert unreadable == 5
 
 
 def test_an_event_without_a_batch_is_no_batch() -> None:

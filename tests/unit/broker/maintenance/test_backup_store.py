@@ -12,7 +12,7 @@ import pytest
 from shareq.broker.foundation.os_fs import OsFs
 from shareq.broker.maintenance.backup.catalog import Catalog, CatalogError, Entry, is_safe_path
 from shareq.broker.maintenance.backup.restore import restore_backup
-from shareq.broker.maintenance.backup.store import BackupStore
+from shareq.broker.maintenance.backup.store import MARKER, BackupStore
 from shareq.broker.maintenance.errors import MaintenanceError
 from shareq.broker.maintenance.progress import Progress, bytes_text
 
@@ -48,6 +48,15 @@ def test_each_flipped_bit_of_a_catalog_is_found() -> None:
             assert Catalog.from_bytes(bytes(flipped)) == Catalog.from_bytes(data), "the last newline is no content"
         except CatalogError:
             continue
+
+
+@pytest.mark.parametrize("line", [b"{", b"[" * 100_000], ids=["torn", "nested too deep"])
+def test_a_catalog_or_marker_that_is_no_json_object_is_damaged(tmp_path: Path, line: bytes) -> None:
+    with pytest.raises(CatalogError, match="it is damaged"):
+        Catalog.from_bytes(line + b"\n" + line + b"\n")
+    (tmp_path / MARKER).write_bytes(line)
+    with pytest.raises(MaintenanceError, match="damaged"):
+        BackupStore.for_cluster(str(tmp_path), "cluster")
 
 
 @pytest.mark.parametrize("path", ["", "/etc/passwd", "../x", "a/../../x", "a//b", "a\0b", "."])

@@ -228,7 +228,8 @@ def test_two_restores_at_once_do_not_mix(dest: str) -> None:
     restore_backup(fs, dest, DATA, name=None, progress=quiet())
 
 
-def test_every_command_refuses_an_unfinished_folder_and_changes_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("torn", [b"", b"[" * 100_000], ids=["empty", "nested too deep"])
+def test_every_command_refuses_an_unfinished_folder_and_changes_nothing(tmp_path: Path, torn: bytes) -> None:
     """Also with what a repair of lost metadata would be allowed to do."""
     data = tmp_path / "data"
     data.mkdir()
@@ -236,7 +237,7 @@ def test_every_command_refuses_an_unfinished_folder_and_changes_nothing(tmp_path
         if "/" in path:
             (data / path).parent.mkdir(exist_ok=True)
             (data / path).write_bytes(content)
-    (data / UNFINISHED_FILE).write_bytes(b"")  # as torn as it can be
+    (data / UNFINISHED_FILE).write_bytes(torn)
     before = sorted(path.name for path in data.rglob("*"))
     again = r"data is unfinished: shareq restore, or shareq import-logs, was cut short; run shareq restore, or"
     for choices in (None, Choices(adopt=frozenset(["all"])), Choices(set_aside=frozenset(["all"]))):

@@ -6,13 +6,15 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import pytest
 from jsonschema import Draft202012Validator
 
+from shareq.client.cli.meta import leaves, schema
 from shareq.client.cli.output import printing
 from shareq.client.cli.output.schema import fields, schema_of
+from tests.support.clients.shareq_cli import LEAVES
 
 
 class Inner(NamedTuple):
@@ -29,8 +31,32 @@ class Row(NamedTuple):
     inner: Annotated[tuple[Inner, ...], "More."]
 
 
+DEEPEST = 4
+"""Objects and arrays inside of one another in what commands print, the array of rows included."""
+
+
+def depth_of(schema: Mapping[str, Any]) -> int:
+    """Return how many objects and arrays are inside of one another; fail where a schema leaves that open."""
+    if "anyOf" in schema:
+        return max(map(depth_of, schema["anyOf"]))
+    kinds = schema["type"] if isinstance(schema.get("type"), list) else [schema.get("type", "string")]
+    assert {*kinds} <= {"string", "integer", "number", "boolean", "null", "array", "object"}
+    inner: list[Mapping[str, Any]] = [*schema.get("properties", {}).values()]
+    inner += [schema[name] for name in ("items", "additionalProperties") if schema.get(name)]
+    if {"array", "object"} & {*kinds}:
+        assert inner, "anything may be in it"
+        return 1 + max(map(depth_of, inner))
+    return 0
+
+
 ROW = Row("a", 7, True, 1.5, (1, 2), {"t": (0, 1)}, (Inner("x"),))
 BARE = Row("", None, False, 2.0, (), {}, ())
+
+
+@pytest.mark.parametrize("words", LEAVES)
+def test_rows_of_a_command_nest_as_deep_as_their_type_and_no_deeper(words: str) -> None:
+    """Values of records, which may nest however deep, are text in them: JSON of a row is short and never too deep."""
+    assert depth_of(schema(words, dict(leaves())[words])) <= DEEPEST
 
 
 def test_a_plain_table_is_aligned_numbers_to_the_right(capsys: pytest.CaptureFixture[str]) -> None:

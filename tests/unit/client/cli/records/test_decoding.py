@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import struct
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from shareq.client.errors import ClientError, Unreachable
 from shareq.protocol.records.batch import decode_records
 from tests.support.bad_records.records import BadRecord, bad_records, batch_of
 
+CHAIN = {"type": "record", "name": "Link", "fields": [{"name": "next", "type": ["null", "Link"]}]}
 SCHEMA = {"type": "record", "name": "Order", "fields": [{"name": "fruit", "type": "string"}]}
 
 
@@ -55,8 +57,14 @@ class _Registry(BaseHTTPRequestHandler):
         known = {
             "/schemas/ids/7": {"schema": json.dumps(SCHEMA)},
             "/schemas/ids/9": {"schemaType": "JSON", "schema": ""},
+            "/schemas/ids/10": {"schema": json.dumps(CHAIN)},
+            "/schemas/ids/11": {"schema": '{"type": "array", "items": ' * 90_000},
+            "/schemas/ids/12": {"schema": '{"type": "no such type"}'},
+            "/schemas/ids/13": {"schema": '{"type": "record", "name": "M", "fields": [{"name": "m", "type": "M"}]}'},
         }
         body = json.dumps(known.get(self.path, {"error_code": 40403})).encode()
+        if self.path == "/schemas/ids/14":
+            known, body = {self.path: {}}, b"[" * 100_000
         self.send_response(200 if self.path in known else 404)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -96,6 +104,40 @@ def test_avro_by_the_schema_that_a_value_names(registry: str) -> None:
         decode(framed(8, b""))
     with pytest.raises(ClientError, match=r"schema 9 of .* is not of Avro"):
         decode(framed(9, b""))
+
+
+def test_avro_nested_too_deep_is_shown_as_it_would_be_without_a_schema(registry: str) -> None:
+    """In a process of its own: a reader that has no bound does not raise, it ends the process."""
+    pytest.importorskip("fastavro")
+    script = """
+import sys
+from shareq.client.cli.records.decoding import decoder
+decode, chain = decoder("avro", sys.argv[1]), b"\\0\\0\\0\\0\\n"
+print(decode(chain + b"\\2" * 3 + b"\\0"))
+for deep in (1_000, 5_000, 1_000_000):
+    value = chain + b"\\2" * deep + b"\\0"
+    assert decode(value) == (value.decode(), "utf-8")
+print(decode(b"\\0\\0\\0\\0\\r"))
+"""
+    ended = subprocess.run([sys.executable, "-c", script, registry], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.splitlines() == [
+        """Text(text='{"next": {"next": {"next": {"next": null}}}}', encoding='avro')""",
+        r"Text(text='\x00\x00\x00\x00\r', encoding='utf-8')",
+    ]
+
+
+@pytest.mark.parametrize("number", [11, 12])
+def test_a_schema_that_cannot_be_read_is_one_clear_line(registry: str, number: int) -> None:
+    pytest.importorskip("fastavro")
+    with pytest.raises(ClientError, match=rf"schema {number} of http\S+ cannot be read: \S.*$"):
+        decoder("avro", registry)(framed(number, b"x"))
+
+
+def test_an_answer_of_a_registry_nested_too_deep_is_no_schema(registry: str) -> None:
+    pytest.importorskip("fastavro")
+    with pytest.raises(Unreachable, match=r"no schema from http\S+/schemas/ids/14: "):
+        decoder("avro", registry)(framed(14, b"x"))
 
 
 def test_a_registry_that_is_not_there() -> None:
