@@ -194,12 +194,13 @@ def _value(random: Random) -> Any:
                 "0001-01-01T00:00:00+14:00",
             ),
             *([], [1], [[]], ["args"], {}, {"a": 1}, {"a": {"b": []}}, ["x", "y"], [-1, -1], [1e300, 1e300]),
-            *({"__type__": each, "__value__": given} for each in _TYPES for given in (5, "x", [], {}, {"hex": 1})),
+            *({"__type__": each, "__value__": given} for each in _TYPES for given in _GIVEN),
         )
     )
 
 
-_TYPES: Final = ("uuid", "datetime", "date", "time", "decimal", "bytes", "base64", "none", [], {})
+_GIVEN: Final[tuple[Any, ...]] = (5, "x", [], {}, {"hex": 1})
+_TYPES: Final[tuple[Any, ...]] = ("uuid", "datetime", "date", "time", "decimal", "bytes", "base64", "none", [], {})
 _KINDS: Final[tuple[Callable[[Random, str], bytes], ...]] = (
     _no_message,
     _bad_fields,
