@@ -1,8 +1,9 @@
 """A share fetch under way: look, read, acquire; park on the share partitions until there is something or time is up.
 
-Follows Apache Kafka 4.3.1's delayed share fetch, with three differences: a fetch that acquired nothing goes on waiting
-instead of answering empty-handed before its time; one whose topic is deleted answers so at once, not at its time; and
-rights are looked at again before anything is acquired, not only when the request comes.
+Follows Apache Kafka 4.3.1's delayed share fetch, with four differences: a fetch that acquired nothing goes on waiting
+instead of answering empty-handed before its time; one whose topic is deleted answers so at once, not at its time;
+rights are looked at again before anything is acquired, not only when the request comes; and a member that lets locks
+run out waits until its time is up, if there are others.
 """
 
 from __future__ import annotations
@@ -123,7 +124,8 @@ class ShareFetch:
                 self._refused.append(FetchedPartition(wanted.topic_id, wanted.partition, wanted.error))
             elif params.max_records and params.max_bytes:  # negative ones load and look, too
                 key = SharePartitionKey(params.group_id, wanted.topic_id, wanted.partition)
-                self._leaders.append(self._manager.get_or_load(key, wanted.topic))
+                self._leaders.append(leader := self._manager.get_or_load(key, wanted.topic))
+                leader.visited(params.member_id, self._clock.now_ms())
         self._expired = self._expired or not self._leaders
         if after is not None and not after.done and self._leaders:
             self._after = after
@@ -260,6 +262,8 @@ class ShareFetch:
             return False
         self._manager.refresh_settings(leader)
         if not leader.core.can_acquire():
+            return False
+        if not self._expired and leader.is_for_others(self._params.member_id, self._clock.now_ms()):
             return False
         core = leader.core
         if core.start_is_durable or self._takes_nothing or core.next_fetch_offset() >= self._upto(leader):

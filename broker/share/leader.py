@@ -15,6 +15,8 @@ from shareq.broker.share.ports import RecordSource
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 
+NO_VISIT: Final = ("", -(2**62))
+
 MOST_REASONS: Final = 500
 """That are kept of one share partition: they matter until a letter is written, mostly at once."""
 
@@ -56,6 +58,7 @@ class SharePartitionLeader:
         "topic",
         "unburied",
         "unreadable",
+        "visits",
         "waiters",
         "writes",
     )
@@ -78,8 +81,24 @@ class SharePartitionLeader:
         self.orphaned = False  # the state was removed: no later leader will find the dead letters that are owed
         self.quiet: list[Callable[[], None]] = []  # called when no dead letter is owed, or the leader is dropped
         self.unreadable: Unreadable | None = None  # where the last read failed
+        self.visits = (NO_VISIT, NO_VISIT)  # the last two members that fetched, the latest first
         self.waiters: dict[Parked, None] = {}  # in the order they came
         self.writes: dict[int, Callable[[ErrorCode], None]] = {}  # acknowledgements by the state write they wait for
+
+    def visited(self, member_id: str, now_ms: int) -> None:
+        """Note a fetch of the member."""
+        last, before = self.visits
+        self.visits = ((member_id, now_ms), before if member_id == last[0] else last)
+
+    def is_for_others(self, member_id: str, now_ms: int) -> bool:
+        """Whether the member's fetch leaves what there is to others while it waits: it let locks run out, and a member
+        that did not has fetched within the time of a lock, so that it may be expected back.
+        """
+        lapsed = self.core.lapsed
+        if member_id not in lapsed:
+            return False
+        since_ms = now_ms - self.core.settings.record_lock_duration_ms
+        return any(ms > since_ms and other not in lapsed for other, ms in self.visits)
 
     def note_reason(self, offset: int, reason: bytes) -> None:
         """Keep why a member gives a record back until its dead letter is written, if it gets one."""

@@ -8,6 +8,7 @@ import heapq
 from abc import abstractmethod
 from collections.abc import Iterator
 
+from shareq.broker.share.core.lapsed import Lapsed
 from shareq.broker.share.core.window.delivery_limit import after_release
 from shareq.broker.share.core.window.delivery_status import NO_DEADLINE, NO_DELAY, DeliveryStatus, settled
 from shareq.broker.share.core.window.record_state import RecordState
@@ -112,32 +113,35 @@ def wake(window: InFlightWindow, times: RedeliveryTimes, now_ms: int) -> bool:
     return found
 
 
-def expire(window: InFlightWindow, locks: AcquisitionLocks, now_ms: int, settings: ShareGroupSettings) -> list[Run]:
-    """Give back what is locked beyond its deadline; the changed runs, ascending.
+def expire(
+    window: InFlightWindow, locks: AcquisitionLocks, now_ms: int, settings: ShareGroupSettings, lapsed: Lapsed
+) -> list[Run]:
+    """Give back what is locked beyond its deadline; the changed runs, ascending. Their owners have lapsed.
 
     Effective at once. A record goes back to available, perhaps after a while, is given up at the delivery count limit,
     or archived below the start offset. One whose acknowledgement is being written is left alone: a failed write finds
     the lock expired.
     """
-    below = _expiry(now_ms, None)
-    above = _expiry(now_ms, settings)
+    below = _expiry(now_ms, lapsed, None)
+    above = _expiry(now_ms, lapsed, settings)
     changed: list[Run] = []
     for first, last in locks.due(now_ms):
         if settings.redelivery.initial_ms:
-            above = _expiry(now_ms, settings, first)
+            above = _expiry(now_ms, lapsed, settings, first)
         for batch in window.batches.overlapping(first, last):
             changed += window.remap_at_start(batch, first, last, below, above)
     changed.sort(key=lambda run: run[0])
     return changed
 
 
-def _expiry(now_ms: int, settings: ShareGroupSettings | None, first: int = 0) -> Change:
+def _expiry(now_ms: int, lapsed: Lapsed, settings: ShareGroupSettings | None, first: int = 0) -> Change:
     """What expiry makes of a status of a range from `first` on. Without settings, everything is archived."""
     memo: dict[int, DeliveryStatus] = {}
 
     def expired(status: DeliveryStatus) -> DeliveryStatus:
         if status.deadline_ms > now_ms:
             return status
+        lapsed.add(status.owner)
         if settings is None:
             return status.moved(RecordState.ARCHIVED)
         if not settings.redelivery.initial_ms:

@@ -23,6 +23,7 @@ from shareq.broker.share.core.effects import (
     WakeFetches,
     WriteState,
 )
+from shareq.broker.share.core.lapsed import Lapsed
 from shareq.broker.share.core.load import load_window
 from shareq.broker.share.core.locks import AcquisitionLocks, RedeliveryTimes, expire, wake
 from shareq.broker.share.core.values import (
@@ -89,6 +90,7 @@ class SharePartition:
         self.settings = settings
         self.counters = counters or SharePartitionCounters()
         self.lost_tail = False
+        self.lapsed = Lapsed()
         self._state_epoch = 0
         self._active = False
         self._start_is_durable = True
@@ -417,6 +419,7 @@ class SharePartition:
         All batches succeed together or the first error (INVALID_RECORD_STATE, INVALID_REQUEST) undoes the request;
         only renewals stay. Batches are ascending and disjoint (`fetch_plan.validate_ack_batches`).
         """
+        self.lapsed.discard(member_id)
         change = StateChange(self._next_write_id())
         request = Acknowledgement(self._window, self._locks, self.settings, member_id, change, now_ms)
         error = request.apply(batches)
@@ -570,7 +573,7 @@ class SharePartition:
         available what has waited long enough.
         """
         woken = len(self._times) > 0 and wake(self._window, self._times, now_ms)
-        expired = expire(self._window, self._locks, now_ms, self.settings)
+        expired = expire(self._window, self._locks, now_ms, self.settings, self.lapsed)
         if not expired:
             if self._order is not None:
                 self._order.settle(self._window)
