@@ -9,12 +9,18 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from shareq.broker.foundation.loop.collector import COLLECTOR
 from tests.support.file_order import in_order
 from tests.support.python_form import FORM
 
 pytest.register_assert_rewrite("tests.support.scenarios")
+
+if settings.get_current_profile_name() == "default":
+    # How long an example takes says nothing about the code on a machine that other programs keep busy.
+    settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("busy")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
