@@ -268,6 +268,7 @@ CANNOT: Final[Mapping[str, str]] = {
     **dict.fromkeys(("/test_frameworks.py", "/test_ephemeral.py"), "its suites start their brokers themselves"),
     "/test_exactly_once.py": "its jobs are programs of their own, in four languages, which know no security",
     "/test_start_in_java.py::test_the_worker_": "its program is that of a page, which is given an address alone",
+    "/test_franz_go_share_suite.py": "its tests are given an address alone",
     "::test_what_is_switched_off": "wants to be ANONYMOUS",
     "[quotas-of-clients]": "lists the users of the broker, of which there is one more",
     "[share-consumer-perf-test]": "prints the metrics of the client, of which TLS has more",

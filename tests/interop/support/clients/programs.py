@@ -23,6 +23,7 @@ from tests.interop.support.json_process import JsonProcess
 HERE: Final = Path(__file__).parents[2]
 TIMEOUT_S: Final = 60
 KAFKA_GO: Final = "github.com/segmentio/kafka-go"
+FRANZ_GO: Final = "github.com/twmb/franz-go"
 
 
 def java() -> JsonProcess:
@@ -63,6 +64,11 @@ def with_kafkajs() -> Path:
     return _built(HERE / "node", _npm_install)
 
 
+def franz_go_suite() -> Path:
+    """A folder with `kgo.test`, the program of franz-go's own tests. Raises Unavailable."""
+    return _built(HERE / "go", _franz_go_suite_build, "go-suite")
+
+
 def with_franz_go() -> Path:
     """A folder with a `go.mod` that has franz-go, fetched. Raises Unavailable."""
     return _built(HERE / "go", _go_build)
@@ -82,11 +88,13 @@ def _node_program(name: str) -> JsonProcess:
     return JsonProcess(["node", str(_built(HERE / "node", _npm_install) / name)], TIMEOUT_S)
 
 
-def _built(source: Path, build: Callable[[Path], None]) -> Path:
-    """A folder in the cache with the sources and what `build` adds to them; made when a source has changed."""
+def _built(source: Path, build: Callable[[Path], None], name: str = "") -> Path:
+    """A folder in the cache with the sources and what `build` adds to them; made when a source has changed. `name`
+    where the same sources have several.
+    """
     files = sorted(path for path in source.iterdir() if path.is_file())
     digest = hashlib.sha256(b"\0".join(file.name.encode() + b"\0" + file.read_bytes() for file in files))
-    folder = CACHE / f"interop-{source.name}" / digest.hexdigest()[:12]
+    folder = CACHE / f"interop-{name or source.name}" / digest.hexdigest()[:12]
 
     def fill(fresh: Path) -> None:
         for file in files:
@@ -99,6 +107,12 @@ def _built(source: Path, build: Callable[[Path], None]) -> Path:
 def _go_build(folder: Path) -> None:
     _need_go(folder, "franz-go")
     _run(["go", "build", "-mod=readonly", "-o", "franz-go", "."], folder, {"CGO_ENABLED": "0"})
+
+
+def _franz_go_suite_build(folder: Path) -> None:
+    _need_go(folder, "franz-go")
+    command = ["go", "test", "-mod=readonly", "-c", "-o", "kgo.test", f"{FRANZ_GO}/pkg/kgo"]
+    _run(command, folder, {"CGO_ENABLED": "0"})
 
 
 def _kafka_go_build(folder: Path) -> None:
