@@ -6,7 +6,7 @@
 
 Nothing is removed or renamed that a broker did not write, and symbolic links are never followed. Which topic a folder
 belongs to is in its `partition.metadata`; when that file is damaged, the folder's name says so, unless a deleted topic
-had that name, too. A folder of a topic that is not known may be the last that is left of it: the broker does not start.
+had that name, too, and there are segments. A folder of a topic that is not known may be the last that is left of it: the broker does not start.
 """
 
 from __future__ import annotations
@@ -95,6 +95,10 @@ def is_our_file(name: str) -> bool:
     return re.fullmatch(_OUR_FILE, name) is not None
 
 
+def _is_of_segment(name: str) -> bool:
+    return name[:1].isdecimal()
+
+
 def claim_of(fs: Fs, data_dir: str, name: str, metadata: KnownTopics) -> FolderClaim | None:
     """What a folder is of. None when its name is not a partition's. Changes nothing. OSError."""
     match = re.fullmatch(_PARTITION_FOLDER, name) if name[-1:].isdecimal() else None
@@ -155,10 +159,12 @@ def _claim_by_id(
             problem = f"no topic is known that has the id in its {PARTITION_METADATA_FILE}, {uuid_to_text(topic_id)}"
             adoptable = metadata.topic(partition[0]) is None
         return FolderClaim(name, partition, Claim.UNKNOWN, problem=problem, adoptable=adoptable)
-    if not any(map(is_our_file, fs.list_dir(path))):
+    ours = [each for each in fs.list_dir(path) if is_our_file(each)]
+    if not ours:
         return FolderClaim(name, partition, Claim.FOREIGN)
     candidates = nearly or candidates
-    if len(candidates) == 1:
+    # Without a segment there are no records that may be of another topic: a crash came before the id was in the folder.
+    if len(candidates) == 1 or (candidates and not any(map(_is_of_segment, ours))):
         return _claimed(name, partition, metadata, candidates[0], topic_id)
     named = "a deleted topic had its name, too" if candidates else "no topic has its name"
     return FolderClaim(

@@ -96,6 +96,18 @@ def test_a_folder_that_a_deleted_topic_or_the_new_one_may_have_stops_the_start()
     assert everything(world) == before
 
 
+def test_a_folder_without_a_segment_is_the_new_topics_whatever_topic_had_its_name() -> None:
+    """A crash came after the folder was made, and before the id was in it: no record of either topic is in there."""
+    world = crashed()
+    recreate(world)
+    for name in world.fs.list_dir("data/orders-0"):
+        world.fs.remove(f"data/orders-0/{name}")
+    world.fs.write_atomic(f"{ID_FILE}.tmp", b"version: 0", sync=False)
+    world.start()
+    assert world.log.topic_id == OTHER_ID
+    assert bytes(world.fs.content(ID_FILE)) == format_partition_metadata(OTHER_ID)
+
+
 def test_one_byte_is_not_enough_to_confuse_a_deleted_topic_with_the_new_one() -> None:
     world = crashed()
     recreate(world)
