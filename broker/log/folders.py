@@ -6,7 +6,8 @@
 
 Nothing is removed or renamed that a broker did not write, and symbolic links are never followed. Which topic a folder
 belongs to is in its `partition.metadata`; when that file is damaged, the folder's name says so, unless a deleted topic
-had that name, too, and there are segments. A folder of a topic that is not known may be the last that is left of it: the broker does not start.
+had that name, too, and there are segments. A folder of a topic that is not known may be the last that is left of it:
+the broker does not start.
 """
 
 from __future__ import annotations
