@@ -121,7 +121,7 @@ def released_record_never_available() -> AbstractContextManager[object]:
 
 
 def lock_never_expires() -> AbstractContextManager[object]:
-    def expire(_window: InFlightWindow, held: AcquisitionLocks, now_ms: int, _limit: int) -> list[object]:
+    def expire(_window: InFlightWindow, held: AcquisitionLocks, now_ms: int, *_others: object) -> list[object]:
         held.due(now_ms)
         return []
 
