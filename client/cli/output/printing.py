@@ -15,6 +15,13 @@ _UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"
 PAGE: Final = 1000
 """Rows whose widths make a table's; further ones are in tables of their own."""
 _NUMBERS: Final = (int, float)
+_LINE_ENDS: Final = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"}
+"""Those that JSON lets stand in a string."""
+
+
+def _json_text(value: Any, indent: int | None = None) -> str:
+    """Return JSON that no reader of lines cuts in two: Python's `splitlines` takes more than \\n for an end."""
+    return json.dumps(value, indent=indent, ensure_ascii=False).translate(_LINE_ENDS)
 
 
 def print_json_rows(rows: Iterable[Any]) -> None:
@@ -22,7 +29,7 @@ def print_json_rows(rows: Iterable[Any]) -> None:
     begun = False
     try:
         for row in rows:
-            sys.stdout.write((",\n" if begun else "[\n") + json.dumps(to_json(row), ensure_ascii=False))
+            sys.stdout.write((",\n" if begun else "[\n") + _json_text(to_json(row)))
             begun = True
     finally:
         if begun:
@@ -33,12 +40,12 @@ def print_json_rows(rows: Iterable[Any]) -> None:
 
 def print_json(value: Any) -> None:
     """One object, in several lines."""
-    sys.stdout.write(json.dumps(to_json(value), indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.write(_json_text(to_json(value), indent=2) + "\n")
 
 
 def print_json_line(value: Any) -> None:
     """One object in one line, at once: for streams."""
-    sys.stdout.write(json.dumps(to_json(value), ensure_ascii=False) + "\n")
+    sys.stdout.write(_json_text(to_json(value)) + "\n")
     sys.stdout.flush()
 
 

@@ -182,3 +182,12 @@ def test_the_schema_refuses_other_values(wrong: dict[str, object]) -> None:
 
 def test_every_field_says_what_it_is() -> None:
     assert fields(Inner) == {"name": "A name."}
+
+
+def test_a_row_of_json_is_one_line_whatever_a_reader_takes_for_the_end_of_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ends = "".join(map(chr, [*range(0x20), 0x85, 0x2028, 0x2029]))
+    printing.print_json_line({"value": ends})
+    (line,) = capsys.readouterr().out.splitlines()
+    assert json.loads(line) == {"value": ends}
