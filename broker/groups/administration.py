@@ -26,7 +26,7 @@ from shareq.coordinator.ports import MetadataImage, TopicImage
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.results import SummaryResult
-from shareq.coordinator.share.share_state import UNSET
+from shareq.coordinator.share.share_state import UNSET, lag_of
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
 from shareq.protocol.generated.list_groups import ListedGroup
 
@@ -63,7 +63,10 @@ class DeletedOffsets:
 
 @dataclass(frozen=True, slots=True)
 class ShareOffset:
-    """A share partition as administration sees it. `start_offset` and `lag` are -1 while they are not known."""
+    """A share partition as administration sees it. `start_offset` and `lag` are -1 while they are not known.
+
+    Apache Kafka's tools show no lag without a start offset. Ours do: a window of which nothing is finished counts.
+    """
 
     start_offset: int = -1
     leader_epoch: int = 0
@@ -183,15 +186,16 @@ class GroupAdministration:
         def describe(summary: SummaryResult) -> ShareOffset:
             if summary.error is not ErrorCode.NONE:
                 return ShareOffset()  # Apache Kafka shows no error here either
-            start, done = summary.start_offset, summary.delivery_complete_count
-            if start == UNSET or done == UNSET:
+            start, first = summary.start_offset, summary.first_offset
+            if first == UNSET:
                 return ShareOffset(start, summary.leader_epoch)
             log = self._lookup.log(topic.name, partition)
             if log is ErrorCode.NOT_LEADER_OR_FOLLOWER:  # where the log ends is the leader's to say
                 return ShareOffset(start, summary.leader_epoch)
             if isinstance(log, ErrorCode):  # deleted meanwhile
                 return ShareOffset(error=log)
-            return ShareOffset(start, summary.leader_epoch, log.high_watermark - start - done)
+            lag = lag_of(log.high_watermark, first, summary.delivery_complete_count)
+            return ShareOffset(start, summary.leader_epoch, lag)
 
         return self._states.read_summary(SharePartitionKey(group_id, topic.topic_id, partition)).then(describe)
 

@@ -30,7 +30,7 @@ from shareq.broker.metrics.slices import Logs, Steps, slices
 from shareq.broker.share.core.counters import SharePartitionCounters
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.shard import ShareCoordinatorShard
-from shareq.coordinator.share.share_state import UNSET
+from shareq.coordinator.share.share_state import UNSET, lag_of
 from shareq.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ def _share_partition(
         start_offset, finished = core.start_offset, core.delivery_complete_count
     elif shard is not None and (state := shard.state_of(key)) is not None:
         start_offset, finished = state.start_offset, state.delivery_complete_count
-    known = start_offset != UNSET and finished != UNSET
+    known = start_offset != UNSET
     end_offset = 0 if log is None else log.high_watermark
     return SharePartitionRow(
         key.group_id,
@@ -296,8 +296,7 @@ def _share_partition(
         counters.lock_timeouts,
         counters.dead_letters,
         start_offset if known else None,
-        # KIP-1226: what is finished with beyond the start offset is no lag.
-        max(0, end_offset - start_offset - finished) if known else None,
+        max(0, lag_of(end_offset, start_offset, finished)) if known else None,
         oldest_ms,
         counters.delays,
     )

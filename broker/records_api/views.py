@@ -17,6 +17,7 @@ from shareq.broker.share.core.counters import SharePartitionCounters
 from shareq.broker.share.core.window.ranges import Part, RecordRange, list_persisted
 from shareq.broker.share.core.window.record_state import AcknowledgeType
 from shareq.coordinator.share.keys import SharePartitionKey, partition_for
+from shareq.coordinator.share.share_state import lag_of
 from shareq.protocol.primitives import uuid_to_text
 
 if TYPE_CHECKING:
@@ -390,7 +391,7 @@ def _offsets(services: Services, place: Place) -> dict[str, Any]:
     if leader is not None:
         finished = leader.core.delivery_complete_count
     elif place.state is not None:
-        finished = max(place.state.delivery_complete_count, 0)
+        finished = place.state.delivery_complete_count
     log = services.lookup.log(place.topic.name, place.key.partition)
     high_watermark = None if isinstance(log, int) else log.high_watermark
     known = start is not None and high_watermark is not None
@@ -398,7 +399,7 @@ def _offsets(services: Services, place: Place) -> dict[str, Any]:
         "start_offset": start,
         "end_offset": end_offset,
         "high_watermark": high_watermark,
-        "lag": max(0, high_watermark - start - finished) if known else None,  # type: ignore[operator]  # known
+        "lag": max(0, lag_of(high_watermark, start, finished)) if known else None,  # type: ignore[arg-type]  # known
     }
 
 
@@ -527,8 +528,8 @@ def _part(services: Services, place: Place, position: int, *, heads: bool) -> Pa
 
 
 def _lag(leader: SharePartitionLeader) -> int:
-    core = leader.core  # KIP-1226: what is finished with beyond the start offset is no lag
-    return max(0, leader.log.high_watermark - core.start_offset - core.delivery_complete_count)
+    core = leader.core
+    return max(0, lag_of(leader.log.high_watermark, core.start_offset, core.delivery_complete_count))
 
 
 def _members(services: Services, group_id: str, ids: set[str]) -> dict[str, Any]:

@@ -27,7 +27,9 @@ class ReadResult:
 
 @dataclass(frozen=True, slots=True)
 class SummaryResult:
-    """What administration sees of a state."""
+    """A state in short. `first_offset` is the start offset that is written down, also where Apache Kafka, and so
+    `start_offset`, shows none: of a share partition of which records were acquired and none is finished.
+    """
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None
@@ -35,6 +37,7 @@ class SummaryResult:
     leader_epoch: int = 0
     start_offset: int = UNSET
     delivery_complete_count: int = UNSET
+    first_offset: int = UNSET
 
 
 NEGATIVE_PARTITION: Final = ApiError(ErrorCode.INVALID_REQUEST, "The partition index is negative.")

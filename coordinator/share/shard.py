@@ -250,6 +250,7 @@ class ShareCoordinatorShard:
                 # A leader that counts nothing, but has written what became of records, has more to say than its start.
                 start_offset=UNSET if count == UNSET and not state.batches else state.start_offset,
                 delivery_complete_count=count,
+                first_offset=state.start_offset,
             )
         )
 

@@ -14,6 +14,15 @@ UNSET: Final = -1
 """An offset, epoch or count that is not given."""
 
 
+def lag_of(high_watermark: int, start_offset: int, delivery_complete_count: int) -> int:
+    """Return how many records a group is not done with (KIP-1226): those finished beyond the start offset are no lag.
+
+    A count of -1 (nothing was finished yet, or a leader that counts nothing) is 0. Negative where the start offset
+    was put beyond the log's end.
+    """
+    return high_watermark - start_offset - max(0, delivery_complete_count)
+
+
 class ShareState:
     """One share partition's state. Changed by replay only; `batches` and `delays` belong to it and change in place."""
 

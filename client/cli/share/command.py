@@ -75,7 +75,7 @@ class ShareKind:
 
     def explain(self, session: Session, group: str, positions: Mapping[Partition, Outcome[Position]]) -> None:
         """Say why a group has no lag in partitions that it has not begun, if that is because it begins at the end."""
-        if all(isinstance(each, ClientError) or each.offset is not None for each in positions.values()):
+        if all(isinstance(each, ClientError) or (each.offset, each.lag) != (None, None) for each in positions.values()):
             return
         for _, outcome in session.admin.configs.describe([("group", group)], [RESET]):
             if not isinstance(outcome, ClientError) and any(each.value == "latest" for each in outcome):

@@ -150,14 +150,15 @@ def test_a_deletion_whose_steps_cannot_be_written(step: int) -> None:
 def test_start_offsets_and_lags() -> None:
     rig = Rig(group=False)
     rig.ports.logs.get("t", 0).fill(*[b"x"] * 20)
+    rig.ports.logs.get("t", 1).fill(*[b"x"] * 7)
     rig.states.summaries = {
-        rig.key(0): SummaryResult(leader_epoch=3, start_offset=5, delivery_complete_count=4),
-        rig.key(1): SummaryResult(leader_epoch=2, start_offset=5),
+        rig.key(0): SummaryResult(leader_epoch=3, start_offset=5, delivery_complete_count=4, first_offset=5),
+        rig.key(1): SummaryResult(leader_epoch=2, first_offset=0),  # acquired, and nothing finished
         rig.key(0, "u"): SummaryResult(leader_epoch=2, start_offset=-1, delivery_complete_count=0),
     }
     offsets = {name: rig.admin.describe_offsets("g", name, (0, 1)).value for name in ("t", "u", "nowhere")}
     assert offsets == {
-        "t": [ShareOffset(5, 3, 11), ShareOffset(5, 2)],
+        "t": [ShareOffset(5, 3, 11), ShareOffset(-1, 2, 7)],
         "u": [ShareOffset(-1, 2), ShareOffset()],
         "nowhere": [ShareOffset(), ShareOffset()],
     }
@@ -169,7 +170,7 @@ def test_offsets_that_cannot_be_returned() -> None:
     assert rig.admin.describe_offsets("g", "t", [0]).value == [ShareOffset()]
     rig.states.errors.clear()
     rig.states.holds = True
-    rig.states.summaries = {rig.key(0): SummaryResult(start_offset=5, delivery_complete_count=4)}
+    rig.states.summaries = {rig.key(0): SummaryResult(start_offset=5, delivery_complete_count=4, first_offset=5)}
     pending = rig.admin.describe_offsets("g", "t", [0])
     rig.ports.topics.delete("t")
     rig.states.answer()

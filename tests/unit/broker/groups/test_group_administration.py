@@ -399,7 +399,9 @@ def test_the_start_offset_shows_with_the_first_acknowledgement() -> None:
     assert admin.fetch() == []  # share.auto.offset.reset=latest
     admin.client.call(produce_request(batch(b"v", b"v"), topic="t"), 9, ProduceResponse)
     assert admin.fetch() == [(10, 11)]
-    assert admin.describe() == {("t", 0): (-1, -1)}
+    assert admin.describe() == {
+        ("t", 0): (-1, 2)
+    }  # Apache Kafka has no lag either; its tools show none without a start
     admin.acknowledge(10, 10)
     assert admin.describe() == {("t", 0): (10, 1)}
 

@@ -261,6 +261,14 @@ def test_lag_grows_without_anybody_consuming() -> None:
     assert reported.value("shareq_share_partition_lag", **PARTITION) == 7
 
 
+def test_records_behind_a_window_of_which_nothing_is_finished_are_lag() -> None:
+    work = Work()
+    work.one.acquire(work.first)
+    work.world.restart()
+    append(work.world, "t", 7)
+    assert scraped(work.world).value("shareq_share_partition_lag", **PARTITION) == 17
+
+
 def test_a_group_that_has_not_begun_has_no_lag() -> None:
     work = Work()
     reported = work.scrape()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from shareq.client.admin import Admin
+from shareq.client.cli.top.data import take
 from shareq.client.config import ClientConfig
 from shareq.client.console import changes
 from shareq.client.console.views import consumer_groups, dead_letters, overview, records, share_groups, topics
@@ -250,6 +252,30 @@ def test_lists_of_groups_have_lag(admin: Admin, shell: Shell) -> None:
     assert share_groups.share_groups("none of these", 0)(admin) == {"total": 0, "rows": []}
     group = consumer_groups.consumer_group("billing")(admin)
     assert consumer_groups.sample(group) == {"lag": 100, "end": 100, "done": 0}
+
+
+def test_records_behind_a_window_of_which_nothing_is_finished_are_lag(
+    broker: Broker, admin: Admin, shell: Shell, windows: Windows
+) -> None:
+    """Apache Kafka knows no start offset there, and its tools show neither that nor a lag."""
+    shell.ok("topics", "create", "stuck", "-p", "2")
+    shell.ok("configs", "alter", "group", "stuck", "--set", "share.auto.offset.reset=earliest")
+    shell.ok("produce", "stuck", "--partition", "0", stdin="x\n" * 7)
+    properties = ClientConfig.from_properties({"bootstrap.servers": broker.bootstrap})
+    member = ShareRangeConsumer(properties, "stuck", ["stuck"])
+    try:
+        until(lambda: member.poll(max_records=100, max_wait_ms=200))
+        shell.ok("produce", "stuck", "--partition", "0", stdin="x\n" * 5)
+        (row,) = json.loads("\n".join(shell.ok("share", "lag", "stuck", "--json")))
+        assert (row["lag"], row["unknown"]) == (12, 1)
+        (described,) = json.loads("\n".join(shell.ok("share", "describe", "stuck", "--json")))
+        assert described["lag"] == 12
+        assert take(admin, None, 0.0, ["stuck"]).groups["stuck"].lag == 12
+        (listed,) = share_groups.share_groups("stuck", 0)(admin)["rows"]
+        assert listed["lag"] == 12
+        assert share_groups.share_group("stuck", 0, windows)(admin)["lag"] == 12
+    finally:
+        member.close()
 
 
 def test_letters_say_what_died_and_are_sent_back(admin: Admin, shell: Shell) -> None:

@@ -37,7 +37,7 @@ def test_initialize_with_an_offset_knows_that_nothing_is_complete() -> None:
     world = initialized(start_offset=50)
     assert world.last_value().delivery_complete_count == 0
     assert world.shard.read_summary(KEY).response == SummaryResult(
-        state_epoch=2, start_offset=50, delivery_complete_count=0
+        state_epoch=2, start_offset=50, delivery_complete_count=0, first_offset=50
     )
 
 

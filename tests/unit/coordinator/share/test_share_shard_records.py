@@ -198,7 +198,7 @@ def test_an_update_with_unset_fields_changes_only_the_count() -> None:
     unset = ShareUpdateValue(snapshot_epoch=0, leader_epoch=-1, start_offset=-1, delivery_complete_count=6)
     world.shard.replay(CoordinatorRecord(ShareUpdateKey(*KEY), unset), 9)
     assert world.shard.read_summary(KEY).response == SummaryResult(
-        state_epoch=2, leader_epoch=3, start_offset=10, delivery_complete_count=6
+        state_epoch=2, leader_epoch=3, start_offset=10, delivery_complete_count=6, first_offset=10
     )
 
 

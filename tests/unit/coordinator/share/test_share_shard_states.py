@@ -109,7 +109,7 @@ def test_a_delayed_write_that_knows_no_count_leaves_it() -> None:
     world.write(StateBatch(112, 114, ACKNOWLEDGED, 1), start=110, count=3)
     world.write(start=100, count=-1)
     assert world.shard.read_summary(KEY).response == SummaryResult(
-        state_epoch=2, start_offset=110, delivery_complete_count=3
+        state_epoch=2, start_offset=110, delivery_complete_count=3, first_offset=110
     )
 
 
