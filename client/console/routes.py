@@ -28,7 +28,7 @@ def _page(given: Given) -> int:
 
 
 VIEWS: Final[Mapping[str, View]] = {
-    "overview": View((), lambda given, _: overview.overview),
+    "overview": View((), lambda _, windows: overview.overview(windows)),
     "topics": View(
         ("search", "page", "internal"),
         lambda given, _: topics.topics(given.get("search", ""), _page(given), given.get("internal") == "true"),

@@ -16,6 +16,11 @@ from shareq.protocol.records.record_codec import Record
 
 def dead_letters(admin: Admin) -> Json:
     """The queues with how many letters they have, and all redrives; `redrives` is None where there can be none."""
+    return {"queues": queues_of(admin), "redrives": _redrives(admin)}
+
+
+def queues_of(admin: Admin) -> list[Json]:
+    """Return the queues, each with its groups and how many letters it has."""
     queues = admin.redrives.queues()
     existing = [queue.topic for queue in queues if queue.exists]
     partitions = [
@@ -33,7 +38,7 @@ def dead_letters(admin: Admin) -> Json:
         )
         for name in existing
     }
-    return {"queues": [_queue(each, letters.get(each.topic)) for each in queues], "redrives": _redrives(admin)}
+    return [_queue(each, letters.get(each.topic)) for each in queues]
 
 
 def _queue(queue: Queue, letters: int | None) -> Json:
@@ -49,21 +54,26 @@ def _redrives(admin: Admin) -> list[Json] | None:
 
 
 def letters(given: Mapping[str, str]) -> Look:
-    """Letters of a queue: records, and what their headers say. `group` and `reason` are parts, in any case."""
-    search = search_of({**given, "topic": required(given, "queue")})
+    """Letters of a queue: records, what their headers say, and whether a redrive has `sent` them back. `group` and
+    `reason` are parts, in any case.
+    """
+    queue = required(given, "queue")
+    search = search_of({**given, "topic": queue})
     group, reason = given.get("group", "").lower(), given.get("reason", "").lower()
-    look_for_records = records_of(search, _letter)
 
     def look(admin: Admin) -> Json:
-        found = look_for_records(admin)
+        sent = admin.redrives.sent_back_from(queue)
+
+        def letter(partition: Partition, record: Record, most: int) -> Json:
+            said = letter_of(record.headers)
+            is_sent = sent.has(partition[1], record.offset, said, record.timestamp)
+            return {**row_of(partition, record, most), "letter": said._asdict(), "sent": is_sent}
+
+        found = records_of(search, letter)(admin)
         wanted = [row for row in found.pop("records") if _is_wanted(row["letter"], group, reason)]
         return {**found, "letters": wanted}
 
     return look
-
-
-def _letter(partition: Partition, record: Record, most: int) -> Json:
-    return {**row_of(partition, record, most), "letter": letter_of(record.headers)._asdict()}
 
 
 def _is_wanted(letter: Json, group: str, reason: str) -> bool:

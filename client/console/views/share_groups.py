@@ -8,6 +8,7 @@ from typing import Final
 from shareq.client.admin import Admin
 from shareq.client.admin.calls import Outcome, Partition, only
 from shareq.client.admin.share_groups import Positions, ShareGroup, ShareMember, SharePosition
+from shareq.client.console.views.dead_letters import queues_of
 from shareq.client.console.views.shared import MAX_ROWS, Json, Look, ends_of, page_of, total
 from shareq.client.console.views.windows import Windows, strips
 from shareq.client.errors import ClientError
@@ -43,6 +44,25 @@ def _row(name: str, state: str, group: Outcome[ShareGroup] | None, positions: Ou
         "lag": total(each.lag if isinstance(each, SharePosition) else None for each in begun.values()),
         "error": str(group) if isinstance(group, ClientError) else None,
     }
+
+
+def longest_lags(admin: Admin, windows: Windows, states: Mapping[str, str], most: int) -> list[Json]:
+    """Return the `most` groups with the longest lags, each with the age of its oldest record in flight where the records
+    API has it, and with how many letters its dead-letter queue has.
+    """
+    positions = dict(admin.share_groups.offsets(states)) if states else {}
+    described = dict(admin.share_groups.describe(states)) if states else {}
+    rows = [_row(name, state, described.get(name), positions.get(name)) for name, state in states.items()]
+    rows.sort(key=lambda row: (-(row["lag"] or 0), row["group"]))
+    try:
+        counted = windows.groups()
+    except ClientError:  # the view of a group says why
+        counted = {}
+    letters = {group: queue["letters"] for queue in queues_of(admin) for group in queue["groups"]}
+    for row in rows[:most]:
+        row["oldest_ms"] = counted.get(row["group"], {}).get("oldest_in_flight_ms")
+        row["letters"] = letters.get(row["group"])
+    return rows[:most]
 
 
 def share_group(name: str, page: int, windows: Windows) -> Look:

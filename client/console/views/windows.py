@@ -42,6 +42,12 @@ class Windows:
         """Whether there is a records API to ask."""
         return self._api is not None
 
+    def groups(self) -> dict[str, Json]:
+        """Return what the API sums up of each of the first share groups; nothing where there is no API."""
+        if self._api is None:
+            return {}
+        return {row["group"]: row for row in islice(self._api.get("/share-groups", limit=MAX_ROWS)["groups"], MAX_ROWS)}
+
     def partitions(self, group: str) -> dict[tuple[str, int], Json]:
         """What the API counts of each share partition of a group; nothing where there is no API."""
         if self._api is None:

@@ -4,7 +4,7 @@ import { field, h, link, text } from "/dom.js";
 import { count, plural, time } from "/format.js";
 import { table } from "/table.js";
 import { needsToken } from "/views/group_actions.js";
-import { headers, value } from "/views/record.js";
+import { headers, shortened, value } from "/views/record.js";
 
 export function deadLetters(_, { session, again }) {
   const queues = table(
@@ -75,7 +75,9 @@ export function letters(parameters, { session }) {
       { title: "Died (UTC)", wide: true, cell: (row) => time(row.letter.died_ms ?? row.timestamp) },
       { title: "Record", name: true, cell: (row) => sourceOf(row) },
       { title: "Group", name: true, cell: (row) => row.letter.group },
+      { title: "Value", wide: true, long: true, cell: (row) => shortened(row.value) },
       { title: "Attempts", number: true, cell: (row) => count(row.letter.deliveries) },
+      { title: "Sent back", cell: (row) => (row.sent ? "yes" : "") },
       { title: "Why", long: true, cell: (row) => [row.letter.reason, row.letter.error].filter(Boolean).join(" ") || null },
       ...(session.may_change
         ? [{ title: "Send back", cell: (row) => ({ text: "Redrive …", title: `Redrive letter ${row.partition}:${row.offset}`, press: () => redrive(queue, said, row) }) }]

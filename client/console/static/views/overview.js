@@ -1,5 +1,5 @@
-import { h, text, tiles } from "/dom.js";
-import { bytes, count } from "/format.js";
+import { h, link, text, tiles } from "/dom.js";
+import { age, bytes, count } from "/format.js";
 import { table } from "/table.js";
 
 const groups = (data, ...kinds) => count(kinds.reduce((sum, kind) => sum + (data.groups[kind] ?? 0), 0));
@@ -13,6 +13,19 @@ export function overview() {
     ["Share groups", (data) => groups(data, "share")],
     ["Consumer groups", (data) => groups(data, "consumer", "classic")],
   ]);
+  const shared = table(
+    "Share groups",
+    [
+      { title: "Group", name: true, cell: (row) => ({ text: row.group, href: link("share-group", { group: row.group }), title: row.error }) },
+      { title: "Members", number: true, cell: (row) => count(row.members) },
+      { title: "Lag", number: true, cell: (row) => count(row.lag) },
+      { title: "Oldest in flight", number: true, cell: (row) => age(row.oldest_ms) },
+      { title: "Letters", number: true, cell: (row) => count(row.letters) },
+    ],
+    (row) => row.group,
+    "No share group exists.",
+  );
+  const tooMany = h("p", {}, "There are too many share groups to look at all of them: their list shows them page by page.");
   const cluster = h("p", { class: "mono" });
   const brokers = table(
     "Brokers",
@@ -43,6 +56,9 @@ export function overview() {
       "div",
       {},
       figures.element,
+      h("h2", {}, "Longest lags"),
+      tooMany,
+      shared.element,
       h("h2", {}, "Cluster"),
       cluster,
       brokers.element,
@@ -51,6 +67,9 @@ export function overview() {
     ),
     update(data) {
       figures.update(data);
+      tooMany.hidden = data.share_groups !== null;
+      shared.element.hidden = data.share_groups === null;
+      shared.update(data.share_groups ?? []);
       text(cluster, data.cluster_id);
       brokers.update(data.brokers);
       features.update(data.features);

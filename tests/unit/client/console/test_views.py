@@ -71,7 +71,7 @@ def search(admin: Admin, **given: str) -> dict[str, Any]:
 
 
 def test_the_overview_counts(admin: Admin) -> None:
-    seen = overview.overview(admin)
+    seen = overview.overview(Windows())(admin)
     assert seen["topics"] >= 1
     assert seen["partitions"] >= 2
     assert (len(seen["brokers"]), seen["without_leader"]) == (1, 0)
@@ -274,6 +274,9 @@ def test_records_behind_a_window_of_which_nothing_is_finished_are_lag(
         (listed,) = share_groups.share_groups("stuck", 0)(admin)["rows"]
         assert listed["lag"] == 12
         assert share_groups.share_group("stuck", 0, windows)(admin)["lag"] == 12
+        (shown,) = [each for each in overview.overview(windows)(admin)["share_groups"] if each["group"] == "stuck"]
+        assert (shown["lag"], shown["letters"]) == (12, None)
+        assert shown["oldest_ms"] >= 0
     finally:
         member.close()
 
@@ -288,12 +291,16 @@ def test_letters_say_what_died_and_are_sent_back(admin: Admin, shell: Shell) -> 
     queue = until(lambda: [each for each in dead_letters.dead_letters(admin)["queues"] if each["letters"] == 2])
     assert queue[0]["groups"] == ("posters",)
     seen = dead_letters.letters({"queue": "dlq.parcels", "from": "earliest", "group": "POST"})(admin)
-    assert [each["letter"]["offset"] for each in seen["letters"]] == [0, 1]
+    assert [(each["letter"]["offset"], each["sent"]) for each in seen["letters"]] == [(0, False), (1, False)]
+    rows = {each["group"]: each["letters"] for each in overview.overview(Windows())(admin)["share_groups"]}
+    assert rows["posters"] == 2
     assert dead_letters.letters({"queue": "dlq.parcels", "from": "earliest", "group": "nobody"})(admin)["letters"] == []
     body = {"name": "back", "queue": "dlq.parcels", "partition": 0, "offset": 1}
     assert changes.redrive(body)(admin) == {"redrive": "back"}
     done = until(lambda: [each for each in dead_letters.dead_letters(admin)["redrives"] if each["state"] == "DONE"])
     assert done[0]["counts"] == {"REDRIVEN": 1}
+    seen = dead_letters.letters({"queue": "dlq.parcels", "from": "earliest"})(admin)
+    assert [each["sent"] for each in seen["letters"]] == [False, True]
     found = search(admin, topic="parcels", **{"from": "earliest"})["records"]
     assert [each["sent_back"] for each in found[:2]] == [None, None]
     assert found[2]["sent_back"]["text"] == "sent back from dlq.parcels-0:1, 1st time"
