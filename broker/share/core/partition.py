@@ -23,9 +23,8 @@ from shareq.broker.share.core.effects import (
     WakeFetches,
     WriteState,
 )
-from shareq.broker.share.core.lapsed import Lapsed
 from shareq.broker.share.core.load import load_window
-from shareq.broker.share.core.locks import AcquisitionLocks, RedeliveryTimes, expire, wake
+from shareq.broker.share.core.locks import AcquisitionLocks, Lapsed, RedeliveryTimes, expire, wake
 from shareq.broker.share.core.values import (
     NO_KEYS,
     AckBatch,

@@ -47,8 +47,10 @@ def _row(name: str, state: str, group: Outcome[ShareGroup] | None, positions: Ou
 
 
 def longest_lags(admin: Admin, windows: Windows, states: Mapping[str, str], most: int) -> list[Json]:
-    """Return the `most` groups with the longest lags, each with the age of its oldest record in flight where the records
-    API has it, and with how many letters its dead-letter queue has.
+    """Return the `most` groups with the longest lags.
+
+    Each has the age of its oldest record in flight, where there is a records API, and how many letters its dead-letter
+    queue has.
     """
     positions = dict(admin.share_groups.offsets(states)) if states else {}
     described = dict(admin.share_groups.describe(states)) if states else {}

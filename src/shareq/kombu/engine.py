@@ -171,7 +171,7 @@ class Engine:
             total, unknown = 0, []
             for number in partitions:
                 row = outcome.get((topic, number))
-                if row is None or isinstance(row, ClientError) or row.lag is None or row.start is None:
+                if row is None or isinstance(row, ClientError) or row.lag is None:
                     unknown.append((topic, number))
                 else:
                     total += row.lag
@@ -230,6 +230,11 @@ class Engine:
         self._ended = True
         for ended in list(self._watching):
             ended(EngineEnded(f"the client's thread ended: {reason}"))
+        with contextlib.suppress(Exception):
+            self.loop.run_until_complete(asyncio.wait_for(self._hang_up(), END_S))
+        with self._admin_lock:
+            if self._admin_network is not None:
+                self._admin_network.close()
 
     async def _open(self) -> None:
         self.network = Network(self.config)
@@ -239,6 +244,13 @@ class Engine:
             delivery_timeout_ms=round(SEND_S * 1000),
             max_block_ms=round(BLOCK_S * 1000),
         )
+
+    async def _hang_up(self) -> None:
+        """Close the connections of a loop that has ended. Nothing is sent."""
+        self.network.close()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._producer.close(), 0)
+        await self.network.wait_closed()
 
     async def _close(self) -> None:
         while self._background:

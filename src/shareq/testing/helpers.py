@@ -244,10 +244,10 @@ class Helpers(ABC):
             position = found.get(partition)
             if isinstance(position, Exception):
                 raise position
-            if position is None or position.start is None:
-                undone += end
+            if position is not None and position.lag is not None:
+                undone += position.lag
             else:
-                undone += end - position.start if position.lag is None else position.lag
+                undone += end if position is None or position.start is None else end - position.start
         return undone
 
     def wait_until(self, condition: Callable[[], T], timeout_s: float = WAIT_S, what: str = "") -> T:

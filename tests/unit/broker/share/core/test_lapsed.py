@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shareq.broker.share.core.lapsed import MOST_LAPSED, Lapsed
+from shareq.broker.share.core.locks import MOST_LAPSED, Lapsed
 
 
 def test_a_member_has_lapsed_until_it_acknowledges() -> None:
