@@ -59,8 +59,13 @@ def _check_offsets(world: World, group: Group, slot: Slot, row: DescribeShareGro
     if start < 0:
         # Nobody acknowledged anything that is still there; what was deleted meanwhile takes no state.
         done = [place for place in ledger.finished if place[0] == slot.index and place[1] >= log.log_start_offset]
-        if done or lag >= 0:
+        if done:
             raise InvariantBroken(f"{reported}, finished are {done}")
+        if lag >= 0:  # the first window was acquired
+            world.seen["lags behind a window of which nothing is finished"] += 1
+            due = ledger.due(slot.index, log.log_start_offset)
+            if not len(due) <= lag <= log.high_watermark:
+                raise InvariantBroken(f"{reported}, the log ends at {log.high_watermark}, due are {due}")
         return
     due = ledger.due(slot.index, log.log_start_offset)
     if due and due[0] < start:

@@ -10,7 +10,7 @@ from typing import Final
 
 KNOWN: Final[dict[str, tuple[int, ...]]] = {
     "ack_answered_before_its_write": (1, 6),
-    "failed_write_not_rolled_back": (87,),
+    "failed_write_not_rolled_back": (88, 220),
     "owner_not_checked": (25, 31),
     "refused_request_half_applied": (156, 308),
     "session_end_releases_everybody": (25,),
@@ -68,9 +68,9 @@ KNOWN: Final[dict[str, tuple[int, ...]]] = {
     "open_transactions_are_read": (8, 20),
     "committed_records_count_as_aborted": (20,),
     "open_transactions_are_forgotten_by_a_start": (27,),
-    "what_is_archived_in_memory_alone_is_passed": (191, 197),
+    "what_is_archived_in_memory_alone_is_passed": (232, 370),
     "members_that_never_come_back_stay": (8,),
-    "emptied_segment_stays_in_the_log": (352,),
+    "emptied_segment_stays_in_the_log": (240, 321),
     "unrecorded_state_is_wiped_at_a_later_epoch": (4045,),
     "start_does_not_finish_deletions": (18,),
     "markers_are_written_before_the_decision_is_durable": (1314,),
