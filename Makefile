@@ -229,7 +229,7 @@ interop-all: $(READY)
 	$(BIN)/pytest -q -rfEs -m interop $(ARGS)
 
 docker-test: $(READY)
-	$(WITHIN) 300 $(BIN)/pytest -q -rfEs -m container $(ARGS) tests/container
+	$(WITHIN) 600 $(BIN)/pytest -q -rfEs -m container $(ARGS) tests/container
 
 interop-spark: $(SPARK_READY)
 	$(SPARK_RUN) scripts/within.py 120 $(SPARK_BIN)/pytest -q -rfEs tests/interop/test_spark.py $(ARGS)
