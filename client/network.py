@@ -424,7 +424,7 @@ class Tries:
 
     @property
     def is_over(self) -> bool:
-        """Whether the time is used up."""
+        """Return whether the time is used up."""
         return self._clock() >= self.deadline
 
     def wait(self, error: ClientError) -> None:

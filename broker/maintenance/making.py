@@ -93,12 +93,12 @@ def remove_folder(fs: Fs, path: str) -> None:
 
 
 def _names(fs: Fs, data_dir: str) -> list[str]:
-    """What counts in the folder."""
+    """Return what counts in the folder."""
     return [name for name in fs.list_dir(data_dir) if name not in _NOT_COUNTED]
 
 
 def _is_made(fs: Fs, data_dir: str, name: str) -> bool:
-    """Whether it may be something that was made before: it is removed then."""
+    """Return whether it may be something that was made before: it is removed then."""
     path = f"{data_dir}/{name}"
     if fs.is_folder(path):
         return all(is_our_file(each) and fs.is_file(f"{path}/{each}") for each in fs.list_dir(path))

@@ -14,7 +14,7 @@ class ProducerIds:
 
     @property
     def used_up(self) -> bool:
-        """Whether the next one costs a commit."""
+        """Return whether the next one costs a commit."""
         return not self._block
 
     def next(self) -> int:

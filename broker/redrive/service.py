@@ -151,7 +151,7 @@ class RedriveService(Service):
         return isinstance(log, ErrorCode) or log.log_start_offset < progress.sent_upto
 
     def _sent_before(self, spec: RedriveSpec) -> SentBefore:
-        """Whether another redrive than that of `spec` has sent a letter of its queue back, or is about to."""
+        """Return whether another redrive than that of `spec` has sent a letter of its queue back, or is about to."""
 
         def sent(partition: int, letter: Letter) -> bool:
             running = ((each.spec, each.progress) for each in self._running.values())

@@ -134,7 +134,7 @@ class BrokerRedriveWorld:
         return self._groups.offsets.commit(request, _COMMIT_VERSION).then(_first_error)
 
     def _has_any(self, queue: str, progress: Sequence[PartitionProgress]) -> bool:
-        """Whether the queue still has letters that may have been sent back."""
+        """Return whether the queue still has letters that may have been sent back."""
         for each in progress:
             if each.counts.get(What.REDRIVEN):
                 log = self.log(queue, each.partition)

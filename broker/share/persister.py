@@ -51,7 +51,7 @@ class Persister(Protocol):
         """Wipe the state and store this one in its place."""
 
     def owes_letters(self, key: SharePartitionKey) -> Pending[bool]:
-        """Whether the state has dead records whose dead letters may be missing. Fences no leader."""
+        """Return whether the state has dead records whose dead letters may be missing. Fences no leader."""
 
 
 # The error a consumer gets for the persister's (Apache Kafka 4.3.1: SharePartition.fetchPersisterError).

@@ -99,7 +99,7 @@ class LetterFilter(NamedTuple):
 
     @property
     def takes_all(self) -> bool:
-        """Whether it leaves no letter out."""
+        """Return whether it leaves no letter out."""
         return self == _ALL
 
     def takes(self, letter: Letter, timestamp: int) -> bool:

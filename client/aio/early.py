@@ -116,7 +116,7 @@ class EarlyRecords:
 
     @property
     def next_due(self) -> float | None:
-        """When `pop_due` has something next; None for nothing."""
+        """Return when `pop_due` has something next; None for nothing."""
         first = self._first()
         return None if first is None else first.due
 

@@ -104,7 +104,7 @@ class DecodeEmitter:
         )
 
     def _has_rows(self, layout: StructLayout) -> bool:
-        """Whether an array may be kept as the bytes it is, where all its elements have the usual size."""
+        """Return whether an array may be kept as the bytes it is, where all its elements have the usual size."""
         return layout.spec.name in ROWS_READ and layout.flexible and self._can_be_regular(layout)
 
     def _regular_elements(self, layout: StructLayout, cls: str) -> None:

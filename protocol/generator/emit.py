@@ -25,7 +25,7 @@ class CodeBuffer:
 
     @property
     def length(self) -> int:
-        """How many lines there are."""
+        """Return how many lines there are."""
         return len(self._lines)
 
     def fits(self, text: str) -> bool:

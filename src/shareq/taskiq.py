@@ -247,7 +247,7 @@ class _Delivery(AckableMessage):
 
 
 def _due_s(record: ShareRecord) -> float:
-    """When it may begin, in seconds since the epoch; 0 for at once, also for a delay that is no number."""
+    """Return when it may begin, in seconds since the epoch; 0 for at once, also for a delay that is no number."""
     if sent_again := not_before_s(record.headers):
         return sent_again
     for name, value in record.headers:

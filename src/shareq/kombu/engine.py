@@ -71,7 +71,7 @@ class Engine:
 
     @property
     def alive(self) -> bool:
-        """Whether its thread runs, and this is the process that it belongs to: a fork has no thread of it."""
+        """Return whether its thread runs, and this is the process that it belongs to: a fork has no thread of it."""
         return self.pid == os.getpid() and not self._ended
 
     def watch(self, ended: Callable[[Exception], None]) -> None:

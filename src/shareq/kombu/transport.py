@@ -93,7 +93,7 @@ class Transport(virtual.Transport):
 
     @property
     def in_event_loop(self) -> bool:
-        """Whether kombu's event loop calls `on_readable`: so it is in Celery's worker."""
+        """Return whether kombu's event loop calls `on_readable`: so it is in Celery's worker."""
         return self._pipe is not None
 
     def news(self) -> None:

@@ -137,7 +137,7 @@ class Broker(Helpers):
 
     @property
     def polled(self) -> int:
-        """How many requests the helpers have made only to look, since the first start."""
+        """Return how many requests the helpers have made only to look, since the first start."""
         return self._polled_earlier + (0 if self._running is None else int(self._call("polled")))
 
     @property

@@ -141,7 +141,7 @@ class _AsProcess:
 
     @property
     def _crashed_meanwhile(self) -> bool:
-        """Whether a fault has ended it although it was asked to stop: the request was just being handled."""
+        """Return whether a fault has ended it although it was asked to stop: the request was just being handled."""
         return self._child.code == -signal.SIGKILL and not self._killed
 
     def signal_stop(self) -> None:

@@ -64,7 +64,7 @@ class Entry:
 
     @property
     def is_poll(self) -> bool:
-        """Whether a helper of the test only looked."""
+        """Return whether a helper of the test only looked."""
         header = self.header
         return header is not None and header.client_id == CLIENT_ID and header.api_key not in _CHANGES
 
@@ -165,7 +165,7 @@ class Transcript:
         return entry
 
     def polled(self) -> int:
-        """How many polls of the helpers there were, also those that are not kept any more."""
+        """Return how many polls of the helpers there were, also those that are not kept any more."""
         return self._polled
 
     def lines(self, last: int | None = None, *, polls: bool = True) -> list[Line]:
