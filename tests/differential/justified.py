@@ -91,6 +91,18 @@ def _initial_start_offset(situation: Situation, difference: Difference) -> bool:
     )
 
 
+def _first_window(situation: Situation, difference: Difference) -> bool:
+    partition, mine, view = difference.partition, difference.ours, situation.view
+    if not isinstance(situation.step, DescribeOffsets) or partition is None or not isinstance(mine, int):
+        return False
+    starts = {answer.of(partition).start_offset for answer in (situation.ours, situation.theirs)}
+    return (
+        (difference.what, difference.theirs, starts) == ("lag", -1, {-1})
+        and partition in view.begun - view.written
+        and 0 <= mine <= view.log_end[partition]
+    )
+
+
 def _below_an_empty_window(situation: Situation, difference: Difference) -> bool:
     step, ours, theirs = situation.step, situation.ours, situation.theirs
     if not isinstance(step, Fetch | Acknowledge) or ours.error or theirs.error != ErrorCode.UNKNOWN_SERVER_ERROR:
@@ -268,6 +280,12 @@ JUSTIFIED: Final = (
         "what share.auto.offset.reset resolved to is written down at the first acquire; Apache Kafka keeps -1 until "
         "the first acknowledgement, and resolves it again whenever it reads the state",
         _initial_start_offset,
+    ),
+    Justified(
+        "lag behind a window of which nothing is finished",
+        "counted from the start offset that is written down at the first acquire; Apache Kafka has none until the "
+        "first acknowledgement, and so no lag",
+        _first_window,
     ),
     Justified(
         "initial start offset survives a reload",

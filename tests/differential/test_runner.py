@@ -240,6 +240,24 @@ def test_the_start_offset_may_be_behind_the_dead_that_are_archived() -> None:
     assert explains(DescribeOffsets("describe offsets"), described[0], described[2], view) == []
 
 
+def test_a_lag_is_known_here_while_nothing_of_the_first_window_is_finished() -> None:
+    def described(lag: int, start: int = -1) -> Answer:
+        return Answer(0, {0: PartitionAnswer(start_offset=start, lag=lag)})
+
+    step, view = DescribeOffsets("describe offsets"), view_of()
+    view.log_end[0], view.log_start[0] = 12, 2
+    known = ["lag behind a window of which nothing is finished"]
+    assert explains(step, described(7), described(-1), view) == []  # nothing was acquired
+    view.begun.add(0)
+    assert explains(step, described(7), described(-1), view) == known
+    assert explains(step, described(13), described(-1), view) == []
+    assert explains(step, described(-1), described(7), view) == []
+    assert explains(step, described(7), described(8), view) == []
+    assert explains(step, described(7, 5), described(-1), view) == []
+    view.written.add(0)
+    assert explains(step, described(7), described(-1), view) == []
+
+
 def test_what_follows_from_the_acquired_records_is_explained_with_them() -> None:
     name = "which partition a shared MaxRecords goes to first"
     step = Fetch("fetch, shared budget", 0, 1, (0, 1), max_records=1)
