@@ -29,6 +29,13 @@ Routes: TypeAlias = tuple[dict[int, list[K]], dict[K, ClientError]]
 Partition = tuple[str, int]
 
 
+def total(values: Iterable[int | None]) -> int | None:
+    """Return the sum of what is known; None of things of which nothing is known."""
+    given = list(values)
+    known = [each for each in given if each is not None]
+    return sum(known) if known or not given else None
+
+
 class Calls:
     """Sends requests over a `Network`, by its rules on threads."""
 

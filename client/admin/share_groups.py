@@ -59,8 +59,9 @@ class ShareGroup(NamedTuple):
 class SharePosition(NamedTuple):
     """How far a share group is in a partition.
 
-    `start`: the first offset that is not done with; None if the group has not begun there. `lag`: records from there on
-    that are not done with; None where the broker does not say.
+    `start`: the first offset that is not done with; None if the group has not begun there, or has acquired records and
+    finished none. `lag`: records that are not done with; None where the broker does not say: Apache Kafka without a
+    start, shareq only before the group has begun.
     """
 
     start: int | None

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple, Protocol
 
 import click
 
-from shareq.client.admin.calls import Outcome, Partition, batched
+from shareq.client.admin.calls import Outcome, Partition, batched, total
 from shareq.client.cli.output.progress import Progress
 from shareq.client.cli.shared.command import (
     ClusterGroup,
@@ -143,8 +143,7 @@ def names_of(session: Session, kind: Kind) -> Iterator[str]:
 def sums(rows: Iterable[Outcome[Position]]) -> tuple[int, int | None, int]:
     """Partitions, the lag that is known of, and the partitions whose lag is not known."""
     lags = [None if isinstance(each, ClientError) else each.lag for each in rows]
-    known = [lag for lag in lags if lag is not None]
-    return len(lags), sum(known) if known or not lags else None, len(lags) - len(known)
+    return len(lags), total(lags), lags.count(None)
 
 
 def _add_list_groups(group: ClusterGroup, kind: Kind, word: str) -> None:

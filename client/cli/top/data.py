@@ -12,7 +12,7 @@ from heapq import nsmallest
 from typing import Annotated, Any, Final, NamedTuple
 
 from shareq.client.admin import Admin
-from shareq.client.admin.calls import Partition, batched
+from shareq.client.admin.calls import Partition, batched, total
 from shareq.client.admin.share_groups import SharePosition
 from shareq.client.admin.topics import LATEST
 from shareq.client.errors import ClientError
@@ -155,9 +155,9 @@ def _listed(admin: Admin, patterns: Sequence[str]) -> tuple[dict[str, str], int]
 
 def _group(state: str, positions: Mapping[Partition, SharePosition], ends: Mapping[Partition, int]) -> GroupSample:
     lags = {each: one.lag for each, one in positions.items() if one.lag is not None}
-    finished = sum(ends[each] - lag for each, lag in lags.items() if each in ends)
-    known = bool(lags) or not positions
-    return GroupSample(state, None, len(positions), sum(lags.values()) if known else None, finished if known else None)
+    lag = total(one.lag for one in positions.values())
+    finished = sum(ends[each] - behind for each, behind in lags.items() if each in ends)
+    return GroupSample(state, None, len(positions), lag, None if lag is None else finished)
 
 
 def _add_api(groups: dict[str, GroupSample], api: RecordsApi) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shareq.client.admin import Admin
-from shareq.client.admin.calls import Outcome, Partition, only
+from shareq.client.admin.calls import Outcome, Partition, only, total
 from shareq.client.admin.consumer_groups import CommittedOffsets, ConsumerGroup
-from shareq.client.console.views.shared import MAX_ROWS, Json, Look, ends_of, page_of, total
+from shareq.client.console.views.shared import MAX_ROWS, Json, Look, ends_of, page_of
 from shareq.client.errors import ClientError
 
 _KINDS = ("consumer", "classic")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shareq.client.admin import Admin
-from shareq.client.admin.calls import Partition
+from shareq.client.admin.calls import Partition, total
 from shareq.client.admin.redrives import Queue, letter_of
 from shareq.client.console.views.records import records as records_of
 from shareq.client.console.views.records import row_of, search_of
-from shareq.client.console.views.shared import Json, Look, ends_of, required, total
+from shareq.client.console.views.shared import Json, Look, ends_of, required
 from shareq.client.errors import ClientError, UnsupportedApi
 from shareq.protocol.records.record_codec import Record
 

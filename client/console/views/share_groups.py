@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from shareq.client.admin import Admin
-from shareq.client.admin.calls import Outcome, Partition, only
+from shareq.client.admin.calls import Outcome, Partition, only, total
 from shareq.client.admin.share_groups import Positions, ShareGroup, ShareMember, SharePosition
 from shareq.client.console.views.dead_letters import queues_of
-from shareq.client.console.views.shared import MAX_ROWS, Json, Look, ends_of, page_of, total
+from shareq.client.console.views.shared import MAX_ROWS, Json, Look, ends_of, page_of
 from shareq.client.console.views.windows import Windows, strips
 from shareq.client.errors import ClientError
 
@@ -41,7 +41,7 @@ def _row(name: str, state: str, group: Outcome[ShareGroup] | None, positions: Ou
         "state": known.state if known else state,
         "members": len(known.members) if known else None,
         "partitions": len(begun),
-        "lag": total(each.lag if isinstance(each, SharePosition) else None for each in begun.values()),
+        "lag": _lag(positions),
         "error": str(group) if isinstance(group, ClientError) else None,
     }
 
@@ -50,21 +50,35 @@ def longest_lags(admin: Admin, windows: Windows, states: Mapping[str, str], most
     """Return the `most` groups with the longest lags.
 
     Each has the age of its oldest record in flight, where there is a records API, and how many letters its dead-letter
-    queue has.
+    queue has, where this user may see queues.
     """
     positions = dict(admin.share_groups.offsets(states)) if states else {}
-    described = dict(admin.share_groups.describe(states)) if states else {}
-    rows = [_row(name, state, described.get(name), positions.get(name)) for name, state in states.items()]
-    rows.sort(key=lambda row: (-(row["lag"] or 0), row["group"]))
+    lags = {name: _lag(positions.get(name)) or 0 for name in states}
+    shown = sorted(states, key=lambda name: (-lags[name], name))[:most]
+    described = dict(admin.share_groups.describe(shown)) if shown else {}
+    rows = [_row(name, states[name], described.get(name), positions.get(name)) for name in shown]
     try:
         counted = windows.groups()
     except ClientError:  # the view of a group says why
         counted = {}
-    letters = {group: queue["letters"] for queue in queues_of(admin) for group in queue["groups"]}
-    for row in rows[:most]:
-        row["oldest_ms"] = counted.get(row["group"], {}).get("oldest_in_flight_ms")
+    letters = _letters(admin)
+    for row in rows:
+        row["oldest_age_ms"] = counted.get(row["group"], {}).get("oldest_age_ms")
         row["letters"] = letters.get(row["group"])
-    return rows[:most]
+    return rows
+
+
+def _letters(admin: Admin) -> dict[str, int | None]:
+    """Return how many letters the queue of each group has; nothing where this user may not see queues."""
+    try:
+        return {group: queue["letters"] for queue in queues_of(admin) for group in queue["groups"]}
+    except ClientError:  # the view of dead letters says why
+        return {}
+
+
+def _lag(positions: Outcome[Positions] | None) -> int | None:
+    begun = {} if positions is None or isinstance(positions, ClientError) else positions
+    return total(each.lag if isinstance(each, SharePosition) else None for each in begun.values())
 
 
 def share_group(name: str, page: int, windows: Windows) -> Look:

@@ -69,10 +69,3 @@ def ends_of(admin: Admin, partitions: Sequence[Partition]) -> dict[Partition, tu
 def offset_in(outcome: Outcome[OffsetAt]) -> int | None:
     """An offset, None where it cannot be had."""
     return None if isinstance(outcome, ClientError) else outcome.offset
-
-
-def total(values: Iterable[int | None]) -> int | None:
-    """The sum of what is known; None of things of which nothing is known."""
-    given = list(values)
-    known = [each for each in given if each is not None]
-    return sum(known) if known or not given else None

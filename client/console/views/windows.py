@@ -43,10 +43,17 @@ class Windows:
         return self._api is not None
 
     def groups(self) -> dict[str, Json]:
-        """Return what the API sums up of each of the first share groups; nothing where there is no API."""
+        """Return what the API sums up of each of the first share groups, with the age of its oldest record in flight;
+        nothing where there is no API.
+        """
         if self._api is None:
             return {}
-        return {row["group"]: row for row in islice(self._api.get("/share-groups", limit=MAX_ROWS)["groups"], MAX_ROWS)}
+        answer = self._api.get("/share-groups", limit=MAX_ROWS)
+        now_ms = answer["at_ms"]
+        return {
+            row["group"]: {**row, "oldest_age_ms": _age(row["oldest_in_flight_ms"], now_ms)}
+            for row in islice(answer["groups"], MAX_ROWS)
+        }
 
     def partitions(self, group: str) -> dict[tuple[str, int], Json]:
         """What the API counts of each share partition of a group; nothing where there is no API."""
@@ -60,6 +67,10 @@ class Windows:
         assert self._api is not None, "asked for only where it is known"
         path = f"/share-groups/{_name(group)}/topics/{_name(topic)}/partitions/{partition}/records"
         return {"known": True, "why": None, **self._api.get(path, **query)}
+
+
+def _age(since_ms: int | None, now_ms: int) -> int | None:
+    return None if since_ms is None else max(0, now_ms - since_ms)
 
 
 def _name(text: str) -> str:

@@ -19,7 +19,7 @@ export function overview() {
       { title: "Group", name: true, cell: (row) => ({ text: row.group, href: link("share-group", { group: row.group }), title: row.error }) },
       { title: "Members", number: true, cell: (row) => count(row.members) },
       { title: "Lag", number: true, cell: (row) => count(row.lag) },
-      { title: "Oldest in flight", number: true, cell: (row) => age(row.oldest_ms) },
+      { title: "Oldest in flight", number: true, cell: (row) => age(row.oldest_age_ms) },
       { title: "Letters", number: true, cell: (row) => count(row.letters) },
     ],
     (row) => row.group,
