@@ -47,6 +47,7 @@ def test_the_share_tests_of_franz_go(broker: BrokerUnderTest, suite: Path) -> No
         outcome = program.outcome()
     finally:
         program.kill()
-    assert outcome.failed == set(), [outcome.reported(name) for name in sorted(outcome.causes)]
+    if outcome.failed:
+        pytest.fail("\n".join(outcome.reported(name) for name in sorted(outcome.causes)), pytrace=False)
     assert outcome.skipped == set()
     assert outcome.passed >= PASSED
