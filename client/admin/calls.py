@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from shareq.client.errors import BrokerError, ClientError, Unreachable, is_transient, understood
 from shareq.client.network import Exchange, Network
@@ -29,11 +29,23 @@ Routes: TypeAlias = tuple[dict[int, list[K]], dict[K, ClientError]]
 Partition = tuple[str, int]
 
 
-def total(values: Iterable[int | None]) -> int | None:
-    """Return the sum of what is known; None of things of which nothing is known."""
+class KnownSum(NamedTuple):
+    """The sum of what is known, None if nothing is; and of how many things it is unknown."""
+
+    known: int | None
+    unknown: int
+
+
+def sum_known(values: Iterable[int | None]) -> KnownSum:
+    """Return the sum of the known values, and the number of the others."""
     given = list(values)
     known = [each for each in given if each is not None]
-    return sum(known) if known or not given else None
+    return KnownSum(sum(known) if known or not given else None, len(given) - len(known))
+
+
+def total(values: Iterable[int | None]) -> int | None:
+    """Return the sum of what is known; None of things of which nothing is known."""
+    return sum_known(values).known
 
 
 class Calls:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple, Protocol
 
 import click
 
-from shareq.client.admin.calls import Outcome, Partition, batched, total
+from shareq.client.admin.calls import Outcome, Partition, batched, sum_known
 from shareq.client.cli.output.progress import Progress
 from shareq.client.cli.shared.command import (
     ClusterGroup,
@@ -37,6 +37,7 @@ class GroupInfo(NamedTuple):
     members: Annotated[int, "How many there are."]
     partitions: Annotated[int, "Partitions that it has begun."]
     lag: Annotated[int | None, "Records that are not done with, in all partitions whose lag is known; null if none is."]
+    unknown: Annotated[int, "Partitions whose lag is not known."]
 
 
 class MemberRow(NamedTuple):
@@ -53,7 +54,10 @@ class OffsetRow(NamedTuple):
     group: Annotated[str, "The group."]
     topic: Annotated[str, "The topic."]
     partition: Annotated[int, "The partition's number."]
-    offset: Annotated[int | None, "The first offset that is not done with; null before the group has begun there."]
+    offset: Annotated[
+        int | None,
+        "The first offset that is not done with; null until the group has finished something there, or was reset.",
+    ]
     end: Annotated[int | None, "The high watermark; null where it cannot be had."]
     lag: Annotated[int | None, "Records that are not done with; null where that is not known."]
 
@@ -69,7 +73,9 @@ class ResetRow(NamedTuple):
     group: Annotated[str, "The group."]
     topic: Annotated[str, "The topic."]
     partition: Annotated[int, "The partition's number."]
-    before: Annotated[int | None, "The first offset that was not done with; null where the group had not begun."]
+    before: Annotated[
+        int | None, "The first offset that was not done with; null where it had finished nothing, and was never reset."
+    ]
     offset: Annotated[int, "The offset at which the group goes on."]
     done: Annotated[bool, "False with --dry-run."]
 
@@ -143,7 +149,7 @@ def names_of(session: Session, kind: Kind) -> Iterator[str]:
 def sums(rows: Iterable[Outcome[Position]]) -> tuple[int, int | None, int]:
     """Partitions, the lag that is known of, and the partitions whose lag is not known."""
     lags = [None if isinstance(each, ClientError) else each.lag for each in rows]
-    return len(lags), total(lags), lags.count(None)
+    return len(lags), *sum_known(lags)
 
 
 def _add_list_groups(group: ClusterGroup, kind: Kind, word: str) -> None:
@@ -170,8 +176,8 @@ def described_rows(session: Session, kind: Kind, groups: Iterable[str]) -> Itera
             session.failed(positions)
             continue
         kind.explain(session, name, positions)
-        count, lag, _ = sums(positions.values())
-        yield GroupInfo(name, each.kind, each.state, each.epoch, each.assignor, len(each.members), count, lag)
+        summed = sums(positions.values())
+        yield GroupInfo(name, each.kind, each.state, each.epoch, each.assignor, len(each.members), *summed)
 
 
 def _add_describe(group: ClusterGroup, kind: Kind, word: str) -> None:

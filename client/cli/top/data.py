@@ -12,7 +12,7 @@ from heapq import nsmallest
 from typing import Annotated, Any, Final, NamedTuple
 
 from shareq.client.admin import Admin
-from shareq.client.admin.calls import Partition, batched, total
+from shareq.client.admin.calls import Outcome, Partition, batched, sum_known
 from shareq.client.admin.share_groups import SharePosition
 from shareq.client.admin.topics import LATEST
 from shareq.client.errors import ClientError
@@ -25,13 +25,15 @@ MOST_PARTITIONS: Final = 50_000
 
 class GroupSample(NamedTuple):
     """A share group. `lag`, `finished` (records done with since the beginning of the logs) and the five of the API are
-    numbers of records; `oldest_ms` is when the oldest unfinished one was put in flight.
+    numbers of records, the first two without the `unknown` partitions whose lag is not known; `oldest_ms` is when the
+    oldest unfinished one was put in flight.
     """
 
     state: str
     members: int | None
     partitions: int
     lag: int | None
+    unknown: int
     finished: int | None
     in_flight: int | None = None
     held: int | None = None
@@ -58,8 +60,9 @@ class TopGroupRow(NamedTuple):
     state: Annotated[str, "Kafka's name of its state."]
     members: Annotated[int | None, "How many there are; null without the records API."]
     partitions: Annotated[int, "Partitions that it has begun."]
-    lag: Annotated[int | None, "Records that are not done with; null where that is not known."]
-    lag_per_s: Annotated[float | None, "How fast that grows; null in the first sample."]
+    lag: Annotated[int | None, "Records that are not done with, in all partitions whose lag is known; null if none is."]
+    unknown: Annotated[int, "Partitions whose lag is not known."]
+    lag_per_s: Annotated[float | None, "How fast the lag grows; null in the first sample, and while `unknown` changes."]
     in_flight: Annotated[
         int | None,
         "Offsets in flight, finished ones behind an unfinished one included; null without the records API.",
@@ -117,7 +120,7 @@ def take(admin: Admin, api: RecordsApi | None, at_s: float, patterns: Sequence[s
     with members first, and no more once `MOST_PARTITIONS` are reached. Groups that vanish meanwhile are left out.
     """
     listed, count = _listed(admin, patterns)
-    positions: dict[str, dict[Partition, SharePosition]] = {}
+    positions: dict[str, dict[Partition, Outcome[SharePosition]]] = {}
     asked = begun = 0
     for some in batched(listed, 50):
         if begun >= MOST_PARTITIONS:
@@ -125,9 +128,8 @@ def take(admin: Admin, api: RecordsApi | None, at_s: float, patterns: Sequence[s
         asked += len(some)
         for group, outcome in admin.share_groups.offsets(some):
             if not isinstance(outcome, ClientError):
-                known = {each: one for each, one in outcome.items() if not isinstance(one, ClientError)}
-                positions[group] = known
-                begun += len(known)
+                positions[group] = outcome
+                begun += len(outcome)
     wanted = {partition for each in positions.values() for partition in each}
     found = admin.topics.offsets(dict.fromkeys(sorted(wanted), LATEST)) if wanted else {}
     ends = {each: one.offset or 0 for each, one in found.items() if not isinstance(one, ClientError)}
@@ -153,11 +155,13 @@ def _listed(admin: Admin, patterns: Sequence[str]) -> tuple[dict[str, str], int]
     return {name: state for _, name, state in nsmallest(MOST_GROUPS, rows())}, count
 
 
-def _group(state: str, positions: Mapping[Partition, SharePosition], ends: Mapping[Partition, int]) -> GroupSample:
-    lags = {each: one.lag for each, one in positions.items() if one.lag is not None}
-    lag = total(one.lag for one in positions.values())
-    finished = sum(ends[each] - behind for each, behind in lags.items() if each in ends)
-    return GroupSample(state, None, len(positions), lag, None if lag is None else finished)
+def _group(
+    state: str, positions: Mapping[Partition, Outcome[SharePosition]], ends: Mapping[Partition, int]
+) -> GroupSample:
+    lags = {each: None if isinstance(one, ClientError) else one.lag for each, one in positions.items()}
+    lag, unknown = sum_known(lags.values())
+    finished = sum(ends[each] - behind for each, behind in lags.items() if behind is not None and each in ends)
+    return GroupSample(state, None, len(positions), lag, unknown, None if lag is None else finished)
 
 
 def _add_api(groups: dict[str, GroupSample], api: RecordsApi) -> int:
@@ -196,7 +200,9 @@ def _group_row(
     def rate(field: str) -> float | None:
         return _rate(None if old is None else getattr(old, field), getattr(new, field), seconds)
 
-    done = rate("finished") if new.accepted is None else rate("accepted")
+    same = old is not None and old.unknown == new.unknown  # else it is a difference of sums over other partitions
+    by_wire = rate("finished") if same else None
+    done = by_wire if new.accepted is None else rate("accepted")
     age_ms = None if new.oldest_ms is None or now_ms is None else max(0, now_ms - new.oldest_ms)
     return TopGroupRow(
         name,
@@ -204,7 +210,8 @@ def _group_row(
         new.members,
         new.partitions,
         new.lag,
-        rate("lag"),
+        new.unknown,
+        rate("lag") if same else None,
         new.in_flight,
         new.held,
         rate("acquired"),
@@ -224,12 +231,12 @@ def look_into(admin: Admin, api: RecordsApi | None, group: str) -> tuple[list[Pa
     """Partitions and members of one group; nothing of one that does not exist (any more)."""
     rows: dict[Partition, PartitionView] = {}
     for _, outcome in admin.share_groups.offsets([group]):
-        known = {} if isinstance(outcome, ClientError) else outcome
-        positions = {each: one for each, one in known.items() if not isinstance(one, ClientError)}
+        positions = {} if isinstance(outcome, ClientError) else outcome
         ends = admin.topics.offsets(dict.fromkeys(positions, LATEST)) if positions else {}
         for each, one in positions.items():
+            start, lag = (None, None) if isinstance(one, ClientError) else (one.start, one.lag)
             end = ends[each]
-            rows[each] = PartitionView(*each, one.start, None if isinstance(end, ClientError) else end.offset, one.lag)
+            rows[each] = PartitionView(*each, start, None if isinstance(end, ClientError) else end.offset, lag)
     held: dict[str, int] = {}
     if api is not None:
         try:

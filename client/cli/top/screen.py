@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from shareq.client.cli.output.printing import duration, printable
-from shareq.client.cli.top.data import MemberView, PartitionView, TopRow
+from shareq.client.cli.top.data import MemberView, PartitionView, TopGroupRow, TopRow
 
 HELP: Final = (
     "q quit   s sort by the next column   r the other way round   / filter by name   t groups or topics",
     "up, down, page up, page down (k, j) select   enter look into a group   escape back   ? this help",
+    "a lag with a plus: that of other partitions of the group is unknown",
 )
 _INVERSE: Final = "\x1b[7m"
 _BOLD: Final = "\x1b[1m"
@@ -18,11 +19,18 @@ _PLAIN: Final = "\x1b[0m"
 
 
 class Column(NamedTuple):
-    """A column of a table: its title, the field of the row, and how a value is written."""
+    """A column of a table: its title, the field by which rows are sorted, and how a value is written; `of_row` where
+    more than the field is written.
+    """
 
     title: str
     field: str
     text: Callable[[Any], str]
+    of_row: Callable[[Any], str] | None = None
+
+    def shown(self, row: Any) -> str:
+        """Return what is written of a row."""
+        return self.text(getattr(row, self.field)) if self.of_row is None else self.of_row(row)
 
 
 def plain(value: Any) -> str:
@@ -35,12 +43,17 @@ def rate(value: float | None) -> str:
     return "-" if value is None else f"{value:,.1f}" if abs(value) < 100 else f"{value:,.0f}"
 
 
+def lag_of(row: TopGroupRow) -> str:
+    """Return the lag of a group; with a plus where it lacks partitions whose lag is unknown."""
+    return plain(row.lag) + ("+" if row.unknown and row.lag is not None else "")
+
+
 GROUPS: Final = (
     Column("GROUP", "group", plain),
     Column("STATE", "state", plain),
     Column("MEMBERS", "members", plain),
     Column("PARTS", "partitions", plain),
-    Column("LAG", "lag", plain),
+    Column("LAG", "lag", plain, lag_of),
     Column("LAG/S", "lag_per_s", rate),
     Column("IN FLIGHT", "in_flight", plain),
     Column("HELD", "held", plain),
@@ -76,7 +89,7 @@ MEMBERS: Final = (
 
 def table(rows: Sequence[Any], columns: Sequence[Column]) -> list[str]:
     """A title line, and a line for each row."""
-    texts = [[column.text(getattr(row, column.field)) for column in columns] for row in rows]
+    texts = [[column.shown(row) for column in columns] for row in rows]
     widths = [max(len(each[at]) for each in ([one.title for one in columns], *texts)) for at in range(len(columns))]
     right = [all(isinstance(getattr(row, one.field), int | float | None) for row in rows) for one in columns]
     lines = [[one.title for one in columns], *texts]

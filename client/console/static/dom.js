@@ -32,7 +32,14 @@ export function link(view, parameters = {}) {
 export function tiles(pairs) {
   const values = pairs.map(() => h("dd"));
   const list = h("dl", { class: "tiles" }, pairs.map(([name], index) => h("div", {}, h("dt", {}, name), values[index])));
-  return { element: list, update: (data) => pairs.forEach(([, read], index) => text(values[index], read(data))) };
+  return { element: list, update: (data) => pairs.forEach(([, read], index) => fillTile(values[index], read(data))) };
+}
+
+// What is shown is a text, or { text, title }.
+function fillTile(tile, value) {
+  const shown = value !== null && typeof value === "object" ? value : { text: value };
+  text(tile, shown.text);
+  tile.title = shown.title ?? "";
 }
 
 export function field(label, input, className = "") {

@@ -44,6 +44,13 @@ export function partitions(assignment) {
   return Object.entries(assignment).map(([topic, numbers]) => `${topic}: ${numbers.join(", ")}`).join("; ") || DASH;
 }
 
+// The lag of a group, as a cell: with a plus where it lacks partitions whose lag is unknown.
+export function lag(row) {
+  if (!row.unknown) return { text: count(row.lag) };
+  const title = `The lag of ${plural(row.unknown, "partition")} is unknown`;
+  return { text: row.lag === null ? DASH : `${count(row.lag)}+`, title };
+}
+
 export function plural(number, one, many = `${one}s`) {
   return `${count(number)} ${number === 1 ? one : many}`;
 }

@@ -7,7 +7,17 @@ from collections.abc import Mapping
 from shareq.client.admin import Admin
 from shareq.client.admin.calls import Outcome, Partition, only, total
 from shareq.client.admin.consumer_groups import CommittedOffsets, ConsumerGroup
-from shareq.client.console.views.shared import MAX_ROWS, Json, Look, ends_of, page_of
+from shareq.client.console.views.shared import (
+    MAX_ROWS,
+    NO_LAG,
+    Json,
+    Look,
+    ends_of,
+    error_of,
+    finished,
+    page_of,
+    summed_lag,
+)
 from shareq.client.errors import ClientError
 
 _KINDS = ("consumer", "classic")
@@ -37,15 +47,16 @@ def _row(
     ends: Mapping[Partition, int | None],
 ) -> Json:
     known = group if isinstance(group, ConsumerGroup) else None
-    committed = {} if offsets is None or isinstance(offsets, ClientError) else offsets
+    committed = None if offsets is None or isinstance(offsets, ClientError) else offsets
+    lag = NO_LAG if committed is None else summed_lag(_lag(one, ends.get(each)) for each, one in committed.items())
     return {
         "group": name,
         "state": known.state if known else state,
         "kind": known.kind if known else "",
         "members": len(known.members) if known else None,
-        "partitions": len(committed),
-        "lag": total(_lag(one, ends.get(each)) for each, one in committed.items()),
-        "error": str(group) if isinstance(group, ClientError) else None,
+        "partitions": len(committed or ()),
+        **lag,
+        "error": error_of(group) or error_of(offsets),
     }
 
 
@@ -96,8 +107,9 @@ def consumer_group(name: str) -> Look:
             "total_members": len(group.members),
             "partitions": rows,
             "total_partitions": len(offsets),
-            "lag": total(each["lag"] for each in rows),
+            **summed_lag(each["lag"] for each in rows),
             "end": total(each["end"] for each in rows),
+            "done": finished(rows),
         }
 
     return look
@@ -110,5 +122,4 @@ def _member_of(group: ConsumerGroup, topic: str, number: int) -> str | None:
 
 def sample(data: Json) -> Mapping[str, float | None]:
     """What the charts of a group show."""
-    lag, end = data["lag"], data["end"]
-    return {"lag": lag, "end": end, "done": None if lag is None or end is None else end - lag}
+    return {"lag": data["lag"], "end": data["end"], "done": data["done"]}

@@ -9,7 +9,17 @@ from shareq.client.admin import Admin
 from shareq.client.admin.calls import Outcome, Partition, only, total
 from shareq.client.admin.share_groups import Positions, ShareGroup, ShareMember, SharePosition
 from shareq.client.console.views.dead_letters import queues_of
-from shareq.client.console.views.shared import MAX_ROWS, Json, Look, ends_of, page_of
+from shareq.client.console.views.shared import (
+    MAX_ROWS,
+    NO_LAG,
+    Json,
+    Look,
+    ends_of,
+    error_of,
+    finished,
+    page_of,
+    summed_lag,
+)
 from shareq.client.console.views.windows import Windows, strips
 from shareq.client.errors import ClientError
 
@@ -41,8 +51,8 @@ def _row(name: str, state: str, group: Outcome[ShareGroup] | None, positions: Ou
         "state": known.state if known else state,
         "members": len(known.members) if known else None,
         "partitions": len(begun),
-        "lag": _lag(positions),
-        "error": str(group) if isinstance(group, ClientError) else None,
+        **_lag(positions),
+        "error": error_of(group) or error_of(positions),
     }
 
 
@@ -53,8 +63,8 @@ def longest_lags(admin: Admin, windows: Windows, states: Mapping[str, str], most
     queue has, where this user may see queues.
     """
     positions = dict(admin.share_groups.offsets(states)) if states else {}
-    lags = {name: _lag(positions.get(name)) or 0 for name in states}
-    shown = sorted(states, key=lambda name: (-lags[name], name))[:most]
+    lags = {name: _lag(positions.get(name)) for name in states}
+    shown = sorted(states, key=lambda name: (-(lags[name]["lag"] or 0), -lags[name]["unknown"], name))[:most]
     described = dict(admin.share_groups.describe(shown)) if shown else {}
     rows = [_row(name, states[name], described.get(name), positions.get(name)) for name in shown]
     try:
@@ -76,9 +86,10 @@ def _letters(admin: Admin) -> dict[str, int | None]:
         return {}
 
 
-def _lag(positions: Outcome[Positions] | None) -> int | None:
-    begun = {} if positions is None or isinstance(positions, ClientError) else positions
-    return total(each.lag if isinstance(each, SharePosition) else None for each in begun.values())
+def _lag(positions: Outcome[Positions] | None) -> Json:
+    if positions is None or isinstance(positions, ClientError):
+        return NO_LAG
+    return summed_lag(each.lag if isinstance(each, SharePosition) else None for each in positions.values())
 
 
 def share_group(name: str, page: int, windows: Windows) -> Look:
@@ -116,9 +127,8 @@ def share_group(name: str, page: int, windows: Windows) -> Look:
 
 
 def _sums(rows: Sequence[Json]) -> Json:
-    summed = {
-        each: total(row[each] for row in rows) for each in ("lag", "end", "in_flight", "deliveries", "redeliveries")
-    }
+    summed = {each: total(row[each] for row in rows) for each in ("end", "in_flight", "deliveries", "redeliveries")}
+    summed |= {**summed_lag(row["lag"] for row in rows), "done": finished(rows)}
     held = [sum(row["held"].values()) for row in rows if row["held"] is not None]
     ages = [row["oldest_age_ms"] for row in rows if row["oldest_age_ms"] is not None]
     return {**summed, "held": sum(held) if held else None, "oldest_age_ms": max(ages, default=None)}
@@ -160,11 +170,10 @@ def _partitions(admin: Admin, positions: Positions) -> list[Json]:
 
 def sample(data: Json) -> Mapping[str, float | None]:
     """What the charts of a group show. Totals, of which the pages make rates; None for what is not known."""
-    lag, end = data["lag"], data["end"]
     return {
-        "lag": lag,
-        "end": end,
-        "done": None if lag is None or end is None else end - lag,
+        "lag": data["lag"],
+        "end": data["end"],
+        "done": data["done"],
         "in_flight": data["in_flight"],
         "held": data["held"],
         "deliveries": data["deliveries"],

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from shareq.client.admin import Admin
-from shareq.client.admin.calls import Outcome, Partition
+from shareq.client.admin.calls import Outcome, Partition, sum_known, total
 from shareq.client.admin.topics import EARLIEST, LATEST, OffsetAt
 from shareq.client.errors import ClientError
 
@@ -57,6 +57,21 @@ def page_of(names: Iterable[str], search: str, page: int, size: int = PAGE) -> P
 def error_of(outcome: Outcome[Any]) -> str | None:
     """Why there is no value."""
     return str(outcome) if isinstance(outcome, ClientError) else None
+
+
+def summed_lag(lags: Iterable[int | None]) -> Json:
+    """Return the lag of a group, and of how many partitions it is unknown."""
+    lag, unknown = sum_known(lags)
+    return {"lag": lag, "unknown": unknown}
+
+
+def finished(rows: Iterable[Json]) -> int | None:
+    """Return how many offsets are done with in the partitions whose end and lag are known."""
+    return total(None if row["end"] is None or row["lag"] is None else row["end"] - row["lag"] for row in rows)
+
+
+NO_LAG: Final[Json] = {"lag": None, "unknown": 0}
+"""The lag of a group whose positions cannot be had."""
 
 
 def ends_of(admin: Admin, partitions: Sequence[Partition]) -> dict[Partition, tuple[int | None, int | None]]:

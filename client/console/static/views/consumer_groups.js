@@ -1,6 +1,6 @@
 import { chart, rateOf } from "/chart.js";
 import { h, link, tiles } from "/dom.js";
-import { count, partitions as assigned, rate } from "/format.js";
+import { count, lag, partitions as assigned, rate } from "/format.js";
 import { table } from "/table.js";
 import { groupActions } from "/views/group_actions.js";
 import { pager } from "/views/lists.js";
@@ -15,7 +15,7 @@ export function consumerGroups(parameters) {
       { title: "Protocol", wide: true, cell: (row) => row.kind },
       { title: "Members", number: true, cell: (row) => count(row.members) },
       { title: "Partitions", number: true, wide: true, cell: (row) => count(row.partitions) },
-      { title: "Lag", number: true, cell: (row) => count(row.lag) },
+      { title: "Lag", number: true, cell: lag },
     ],
     (row) => row.group,
     "No consumer group has such a name.",
@@ -38,7 +38,7 @@ export function consumerGroup(parameters, { session, again }) {
     ["State", (data) => data.state],
     ["Protocol", (data) => data.kind],
     ["Members", (data) => count(data.total_members)],
-    ["Lag", (data) => count(data.lag)],
+    ["Lag", lag],
     ["Assignor", (data) => data.assignor],
   ]);
   const charts = [

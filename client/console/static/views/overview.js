@@ -1,5 +1,5 @@
 import { h, link, text, tiles } from "/dom.js";
-import { age, bytes, count } from "/format.js";
+import { age, bytes, count, lag } from "/format.js";
 import { table } from "/table.js";
 
 const groups = (data, ...kinds) => count(kinds.reduce((sum, kind) => sum + (data.groups[kind] ?? 0), 0));
@@ -18,7 +18,7 @@ export function overview() {
     [
       { title: "Group", name: true, cell: (row) => ({ text: row.group, href: link("share-group", { group: row.group }), title: row.error }) },
       { title: "Members", number: true, cell: (row) => count(row.members) },
-      { title: "Lag", number: true, cell: (row) => count(row.lag) },
+      { title: "Lag", number: true, cell: lag },
       { title: "Oldest in flight", number: true, cell: (row) => age(row.oldest_age_ms) },
       { title: "Letters", number: true, cell: (row) => count(row.letters) },
     ],

@@ -1,6 +1,6 @@
 import { chart, rateOf } from "/chart.js";
 import { h, link, text, tiles } from "/dom.js";
-import { age, count, partitions as assigned, rate } from "/format.js";
+import { age, count, lag, partitions as assigned, rate } from "/format.js";
 import { legend } from "/states.js";
 import { strip } from "/strip.js";
 import { table } from "/table.js";
@@ -12,7 +12,7 @@ export function shareGroup(parameters, { session, again }) {
   const figures = tiles([
     ["State", (data) => data.state],
     ["Members", (data) => count(data.total_members)],
-    ["Lag", (data) => count(data.lag)],
+    ["Lag", lag],
     ["In flight", (data) => count(data.in_flight)],
     ["Acquired", (data) => count(data.held)],
     ["Oldest in flight", (data) => age(data.oldest_age_ms)],

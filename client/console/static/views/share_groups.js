@@ -1,5 +1,5 @@
 import { h, link } from "/dom.js";
-import { count } from "/format.js";
+import { count, lag } from "/format.js";
 import { table } from "/table.js";
 import { pager } from "/views/lists.js";
 
@@ -12,7 +12,7 @@ export function shareGroups(parameters) {
       { title: "State", cell: (row) => row.state },
       { title: "Members", number: true, cell: (row) => count(row.members) },
       { title: "Partitions", number: true, wide: true, cell: (row) => count(row.partitions) },
-      { title: "Lag", number: true, cell: (row) => count(row.lag) },
+      { title: "Lag", number: true, cell: lag },
     ],
     (row) => row.group,
     "No share group has such a name.",

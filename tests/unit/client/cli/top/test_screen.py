@@ -20,8 +20,8 @@ from shareq.client.cli.top.data import (
 from shareq.client.cli.top.screen import Screen, rate
 
 
-def group(name: str, lag: int | None, acquired_per_s: float | None = None) -> TopGroupRow:
-    return TopGroupRow(name, "Stable", None, 1, lag, None, None, None, acquired_per_s, None, None, None)
+def group(name: str, lag: int | None, acquired_per_s: float | None = None, unknown: int = 0) -> TopGroupRow:
+    return TopGroupRow(name, "Stable", None, 1, lag, unknown, None, None, None, acquired_per_s, None, None, None)
 
 
 ROWS = TopRow(
@@ -179,7 +179,7 @@ def test_numbers() -> None:
 
 def sample(at_s: float, finished: int, end: int, *of_api: int) -> Sample:
     """`of_api`: in flight, held, acquired, accepted, redelivered, oldest_ms."""
-    one = GroupSample("Stable", None, 1, end - finished, finished, *of_api)
+    one = GroupSample("Stable", None, 1, end - finished, 0, finished, *of_api)
     return Sample(at_s, {"g": one}, {"t": end}, 10_000 if of_api else None)
 
 
@@ -197,6 +197,19 @@ def test_rates_from_the_api() -> None:
     (found,) = rates(before, now).groups
     assert (found.acquired_per_s, found.acknowledged_per_s, found.redeliveries_per_s) == (10.0, 5.0, 2.0)
     assert (found.in_flight, found.held, found.oldest_ms) == (9, 4, 1_000)
+
+
+def test_a_partition_whose_lag_becomes_known_is_no_rate() -> None:
+    before, now = sample(1.0, 10, 100), sample(3.0, 16, 120)
+    before = before._replace(groups={"g": before.groups["g"]._replace(unknown=1)})
+    (found,) = rates(before, now).groups
+    assert (found.lag_per_s, found.acknowledged_per_s) == (None, None)
+
+
+def test_a_lag_without_the_partitions_whose_lag_is_unknown_has_a_plus(screen: Screen) -> None:
+    screen.show(TopRow(2.0, (group("billing", 5), group("new", 12, unknown=1)), (), 0))
+    title, *lines = (line.split() for line in plain(screen)[1:])
+    assert {line[0]: line[title.index("LAG")] for line in lines if line} == {"billing": "5", "new": "12+"}
 
 
 def test_there_are_no_rates_without_a_sample_before() -> None:
