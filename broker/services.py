@@ -372,7 +372,7 @@ class Services:
             self.leaders,
             self.turns,
             self.groups,
-            self.producer_ids.next,
+            self.producer_ids,
             lambda: self.authorizer,
             lambda: self.audit,
         )

@@ -233,17 +233,19 @@ class GroupAdministration:
         Creates the group if need be. Errors for all: see `ShareGroups.begin_alter_offsets`. `each` has the new states
         written, all at once or some at a time.
         """
-        for topic in (CONSUMER_OFFSETS, SHARE_GROUP_STATE):
-            error = self._internal_topics.ensure(topic)
+
+        def begin(error: ApiError) -> Pending[AlteredOffsets]:
             if error:
                 return completed(AlteredOffsets(ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message)))
-        now = self._now()
-        plan = self._groups.schedule(
-            group_id,
-            lambda shard: shard.share.begin_alter_offsets(group_id, asked.sound, now),
-            lambda error: AlterOffsetsPlan(_log_failed(error)),
-        )
-        return plan.chain(lambda plan: self._alter_offsets(group_id, plan, asked.refused, each))
+            now = self._now()
+            plan = self._groups.schedule(
+                group_id,
+                lambda shard: shard.share.begin_alter_offsets(group_id, asked.sound, now),
+                lambda error: AlterOffsetsPlan(_log_failed(error)),
+            )
+            return plan.chain(lambda plan: self._alter_offsets(group_id, plan, asked.refused, each))
+
+        return self._internal_topics.with_topics((CONSUMER_OFFSETS, SHARE_GROUP_STATE), begin)
 
     def _alter_offsets(
         self,

@@ -14,7 +14,7 @@ from shareq.coordinator.group.classic.describe import classic_group_error_entry,
 from shareq.coordinator.group.classic.rpc.join import Joining
 from shareq.coordinator.group.classic.turn import join_refusal, sync_refusal
 from shareq.coordinator.group.groups import Client
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.describe_groups import DescribedGroup
 from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupResponse
@@ -33,7 +33,14 @@ class ClassicGroupService:
 
     def join(self, request: JoinGroupRequest, version: int, client: Client) -> Pending[JoinGroupResponse]:
         """JoinGroup; waits for the rebalance. The internal topic is created here when it is not there yet."""
-        if self._internal_topics.ensure(CONSUMER_OFFSETS):
+        return self._internal_topics.with_topics(
+            (CONSUMER_OFFSETS,), lambda error: self._join(request, version, client, error)
+        )
+
+    def _join(
+        self, request: JoinGroupRequest, version: int, client: Client, error: ApiError
+    ) -> Pending[JoinGroupResponse]:
+        if error:
             return completed(join_refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, request.member_id))
         partition = self._groups.partition(request.group_id)
         new_id = "" if request.member_id else str(UUID(bytes=self._env.random_uuid()))

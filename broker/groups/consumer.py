@@ -13,7 +13,7 @@ from shareq.broker.topics.internal import InternalTopics
 from shareq.coordinator.group.consumer.describe import consumer_group_error_entry
 from shareq.coordinator.group.consumer.requests import refusal
 from shareq.coordinator.group.groups import Client
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.consumer_group_describe import DescribedGroup
 from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -41,7 +41,18 @@ class ConsumerGroupService:
         """ConsumerGroupHeartbeat; `is_visible`: whether the client may know of a topic. The internal topic is created
         here when it is not there yet.
         """
-        error = self._internal_topics.ensure(CONSUMER_OFFSETS)
+        return self._internal_topics.with_topics(
+            (CONSUMER_OFFSETS,), lambda error: self._heartbeat(request, version, client, is_visible, error)
+        )
+
+    def _heartbeat(
+        self,
+        request: ConsumerGroupHeartbeatRequest,
+        version: int,
+        client: Client,
+        is_visible: Callable[[str], bool],
+        error: ApiError,
+    ) -> Pending[ConsumerGroupHeartbeatResponse]:
         if error:
             return completed(refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message or ""))
         if version == 0 and not request.member_id and request.member_epoch == 0:

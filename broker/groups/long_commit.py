@@ -74,7 +74,7 @@ class LongCommit:
                 yield
             prepared = None
             if self._existing:
-                prepared = self._offsets.prepare(request.group_id)
+                prepared = yield from self._offsets.prepare(request.group_id)
                 if prepared is not None:
                     for part in self._existing:
                         prepared.add(_with_topics(request, part), self._wall_ms())

@@ -5,7 +5,7 @@ What a topic's id or name means is settled here; the shards keep offsets by name
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.foundation.pending import Pending, completed
@@ -17,7 +17,7 @@ from shareq.coordinator.group.offsets.commit import PreparedCommit
 from shareq.coordinator.group.offsets.deletion import DeletedOffsets, PreparedDeletion
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.ports import MetadataImage, TopicImage
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestTopic,
@@ -73,17 +73,21 @@ class GroupOffsetsService:
             request.retention_time_ms,
             existing,
         )
-        if self._internal_topics.ensure(CONSUMER_OFFSETS):
-            answer = completed(commit.refused(rest, ErrorCode.COORDINATOR_NOT_AVAILABLE))
-        else:
-            answer = self._groups.schedule(
-                request.group_id,
-                lambda shard: shard.offsets.commit(rest, version, self._now()),
-                lambda error: commit.refused(rest, error),
-            )
+        answer = self._internal_topics.with_topics(
+            (CONSUMER_OFFSETS,), lambda error: self._commit(rest, version, error)
+        )
         if not unknown:
             return answer
         return answer.then(lambda response: OffsetCommitResponse(topics=_merged([*unknown, *response.topics])))
+
+    def _commit(self, request: OffsetCommitRequest, version: int, error: ApiError) -> Pending[OffsetCommitResponse]:
+        if error:
+            return completed(commit.refused(request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+        return self._groups.schedule(
+            request.group_id,
+            lambda shard: shard.offsets.commit(request, version, self._now()),
+            lambda error: commit.refused(request, error),
+        )
 
     def commit_prepared(
         self, request: OffsetCommitRequest, version: int, prepared: PreparedCommit
@@ -95,8 +99,11 @@ class GroupOffsetsService:
             lambda error: error,
         )
 
-    def prepare(self, group_id: str) -> PreparedCommit | None:
-        """What a long commit of the group is prepared in. None: the internal topic is not there yet, and is created."""
+    def prepare(self, group_id: str) -> Generator[None, None, PreparedCommit | None]:
+        """Return what a long commit of the group is prepared in; None where the internal topic cannot be created.
+        Pauses until it may be.
+        """
+        yield from self._internal_topics.passing(CONSUMER_OFFSETS)
         if self._internal_topics.ensure(CONSUMER_OFFSETS):
             return None
         partitions = self._groups.partitions

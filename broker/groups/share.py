@@ -22,7 +22,7 @@ from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.group.share.describe import share_group_error_entry
 from shareq.coordinator.group.share.heartbeat import LEAVE_EPOCH, HeartbeatPlan, refusal
 from shareq.coordinator.shard import CoordinatorResult
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.share_group_describe import DescribedGroup
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.generated.share_group_metadata import ShareGroupMetadataKey
@@ -67,10 +67,15 @@ class ShareGroupService:
         self, request: ShareGroupHeartbeatRequest, client: Client, connection: MemberConnection
     ) -> Pending[ShareGroupHeartbeatResponse]:
         """ShareGroupHeartbeat: both phases. The internal topics are created here when they are not there yet."""
-        for topic in (CONSUMER_OFFSETS, SHARE_GROUP_STATE):
-            error = self._internal_topics.ensure(topic)
-            if error:
-                return completed(refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message or ""))
+        return self._internal_topics.with_topics(
+            (CONSUMER_OFFSETS, SHARE_GROUP_STATE), lambda error: self._heartbeat(request, client, connection, error)
+        )
+
+    def _heartbeat(
+        self, request: ShareGroupHeartbeatRequest, client: Client, connection: MemberConnection, error: ApiError
+    ) -> Pending[ShareGroupHeartbeatResponse]:
+        if error:
+            return completed(refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message or ""))
         partition = self._groups.partition(request.group_id)
         answer: Pending[ShareGroupHeartbeatResponse] = Pending()
         plan = partition.schedule(

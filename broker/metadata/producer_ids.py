@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.metadata.store import MetadataStore
+
+T = TypeVar("T")
 
 
 class ProducerIds:
@@ -16,6 +23,21 @@ class ProducerIds:
     def used_up(self) -> bool:
         """Return whether the next one costs a commit."""
         return not self._block
+
+    def at_hand(self, work: Callable[[], Pending[T]]) -> Pending[T]:
+        """Begin `work` where the next one costs no commit: at once, or when a new block may be committed. Where that
+        fails, `next` tries it again, and says so.
+        """
+        if not self.used_up:
+            return work()
+
+        def fill() -> Pending[T]:
+            if self.used_up:
+                with suppress(OSError, ValueError):
+                    self._block = self._metadata.allocate_producer_ids()
+            return work()
+
+        return self._metadata.gate.pass_then(fill)
 
     def next(self) -> int:
         """A producer id that was never given out. OSError when a new block cannot be committed."""

@@ -315,6 +315,11 @@ class MetadataStore:
                 logger.info("quota %s of %s: %s", key, entity.by_kind(), "removed" if value is None else f"{value:g}")
             _tell("quotas", self._quotas_changed)
 
+    @property
+    def has_own_secret(self) -> bool:
+        """Return whether `own_secret` costs no commit."""
+        return _OWN_SECRET in self._state.meta
+
     def own_secret(self) -> bytes:
         """Random bytes that only this broker knows, kept from when they are asked for first: the same after each start.
 

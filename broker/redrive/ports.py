@@ -82,14 +82,14 @@ class RedriveWorld(Protocol):
     def may(self, owner: Owner, right: Right, name: str) -> bool:
         """Whether the owner has the right now. The audit log has the answer."""
 
-    def new_producer_id(self) -> int | ErrorCode:
+    def new_producer_id(self) -> Pending[int | ErrorCode]:
         """One that nobody else has."""
 
     def begins_at_the_start(self, group_id: str) -> bool:
         """Whether the share group reads a topic that is new to it from the first record on."""
 
-    def create_topic(self, name: str) -> ApiError:
-        """Create a topic with the broker's defaults."""
+    def create_topic(self, name: str) -> Pending[ApiError]:
+        """Create a topic with the broker's defaults, unless it exists when that may be done."""
 
     def longest_text(self) -> int:
         """How many characters may be committed with an offset."""

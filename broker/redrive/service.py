@@ -237,13 +237,17 @@ class RedriveService(Service):
         progress = self._first_progress(spec)
         if isinstance(progress, ApiError):
             return completed(progress)
-        error = self._group_topic(spec) if spec.target is Target.GROUP else NO_ERROR
-        if error:
-            return completed(error)
-        producer_id = self._world.new_producer_id()
-        if isinstance(producer_id, ErrorCode):
-            return completed(ApiError(producer_id))
-        spec = spec._replace(producer_id=producer_id, started_ms=self._env.clock.wall_ms(), parts=len(progress))
+        made = self._group_topic(spec) if spec.target is Target.GROUP else completed(NO_ERROR)
+
+        def with_id(producer_id: int | ErrorCode) -> Pending[ApiError]:
+            if isinstance(producer_id, ErrorCode):
+                return completed(ApiError(producer_id))
+            return self._commit_first(spec._replace(producer_id=producer_id), progress)
+
+        return made.chain(lambda error: completed(error) if error else self._world.new_producer_id().chain(with_id))
+
+    def _commit_first(self, spec: RedriveSpec, progress: Sequence[PartitionProgress]) -> Pending[ApiError]:
+        spec = spec._replace(started_ms=self._env.clock.wall_ms(), parts=len(progress))
 
         def committed(error: ErrorCode) -> ApiError:
             if error:
@@ -276,20 +280,20 @@ class RedriveService(Service):
             progress.append(PartitionProgress(partition, min(first, max(end, 0)), end))
         return progress
 
-    def _group_topic(self, spec: RedriveSpec) -> ApiError:
+    def _group_topic(self, spec: RedriveSpec) -> Pending[ApiError]:
         """Make the topic of a group, if it does not exist; refuse where the group would not see what is sent to it."""
         group_id, name = spec.letters.group_id or "", target_topic(spec) or ""
         problem = name_error(name)
         if problem is not None:
             message = f"Letters cannot go back to group {group_id!r} alone: {name!r} cannot be a topic. {problem}."
-            return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
+            return completed(ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, message))
         if not self._world.begins_at_the_start(group_id):
             message = (
                 f"Group {group_id} would begin at the end of {name}, and never see what is in it: "
                 "set its share.auto.offset.reset to earliest first."
             )
-            return ApiError(ErrorCode.INVALID_CONFIG, message)
-        return NO_ERROR if self._world.partitions(name) is not None else self._world.create_topic(name)
+            return completed(ApiError(ErrorCode.INVALID_CONFIG, message))
+        return completed(NO_ERROR) if self._world.partitions(name) is not None else self._world.create_topic(name)
 
     def _run(self, spec: RedriveSpec, progress: Sequence[PartitionProgress]) -> None:
         redrive = Redrive(self._env, spec, progress, self._world, self._over, self._sent_before(spec))

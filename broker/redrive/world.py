@@ -6,15 +6,16 @@ import hmac
 import logging
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import Final
+from typing import Final, TypeVar
 
 from shareq.broker.config.service import ConfigService
 from shareq.broker.foundation.loop.turns import Turns
-from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.groups.service import GroupService
 from shareq.broker.log.append import OnDurable
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.metadata.producer_ids import ProducerIds
 from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.network.audit_log import AuditLog
 from shareq.broker.network.audit_log import logger as audit_logger
@@ -36,6 +37,8 @@ from shareq.protocol.generated.offset_commit import (
 )
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseGroup
 
+T = TypeVar("T")
+
 _COMMIT_VERSION: Final = 9  # topics by name
 _FETCH_VERSION: Final = 9
 _FOR_EVER: Final = 2**62
@@ -56,7 +59,7 @@ class BrokerRedriveWorld:
         leaders: LeaderMap,
         turns: Turns,
         groups: GroupService,
-        new_producer_id: Callable[[], int],
+        producer_ids: ProducerIds,
         authorizer: Callable[[], Authorizer | None],
         audit: Callable[[], AuditLog],
     ) -> None:
@@ -66,7 +69,7 @@ class BrokerRedriveWorld:
         self._leaders = leaders
         self._turns = turns
         self._groups = groups
-        self._new_producer_id = new_producer_id
+        self._producer_ids = producer_ids
         self._authorizer = authorizer
         self._audit = audit
 
@@ -93,16 +96,19 @@ class BrokerRedriveWorld:
             )
         return allowed
 
-    def new_producer_id(self) -> int | ErrorCode:
-        try:
-            return self._new_producer_id()
-        except OSError:
-            return ErrorCode.KAFKA_STORAGE_ERROR
+    def new_producer_id(self) -> Pending[int | ErrorCode]:
+        def taken() -> Pending[int | ErrorCode]:
+            try:
+                return completed(self._producer_ids.next())
+            except OSError:
+                return completed(ErrorCode.KAFKA_STORAGE_ERROR)
+
+        return self._producer_ids.at_hand(taken)
 
     def begins_at_the_start(self, group_id: str) -> bool:
         return self._configs.share_group(group_id).auto_offset_reset.strategy == "earliest"
 
-    def create_topic(self, name: str) -> ApiError:
+    def create_topic(self, name: str) -> Pending[ApiError]:
         return create_topic(self._metadata, self._configs, TopicSpec(name))
 
     def longest_text(self) -> int:
@@ -115,8 +121,24 @@ class BrokerRedriveWorld:
     def _secret(self) -> bytes:
         return self._metadata.own_secret()
 
+    def _with_secret(self, work: Callable[[], Pending[T]]) -> Pending[T]:
+        """Begin `work` where `sign` costs no commit: at once, or when the secret may be made."""
+        if self._metadata.has_own_secret:
+            return work()
+
+        def made() -> Pending[T]:
+            _ = self._secret
+            return work()
+
+        return self._metadata.gate.pass_then(made)
+
     def commit(
         self, spec: RedriveSpec, state: State, progress: Sequence[PartitionProgress], why: str = ""
+    ) -> Pending[ErrorCode]:
+        return self._with_secret(lambda: self._commit(spec, state, progress, why))
+
+    def _commit(
+        self, spec: RedriveSpec, state: State, progress: Sequence[PartitionProgress], why: str
     ) -> Pending[ErrorCode]:
         rows = [
             OffsetCommitRequestPartition(
@@ -144,7 +166,8 @@ class BrokerRedriveWorld:
 
     def load(self, group_id: str) -> Pending[Sequence[Committed] | ErrorCode]:
         wanted = OffsetFetchRequestGroup(group_id, topics=None)
-        return self._groups.offsets.fetch(wanted, _FETCH_VERSION, require_stable=False).then(_committed)
+        fetched = self._groups.offsets.fetch(wanted, _FETCH_VERSION, require_stable=False).then(_committed)
+        return fetched.chain(lambda found: self._with_secret(lambda: completed(found)) if found else completed(found))
 
     def group_ids(self, prefix: str) -> list[str]:
         return self._groups.offsets.group_ids(prefix)

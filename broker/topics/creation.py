@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from shareq.broker.config.admin import ConfigAdmin
 from shareq.broker.config.service import ConfigService
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.metadata.store import MetadataStore, NewTopic
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS, collision_key, name_error
 from shareq.broker.topics.internal import new_internal_topic
@@ -94,8 +95,16 @@ def check_partition_total(total: int) -> ApiError:
     return NO_ERROR
 
 
-def create_topic(metadata: MetadataStore, configs: ConfigService, spec: TopicSpec) -> ApiError:
-    """Create a topic that the broker itself needs, in a commit of its own; or say why it cannot be created."""
+def create_topic(metadata: MetadataStore, configs: ConfigService, spec: TopicSpec) -> Pending[ApiError]:
+    """Create a topic that the broker itself needs, unless it exists by then, in a commit of its own; or say why it
+    cannot be created.
+    """
+    return metadata.gate.pass_then(lambda: completed(_create_topic(metadata, configs, spec)))
+
+
+def _create_topic(metadata: MetadataStore, configs: ConfigService, spec: TopicSpec) -> ApiError:
+    if metadata.topic(spec.name) is not None:
+        return NO_ERROR
     planned = plan_topic(metadata, configs, spec)
     if not isinstance(planned, NewTopic):
         return planned

@@ -9,11 +9,12 @@ count as one, as there, and the start has warned of it (`shareq.broker.config.ke
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.keys.definition import int_value
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.metadata.store import NewTopic
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from shareq.broker.topics.ports import TopicMetadata
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from shareq.broker.log.cleaner.survivors import Rule
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 _LEAST_SEGMENT_BYTES: Final = 1_048_576  # of the topic property segment.bytes
 
@@ -104,26 +107,47 @@ def new_internal_topic(config: BrokerConfig, name: str) -> NewTopic | ApiError:
 
 
 class InternalTopics:
-    """Creates the coordinators' topics when they are first needed. `config` gives the configuration of the moment."""
+    """Creates the coordinators' topics when they are first needed. `config` gives the configuration of the moment.
+
+    Topics that are missing are created in a commit, and so by work that has passed the gate of commits: that of
+    `with_topics`, or in steps that of `passing`.
+    """
 
     def __init__(self, metadata: TopicMetadata, config: Callable[[], BrokerConfig]) -> None:
         self._metadata = metadata
         self._config = config
 
-    def ensure(self, name: str) -> ApiError:
-        """Create an internal topic unless it exists; its files appear with its first records. KeyError for other names.
+    def with_topics(self, names: Sequence[str], work: Callable[[ApiError], Pending[T]]) -> Pending[T]:
+        """Begin `work` once the topics exist, with what `ensure` says of them: at once if they do."""
+        if not self._missing(names):
+            return work(NO_ERROR)
+        return self._metadata.gate.pass_then(lambda: work(self.ensure(*names)))
+
+    def passing(self, *names: str) -> Iterator[None]:
+        """Pause until `ensure` may create what is missing."""
+        if self._missing(names):
+            yield from self._metadata.gate.passing()
+
+    def ensure(self, *names: str) -> ApiError:
+        """Create those internal topics that do not exist, in one commit; their files appear with their first records.
+        KeyError for other names.
 
         What a configuration makes impossible, see `new_internal_topic`; KAFKA_STORAGE_ERROR.
         """
-        if self._metadata.topic(name) is not None:
-            return NO_ERROR
-        topic = new_internal_topic(self._config(), name)
-        if isinstance(topic, ApiError):
-            logger.error("%s", topic.message)
-            return topic
+        new: list[NewTopic] = []
+        for name in self._missing(names):
+            topic = new_internal_topic(self._config(), name)
+            if isinstance(topic, ApiError):
+                logger.error("%s", topic.message)
+                return topic
+            new.append(topic)
         try:
-            self._metadata.create_topic(topic)
+            if new:
+                self._metadata.create_topics(new)
         except OSError as error:
-            logger.error("topic %s: not created: %s", name, error)
+            logger.error("topic %s: not created: %s", " and ".join(topic.name for topic in new), error)
             return storage_failure(error)
         return NO_ERROR
+
+    def _missing(self, names: Sequence[str]) -> list[str]:
+        return [name for name in names if self._metadata.topic(name) is None]

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
+from shareq.broker.foundation.loop.commit_gate import CommitGate
 from shareq.broker.metadata.store import NewTopic
 from shareq.coordinator.ports import TopicImage, TopicNames
 
@@ -18,8 +19,12 @@ class TopicMetadata(TopicNames, Protocol):
     Listeners are called on the loop's thread, after the change is durable and this port shows it.
     """
 
-    def create_topic(self, topic: NewTopic) -> TopicImage:
-        """Create a topic durably. Raises ValueError for an illegal or taken name, OSError."""
+    @property
+    def gate(self) -> CommitGate:
+        """What is passed before a topic is created."""
+
+    def create_topics(self, topics: Sequence[NewTopic]) -> list[TopicImage]:
+        """Create topics durably. Raises ValueError for an illegal or taken name, OSError."""
 
     def on_topic_created(self, listener: Callable[[TopicImage], None]) -> None:
         """Call back with each new topic."""

@@ -25,7 +25,7 @@ from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.coordinator.transaction.outcome import ProducerResult, WriteMarkers
 from shareq.coordinator.transaction.records import TRANSACTION_SERDE
 from shareq.coordinator.transaction.shard import TransactionCoordinatorSettings, TransactionCoordinatorShard
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated import describe_transactions, list_transactions
 
 T = TypeVar("T")
@@ -235,9 +235,9 @@ class TransactionCoordinatorService:
     ) -> Pending[ProducerResult]:
         """Run an operation that may end a transaction."""
         decided = self._schedule(transactional_id, operation, ProducerResult)
-        self._watch_expiry()
 
         def carry_out(result: ProducerResult) -> Pending[ProducerResult]:
+            self._watch_expiry()
             if result.markers is None:
                 return completed(result)
             partition = self._partition(transactional_id)
@@ -251,10 +251,13 @@ class TransactionCoordinatorService:
         operation: Callable[[TransactionCoordinatorShard], CoordinatorResult[T]],
         failed: Callable[[ErrorCode], T],
     ) -> Pending[T]:
-        if self._internal_topics.ensure(TRANSACTION_STATE):
-            return completed(failed(ErrorCode.COORDINATOR_NOT_AVAILABLE))
-        partition = self._partition(transactional_id)
-        return partition.schedule(lambda: operation(partition.shard), failed)
+        def begin(error: ApiError) -> Pending[T]:
+            if error:
+                return completed(failed(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            partition = self._partition(transactional_id)
+            return partition.schedule(lambda: operation(partition.shard), failed)
+
+        return self._internal_topics.with_topics((TRANSACTION_STATE,), begin)
 
     def _partition(self, transactional_id: str) -> Partition:
         return self.partitions.get(group_partition_for(transactional_id, self.partitions.count))

@@ -19,7 +19,7 @@ from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.ports import MetadataImage
 from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.transaction.metadata import TopicPartition
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -94,7 +94,19 @@ class TransactionalOffsets:
         """
         if not offsets.group_id:
             return completed(commit.refused(offsets, ErrorCode.INVALID_GROUP_ID))
-        if self._internal_topics.ensure(CONSUMER_OFFSETS):
+        return self._internal_topics.with_topics(
+            (CONSUMER_OFFSETS,), lambda error: self._commit(writer, transactional_id, offsets, version, error)
+        )
+
+    def _commit(
+        self,
+        writer: ProducerEpoch,
+        transactional_id: str,
+        offsets: OffsetCommitRequest,
+        version: int,
+        error: ApiError,
+    ) -> Pending[OffsetCommitResponse]:
+        if error:
             return completed(commit.refused(offsets, ErrorCode.COORDINATOR_NOT_AVAILABLE))
         partitions = self._group_partitions()
         at = TopicPartition(CONSUMER_OFFSETS, group_partition_for(offsets.group_id, partitions.count))

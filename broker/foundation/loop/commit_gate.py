@@ -5,7 +5,13 @@ So a turn waits for one commit's syncs at most (two: database and journal), and 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from shareq.broker.foundation.pending import Pending
+
+T = TypeVar("T")
 
 
 class CommitGate:
@@ -14,12 +20,18 @@ class CommitGate:
     Work that commits passes it right before it looks at what it is about to change: between the two nothing else runs.
     """
 
-    __slots__ = ("_call_soon", "_closed", "_waiting")
+    __slots__ = ("_call_soon", "_closed", "_queue", "_waiting")
 
     def __init__(self, call_soon: Callable[[Callable[[], None]], None]) -> None:
         self._call_soon = call_soon
         self._closed = False
-        self._waiting = 0
+        self._waiting = 0  # work in steps
+        self._queue: deque[Callable[[], None]] = deque()
+
+    @property
+    def is_free(self) -> bool:
+        """Return whether work passes now: the gate is open, and nothing waits in front of it."""
+        return not (self._closed or self._waiting or self._queue)
 
     def committed(self) -> None:
         """Close the gate for the rest of this turn."""
@@ -29,7 +41,7 @@ class CommitGate:
 
     def passing(self) -> Iterator[None]:
         """Pause while the gate is closed, and behind work that waits already, so that newcomers never starve it."""
-        if not self._closed and not self._waiting:
+        if self.is_free:
             return
         self._waiting += 1
         try:
@@ -38,6 +50,28 @@ class CommitGate:
                 yield
         finally:
             self._waiting -= 1
+            if self._queue:
+                self._call_soon(self._let_through)
+
+    def pass_then(self, work: Callable[[], Pending[T]]) -> Pending[T]:
+        """Begin `work` now if it may pass, else when it may; for work that is not in steps. Returns what it answers."""
+        if self.is_free:
+            return work()
+        result: Pending[T] = Pending()
+        self._queue.append(lambda: work().on_complete(result.complete))
+        if not self._closed:  # the work in front may pass, and not commit
+            self._call_soon(self._let_through)
+        return result
 
     def _open(self) -> None:
         self._closed = False
+        self._let_through()
+
+    def _let_through(self) -> None:
+        """Begin what waits, up to the first that commits."""
+        try:
+            while self._queue and not self._closed:
+                self._queue.popleft()()
+        finally:
+            if self._queue and not self._closed:  # one of them raised
+                self._call_soon(self._let_through)

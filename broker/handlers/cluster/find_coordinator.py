@@ -10,9 +10,12 @@ for a key of another form, INVALID_REQUEST.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from shareq.broker.dispatch.in_turns import Steps, in_turns
 from shareq.broker.dispatch.parts import Parts, in_parts
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from shareq.broker.security.rights import CLUSTER_ACTION, DESCRIBE_GROUP, DESCRIBE_TRANSACTION
 from shareq.coordinator.routing import group_partition_for
@@ -31,14 +34,24 @@ _NOWHERE: Final = -1
 _PART_KEYS: Final = 1_000  # 4 µs each
 
 
-def handle(ctx: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse | Parts:
+def handle(
+    ctx: RequestContext, request: FindCoordinatorRequest
+) -> FindCoordinatorResponse | Parts | Pending[FindCoordinatorResponse]:
     if ctx.api_version >= 4:
-        keys = request.coordinator_keys
-        parts = (
-            [_find(ctx, request.key_type, key) for key in keys[at : at + _PART_KEYS]]
-            for at in range(0, len(keys), _PART_KEYS)
-        )
-        return in_parts(FindCoordinatorResponse(), "coordinators", parts)
+        return in_parts(FindCoordinatorResponse(), "coordinators", _parts(ctx, request))
+    return in_turns(ctx, _only(ctx, request))
+
+
+def _parts(ctx: RequestContext, request: FindCoordinatorRequest) -> Iterator[list[Coordinator]]:
+    keys = request.coordinator_keys
+    for at in range(0, len(keys), _PART_KEYS):
+        for _ in _passing(ctx, request):
+            yield []
+        yield [_find(ctx, request.key_type, key) for key in keys[at : at + _PART_KEYS]]
+
+
+def _only(ctx: RequestContext, request: FindCoordinatorRequest) -> Steps[FindCoordinatorResponse]:
+    yield from _passing(ctx, request)
     found = _find(ctx, request.key_type, request.key)
     return FindCoordinatorResponse(
         error_code=found.error_code,
@@ -53,6 +66,12 @@ def failed(request: FindCoordinatorRequest, error: ErrorCode) -> FindCoordinator
     if not request.coordinator_keys:
         return FindCoordinatorResponse(error_code=error, node_id=_NOWHERE, port=_NOWHERE)
     return FindCoordinatorResponse(coordinators=[_row(key, ApiError(error)) for key in request.coordinator_keys])
+
+
+def _passing(ctx: RequestContext, request: FindCoordinatorRequest) -> Iterator[None]:
+    """Pause until the topic may be created, if it does not exist."""
+    topic = _TOPICS.get(request.key_type)
+    return iter(()) if topic is None else ctx.services.internal_topics.passing(topic)
 
 
 def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:

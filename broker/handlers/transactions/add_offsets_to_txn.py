@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.security.rights import READ_GROUP, WRITE_TRANSACTION
 from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.transaction.metadata import TopicPartition
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 
 _FENCED_FROM: Final = 2
@@ -28,16 +28,20 @@ def handle(
     if not ctx.may(READ_GROUP, request.group_id):
         return AddOffsetsToTxnResponse(error_code=READ_GROUP.error)
     services = ctx.services
-    if services.internal_topics.ensure(CONSUMER_OFFSETS):
-        return AddOffsetsToTxnResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    at = group_partition_for(request.group_id, services.groups.coordinator.partitions.count)
-    added = services.transactions.coordinator.add_partitions(
-        request.transactional_id,
-        request.producer_id,
-        request.producer_epoch,
-        [TopicPartition(CONSUMER_OFFSETS, at)],
-        0,
-    )
+
+    def add(error: ApiError) -> Pending[ErrorCode]:
+        if error:
+            return completed(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        at = group_partition_for(request.group_id, services.groups.coordinator.partitions.count)
+        return services.transactions.coordinator.add_partitions(
+            request.transactional_id,
+            request.producer_id,
+            request.producer_epoch,
+            [TopicPartition(CONSUMER_OFFSETS, at)],
+            0,
+        )
+
+    added = services.internal_topics.with_topics((CONSUMER_OFFSETS,), add)
     return added.then(lambda error: _response(ctx.api_version, error))
 
 

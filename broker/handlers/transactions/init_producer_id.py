@@ -72,11 +72,13 @@ def _transactional(
         expected = ExpectedProducer(request.producer_id, request.producer_epoch)
     timeout_ms = request.transaction_timeout_ms
     transactions = ctx.services.transactions
-    answer = transactions.names.make(
-        transactional_id,
-        ctx.owner,
-        lambda: transactions.coordinator.init_producer_id(transactional_id, timeout_ms, expected),
-        lambda: ProducerResult(ErrorCode.POLICY_VIOLATION),
+    answer = ctx.services.producer_ids.at_hand(
+        lambda: transactions.names.make(
+            transactional_id,
+            ctx.owner,
+            lambda: transactions.coordinator.init_producer_id(transactional_id, timeout_ms, expected),
+            lambda: ProducerResult(ErrorCode.POLICY_VIOLATION),
+        )
     )
     return answer.then(lambda result: _response(ctx.api_version, result))
 

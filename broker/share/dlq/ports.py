@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.append import OnDurable
 from shareq.broker.share.dlq.rules import QueuePolicy, QueueTopic
 from shareq.protocol.errors import ApiError, ErrorCode
@@ -18,8 +19,8 @@ class QueueTopics(Protocol):
     def find(self, name: str) -> QueueTopic | None:
         """The topic; None: there is none of that name."""
 
-    def create(self, name: str) -> ApiError:
-        """Create the topic, as a queue."""
+    def create(self, name: str) -> Pending[ApiError]:
+        """Create the topic, as a queue, unless it exists when that may be done."""
 
     def append(self, name: str, partition: int, batch: bytearray, on_durable: OnDurable) -> ErrorCode:
         """Append as a client would; NONE: `on_durable` is called, maybe with an error that was found later. Else what a

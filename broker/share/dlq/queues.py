@@ -20,7 +20,7 @@ from shareq.broker.share.dlq.ports import QueueTopics
 from shareq.broker.share.dlq.rules import MOST_ATTEMPTS, QueueTopic, delay_ms, partition_for, refusal
 from shareq.broker.share.leader import SharePartitionLeader
 from shareq.coordinator.ports import ShareGroupSettings, ShareGroupSettingsSource
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.records.batch import build_batch
 
 logger = logging.getLogger(__name__)
@@ -85,31 +85,29 @@ class DeadLetterQueues:
             lane.busy = False
             return
         settings = self._settings.share_group(lane.origin.group_id)
-        queue = self._queue(lane, settings)
-        if isinstance(queue, str):
-            self._failed_before(lane, settings, queue)
+        name = settings.dead_letter_queue
+        queue = self._topics.find(name) if name else None
+        refused = refusal(lane.origin.group_id, name, queue, self._topics.policy())
+        if refused is not None:
+            self._failed_before(lane, settings, refused)
+            return
+        if queue is None:
+            self._topics.create(name).on_complete(lambda error: self._created(lane, name, error))
             return
         if settings.keep_dead_records and queue.name == lane.origin.topic:
             self._refuse(lane, queue.name)
             return
         self._append(lane, settings, queue)
 
-    def _queue(self, lane: Lane, settings: ShareGroupSettings) -> QueueTopic | str:
-        """The queue's topic, created if need be; or why there is none."""
-        group_id, name = lane.origin.group_id, settings.dead_letter_queue
-        topic, policy = self._topics.find(name) if name else None, self._topics.policy()
-        refused = refusal(group_id, name, topic, policy)
-        if refused is not None:
-            return refused
-        if topic is None:
-            error = self._topics.create(name)
-            if error:
-                return f"topic {name} cannot be created: {error.code.name}: {error.message or ''}"
-            topic = self._topics.find(name)
-            if topic is None:
-                return f"topic {name} was deleted at once"
+    def _created(self, lane: Lane, name: str, error: ApiError) -> None:
+        """The queue's topic is there now, or could not be created; go on with what is left of the lane."""
+        group_id = lane.origin.group_id
+        if not error:
             logger.info("share group %s: created %s, its dead-letter queue", group_id, name)
-        return topic
+            self._step(lane)
+        elif self._lanes.get(lane.leader) is lane:
+            reason = f"topic {name} cannot be created: {error.code.name}: {error.message or ''}"
+            self._failed_before(lane, self._settings.share_group(group_id), reason)
 
     def _append(self, lane: Lane, settings: ShareGroupSettings, queue: QueueTopic) -> None:
         now_ms = self._env.clock.wall_ms()

@@ -10,6 +10,7 @@ from typing import Final
 from shareq.broker.config.keys.definition import int_value
 from shareq.broker.config.service import ConfigService
 from shareq.broker.foundation.loop.turns import Turns
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.append import OnDurable
 from shareq.broker.log.manager import LogManager
 from shareq.broker.metadata.store import MetadataStore
@@ -58,7 +59,7 @@ class BrokerQueues:
         values = self._configs.topic(name)
         return QueueTopic(name, topic.partitions, values[_ENABLED] is True, int_value(values, "max.message.bytes"))
 
-    def create(self, name: str) -> ApiError:
+    def create(self, name: str) -> Pending[ApiError]:
         return create_topic(self._metadata, self._configs, TopicSpec(name, configs=_CONFIGS))
 
     def append(self, name: str, partition: int, batch: bytearray, on_durable: OnDurable) -> ErrorCode:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from shareq.broker.foundation.loop.commit_gate import CommitGate
 from shareq.broker.metadata.store import NewTopic
 from shareq.coordinator.ports import TopicImage
 
@@ -17,6 +18,7 @@ class MemoryTopics:
     def __init__(self, **partitions: int) -> None:
         self._topics: dict[str, TopicImage] = {}
         self._number = 0
+        self.gate = CommitGate(lambda call: call())
         self._created: list[Callable[[TopicImage], None]] = []
         self._grown: list[Callable[[TopicImage, int], None]] = []
         self._deleted: list[Callable[[TopicImage], None]] = []
@@ -34,6 +36,9 @@ class MemoryTopics:
 
     def topics(self) -> Sequence[TopicImage]:
         return tuple(self._topics.values())
+
+    def create_topics(self, topics: Sequence[NewTopic]) -> list[TopicImage]:
+        return [self.create_topic(topic) for topic in topics]
 
     def create_topic(self, topic: NewTopic) -> TopicImage:
         if self.failure is not None:

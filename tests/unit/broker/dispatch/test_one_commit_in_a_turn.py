@@ -13,8 +13,11 @@ from shareq.broker.handlers.shared.config_resources import ResourceType
 from shareq.broker.handlers.topics.delete_topics import TURN_FOLDERS
 from shareq.broker.log.append import AppendInfo, Origin
 from shareq.broker.log.folders import REMOVED_AT_ONCE
+from shareq.broker.metadata.changes import PutConfig, ResourceName
 from shareq.broker.metadata.store import NewTopic
-from shareq.protocol.errors import ErrorCode
+from shareq.broker.share.dlq.topics import BrokerQueues
+from shareq.protocol.errors import NO_ERROR, ErrorCode
+from shareq.protocol.generated.add_offsets_to_txn import AddOffsetsToTxnRequest
 from shareq.protocol.generated.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasRequestEntityData,
@@ -24,15 +27,22 @@ from shareq.protocol.generated.alter_client_quotas import (
 from shareq.protocol.generated.alter_configs import AlterableConfig as Replaced
 from shareq.protocol.generated.alter_configs import AlterConfigsRequest
 from shareq.protocol.generated.alter_configs import AlterConfigsResource as ReplacedResource
+from shareq.protocol.generated.alter_share_group_offsets import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsRequestPartition,
+    AlterShareGroupOffsetsRequestTopic,
+)
 from shareq.protocol.generated.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialUpsertion,
 )
+from shareq.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from shareq.protocol.generated.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
 from shareq.protocol.generated.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from shareq.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest
 from shareq.protocol.generated.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from shareq.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest
 from shareq.protocol.generated.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -40,15 +50,29 @@ from shareq.protocol.generated.incremental_alter_configs import (
     IncrementalAlterConfigsResponse,
 )
 from shareq.protocol.generated.init_producer_id import InitProducerIdRequest
+from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic
+from shareq.protocol.generated.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest
+from shareq.protocol.generated.start_redrive import StartRedriveRequest
+from shareq.protocol.generated.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
 from shareq.protocol.generated.update_features import FeatureUpdateKey, UpdateFeaturesRequest
-from shareq.protocol.primitives import Message
+from shareq.protocol.primitives import Message, uuid_to_text
 from tests.support.worlds.log_world import batch_of
 
 ACLS = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",
 }
+FINE = (ErrorCode.NONE, ErrorCode.INVALID_PRODUCER_ID_MAPPING, ErrorCode.MEMBER_ID_REQUIRED)
 LOCK = "share.record.lock.duration.ms"
 
 
@@ -81,10 +105,12 @@ class Syncs:
         for at, (request, version) in enumerate(requests):
             asked.append(clients[at % len(clients)])
             asked[-1].send(request, version)
-        while self.world.clock.run_tick():
+        while True:  # what was read was handled in a turn of its own
             commits, syncs = self._now()
             self.turns.append((commits - before[0], syncs - before[1]))
             before = commits, syncs
+            if not self.world.clock.run_tick():
+                break
         return [client.requests.response(client.frames.popleft()) for client in asked]
 
     def _now(self) -> tuple[int, int]:
@@ -150,7 +176,7 @@ def everything() -> dict[str, tuple[tuple[Message, int], int]]:
 def errors_in(response: Message) -> set[int]:
     rows = [
         row
-        for field in ("responses", "results", "topics", "entries", "filter_results")
+        for field in ("responses", "results", "topics", "entries", "filter_results", "coordinators")
         for row in getattr(response, field, ())
     ]
     assert rows
@@ -317,3 +343,122 @@ def test_folders_of_deleted_topics_are_removed_some_in_a_turn_with_one_sync_off_
     assert world.fs.history[begin:].count(("sync_dir", DATA)) <= 3
     world.services.metadata.create_topic(NewTopic("next", 1))
     assert not world.services.metadata.deleted_topics()
+
+
+def made_by_the_broker(kind: str, world: BrokerWorld) -> tuple[Message, int, int]:
+    """A request for which the broker makes something of its own, its version, and the commits that takes."""
+    offset = [OffsetCommitRequestTopic("t", partitions=[OffsetCommitRequestPartition(0, 0)])]
+    topic = world.services.metadata.topic("t")
+    assert topic is not None
+    match kind:
+        case "FindCoordinator":
+            return FindCoordinatorRequest("g"), 3, 1
+        case "FindCoordinator of many":
+            keys = [f"{number}" for number in range(2_500)]
+            return FindCoordinatorRequest(key_type=1, coordinator_keys=keys), 6, 1
+        case "JoinGroup":
+            protocol = [JoinGroupRequestProtocol("range", b"")]
+            return JoinGroupRequest("g", 10_000, 10_000, "", None, "consumer", protocol), 4, 1
+        case "ConsumerGroupHeartbeat":
+            return (
+                ConsumerGroupHeartbeatRequest(
+                    "g", "m", 0, rebalance_timeout_ms=5_000, subscribed_topic_names=["t"], topic_partitions=[]
+                ),
+                1,
+                1,
+            )
+        case "ShareGroupHeartbeat":
+            return ShareGroupHeartbeatRequest("g", "m", 0, None, ["t"]), 1, 1
+        case "AlterShareGroupOffsets":
+            altered = [AlterShareGroupOffsetsRequestTopic("t", [AlterShareGroupOffsetsRequestPartition(0, 0)])]
+            return AlterShareGroupOffsetsRequest("g", altered), 0, 1
+        case "OffsetCommit":
+            return OffsetCommitRequest("g", -1, "", topics=offset), 8, 1
+        case "OffsetCommit of many":
+            many = [OffsetCommitRequestPartition(number, 0) for number in range(3_000)]
+            return OffsetCommitRequest("g", -1, "", topics=[OffsetCommitRequestTopic("t", partitions=many)]), 8, 1
+        case "TxnOffsetCommit":
+            txn = [TxnOffsetCommitRequestTopic("t", partitions=[TxnOffsetCommitRequestPartition(0, 0)])]
+            return TxnOffsetCommitRequest("x", "g", 1, 0, topics=txn), 5, 2
+        case "AddOffsetsToTxn":
+            return AddOffsetsToTxnRequest("x", 1, 0, "g"), 3, 2
+        case "InitProducerId":
+            return InitProducerIdRequest("x", 60_000), 4, 2
+        case _:
+            # The topic of the group, the own secret, producer ids, and the topic that keeps the progress.
+            return StartRedriveRequest("r", "t", target=1, group_id="g"), 0, 4
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "FindCoordinator",
+        "FindCoordinator of many",
+        "JoinGroup",
+        "ConsumerGroupHeartbeat",
+        "ShareGroupHeartbeat",
+        "AlterShareGroupOffsets",
+        "OffsetCommit",
+        "OffsetCommit of many",
+        "TxnOffsetCommit",
+        "AddOffsetsToTxn",
+        "InitProducerId",
+        "StartRedrive",
+    ],
+)
+def test_what_the_broker_makes_for_a_request_is_one_commit_in_a_turn(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another client's commit in the same turn, and what one request needs beside it."""
+    world = BrokerWorld({"group.initial.rebalance.delay.ms": "0"})
+    world.create_topic("t", 3_000)
+    world.services.metadata.alter_configs(
+        [PutConfig(ResourceName("group", "g"), "share.auto.offset.reset", "earliest")]
+    )
+    other, client = world.connect(), world.connect()
+    world.clock.run_until_idle()
+    request, version, commits = made_by_the_broker(kind, world)
+    syncs = Syncs(world, monkeypatch)
+    created, answer = syncs.of([small("topics", 1), (request, version)], other, client)
+    assert errors_in(created) == {ErrorCode.NONE}
+    assert getattr(answer, "error_code", 0) in FINE
+    assert max(made for made, _ in syncs.turns) == 1
+    assert syncs.commits == 1 + commits
+
+
+def test_topics_of_coordinators_wanted_by_many_at_once_are_made_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = BrokerWorld()
+    clients = [world.connect() for _ in range(6)]
+    world.clock.run_until_idle()
+    syncs = Syncs(world, monkeypatch)
+    topic_id = world.create_topic("t").topic_id
+    world.clock.run_until_idle()
+    keys = {0: "g", 1: "x", 2: f"g:{uuid_to_text(topic_id)}:0"}
+    asked = [(FindCoordinatorRequest(key_type=kind, coordinator_keys=[key]), 6) for kind, key in keys.items()]
+    answers = syncs.of(asked * 2, *clients)
+    assert [errors_in(answer) for answer in answers] == [{ErrorCode.NONE}] * 6
+    assert max(commits for commits, _ in syncs.turns) == 1
+    assert syncs.commits == 3
+
+
+def test_queues_of_dead_letters_are_made_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The letters of five groups come in one turn."""
+    world = BrokerWorld({"errors.deadletterqueue.auto.create.topics.enable": "true"})
+    world.clock.run_until_idle()
+    syncs = Syncs(world, monkeypatch)
+    queues = BrokerQueues(
+        world.services.metadata,
+        world.services.configs,
+        world.services.logs,
+        world.services.leaders,
+        world.services.turns,
+        world.clock.wall_ms,
+    )
+    made = [queues.create(f"dlq.{number % 5}") for number in range(10)]
+    commits = world.db.commits
+    syncs.of([])
+    assert [each.value for each in made] == [NO_ERROR] * 10
+    assert max(commits for commits, _ in syncs.turns) == 1
+    assert syncs.commits == world.db.commits - commits == 4  # and the first one at once

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.log.append import OnDurable
 from shareq.broker.share.core.window.record_state import AcknowledgeType
 from shareq.broker.share.dlq.queues import DeadLetterQueues
@@ -40,11 +41,11 @@ class Topics:
     def find(self, name: str) -> QueueTopic | None:
         return self.topic if self.topic is not None and self.topic.name == name else None
 
-    def create(self, name: str) -> ApiError:
+    def create(self, name: str) -> Pending[ApiError]:
         self.created.append(name)
         if not self.creation:
             self.topic = QueueTopic(name, 1, True, 1 << 20)
-        return self.creation
+        return completed(self.creation)
 
     def append(self, name: str, partition: int, batch: bytearray, on_durable: OnDurable) -> ErrorCode:
         assert self.find(name) is not None
