@@ -183,22 +183,25 @@ class Network:
         if ids:
             await self._ask_metadata(ids, BY_TOPIC_ID, False)
 
-    async def coordinator(self, group_id: str, *, timeout_ms: int | None = None) -> int:
-        """The node of a group's coordinator. Raises BrokerError, and as `request`."""
+    async def coordinator(self, group_id: str, *, once: bool = False) -> int:
+        """The node of a group's coordinator. Raises BrokerError, and as `request`; `once`: as `request_once`."""
         known = self._cluster.coordinator(group_id)
         if known is not None:
             return known
-        tries = self.tries(timeout_ms)
+        tries = self.tries()
         request = FindCoordinatorRequest("", _GROUP, [group_id])
         while True:
-            answer = await self.request(None, request, timeout_ms=timeout_ms, min_version=SEVERAL_KEYS)
+            if once:
+                answer = await (await self._any()).request(request, self._patience_s, SEVERAL_KEYS)
+            else:
+                answer = await self.request(None, request, min_version=SEVERAL_KEYS)
             assert isinstance(answer, FindCoordinatorResponse)
             found = answer.coordinators[0]
             if not found.error_code:
                 self._cluster.set_coordinator(group_id, found.node_id, Address(found.host, found.port))
                 return found.node_id
             error = BrokerError(found.error_code, f"coordinator of group {group_id}", found.error_message)
-            if not is_retriable(found.error_code):
+            if once or not is_retriable(found.error_code):
                 raise error
             await tries.wait(error)
 

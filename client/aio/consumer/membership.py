@@ -77,7 +77,7 @@ class Membership:
             return
         with contextlib.suppress(ClientError, TimeoutError):
             async with asyncio.timeout(LEAVE_S):
-                node = await self._network.coordinator(self._member.group_id)
+                node = await self._network.coordinator(self._member.group_id, once=True)
                 await self._network.request_once(node, self._member.leave_request(), purpose=PURPOSE)
 
     def cancel(self) -> None:

@@ -77,6 +77,12 @@ async def take(consumer: ShareConsumer, count: int) -> list[ShareRecord]:
     return found
 
 
+async def take_nothing(consumer: ShareConsumer) -> None:
+    """Wait until it is a member with partitions."""
+    await consumer.start()
+    await until(lambda: consumer.assignment)
+
+
 async def until(condition: Callable[[], object]) -> None:
     async with asyncio.timeout(PATIENCE_S):
         while not condition():
@@ -439,6 +445,17 @@ async def test_the_end_waits_for_what_is_in_hand_if_it_is_asked_to(cluster: Shar
     await record.accept()
     await closing
     assert acknowledged(cluster.nodes[1]) == [(0, 0, 0, [1])]
+
+
+async def test_a_member_whose_brokers_are_all_away_leaves_at_once(cluster: ShareCluster, join: Join) -> None:
+    """It looked for the coordinator for five seconds, so that a worker ended as late after SIGTERM."""
+    consumer = join()
+    await take_nothing(consumer)
+    for node in cluster.nodes.values():
+        node.broker.close()
+    consumer._network.forget_coordinator("g")  # as after a heartbeat that failed
+    async with asyncio.timeout(2):
+        await consumer.close()
 
 
 async def test_a_loop_ends_when_the_consumer_is_closed(cluster: ShareCluster, join: Join) -> None:
