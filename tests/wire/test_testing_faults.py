@@ -279,6 +279,26 @@ def test_a_crash_is_waited_for_and_the_broker_restarted_at_once(broker: Broker, 
     assert (fault.hits, other.hits) == (1, 0)
     assert [each.text for each in broker.records(topic)] == (["x"] if after else [])
     fault.remove()
+    assert fault.hits == 1
+
+
+def test_helpers_of_a_broker_that_is_away_fail_at_once(broker: Broker) -> None:
+    """They tried for a minute, and only the test could have started it again."""
+    topic = broker.topic()
+    with broker.faults.on("Produce").crash() as fault:
+        with WireClient(broker.address) as client, suppress(ConnectionClosed, ConnectionError):
+            produce(client, topic, batch(b"x"))
+        fault.wait()
+        broker.wait_until(lambda: broker.crashed)
+        for call in (lambda: broker.records(topic), lambda: broker.produce(topic, "y"), broker.topic):
+            with pytest.raises(BrokerFailed, match=r"the broker is gone: restart\(\) starts it again"):
+                call()
+        broker.restart()
+        broker.produce(topic, "y")
+    assert fault.hits == 1
+    broker.kill()
+    with pytest.raises(BrokerFailed, match="the broker is not running"):
+        broker.records(topic)
 
 
 def test_a_broker_is_restarted_while_a_fault_ends_it(broker: Broker) -> None:

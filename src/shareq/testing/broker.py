@@ -249,9 +249,17 @@ class Broker(Helpers):
     def _call(self, name: str, **arguments: Any) -> Any:
         if name == "state":
             return self._state_of_fault(arguments["number"])
+        if name == "remove" and arguments["number"] in self._hits:
+            return self._hits[arguments["number"]]  # the broker that knew it has ended
         if self._running is None:
             raise BrokerFailed(f"{name}: the broker is not running")
         return self._running.call(name, **arguments)
+
+    @property
+    def _away(self) -> str | None:
+        if self._running is None:
+            return "the broker is not running"
+        return "the broker is gone: restart() starts it again" if self._running.crashed else None
 
     def _state_of_fault(self, number: int) -> tuple[int, int]:
         """Return how often a fault was applied, also before the broker ended, and how many requests it holds."""

@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+from shareq.testing.failure import BrokerFailed
 from shareq.testing.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -82,10 +83,19 @@ class Helpers(ABC):
     def _call(self, name: str, **arguments: Any) -> Any:
         """Ask the broker directly."""
 
+    @property
+    def _away(self) -> str | None:
+        """Return why there is no broker to ask, where that is known: a client would look for it for a minute."""
+        return None
+
+    def _check_there(self) -> None:
+        if (why := self._away) is not None:
+            raise BrokerFailed(why)
+
     def _close_clients(self) -> None:
         """End the connections of the helpers; the next call opens one again."""
-        network = self.__dict__.pop("_network", None)
-        for name in ("_admin", "_producers"):
+        network = self.__dict__.pop("_open_network", None)
+        for name in ("_open_admin", "_producers"):
             self.__dict__.pop(name, None)
         if network is not None:
             network.close()
@@ -94,8 +104,18 @@ class Helpers(ABC):
     def _producers(self) -> dict[str, Producer]:
         return {}
 
-    @cached_property
+    @property
     def _network(self) -> Network:
+        self._check_there()
+        return self._open_network
+
+    @property
+    def _admin(self) -> Admin:
+        self._check_there()
+        return self._open_admin
+
+    @cached_property
+    def _open_network(self) -> Network:
         from shareq.client.config import ClientConfig
         from shareq.client.network import Network
 
@@ -103,10 +123,10 @@ class Helpers(ABC):
         return Network(ClientConfig.from_properties({**known, **self.client_properties}))
 
     @cached_property
-    def _admin(self) -> Admin:
+    def _open_admin(self) -> Admin:
         from shareq.client.admin.client import Admin
 
-        return Admin(self._network)
+        return Admin(self._open_network)
 
     # -- set up
 
@@ -183,6 +203,7 @@ class Helpers(ABC):
         from shareq.client.producer import Producer
         from shareq.protocol.records.record_codec import RecordData
 
+        self._check_there()
         pairs = tuple((name, _bytes(value)) for name, value in (headers or {}).items())
         if topic not in self._producers:
             self._producers[topic] = Producer(self._network, topic)
