@@ -123,6 +123,8 @@ class Broker:
         self.services.logs.delete_topic(topic.name, topic.topic_id)
         self.services.fetch_waits.topic_deleted(topic.topic_id)
         for service in self.services.made:
+            service.topic_goes(topic)
+        for service in self.services.made:
             service.topic_deleted(topic)
 
     def _leader_moved(self, topic: str, partition: int) -> None:

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from shareq.broker.security.authorizer import Authorizer
     from shareq.broker.security.credentials import ScramCredential
     from shareq.broker.security.invented_credentials import InventedCredentials
-    from shareq.broker.share.coordinator import ShareCoordinatorService
+    from shareq.broker.share.coordinator import OwedLetters, ShareCoordinatorService
     from shareq.broker.share.dlq.queues import DeadLetterQueues
     from shareq.broker.share.persister import Persister
     from shareq.broker.share.service import ShareService
@@ -259,9 +259,14 @@ class Services:
 
         config = self.started_with
         self.made.share_states = made = ShareCoordinatorService(
-            self._host, share_coordinator_settings(config), share_state_log_settings(config)
+            self._host, share_coordinator_settings(config), share_state_log_settings(config), self._write_letters
         )
         return made
+
+    def _write_letters(self, owed: OwedLetters) -> None:
+        """Have dead letters written whose states are removed with their topics."""
+        names = {topic.topic_id: topic.name for topic in self.metadata.deleted_topics()}
+        self.share.last_letters.write_orphaned(owed, names)
 
     @property
     def share_state_store(self) -> ShareStateStore:

@@ -19,6 +19,9 @@ class Service:
     def topic_changed(self, topic: TopicImage) -> None:
         """The topic is new, or has more partitions."""
 
+    def topic_goes(self, topic: TopicImage) -> None:
+        """The same as `topic_deleted`, before any part was notified of that: the last look at what others forget."""
+
     def topic_deleted(self, topic: TopicImage) -> None:
         """The topic is gone from the metadata, and its logs are."""
 

@@ -31,6 +31,9 @@ from shareq.protocol.records.compression import Compression
 
 T = TypeVar("T", ApiError, ReadResult, SummaryResult)
 
+OwedLetters = dict[SharePartitionKey, list[StateBatch]]
+"""The archiving batches of states that are about to be removed."""
+
 # One record for the widest window, 1,000,000 offsets, if every one of them went another way than its neighbours: 20 MB.
 # Larger than readers ask for at a time, so that it is a batch of its own, which every fetch returns whole.
 MAX_STATE_BYTES: Final = 32 * 1024 * 1024
@@ -63,9 +66,14 @@ class ShareCoordinatorService(Service):
     """
 
     def __init__(
-        self, host: CoordinatorHost, settings: ShareCoordinatorSettings, log_settings: CoordinatorLogSettings
+        self,
+        host: CoordinatorHost,
+        settings: ShareCoordinatorSettings,
+        log_settings: CoordinatorLogSettings,
+        write_letters: Callable[[OwedLetters], None] = lambda _owed: None,
     ) -> None:
         self._metadata = host.metadata
+        self._write_letters = write_letters
         self._now_ns = host.env.clock.now_ns
         self.writes = Durations()
         self.longest_write = Longest()
@@ -172,6 +180,7 @@ class ShareCoordinatorService(Service):
         states = [key for partition in self.partitions for key in partition.shard.share_partitions()]
         gone = frozenset(key.topic_id for key in states if self._metadata.topic_by_id(key.topic_id) is None)
         if gone:
+            self._hand_over_letters(lambda key: key.topic_id in gone)
             self._forget(gone)
 
     def leader_moved(self, topic: str, partition: int) -> None:
@@ -182,6 +191,20 @@ class ShareCoordinatorService(Service):
     def close(self) -> None:
         """Stop all timers."""
         self.partitions.close()
+
+    def topic_goes(self, topic: TopicImage) -> None:
+        """Have the dead letters written that the states owe which `topic_deleted` will forget."""
+        if topic.name == SHARE_GROUP_STATE:
+            self._hand_over_letters(lambda _key: True)
+        else:
+            self._hand_over_letters(lambda key: key.topic_id == topic.topic_id)
+
+    def _hand_over_letters(self, goes: Callable[[SharePartitionKey], bool]) -> None:
+        shards = [partition.shard for partition in self.partitions]
+        keys = [(shard, key) for shard in shards for key in shard.share_partitions() if goes(key)]
+        owed = {key: batches for shard, key in keys if (batches := shard.archiving(key))}
+        if owed:
+            self._write_letters(owed)
 
     def topic_deleted(self, topic: TopicImage) -> None:
         """Forget the topic's states; with the states' own topic, all states."""
@@ -200,7 +223,7 @@ class ShareCoordinatorService(Service):
         partition = self._partition_of(key)
         if partition is None:
             return completed(False)
-        return partition.run(lambda shard: CoordinatorResult(shard.has_archiving(key)), lambda _error: False)
+        return partition.run(lambda shard: CoordinatorResult(bool(shard.archiving(key))), lambda _error: False)
 
     # -- the persister
 

@@ -6,11 +6,12 @@ removed: a crash at any moment leaves either the state or the letters.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.share.core.effects import StateBatch
 from shareq.broker.share.leader import LeaderState, SharePartitionLeader
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.broker.share.persister import Persister
@@ -18,9 +19,12 @@ from shareq.broker.topics.leaders import LeaderMap
 from shareq.coordinator.ports import MetadataImage
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
+from shareq.protocol.primitives import uuid_to_text
 
 LONGEST_WAIT_MS: Final = 10_000
 """Clients give up after 30 seconds or more; they try again after COORDINATOR_NOT_AVAILABLE."""
+
+NAMELESS: Final = "its topic was deleted, and its name is not known any more"
 
 
 class LastLetters:
@@ -54,6 +58,26 @@ class LastLetters:
         if leader is not None:
             return completed(NO_ERROR) if leader.is_active and not leader.owes_letters else self._wait(leader)
         return self._states.owes_letters(key).chain(lambda owes: self._load(key) if owes else completed(NO_ERROR))
+
+    def write_orphaned(
+        self, owed: Mapping[SharePartitionKey, Sequence[StateBatch]], deleted: Mapping[bytes, str]
+    ) -> None:
+        """Have letters written of states that are removed in this turn with their topics, or with the topic of states,
+        unless a leader does. `owed`: their archiving batches; `deleted`: names of deleted topics, by id.
+
+        A crash before they are written loses them: a topic is not kept for them. Those of a topic whose name is
+        forgotten are logged and counted as lost.
+        """
+        for key, batches in owed.items():
+            leader = self._partitions.get(key)
+            if leader is not None and leader.is_active:
+                continue
+            topic = self._metadata.topic_by_id(key.topic_id)
+            name = deleted.get(key.topic_id) if topic is None else topic.name
+            if name is None:
+                self._partitions.bury_orphans(key, uuid_to_text(key.topic_id), batches, NAMELESS)
+            elif topic is None or self._other_leaders.other_leader(name, key.partition) is None:
+                self._partitions.bury_orphans(key, name, batches)
 
     def _load(self, key: SharePartitionKey) -> Pending[ApiError]:
         topic = self._metadata.topic_by_id(key.topic_id)

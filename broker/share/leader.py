@@ -155,6 +155,9 @@ class DeadLetterWriter(Protocol):
         Once for each offset, unless the leader is dropped before.
         """
 
+    def give_up(self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], reason: str) -> None:
+        """Log and count letters that can never be written."""
+
 
 class NoDeadLetters:
     """A `DeadLetterWriter` without queues: every letter is finished with at once."""
@@ -164,3 +167,6 @@ class NoDeadLetters:
     ) -> None:
         for letter in letters:
             done(letter.first_offset, letter.last_offset)
+
+    def give_up(self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], reason: str) -> None:
+        """Nothing is owed."""

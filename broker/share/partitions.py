@@ -35,7 +35,7 @@ from shareq.broker.share.leader import (
 )
 from shareq.broker.share.leader_counters import ShareCounters
 from shareq.broker.share.persister import FENCING, PersistedState, Persister, surfaced_error
-from shareq.broker.share.ports import RecordSource, RecordSources
+from shareq.broker.share.ports import NoRecords, RecordSource, RecordSources
 from shareq.broker.topics.leaders import LeaderMap
 from shareq.coordinator.ports import ShareGroupSettingsSource, TopicImage
 from shareq.coordinator.share.delays import Delay
@@ -374,6 +374,32 @@ class SharePartitionManager:
 
         leader.unburied += sum(letter.last_offset - letter.first_offset + 1 for letter in letters)
         self._dead_letters.write(leader, letters, done)
+
+    def bury_orphans(
+        self, key: SharePartitionKey, topic: str, batches: Iterable[StateBatch], lost_because: str = ""
+    ) -> None:
+        """Have the dead letters written of a state that is being removed, and that no leader has loaded. `batches` are
+        its archiving ones: no later leader will find them. `lost_because`: why they cannot be written.
+        """
+        leader = self._orphan(key, topic)
+        letters = [leader.core.letter_of(first, last, count) for first, last, _state, count in batches]
+        if lost_because:
+            self._dead_letters.give_up(leader, letters, lost_because)
+        else:
+            self._bury(leader, letters)
+
+    def _orphan(self, key: SharePartitionKey, topic: str) -> SharePartitionLeader:
+        log: RecordSource
+        try:
+            log = self._sources.get(topic, key.partition)
+        except KeyError:
+            log = NoRecords(topic, key.topic_id, key.partition)
+        if log.topic_id != key.topic_id:  # another topic of that name
+            log = NoRecords(topic, key.topic_id, key.partition)
+        core = SharePartition(key, log.leader_epoch, self._settings.share_group(key.group_id))
+        leader = SharePartitionLeader(key, topic, log, core)
+        leader.state, leader.error, leader.orphaned = LeaderState.FENCED, log.refusal, True
+        return leader
 
     def _letters_done(self, leader: SharePartitionLeader) -> None:
         """Once no dead letter is owed: notify those that wait for it, and drop a share partition without members that

@@ -69,6 +69,39 @@ class RecordSource(Protocol):
         """The first record with that timestamp or a later one; None when there is none. Raises OSError."""
 
 
+class NoRecords:
+    """The `RecordSource` of a partition whose topic was deleted: nothing can be read."""
+
+    def __init__(self, topic: str, topic_id: bytes, partition: int) -> None:
+        self.topic = topic
+        self.topic_id = topic_id
+        self.partition = partition
+        self.leader_epoch = 0
+        self.log_start_offset = 0
+        self.high_watermark = 0
+        self.last_stable_offset = 0
+        self.refusal = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        self.traffic = Traffic()
+
+    def read(self, offset: int, max_bytes: int, *, upto: int, max_records: int | None = None) -> ErrorCode:
+        return self.refusal
+
+    def unreadable_range(self, offset: int) -> None:
+        return None
+
+    def available_bytes(self, offset: int, upto: int) -> int:
+        return 0
+
+    def in_one_segment(self, offset: int, upto: int) -> bool:
+        return True
+
+    def aborted_transactions(self, first_offset: int, upper_bound: int) -> Sequence[AbortedTransaction]:
+        return ()
+
+    def offset_for_timestamp(self, timestamp_ms: int) -> None:
+        return None
+
+
 class RecordSources(Protocol):
     """The sources of the partitions that exist."""
 

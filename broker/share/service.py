@@ -36,10 +36,16 @@ class LazyDeadLetters:
     def write(
         self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], done: Callable[[int, int], None]
     ) -> None:
+        self._made().write(leader, letters, done)
+
+    def give_up(self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], reason: str) -> None:
+        self._made().give_up(leader, letters, reason)
+
+    def _made(self) -> DeadLetterWriter:
         if self._writer is None:
             self.queues = self._make()
             self._writer = self.queues or NoDeadLetters()
-        self._writer.write(leader, letters, done)
+        return self._writer
 
     def close(self) -> None:
         """Stop all timers."""

@@ -113,10 +113,10 @@ class ShareCoordinatorShard:
         """The share partitions that have a state."""
         return list(self._states)
 
-    def has_archiving(self, key: SharePartitionKey) -> bool:
-        """Return whether any record of the state is archiving."""
+    def archiving(self, key: SharePartitionKey) -> list[StateBatch]:
+        """Return the batches of the state whose records are archiving, ascending."""
         state = self._states.get(key)
-        return state is not None and any(batch.delivery_state == ARCHIVING for batch in state.batches)
+        return [] if state is None else [batch for batch in state.batches if batch.delivery_state == ARCHIVING]
 
     def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> CoordinatorResult[ApiError]:
         """Give the share partition a new state, without batches; what it had is wiped.

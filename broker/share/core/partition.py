@@ -486,18 +486,18 @@ class SharePartition:
 
     def unfinished_dead_letters(self) -> tuple[DeadLetter, ...]:
         """After a load: the dead records whose dead letters may be missing. Why they are dead is not persisted."""
-        limit = self.settings.delivery_count_limit
         return tuple(
-            DeadLetter(
-                first,
-                last,
-                status.delivery_count,
-                Cause.DELIVERY_COUNT_EXCEEDED if status.delivery_count >= limit else Cause.CLIENT_REJECT,
-            )
+            self.letter_of(first, last, status.delivery_count)
             for batch in self._window.batches
             for first, last, status in batch.runs(batch.first_offset, batch.last_offset)
             if status.state is RecordState.ARCHIVING
         )
+
+    def letter_of(self, first_offset: int, last_offset: int, delivery_count: int) -> DeadLetter:
+        """Return the dead letter of records that a state has as archiving."""
+        exceeded = delivery_count >= self.settings.delivery_count_limit
+        cause = Cause.DELIVERY_COUNT_EXCEEDED if exceeded else Cause.CLIENT_REJECT
+        return DeadLetter(first_offset, last_offset, delivery_count, cause)
 
     def _write_changed(self, changed: Sequence[Run]) -> WriteState:
         """The write of changes that are in effect."""

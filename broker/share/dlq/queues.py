@@ -51,6 +51,13 @@ class DeadLetterQueues:
             lane.busy = True
             self._soon(lane)
 
+    def give_up(self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], reason: str) -> None:
+        """As `DeadLetterWriter`."""
+        lane = Lane(leader)
+        lane.add(letters, lambda _first_offset, _last_offset: None)
+        while lane.burials:
+            self._give_up(lane, lane.burials[0], lane.burials[0].letter.last_offset + 1, reason)
+
     def waiting(self) -> dict[str, int]:
         """How many records wait for their letters, by group."""
         counts: dict[str, int] = {}

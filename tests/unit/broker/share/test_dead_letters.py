@@ -31,6 +31,9 @@ class Written:
             self.letters.append(letter)
             self.finish.append(lambda letter=letter: done(letter.first_offset, letter.last_offset))  # type: ignore[misc]
 
+    def give_up(self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], reason: str) -> None:
+        raise AssertionError(reason)
+
 
 def with_queue(writer: Written) -> ShareRig:
     rig = filled(4)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from devtools.in_memory.mock_transport import MockConnection
+from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.broker.share.last_letters import LONGEST_WAIT_MS
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.alter_share_group_offsets import (
@@ -23,9 +24,9 @@ from shareq.protocol.generated.delete_share_group_offsets import (
     DeleteShareGroupOffsetsRequestTopic,
     DeleteShareGroupOffsetsResponse,
 )
-from shareq.protocol.primitives import Message
+from shareq.protocol.primitives import Message, uuid_to_text
 from tests.support.clients.share_client import REJECT, ShareClient
-from tests.support.worlds.dead_letters import QUEUE, DeadLetterWorld
+from tests.support.worlds.dead_letters import MESSAGES, QUEUE, DeadLetterWorld, header_of
 
 RECORDS = 16
 ALL = set(range(RECORDS))
@@ -186,3 +187,78 @@ def test_letters_under_way_go_on_without_content_when_their_topic_is_deleted() -
     world.settle()
     letters = world.letters()
     assert (len(letters), letters[written + 1].value, letters[-1].value) == (RECORDS, None, None)
+
+
+# -- topics that are deleted
+
+
+def lost(world: DeadLetterWorld) -> int:
+    queues = world.world.services.share.dead_letters.queues
+    return 0 if queues is None else sum(group.without_letter for group in queues.groups.values())
+
+
+def crashed() -> DeadLetterWorld:
+    """Most letters are owed by a state that no leader has in memory."""
+    world = begin()
+    reject(world)
+    world.world.crash()
+    world.settle(HOUR_MS)
+    assert len(world.letters()) < RECORDS // 2
+    return world
+
+
+def test_letters_of_a_state_that_no_leader_has_are_written_when_its_topic_is_deleted() -> None:
+    world = crashed()
+    written = len(world.letters())
+    world.world.services.metadata.delete_topics(["t"])
+    world.settle()
+    letters = world.letters()
+    assert (set(world.offsets()), {letter.value for letter in letters[written:]}) == (ALL, {None})
+    assert header_of(letters[-1], "__dlq.errors.message") == MESSAGES[REJECT]
+    assert header_of(letters[-1], "__dlq.errors.topic") == b"t"
+    assert lost(world) == 0
+
+
+def test_letters_of_a_deleted_topic_that_was_created_again_are_without_the_new_topics_records() -> None:
+    world = crashed()
+    written = len(world.letters())
+    world.world.create_topic("u")  # takes the id that chance would repeat
+    world.world.services.metadata.delete_topics(["t"])
+    assert world.world.create_topic("t").topic_id != world.topic_id
+    world.produce(*[b"new"] * RECORDS)
+    world.settle()
+    assert (set(world.offsets()), {letter.value for letter in world.letters()[written:]}) == (ALL, {None})
+
+
+def test_letters_with_content_are_written_when_the_topic_of_states_is_deleted() -> None:
+    world = crashed()
+    world.world.services.metadata.delete_topics([SHARE_GROUP_STATE])
+    world.settle()
+    assert (set(world.offsets()), {letter.value for letter in world.letters()}) == (ALL, {b"v"})
+
+
+def test_a_start_writes_the_letters_of_a_deletion_that_a_crash_cut_off() -> None:
+    """The metadata has forgotten the topic, and its states are still in their log."""
+    world = crashed()
+    world.world.services.metadata.delete_topics(["t"])
+    world.world.crash()
+    world.settle()
+    assert (set(world.offsets()), lost(world)) == (ALL, 0)
+
+
+def test_letters_of_a_deleted_topic_whose_name_is_forgotten_are_logged_and_counted_as_lost(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    world = crashed()
+    written, metadata = len(world.letters()), world.world.services.metadata
+    metadata.delete_topics(["t"])
+    metadata.folders_are_gone({world.topic_id})
+    world.configure("group", "other", share_auto_offset_reset="earliest")  # a commit
+    world.world.crash()
+    world.settle()
+    assert (len(world.letters()), lost(world)) == (written, RECORDS - written)
+    line = (
+        f"share group g: {uuid_to_text(world.topic_id)}-0: dead letters of offsets {written} to {RECORDS - 1} could "
+        "not be written, archived without: its topic was deleted, and its name is not known any more"
+    )
+    assert line in caplog.messages
