@@ -15,6 +15,11 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import delete_records
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from shareq.protocol.generated.delete_records import DeleteRecordsResponse
+from shareq.protocol.generated.delete_share_group_offsets import (
+    DeleteShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsRequestTopic,
+    DeleteShareGroupOffsetsResponse,
+)
 from shareq.protocol.records.batch import Compression, RecordData, batch_headers, decode_records
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.dead_letter_scenes import (
@@ -260,6 +265,27 @@ def test_a_group_that_is_deleted_leaves_its_properties_and_its_queue(scene: Make
     eventually(deleted)
     assert describe(here, GROUP, here.group)["errors.deadletterqueue.topic.name"] == here.queue
     assert len(here.records()) == 1
+
+
+@pytest.mark.parametrize("operation", ["alter offsets", "delete offsets", "delete group"])
+def test_letters_that_are_owed_when_a_state_is_removed_are_all_written(scene: Make, operation: str) -> None:
+    """100 letters, each a batch of its own; the operation comes right after the answer to the rejection."""
+    here = scene()
+    here.create(here.queue, {ENABLE: "true", "max.message.bytes": "300"})
+    here.produce(*[b"v"] * 100)
+    here.take(100)
+    here.end(0, 99, REJECT)
+    leave(here)
+    if operation == "alter offsets":
+        begin_at(here.client, here.group, here.topic, [0])
+    elif operation == "delete offsets":
+        request = DeleteShareGroupOffsetsRequest(here.group, [DeleteShareGroupOffsetsRequestTopic(here.topic)])
+        answer = here.client.call(request, 0, DeleteShareGroupOffsetsResponse)
+        assert (answer.error_code, [topic.error_code for topic in answer.responses]) == (ErrorCode.NONE, [0]), answer
+    else:
+        deleted = here.client.call(DeleteGroupsRequest([here.group]), 2, DeleteGroupsResponse)
+        assert deleted.results[0].error_code == ErrorCode.NONE, deleted
+    eventually(lambda: [letter[2] for letter in here.letters()] == list(range(100)) or None)
 
 
 def test_a_queue_whose_name_begins_as_internal_topics_do_is_refused(scene: Make) -> None:

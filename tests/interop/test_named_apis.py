@@ -25,12 +25,20 @@ from shareq.protocol.generated.create_delegation_token import (
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from shareq.protocol.generated.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
+from shareq.protocol.generated.streams_group_describe import StreamsGroupDescribeRequest, StreamsGroupDescribeResponse
+from shareq.protocol.generated.streams_group_heartbeat import (
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+)
 from shareq.protocol.generated.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
 from shareq.protocol.generated.unregister_controller import UnregisterControllerRequest, UnregisterControllerResponse
+from shareq.protocol.generated.update_features import FeatureUpdateKey, UpdateFeaturesRequest, UpdateFeaturesResponse
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.share_wire import NOT_READY, eventually, find_group
 
 pytestmark = pytest.mark.interop
+
+UPGRADE, SAFE_DOWNGRADE = 1, 2
 
 
 @pytest.fixture
@@ -123,6 +131,41 @@ def test_any_salt_is_taken(client: WireClient, unique: Callable[[str], str]) -> 
     ):
         answer = client.call(request, 0, scram.AlterUserScramCredentialsResponse)
         assert {row.user: row.error_code for row in answer.results} == dict.fromkeys(users, ErrorCode.NONE)
+
+
+@pytest.fixture
+def without_streams_groups(client: WireClient) -> Iterator[None]:
+    """Level 0 of `streams.version`, which is the only one here; Apache Kafka 4.4.0 begins with 1."""
+
+    def level() -> int:
+        answer = client.call(ApiVersionsRequest("test", "1"), 3, ApiVersionsResponse)
+        levels = {feature.name: feature.max_version_level for feature in answer.finalized_features}
+        return levels.get("streams.version", 0)
+
+    def set_level(wanted: int) -> None:
+        if level() != wanted:
+            way = SAFE_DOWNGRADE if wanted < level() else UPGRADE
+            request = UpdateFeaturesRequest(30_000, [FeatureUpdateKey("streams.version", wanted, upgrade_type=way)])
+            assert client.call(request, 1, UpdateFeaturesResponse).error_code == ErrorCode.NONE
+            eventually(lambda: level() == wanted or None)
+
+    before = level()
+    set_level(0)
+    yield
+    set_level(before)
+
+
+@pytest.mark.usefixtures("without_streams_groups")
+@pytest.mark.parametrize("version", [0, 1] if KAFKA_VERSION >= "4.4" else [0])
+def test_groups_of_streams_are_off(client: WireClient, version: int) -> None:
+    """KIP-1071: each group that is asked for has the error, as the heartbeat has."""
+    described = client.call(StreamsGroupDescribeRequest(["g", "h"]), version, StreamsGroupDescribeResponse)
+    assert [(group.group_id, group.error_code) for group in described.groups] == [
+        ("g", ErrorCode.UNSUPPORTED_VERSION),
+        ("h", ErrorCode.UNSUPPORTED_VERSION),
+    ]
+    heartbeat = client.call(StreamsGroupHeartbeatRequest("g", "m"), version, StreamsGroupHeartbeatResponse)
+    assert heartbeat.error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
 def test_what_is_switched_off(client: WireClient) -> None:
