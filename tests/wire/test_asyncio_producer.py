@@ -28,6 +28,24 @@ async def test_what_was_sent_appended_failed_and_waits_is_counted(broker: Broker
         assert producer.metrics == ProducerMetrics(sent=4, appended=3, failed=1, requests=2)
 
 
+async def test_a_topic_that_does_not_exist_is_logged_once_while_it_is_waited_for(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A minute without a word looks like a producer that hangs."""
+    with Broker(mode="thread", config={"auto.create.topics.enable": "false"}) as broker:
+        async with Producer(broker.bootstrap, max_block_ms=600, properties={"retry.backoff.ms": "10"}) as producer:
+            with pytest.raises(BrokerError, match="topic absent: UNKNOWN_TOPIC_OR_PARTITION"):
+                await producer.send("absent", b"x")
+            said = [each for each in caplog.messages if "absent" in each]
+            assert said == ["topic absent does not exist: waiting for it, 0.6 s at most"]
+
+
+async def test_a_topic_that_the_broker_creates_is_no_news(broker: Broker, caplog: pytest.LogCaptureFixture) -> None:
+    async with Producer(broker.bootstrap) as producer:
+        await producer.send_and_wait("made-on-demand", b"x")
+    assert not [each for each in caplog.messages if "does not exist" in each]
+
+
 async def test_who_closes_it_a_second_time_waits_for_the_first(broker: Broker) -> None:
     create_topic(broker.bootstrap, "flushed")
     producer = Producer(broker.bootstrap, linger_ms=60_000)

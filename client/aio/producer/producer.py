@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import time
 import warnings
@@ -30,12 +31,16 @@ from shareq.protocol.generated.produce import (
 from shareq.protocol.records.batch import Compression
 from shareq.protocol.records.record_codec import RecordData
 
+logger = logging.getLogger(__name__)
+
 PURPOSE: Final = "produce"
 DEFAULT_BATCH_BYTES: Final = 64 << 10
 DEFAULT_BUFFER_BYTES: Final = 32 << 20
 DEFAULT_REQUEST_BYTES: Final = 1 << 20
 
 CompressionName = Literal["none", "gzip", "snappy", "lz4", "zstd"]
+_SAY_AFTER: Final = 3
+"""Looks for a topic: one that was just created is not known everywhere at once."""
 _COMPRESSIONS: Final = {one.name.lower(): one for one in Compression}
 # The broker has lost track of the producer: nothing of it can go on under its old id.
 _LOST_TRACK: Final = frozenset(
@@ -236,6 +241,8 @@ class Producer:
                 raise BrokerError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {topic}")
             await self._network.refresh([topic], create=True)
             if topic not in await self._network.topic_ids([topic]):
+                if failures == _SAY_AFTER:
+                    logger.warning("topic %s does not exist: waiting for it, %g s at most", topic, self._max_block_s)
                 await asyncio.sleep(self._backoff_s(failures))
 
     def _add(self, topic: str, partition: int, record: RecordData, size: int) -> asyncio.Future[Appended]:
