@@ -10,6 +10,7 @@ from shareq.client.admin.configs import Configs
 from shareq.client.admin.groups import Groups
 from shareq.client.admin.topics import Topics
 from shareq.client.errors import BrokerError, ClientError, UnsupportedApi
+from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.cancel_redrive import CancelRedriveRequest, CancelRedriveResponse
 from shareq.protocol.generated.describe_redrives import (
     DescribedRedrive,
@@ -46,11 +47,15 @@ class QueueRules(NamedTuple):
 
     def problem(self, queue: Queue) -> str | None:
         """Return why no dead letter is written to the queue; None if they are, or it will be created."""
-        if not queue.topic.startswith(self.prefix):
-            return f"its name must begin with {self.prefix} ({PREFIX_KEY})"
+        if (problem := self.problem_of_name(queue.topic)) is not None:
+            return problem
         if not queue.exists:
             return None if self.creates else f"it does not exist, and {CREATES_KEY} is false"
         return None if queue.enabled else f"{ENABLED} of the topic is false"
+
+    def problem_of_name(self, name: str) -> str | None:
+        """Return why no dead letter is written to a queue of this name, whatever it is like."""
+        return None if name.startswith(self.prefix) else f"its name must begin with {self.prefix} ({PREFIX_KEY})"
 
 
 class Letter(NamedTuple):
@@ -181,12 +186,28 @@ class Redrives:
 
     def queue_rules(self) -> QueueRules:
         """Return what the brokers ask of queues; the defaults where this user may not look."""
+        return self._rules() or QueueRules()
+
+    def check_queue(self, group: str, configs: Mapping[str, str]) -> None:
+        """Raise BrokerError where configs of a group name a queue that would get no letters because of its name.
+
+        Brokers take any name, as Apache Kafka does. Of one that does not say what it asks of names, nothing is known.
+        """
+        name = configs.get(QUEUE_OF)
+        rules = self._rules() if name else None
+        problem = None if rules is None or name is None else rules.problem_of_name(name)
+        if problem is not None:
+            raise BrokerError(ErrorCode.INVALID_CONFIG, f"group {group}", f"{QUEUE_OF}={name}: {problem}.")
+
+    def _rules(self) -> QueueRules | None:
+        """Return what the brokers ask of queues; None where they do not say, or this user may not look."""
         broker = str(min(self._calls.network.brokers()))
         for _, outcome in Configs(self._calls).describe([("broker", broker)], [PREFIX_KEY, CREATES_KEY]):
             if not isinstance(outcome, ClientError):
                 found = {each.name: each.value for each in outcome}
-                return QueueRules(found.get(PREFIX_KEY, "dlq.") or "", found.get(CREATES_KEY) == "true")
-        return QueueRules()
+                if PREFIX_KEY in found:
+                    return QueueRules(found[PREFIX_KEY] or "", found.get(CREATES_KEY) == "true")
+        return None
 
     def is_queue(self, topic: str) -> bool | None:
         """Whether a topic is enabled as a queue, or groups name it as theirs; None: this user may not look."""

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping
 
 from shareq.client.admin import Admin
+from shareq.client.admin.calls import only
 from shareq.client.admin.configs import Change
 from shareq.client.admin.topics import NewTopic
 from shareq.client.errors import BrokerError, ClientError, Unreachable
@@ -26,14 +27,17 @@ def ensure_topic(admin: Admin, topic: NewTopic) -> None:
 def configure_group(admin: Admin, group: str, configs: Mapping[str, str], *, required: bool) -> None:
     """Set configs of a share group, and the widest window that its broker allows if there is none among them.
 
-    Where the broker refuses the configs: raises BrokerError if they are `required`; else they are the administrator's
-    to set, and the refusal is logged at level WARNING. Raises Unreachable.
+    Where the broker refuses the configs, or they name a queue that would get no letters: raises BrokerError if they are
+    `required`; else they are the administrator's to set, and the refusal is logged at level WARNING. Raises
+    Unreachable.
     """
     if configs:
-        outcome = admin.configs.alter({("group", group): Change(set=configs)})["group", group]
-        if isinstance(outcome, ClientError):
+        try:
+            admin.redrives.check_queue(group, configs)
+            only(admin.configs.alter({("group", group): Change(set=configs)}), ("group", group))
+        except ClientError as outcome:
             if required or isinstance(outcome, Unreachable):
-                raise outcome
+                raise
             logger.warning("share group %s: its configs %s cannot be set: %s", group, dict(configs), outcome)
     if WINDOW not in configs:
         widen(admin, group)

@@ -129,7 +129,11 @@ def alter(
     subtracted: tuple[str, ...],
     dry_run: bool,
 ) -> Iterator[ConfigChangeRow]:
-    """Change properties of one topic, group or broker: all of them or none."""
+    """Change properties of one topic, group or broker: all of them or none.
+
+    A dead-letter queue of a group whose name lacks the brokers' prefix is refused: brokers would take it, and write no
+    letter.
+    """
     change = Change(
         pairs("--set", settings),
         unset,
@@ -142,6 +146,8 @@ def alter(
     rows += [("subtract", *each) for each in change.subtract.items()]
     if not rows:
         exit_with(USAGE, "configs alter: give --set, --unset, --append or --subtract")
+    if kind == "group":
+        session.admin.redrives.check_queue(resource, change.set)
     key = _resource(kind, resource)
     outcome = session.admin.configs.alter({key: change}, dry_run=dry_run)[key]
     if isinstance(outcome, ClientError):

@@ -185,6 +185,7 @@ class Helpers(ABC):
         """Set properties of a group. BrokerError."""
         from shareq.client.admin.configs import Change
 
+        self._admin.redrives.check_queue(name, config)
         (changed,) = self._admin.configs.alter({(_GROUP, name): Change(set=dict(config))}).values()
         if isinstance(changed, Exception):
             raise changed

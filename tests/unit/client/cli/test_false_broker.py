@@ -44,7 +44,7 @@ GIVEN = {
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
-    with Broker(mode="thread") as broker:
+    with Broker(mode="thread", config={"errors.deadletterqueue.topic.name.prefix": "let"}) as broker:
         shell = Shell(broker.bootstrap)
         shell.ok("topics", "create", "orders", "letters")
         shell.ok("configs", "alter", "topic", "letters", "--set", "errors.deadletterqueue.group.enable=true")

@@ -41,6 +41,17 @@ def test_a_group_that_begins_at_the_end_is_explained(broker: Broker) -> None:
     assert shell.run("share", "lag").err == ""
 
 
+def test_a_queue_that_would_get_no_letters_is_refused(broker: Broker) -> None:
+    shell = Shell(broker.bootstrap)
+    queue = "errors.deadletterqueue.topic.name"
+    for words in (("--dry-run",), ()):
+        ran = shell.run("configs", "alter", "group", "packers", "--set", f"{queue}=dead", *words)
+        assert (ran.code, ran.out, ran.err.count("\n")) == (1, "", 1)
+        assert f"group packers: INVALID_CONFIG: {queue}=dead: its name must begin with dlq. ({queue}.prefix)" in ran.err
+    shell.ok("configs", "alter", "group", "packers", "--set", f"{queue}=dlq.dead")
+    shell.ok("configs", "alter", "group", "packers", "--unset", queue)
+
+
 def test_a_dry_run_of_a_reset_foresees_members_and_shows_where_the_group_is(broker: Broker) -> None:
     shell = Shell(broker.bootstrap)
     shell.ok("topics", "create", "parcels")

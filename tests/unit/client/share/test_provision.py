@@ -31,6 +31,8 @@ from tests.support.fakes.scripted_peer import HangUp
 from tests.support.fakes.scripted_world import World
 
 RESET = "share.auto.offset.reset"
+QUEUE = "errors.deadletterqueue.topic.name"
+PREFIX = f"{QUEUE}.prefix"
 
 
 class Cluster:
@@ -39,6 +41,7 @@ class Cluster:
     def __init__(self, world: World) -> None:
         self.creation = ErrorCode.NONE
         self.refuses: dict[str, ErrorCode] = {}
+        self.prefix: str | None = "dlq."
         self.created: list[tuple[str, int, int, dict[str, str | None]]] = []
         self.changes: list[dict[str, str | None]] = []
         self.scripts = (broker := world.broker(1)).scripts
@@ -57,7 +60,8 @@ class Cluster:
     def describe(self, request: Message) -> Message:
         assert isinstance(request, DescribeConfigsRequest)
         (row,) = request.resources
-        found = [DescribeConfigsResourceResult(name, "4000", config_source=5) for name in row.configuration_keys or ()]
+        values = {name: self.prefix if name == PREFIX else "4000" for name in row.configuration_keys or ()}
+        found = [DescribeConfigsResourceResult(name, value, config_source=5) for name, value in values.items() if value]
         kind, name = row.resource_type, row.resource_name
         return DescribeConfigsResponse(results=[DescribeConfigsResult(0, None, kind, name, found)])
 
@@ -111,6 +115,29 @@ def test_required_configs_that_are_refused_are_raised(cluster: Cluster) -> None:
     with pytest.raises(BrokerError, match="GROUP_AUTHORIZATION_FAILED"):
         configure_group(cluster.admin, "g", {RESET: "earliest"}, required=True)
     assert cluster.changes == [{RESET: "earliest"}], "nothing more is set"
+
+
+def test_a_queue_that_would_get_no_letters_is_not_set(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
+    """Brokers take the name, and archive what is dead without a letter."""
+    why = rf"group g: INVALID_CONFIG: {QUEUE}=dead: its name must begin with dlq\. \({PREFIX}\)"
+    with pytest.raises(BrokerError, match=why):
+        configure_group(cluster.admin, "g", {RESET: "earliest", QUEUE: "dead"}, required=True)
+    assert cluster.changes == []
+    configure_group(cluster.admin, "g", {QUEUE: "dead"}, required=False)
+    assert cluster.changes == [{WINDOW: "4000"}]
+    assert "its name must begin with dlq." in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("name", "prefix"), [("dlq.orders", "dlq."), ("", "dlq."), ("dead", "de"), ("dead", ""), ("dead", None)]
+)
+def test_a_queue_is_set_whose_name_is_no_trouble_as_far_as_is_known(
+    cluster: Cluster, name: str, prefix: str | None
+) -> None:
+    """No value is no queue; a broker that does not say its prefix judges by itself."""
+    cluster.prefix = prefix
+    configure_group(cluster.admin, "g", {QUEUE: name}, required=True)
+    assert cluster.changes[0] == {QUEUE: name}
 
 
 def test_other_configs_that_are_refused_are_logged(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
