@@ -149,6 +149,7 @@ class Services:
             disk=disk,
             from_format_1=from_format_1,
             max_open_files=max_open_files,
+            gate=self.metadata.gate,
         )
         self.producer_ids = ProducerIds(self.metadata)
         self.fetch_sessions = FetchSessions(

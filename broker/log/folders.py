@@ -15,8 +15,9 @@ from __future__ import annotations
 import logging
 import re
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from enum import Enum
+from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
 from shareq.broker.foundation.environment import Environment, Fs, SyncErrors
@@ -46,6 +47,9 @@ MAX_NAME_BYTES: Final = 255
 _PARTITION_FOLDER: Final = r"([a-zA-Z0-9._-]+)-(0|[1-9][0-9]{0,9})"
 _DELETED_FOLDER: Final = r"[a-zA-Z0-9._-]+\.[0-9a-f]{32}-delete"
 _OUR_FILE: Final = r"[0-9]{20}\.[a-z0-9.]+|(partition\.metadata|leader-epoch-checkpoint)(\.tmp)?"
+RENAMED_AT_ONCE: Final = 200
+"""So many folders of deleted topics get another name in one tick, 40 µs each."""
+
 REMOVED_AT_ONCE: Final = 5
 """So many folders are removed in one tick, with their files: 0.2 ms each."""
 
@@ -195,10 +199,23 @@ def _differ_little(content: bytes, expected: bytes) -> bool:
     return len(content) == len(expected) and sum(a != b for a, b in zip(content, expected, strict=True)) <= 1
 
 
+class _Retirement:
+    """The folders of one deleted topic that are not renamed yet. `done` is called once all of them have been tried."""
+
+    __slots__ = ("done", "names", "renamed")
+
+    def __init__(self, names: Iterable[str], done: Callable[[bool], None]) -> None:
+        self.names = dict.fromkeys(names)
+        self.done = done
+        self.renamed = True
+
+
 class PartitionFolders:
     """The folders of partitions in `data_dir`, by name. Runs on the loop's thread. Methods raise OSError."""
 
     def __init__(self, env: Environment, data_dir: str) -> None:
+        self._to_rename: deque[_Retirement] = deque()
+        self._renamed = 0  # in this tick
         self._to_remove: deque[str] = deque()  # renamed away, one tick's removals at a time
         self._env = env
         self._fs = env.fs
@@ -261,6 +278,10 @@ class PartitionFolders:
 
         OSError when something else stands there that the log must not get.
         """
+        for retirement in self._to_rename:  # from here on the name is the new log's
+            if name in retirement.names:
+                del retirement.names[name]
+                retirement.renamed &= self._retire_one(name)
         path = self.path(name)
         if not self._fs.exists(path):
             return
@@ -270,8 +291,42 @@ class PartitionFolders:
         elif claim is None or claim.claim is not Claim.FOREIGN or not self._fs.is_folder(path):
             raise FileExistsError(f"{path} is in the way of a log, and not of its topic")
 
-    def retire(self, name: str) -> bool:
-        """Take a deleted topic's folder out of the way, and remove it in a later tick. False if that failed: logged."""
+    def retire(self, names: Iterable[str], done: Callable[[bool], None]) -> None:
+        """Take a deleted topic's folders out of the way, the first `RENAMED_AT_ONCE` of a tick before this returns, and
+        remove them in later ticks. `done` is called with whether all of them were renamed; what failed is logged.
+        """
+        self._to_rename.append(_Retirement(names, done))
+        if len(self._to_rename) == 1:
+            self._rename_some()
+
+    def _rename_some(self) -> None:
+        while self._to_rename:
+            retirement = self._to_rename[0]
+            for name in list(islice(retirement.names, RENAMED_AT_ONCE - self._renamed)):
+                self._count_renamed()
+                del retirement.names[name]
+                retirement.renamed &= self._retire_one(name)
+            if retirement.names:
+                return  # the next tick goes on
+            self._to_rename.popleft()
+            retirement.done(retirement.renamed)
+
+    def _count_renamed(self) -> None:
+        self._renamed += 1
+        if self._renamed == 1:
+            self._env.clock.call_soon(self._next_tick)
+
+    def _next_tick(self) -> None:
+        self._renamed = 0
+        self._rename_some()
+
+    def stop(self) -> None:
+        """Leave what is not renamed or removed yet to the next start."""
+        self._to_rename.clear()
+        self._to_remove.clear()
+
+    def _retire_one(self, name: str) -> bool:
+        """Take one folder out of the way. False if that failed: logged."""
         if not self._fs.is_folder(self.path(name)):
             return True
         try:

@@ -8,13 +8,16 @@ the starts are on stable storage before: else a loss of power might leave logs w
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from shareq.broker.foundation.environment import Fs
+from shareq.broker.foundation.loop.commit_gate import CommitGate
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.log.folders import TopicPartition
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.promises.checkpoints import LOG_START_FILE
+from shareq.broker.log.segments.files import Segment
 from shareq.protocol.errors import ErrorCode
 
 __all__ = ["TO_HIGH_WATERMARK", "LogStarts"]
@@ -24,12 +27,20 @@ logger = logging.getLogger(__name__)
 TO_HIGH_WATERMARK: Final = -1  # DeleteRecords: everything
 
 
+TURN_WORK: Final = 1_000
+"""So much is done in one turn, beside one write of all starts: a log whose start moves counts as one, 20 µs."""
+
+_REMOVED: Final = 5  # each segment that is removed
+_ROLLED: Final = 50  # a segment that is sealed for it, where that waits for no sync
+
+
 class LogStarts:
     """Owned by the manager. `offsets` are the starts that were moved, as they are saved.
 
     `save` writes a checkpoint file, on stable storage if its last argument is true (OSError when that failed, and the
-    old one stays), `on_moved` notes what is promised of logs now. `listeners` are called with each log whose start has
-    moved, once all of them have.
+    old one stays), `on_moved` notes what is promised of logs now. What waits for the disk passes the `gate`; sealing a
+    segment does, too, of a log that `syncs`. `listeners` are called with each log whose start has moved, once all of
+    them have.
     """
 
     def __init__(
@@ -37,10 +48,15 @@ class LogStarts:
         fs: Fs,
         save: Callable[[str, Mapping[TopicPartition, int], bool], None],
         on_moved: Callable[[Iterable[PartitionLog]], None],
+        gate: CommitGate,
+        syncs: Callable[[PartitionLog], bool] = lambda _log: False,
     ) -> None:
         self._fs = fs
         self._save = save
         self._on_moved = on_moved
+        self._gate = gate
+        self._syncs = syncs
+        self._stopped = False
         self.offsets: dict[TopicPartition, int] = {}
         self.listeners: list[Callable[[PartitionLog], None]] = []
 
@@ -79,9 +95,63 @@ class LogStarts:
                 starts[log] = start
         return self._move(starts, "by retention")
 
+    def delete_in_turns(self, cuts: Mapping[PartitionLog, int]) -> Generator[None, None, dict[PartitionLog, ErrorCode]]:
+        """As `delete_records`, `TURN_WORK` in one turn: each saves the starts of its logs with one write."""
+        results: dict[PartitionLog, ErrorCode] = {}
+        for part in _parts(cuts, lambda log: self._cut_work(log, _below(log, cuts[log]))):
+            if results:
+                yield
+            yield from self._gate.passing()
+            results.update(self.delete_records({log: cuts[log] for log in part}))
+        return results
+
+    def retain_in_turns(
+        self, logs: Iterable[PartitionLog], wall_ms: Callable[[], int], done: Callable[[bool], None]
+    ) -> None:
+        """As `apply_retention`, `TURN_WORK` in one turn, the first at once if it may; `done` is called with whether all
+        new starts could be saved, unless `stop` comes before.
+        """
+        parts = _parts(logs, lambda log: self._retention_work(log, wall_ms()))
+        saved = True
+
+        def go_on() -> Pending[None]:
+            nonlocal saved
+            part = None if self._stopped else next(parts, None)
+            if part is not None:
+                saved = self.apply_retention(part, wall_ms()) and saved
+                self._gate.committed()
+                self._gate.pass_then(go_on)
+            elif not self._stopped:
+                done(saved)
+            return completed(None)
+
+        self._gate.pass_then(go_on)
+
+    def stop(self) -> None:
+        """Delete nothing more in later turns: the logs are closed."""
+        self._stopped = True
+
     def is_due(self, log: PartitionLog, now_wall_ms: int) -> bool:
-        """Whether `apply_retention` would delete something of the log. Seals its active segment if that has expired."""
-        return self._retained_from(log, now_wall_ms) != log.log_start_offset
+        """Return whether `apply_retention` may delete something of the log."""
+        return self._expired(log, now_wall_ms) > 0
+
+    def _retention_work(self, log: PartitionLog, now_wall_ms: int) -> int:
+        expired = self._expired(log, now_wall_ms)
+        if expired and expired == len(log.segment_list):
+            return (TURN_WORK if self._syncs(log) else _ROLLED) + _REMOVED * expired
+        return self._cut_work(log, log.segment_list.all()[:expired])
+
+    def _cut_work(self, log: PartitionLog, going: Sequence[Segment]) -> int:
+        """How much it is to remove these segments of a log; enough for a turn where its producers have to be saved."""
+        if going and len(log.producers):
+            from shareq.broker.log.recovery.producers import lacks_snapshot  # as in `_keeps_producers`
+
+            try:
+                if lacks_snapshot(self._fs, log.folder, log.segment_list.base_of(len(going))):
+                    return TURN_WORK
+            except OSError:
+                return TURN_WORK  # it is tried, and logged
+        return 1 + _REMOVED * len(going)
 
     def _start_at(self, log: PartitionLog, wanted: int) -> int | ErrorCode:
         """Where the log begins without what is below `wanted`; KAFKA_STORAGE_ERROR, too, if what is left would not say
@@ -97,14 +167,18 @@ class LogStarts:
 
     def _retained_from(self, log: PartitionLog, now_wall_ms: int) -> int:
         """Where the log begins by its retention time and size. Seals its active segment if that has expired, too."""
-        if not log.settings.delete or log.refusal:
-            return log.log_start_offset
         segments = log.segment_list
-        expired = segments.expired(log.settings, now_wall_ms, log.log_end_offset, log.high_watermark)
+        expired = self._expired(log, now_wall_ms)
         if expired and expired == len(segments) and not log.roll(now_wall_ms):
             expired -= 1  # the active segment stays
         start = max(log.log_start_offset, segments.base_of(expired)) if expired else log.log_start_offset
         return start if self._keeps_producers(log, start) else log.log_start_offset
+
+    def _expired(self, log: PartitionLog, now_wall_ms: int) -> int:
+        """How many of its segments have expired by the log's retention time and size."""
+        if not log.settings.delete or log.refusal:
+            return 0
+        return log.segment_list.expired(log.settings, now_wall_ms, log.log_end_offset, log.high_watermark)
 
     def _keeps_producers(self, log: PartitionLog, start: int) -> bool:
         """Whether the next start of the broker knows the log's producers without the segments below `start`."""
@@ -150,3 +224,24 @@ class LogStarts:
             )
         self._on_moved(starts)
         return True
+
+
+def _below(log: PartitionLog, wanted: int) -> Sequence[Segment]:
+    """The segments that go when the log begins at this offset, if it may."""
+    offset = log.high_watermark if wanted == TO_HIGH_WATERMARK else wanted
+    return log.segment_list.before(offset) if log.log_start_offset < offset <= log.high_watermark else ()
+
+
+def _parts(logs: Iterable[PartitionLog], work: Callable[[PartitionLog], int]) -> Iterator[list[PartitionLog]]:
+    """The logs, some at a time, until they are work enough for a turn."""
+    part: list[PartitionLog] = []
+    done = 0
+    for log in logs:
+        more = work(log)
+        if part and done + more > TURN_WORK:
+            yield part
+            part, done = [], 0
+        part.append(log)
+        done += more
+    if part:
+        yield part

@@ -17,14 +17,17 @@ deleted id: they are removed, so records of a deleted topic never turn up in one
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.disk.policy import DiskState
 from shareq.broker.disk.watch import DiskWatch
 from shareq.broker.foundation.environment import Environment, Fs, TimerHandle
+from shareq.broker.foundation.loop.commit_gate import CommitGate
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.log.cleaner.schedule import CleanerSettings, LogCleaner, latest_value_rule
+from shareq.broker.log.deletions import Deletions
 from shareq.broker.log.flush import FEW_SYNCS, Flusher
 from shareq.broker.log.folders import DamagedFolderError, KnownTopics, PartitionFolders, TopicPartition
 from shareq.broker.log.log_starts import LogStarts
@@ -92,7 +95,8 @@ class LogManager:
     says whether an append counts only once it is on stable storage (`log.flush.interval.messages=1`). `release_lock`
     hands over the folder's lock; without it `open_all` takes the lock. `cleaner_settings`, `cleaner_rule_for` and
     `coordinator_topics` are what `LogCleaner` asks for. `disk` decides when records of clients are refused.
-    `from_format_1`: this start has upgraded the folder, whose last stop said less.
+    `from_format_1`: this start has upgraded the folder, whose last stop said less. `gate` is passed by what waits for
+    the disk.
     """
 
     def __init__(
@@ -111,8 +115,10 @@ class LogManager:
         release_lock: Callable[[], None] | None = None,
         disk: DiskWatch | None = None,
         from_format_1: bool = False,
+        gate: CommitGate | None = None,
     ) -> None:
         self._env = env
+        self.gate: Final = gate or CommitGate(env.clock.call_soon)
         self.fs: Fs = env.fs
         self.pool = FilePool(env.fs, max_open_files)
         self._data_dir = data_dir
@@ -125,8 +131,6 @@ class LogManager:
         self._metadata: KnownTopics | None = None
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._by_topic: dict[str, list[PartitionLog]] = {}  # the same
-        self._deletions: dict[bytes, bool] = {}  # topics deleted in this tick, and whether their folders are renamed
-        self._doomed: list[TopicPartition] = []  # their logs
         self._flusher = Flusher(
             env.clock,
             env.fs,
@@ -136,12 +140,17 @@ class LogManager:
             self._manifest.write,
             most_waiting=FEW_SYNCS if max_open_files < DEFAULT_OPEN_FILES else None,
         )
-        self._starts = LogStarts(env.fs, self.write_offsets, self._note_synced)
+        self._starts = LogStarts(
+            env.fs,
+            self.write_offsets,
+            self._note_synced,
+            self.gate,
+            lambda log: self.syncs_every_flush(log.settings),
+        )
         self._recovery_points: dict[TopicPartition, int] = {}
         self._clean_until: dict[TopicPartition, int] = {}  # at the start
         self._retention_timer: TimerHandle | None = None
         self._producer_timer: TimerHandle | None = None
-        self._behind = False  # checkpoints on disk may still name a topic that was deleted
         self._release_lock = release_lock
         self._disk = disk
         self._from_format_1 = from_format_1
@@ -151,6 +160,15 @@ class LogManager:
             disk.on_change = self._disk_changed
         self.cleaner = LogCleaner(
             env, self, cleaner_settings, rule_for=cleaner_rule_for, coordinator_topics=coordinator_topics
+        )
+
+        self._deletions = Deletions(
+            env.clock,
+            self._folders,
+            self.gate,
+            lambda: self._metadata,
+            [self._starts.save, self._write_recovery_points],
+            self.cleaner.forget,
         )
 
     # -- opening and closing
@@ -274,6 +292,7 @@ class LogManager:
         self._retention_timer = self._producer_timer = None
         self.cleaner.stop()
         self._flusher.close()
+        self._starts.stop()
         clean = clean and self._sync_everything()
         sound = True
         progress = Progress("closing logs", len(self._logs), self._env.clock.now_ns)
@@ -319,6 +338,7 @@ class LogManager:
         self.fs.write_atomic(self._path(CLEAN_SHUTDOWN_FILE), format_clean_stop(ends), sync=True)
 
     def _close_files(self) -> None:
+        self._deletions.stop()
         for log in self._logs.values():
             log.close(clean=False)
         self._logs.clear()
@@ -364,8 +384,8 @@ class LogManager:
     def delete_topic(self, topic: str, topic_id: bytes) -> None:
         """Remove the logs of a topic that metadata has deleted already. Appends under way fail.
 
-        The folders get another name before this returns; their files are removed in later ticks. In the next one, what
-        is synced or written once for all topics deleted in this one.
+        Folders get another name, some in a tick, the first before this returns; their files are removed in later ones.
+        What is synced or written once for all topics of a tick is so in the next one.
         """
         doomed = [log for log in self._by_topic.get(topic, ()) if log.topic_id == topic_id]
         kept = [log for log in self._by_topic.pop(topic, ()) if log.topic_id != topic_id]
@@ -379,40 +399,17 @@ class LogManager:
             self._starts.offsets.pop(key, None)
             self._recovery_points.pop(key, None)
         # Apart, because a failed rename must not leave a log of the deleted topic behind.
-        renamed = [self._folders.retire(f"{topic}-{log.partition}") for log in doomed]
-        if not self._deletions:
-            self._env.clock.call_soon(self._after_deletions)
-        self._deletions[topic_id] = all(renamed)
-        if doomed:
-            self._behind = True
-            self._doomed += ((topic, log.partition) for log in doomed)
+        self._deletions.add(topic, topic_id, [log.partition for log in doomed])
 
-    def _after_deletions(self) -> None:
-        """Let go of the topics that were deleted in the tick before."""
-        deletions, self._deletions = self._deletions, {}
-        doomed, self._doomed = self._doomed, []
-        if self._release_lock is None:
-            return  # closed meanwhile
-        gone = [topic_id for topic_id, renamed in deletions.items() if renamed]
-        if gone and self._metadata is not None:
-            self._folders.forget_soon(self._metadata, gone)
-        try:
-            self.forget_deleted()
-            self.cleaner.forget(doomed)
-        except OSError as error:
-            logger.warning(
-                "checkpoints of %d deleted logs not rewritten, the next new log tries again: %s", len(doomed), error
-            )
+    def _write_recovery_points(self) -> None:
+        self.write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
+        self._manifest.write()
 
     def forget_deleted(self) -> None:
         """Before a log gets its first files: no checkpoint names an earlier one of its name. OSError when one cannot be
         written.
         """
-        if self._behind:
-            self._starts.save()
-            self.write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
-            self._manifest.write()
-            self._behind = False
+        self._deletions.forget_deleted()
 
     # -- flushing
 
@@ -484,13 +481,18 @@ class LogManager:
             if self._logs.get(key) is log:
                 log.stable.move_recovery_point()
                 self._recovery_points[key] = log.stable.recovery_point
-        try:
-            self.write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
-        except OSError as error:
-            logger.warning("%s not written, the next start may check more: %s", RECOVERY_POINT_FILE, error)
+        self.gate.pass_then(self._save_recovery_points)
         self._note_synced(logs)
         if any(log.settings.compact for log in logs):
             self.cleaner.look_soon()
+
+    def _save_recovery_points(self) -> Pending[None]:
+        try:
+            if self._release_lock is not None:
+                self.write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
+        except OSError as error:
+            logger.warning("%s not written, the next start may check more: %s", RECOVERY_POINT_FILE, error)
+        return completed(None)
 
     # -- where logs begin
 
@@ -502,12 +504,23 @@ class LogManager:
         """
         return self._starts.delete_records(cuts)
 
+    def truncate_in_turns(
+        self, cuts: Mapping[PartitionLog, int]
+    ) -> Generator[None, None, dict[PartitionLog, ErrorCode]]:
+        """As `truncate_prefixes`, some logs with one write, each in a turn of its own."""
+        return self._starts.delete_in_turns(cuts)
+
     def apply_retention(self) -> None:
-        """Delete segments by retention time and size; on a full disk that does not take new starts, try it again."""
+        """Delete segments by retention time and size, some in a turn; on a full disk that does not take new starts, try
+        it again.
+        """
         self._retain(list(self._logs.values()))
 
     def _retain(self, logs: list[PartitionLog]) -> None:
-        if self._starts.apply_retention(logs, self._env.clock.wall_ms()) or not self.full or self._retries_retention:
+        self._starts.retain_in_turns(logs, self._env.clock.wall_ms, self._retained)
+
+    def _retained(self, saved: bool) -> None:
+        if saved or not self.full or self._retries_retention:
             return
         self._retries_retention = True
 
@@ -580,3 +593,5 @@ class LogManager:
         """Write a checkpoint file, with `sync` to stable storage. OSError when that failed: the old one is left."""
         sync = sync or self._flush_every_message()
         self.fs.write_atomic(self._path(name), format_offsets(offsets), sync=sync)
+        if sync:
+            self.gate.committed()

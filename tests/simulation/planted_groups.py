@@ -175,7 +175,7 @@ def folder_of_a_deleted_topic_is_taken_over() -> AbstractContextManager[object]:
         return FolderClaim(name, (topic, int(partition)), Claim.LIVE, image)
 
     return replaced(
-        (PartitionFolders, "retire", lambda _self, _name: True),
+        (PartitionFolders, "retire", lambda _self, _names, done: done(True)),
         (PartitionFolders, "make_way", lambda _self, _name, _metadata: None),
         (folders, "claim_of", claim_by_name),
     )

@@ -30,7 +30,7 @@ _NO_LOW_WATERMARK = -1
 
 
 TURN_PARTITIONS: Final = 1_000
-"""So many are looked at in one turn of the loop; a topic counts as one more. All that exist are cut in one."""
+"""So many are looked at in one turn of the loop; a topic counts as one more."""
 
 
 def handle(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse | Parts:
@@ -72,15 +72,23 @@ def _parts(ctx: RequestContext, request: DeleteRecordsRequest) -> Iterator[list[
             if looked_at >= TURN_PARTITIONS:
                 yield []
                 looked_at = 0
-    errors = ctx.services.logs.truncate_prefixes(cuts)
-    for row, log in rows:
-        row.error_code = errors[log]
-        if not errors[log]:
-            row.low_watermark = log.log_start_offset
+    for _ in _cut(ctx, cuts, rows):
+        yield []
     yield from _of_so_many(topics)
     if len(offsets) > TURN_PARTITIONS:
         for _ in emptied(offsets):
             yield []
+
+
+def _cut(
+    ctx: RequestContext, cuts: dict[PartitionLog, int], rows: list[tuple[DeleteRecordsPartitionResult, PartitionLog]]
+) -> Iterator[None]:
+    """Cut the logs, some in a turn, and fill in the rows."""
+    errors = yield from ctx.services.logs.truncate_in_turns(cuts)
+    for row, log in rows:
+        row.error_code = errors[log]
+        if not errors[log]:
+            row.low_watermark = log.log_start_offset
 
 
 def _of_so_many(topics: list[DeleteRecordsTopicResult]) -> Iterator[list[DeleteRecordsTopicResult]]:

@@ -18,7 +18,7 @@ from shareq.broker.log.segments.segment import SNAPSHOT_SUFFIX, UNKNOWN, BatchWa
 from shareq.broker.log.segments.txn_index import AbortedTransaction
 from shareq.broker.log.transactions import AbortedTransactions
 
-__all__ = ["ScannedProducers", "keep_producers", "load_producers"]
+__all__ = ["ScannedProducers", "keep_producers", "lacks_snapshot", "load_producers"]
 
 logger = logging.getLogger(__name__)
 
@@ -55,10 +55,16 @@ def keep_producers(fs: Fs, folder: str, going: Sequence[Segment], end: int) -> N
 
     There is one already, unless it could not be written when a segment was sealed, or was lost. OSError as the files'.
     """
-    snapshots = list_offsets(fs.list_dir(folder), SNAPSHOT_SUFFIX)
-    if not snapshots or snapshots[-1] < end:
+    if lacks_snapshot(fs, folder, end):
+        snapshots = list_offsets(fs.list_dir(folder), SNAPSHOT_SUFFIX)
         producers = _Loading(fs, folder, going, end, ScannedProducers()).replayed(snapshots)
         fs.write_atomic(snapshot_path(folder, end), producers.to_snapshot(), sync=True)
+
+
+def lacks_snapshot(fs: Fs, folder: str, end: int) -> bool:
+    """Return whether `keep_producers` would have to write one. OSError as the folder's."""
+    snapshots = list_offsets(fs.list_dir(folder), SNAPSHOT_SUFFIX)
+    return not snapshots or snapshots[-1] < end
 
 
 class _Loading:

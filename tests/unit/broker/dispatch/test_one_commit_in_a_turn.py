@@ -12,7 +12,7 @@ from devtools.in_memory.mock_transport import DATA, BrokerWorld, MockConnection
 from shareq.broker.handlers.shared.config_resources import ResourceType
 from shareq.broker.handlers.topics.delete_topics import TURN_FOLDERS
 from shareq.broker.log.append import AppendInfo, Origin
-from shareq.broker.log.folders import REMOVED_AT_ONCE
+from shareq.broker.log.folders import REMOVED_AT_ONCE, RENAMED_AT_ONCE
 from shareq.broker.metadata.changes import PutConfig, ResourceName
 from shareq.broker.metadata.store import NewTopic
 from shareq.broker.share.dlq.topics import BrokerQueues
@@ -462,3 +462,67 @@ def test_queues_of_dead_letters_are_made_one_after_the_other(monkeypatch: pytest
     assert [each.value for each in made] == [NO_ERROR] * 10
     assert max(commits for commits, _ in syncs.turns) == 1
     assert syncs.commits == world.db.commits - commits == 4  # and the first one at once
+
+
+def with_records(world: BrokerWorld, name: str, partitions: int) -> None:
+    """A topic, each of whose partitions has a record, and so a folder."""
+    world.create_topic(name, partitions)
+    for partition in range(partitions):
+        log = world.services.logs.get(name, partition)
+        log.append(batch_of(b"x"), origin=Origin.CLIENT, now_wall_ms=world.clock.wall_ms())
+    world.clock.advance(5_000)
+
+
+def test_folders_of_one_topic_with_many_partitions_get_other_names_some_in_a_turn() -> None:
+    """All of them in the turn of its commit took 0.5 s of 10,000."""
+    world = BrokerWorld()
+    with_records(world, "t", 1_000)
+    at = len(world.fs.history)
+    renamed: list[int] = []
+    world.services.metadata.delete_topics(["t"])
+    while True:
+        renamed.append([kind for kind, _ in world.fs.history[at:]].count("rename"))
+        at = len(world.fs.history)
+        if not world.clock.run_tick():
+            break
+    assert sum(renamed) >= 1_000
+    assert max(renamed) <= RENAMED_AT_ONCE + 3  # and checkpoints
+    assert not [name for name in world.fs.list_dir(DATA) if name.startswith("t-")]
+    world.services.metadata.create_topic(NewTopic("next", 1))
+    assert not world.services.metadata.deleted_topics()
+
+
+def test_a_topic_made_again_keeps_its_folders_while_those_of_the_old_one_get_other_names() -> None:
+    world = BrokerWorld()
+    with_records(world, "t", 500)
+    world.services.metadata.delete_topics(["t"])
+    assert [name for name in world.fs.list_dir(DATA) if name.startswith("t-499")] == ["t-499"]
+    world.create_topic("t", 500)
+    log = world.services.logs.get("t", 499)
+    log.append(batch_of(b"new"), origin=Origin.CLIENT, now_wall_ms=world.clock.wall_ms())
+    world.clock.advance(5_000)
+    assert log.log_end_offset == log.high_watermark == 1
+    assert [name for name in world.fs.list_dir(DATA) if name.startswith("t-")] == ["t-499"]
+    world.restart()
+    assert world.services.logs.get("t", 499).log_end_offset == 1
+
+
+def test_a_broker_that_dies_between_the_renames_finds_no_record_of_the_deleted_topic() -> None:
+    world = BrokerWorld()
+    with_records(world, "t", 500)
+    world.services.metadata.delete_topics(["t"])
+    world.crash()
+    assert not [name for name in world.fs.list_dir(DATA) if name.startswith("t-")]
+
+
+def test_checkpoints_are_written_one_in_a_turn_after_deletions_where_each_write_is_synced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = BrokerWorld({"log.flush.interval.messages": "1"})
+    with_records(world, "t", 3)
+    client = world.connect()
+    world.clock.run_until_idle()
+    syncs = Syncs(world, monkeypatch)
+    syncs.of([(DeleteTopicsRequest(topics=[DeleteTopicState("t")], timeout_ms=60_000), 6)], client)
+    assert max(2 * commits + others for commits, others in syncs.turns) == 2
+    assert sum(others for _, others in syncs.turns) >= 4

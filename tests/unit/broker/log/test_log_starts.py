@@ -35,7 +35,7 @@ class Starts:
         self.events: list[tuple[str, object]] = []
         self.fails = False
         self.synced: list[bool] = []
-        self.starts = LogStarts(world.fs, self._save, self._moved)
+        self.starts = LogStarts(world.fs, self._save, self._moved, world.logs.gate)
         self.starts.listeners.append(lambda log: self.events.append(("start", (log.partition, self._begins()))))
 
     def _save(self, name: str, offsets: Mapping[tuple[str, int], int], sync: bool) -> None:
@@ -139,3 +139,65 @@ def test_the_manager_keeps_them_over_a_start() -> None:
     assert parse_offsets(world.fs.read_bytes(f"{DATA}/{LOG_START_FILE}")) == {(TOPIC, 0): 3, (TOPIC, 2): 2}
     world.restart(clean=False)
     assert [world.logs.get(TOPIC, partition).log_start_offset for partition in range(3)] == [3, 0, 2]
+
+
+def syncs_by_turn(world: LogWorld) -> list[int]:
+    """Syncs on the loop in each tick until nothing is left to do; those off it are held back."""
+    world.fs.held_syncs = []
+    counts: list[int] = []
+    at = len(world.fs.history)
+    while True:
+        ran = world.clock.run_tick()
+        counts.append(sum(kind in ("sync", "sync_dir") for kind, _ in world.fs.history[at:]))
+        at = len(world.fs.history)
+        if not ran:
+            return counts
+
+
+def with_producers() -> LogWorld:
+    """Three logs whose producers are not in any snapshot."""
+    world = LogWorld(LogSettings(segment_bytes=100))
+    for partition in range(3):
+        log = world.logs.get(TOPIC, partition)
+        for sequence in range(2):
+            batch = batch_of(b"x", producer_id=7, producer_epoch=0, base_sequence=sequence)
+            log.append(batch, origin=Origin.CLIENT, now_wall_ms=world.clock.wall_ms())
+            world.tick()
+        for name in world.fs.list_dir(log.folder):
+            if name.endswith(".snapshot"):
+                world.fs.remove(f"{log.folder}/{name}")
+    return world
+
+
+def test_logs_whose_producers_have_to_be_saved_are_cut_one_in_a_turn() -> None:
+    world = with_producers()
+    steps = world.logs.truncate_in_turns({world.logs.get(TOPIC, partition): 1 for partition in range(3)})
+    counts: list[int] = []
+    at = len(world.fs.history)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            results = end.value
+            break
+        finally:
+            counts.append(sum(kind in ("sync", "sync_dir") for kind, _ in world.fs.history[at:]))
+            at = len(world.fs.history)
+            world.clock.run_tick()
+    assert list(results.values()) == [ErrorCode.NONE] * 3
+    assert max(counts) == 4  # a snapshot and the starts, each with its name
+    assert [log.log_start_offset for log in world.logs.logs()] == [1, 1, 1]
+
+
+def test_retention_seals_one_segment_in_a_turn_where_that_is_synced() -> None:
+    world = LogWorld(LogSettings(retention_ms=1_000), flush_every_message=True)
+    for partition in range(3):
+        batch = batch_of(b"x", timestamp_ms=world.clock.wall_ms())
+        world.logs.get(TOPIC, partition).append(batch, origin=Origin.CLIENT, now_wall_ms=world.clock.wall_ms())
+    world.tick()
+    world.clock.advance(10_000)
+    world.logs.apply_retention()
+    assert [log.log_start_offset for log in world.logs.logs()] == [1, 0, 0]
+    counts = syncs_by_turn(world)
+    assert [log.log_start_offset for log in world.logs.logs()] == [1, 1, 1]
+    assert sum(count > 2 for count in counts) == 2
