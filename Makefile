@@ -68,7 +68,7 @@ help:
 	@echo "  make exhaustive DEPTH=n  every life of n steps of a share partition in small worlds (default 5)"
 	@echo "  make wakeups     how late a fetch is answered when a delayed record's time has come, of 200 (2 minutes); ARGS=--help"
 	@echo "  make fuzz FRAMES=n  bent requests of every RPC, n in memory (default 20,000), a tenth to a broker process"
-	@echo "  make bad-records RECORDS=n  bad records through worker, Celery, taskiq, asyncio, commands, console, letters (default 20,000 each); ARGS=--help"
+	@echo "  make bad-records RECORDS=n  bad records through worker, Celery, taskiq, asyncio, commands, console, letters (default 20,000 each); Spark: in test-spark; ARGS=--help"
 	@echo "  make soak MINUTES=n  mixed load, clock steps, stops, a slow disk and strangers (default 30 minutes); ARGS=--help"
 	@echo "  make dashboard   what the dashboard asks, asked of Prometheus while a broker is at work; one alert fires (4 minutes)"
 	@echo "  make browser-test  every view of the console in Chromium: widths, colours, keyboard, contrast, requests (1 minute)"

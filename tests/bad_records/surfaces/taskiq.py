@@ -13,7 +13,7 @@ GOOD: Final = b'{"task_id": "%d", "task_name": "good", "labels": {}, "labels_typ
 MODULE: Final = """
 from shareq.taskiq import ShareqBroker
 
-broker = ShareqBroker("BROKER", topic="taskiq", max_delay=5)
+broker = ShareqBroker("BROKER", topic="taskiq", max_delay=5, prefetch=64)
 
 @broker.task(task_name="good")
 async def good(number: int) -> None:
