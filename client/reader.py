@@ -47,13 +47,22 @@ class _Part(NamedTuple):
 class Reader:
     """Reads partitions from positions on. `positions` is where it is: offsets of the next records.
 
-    With `committed_only` records of transactions that are open, or were aborted, are left out.
+    With `committed_only` records of transactions that are open, or were aborted, are left out. A round brings whole
+    batches, one at least: of each partition `partition_bytes` at most, or one that is larger.
     """
 
-    def __init__(self, network: Network, positions: Mapping[Partition, int], *, committed_only: bool = False) -> None:
+    def __init__(
+        self,
+        network: Network,
+        positions: Mapping[Partition, int],
+        *,
+        committed_only: bool = False,
+        partition_bytes: int = PARTITION_BYTES,
+    ) -> None:
         self._network = network
         self._calls = Calls(network)
         self._committed_only = committed_only
+        self._partition_bytes = partition_bytes
         self.positions = dict(positions)
 
     def read(self, max_wait_ms: int, partitions: Sequence[Partition] | None = None) -> Iterator[ReadRecord]:
@@ -94,8 +103,9 @@ class Reader:
     def _request(self, partitions: Sequence[Partition], max_wait_ms: int) -> Message:
         ids = self._network.topic_ids({name for name, _ in partitions})
         topics: dict[str, list[FetchPartition]] = {}
+        most = self._partition_bytes
         for name, number in partitions:
-            row = FetchPartition(number, fetch_offset=self.positions[name, number], partition_max_bytes=PARTITION_BYTES)
+            row = FetchPartition(number, fetch_offset=self.positions[name, number], partition_max_bytes=most)
             topics.setdefault(name, []).append(row)
         return FetchRequest(
             max_wait_ms=max_wait_ms,
@@ -129,7 +139,7 @@ class Reader:
         try:
             for at, header in _visible(memoryview(data)[:size], aborted):
                 batch = data[at : at + header.size]
-                records += [record for record in decode_records(batch) if record.offset >= position]
+                records += decode_records(batch, first=position)
         except MalformedMessage as error:
             where = f"{partition[0]}-{partition[1]} from offset {position} on"
             return Unintelligible(f"{where}: records that cannot be read: {error}")

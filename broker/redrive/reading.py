@@ -52,11 +52,11 @@ def read_page(log: RedriveLog, first: int, end: int) -> Page | ErrorCode:
         outcome = What.NOT_A_LETTER
         if not span.attributes & (TRANSACTIONAL | CONTROL):
             try:
-                opened = decode_records(batch, MOST_OPENED, exact=True)
+                opened = decode_records(batch, MOST_OPENED, exact=True, first=lowest, last=highest)
             except MalformedMessage:
                 outcome = What.UNREADABLE
             else:
-                page.records.extend(record for record in opened if lowest <= record.offset <= highest)
+                page.records.extend(opened)
                 continue
         page.counts[outcome] = page.counts.get(outcome, 0) + max(highest - lowest + 1, 0)
     return page

@@ -375,9 +375,15 @@ def with_records(data: bytes, position: int, attributes: int, count: int, payloa
 
 
 def decode_records(
-    batch: bytes | bytearray | memoryview, max_bytes: int = MAX_DECOMPRESSED_BYTES, exact: bool = False
+    batch: bytes | bytearray | memoryview,
+    max_bytes: int = MAX_DECOMPRESSED_BYTES,
+    exact: bool = False,
+    *,
+    first: int = -_INT64_MAX,
+    last: int = _INT64_MAX,
 ) -> list[Record]:
-    """The records of one batch, with absolute offsets and timestamps. The CRC is not checked.
+    """The records `first..last` (inclusive) of one batch, with absolute offsets and timestamps; others are passed over.
+    The CRC is not checked.
 
     `exact` is for records that are written again: see `record_codec`. Raises `MalformedMessage` for records that cannot
     be read or are larger than `max_bytes` when decompressed.
@@ -385,7 +391,8 @@ def decode_records(
     header, data, pos = records_block(batch, max_bytes)
     append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME else None
     base_offset, base_time = header.base_offset, header.base_timestamp
-    return read_records(data, pos, header.records_count, base_offset, base_time, append_time, exact)
+    low, high = first - base_offset, last - base_offset
+    return read_records(data, pos, header.records_count, base_offset, base_time, append_time, exact, low, high)
 
 
 def find_record(

@@ -40,6 +40,8 @@ Headers = tuple[tuple[str, bytes | None], ...]
 
 MIN_RECORD_BYTES: Final = 7  # length, attributes, two deltas, null key, null value, no headers
 _NULL: Final = b"\1"  # a length of -1
+_INT32_MIN: Final = -(2**31)
+_INT32_MAX: Final = 2**31 - 1
 _SHORT_VARINTS: Final = 64  # magnitudes below this take one byte
 _TWO_BYTE_VARINTS: Final = 8192  # below this two
 
@@ -114,10 +116,13 @@ def read_records(
     base_timestamp: int,
     append_time: int | None,
     exact: bool = False,
+    low: int = _INT32_MIN,
+    high: int = _INT32_MAX,
 ) -> list[Record]:
     """`count` records that fill `data` from `pos` exactly; all with `append_time` when that is given.
 
-    `exact` keeps the bytes of header keys that are no UTF-8. Raises `MalformedMessage` for anything else.
+    `exact` keeps the bytes of header keys that are no UTF-8. Of records with an offset delta outside of `low..high` no
+    more is read than that, and nothing behind the first one above. Raises `MalformedMessage` for anything else.
     """
     errors = "surrogateescape" if exact else "replace"
     records: list[Record] = []
@@ -129,6 +134,10 @@ def read_records(
             else:
                 delta, at = read_zigzag(data, start + 1, 10)
             offset_delta, at = read_zigzag(data, at)
+            if offset_delta < low:
+                continue
+            if offset_delta > high:
+                break
             key, at = _nullable(data, at, end)
             value, at = _nullable(data, at, end)
             if data[at] == 0:

@@ -66,9 +66,7 @@ def _collect(data: bytes, spans: Sequence[BatchSpan], first: int, last: int, bud
     for span in spans:
         if span.base_offset > last:
             return Reading(found, last + 1)
-        for record in _opened(view[span.position : span.position + span.size], budget):
-            if not position <= record.offset <= last:
-                continue
+        for record in _opened(view[span.position : span.position + span.size], budget, position, last):
             size = letter_bytes(record)
             if size > budget:
                 continue
@@ -80,13 +78,13 @@ def _collect(data: bytes, spans: Sequence[BatchSpan], first: int, last: int, bud
     return Reading(found, last + 1 if not spans else min(position, last + 1))
 
 
-def _opened(batch: memoryview, budget: int) -> list[Record]:
-    """The records of a batch; none of one that is too large, or cannot be read."""
+def _opened(batch: memoryview, budget: int, first: int, last: int) -> list[Record]:
+    """The records `first..last` (inclusive) of a batch; none of one that is too large, or where they cannot be read."""
     try:
         if attributes_of(batch) & CODEC_MASK != Compression.NONE:
             header, records, _ = records_block(batch)
             if len(records) + HEADER_SIZE > budget and header.magic == 2:
                 return []
-        return decode_records(batch, exact=True)
+        return decode_records(batch, exact=True, first=first, last=last)
     except MalformedMessage:
         return []

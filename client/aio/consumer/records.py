@@ -181,7 +181,7 @@ def _read_batch(batch: memoryview, header: BatchHeader, left: _Left) -> Piece | 
     try:
         if not crc_matches(batch, 0, header):
             raise MalformedMessage("wrong CRC")
-        found = decode_records(batch)
+        found = decode_records(batch, first=wanted[0].first, last=wanted[-1].last)
     except MalformedMessage:
         return Piece(missing=missing, corrupt=[(first, last) for first, last, _ in wanted])
     records = []

@@ -212,8 +212,9 @@ def _of_range(
     try:
         for part in fetcher.fetch(topic_id, topic, number, first, last):
             for at, header in batch_headers(part.data):
-                records = () if header.is_control else decode_records(part.data[at : at + header.size])
-                rows += [record_row(topic, number, each) for each in records if first <= each.offset <= last]
+                if not header.is_control:
+                    records = decode_records(part.data[at : at + header.size], first=first, last=last)
+                    rows += [record_row(topic, number, each) for each in records]
     except OffsetsGone as error:
         session.failed(error)
     (_, code), *more = member.acknowledge([AckRange(topic_id, number, first, last)], _VERDICTS[verdict])

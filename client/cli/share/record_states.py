@@ -290,8 +290,8 @@ def _read(session: Session, fetcher: RangeFetcher, partition: Partition, first: 
         try:
             for part in fetcher.fetch(topic_id, topic, number, low, high):
                 for at, header in batch_headers(part.data):
-                    records = () if header.is_control else decode_records(part.data[at : at + header.size])
-                    yield from (each for each in records if low <= each.offset <= high)
+                    if not header.is_control:
+                        yield from decode_records(part.data[at : at + header.size], first=low, last=high)
         except OffsetsGone:
             return  # the log has moved on
 

@@ -201,7 +201,7 @@ def record(topic: str, partition: int, offset: int) -> Look:
     """One record whole, up to MAX_WHOLE of its value. Raises BrokerError where there is none at the offset."""
 
     def look(admin: Admin) -> Json:
-        reader = Reader(admin.network, {(topic, partition): offset})
+        reader = Reader(admin.network, {(topic, partition): offset}, partition_bytes=1)  # its batch alone
         for found in reader.read(ROUND_MS):
             if found.record.offset == offset:
                 return row_of((topic, partition), found.record, MAX_WHOLE)

@@ -101,10 +101,9 @@ class Tail:
         for at, header in batch_headers(memoryview(data)[:size]):
             if header.is_control:
                 continue
-            for record in decode_records(data[at : at + header.size]):
-                if record.offset >= self._position:
-                    self._position = record.offset + 1
-                    self._hand_on(record)
+            for record in decode_records(data[at : at + header.size], first=self._position):
+                self._position = record.offset + 1
+                self._hand_on(record)
         self._position = max(self._position, following)
 
     def _hand_on(self, record: Record) -> None:

@@ -10,7 +10,13 @@ from shareq.client.errors import BrokerError, Unintelligible, Unreachable
 from shareq.client.reader import Reader
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.fetch import AbortedTransaction, FetchableTopicResponse, FetchResponse, PartitionData
+from shareq.protocol.generated.fetch import (
+    AbortedTransaction,
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
 from shareq.protocol.generated.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsResponse,
@@ -75,6 +81,14 @@ def read(world: World, broker: ScriptedBroker, at: int, *, committed: bool = Fal
 def test_a_batch_that_begins_before_the_position_is_cut(world: World) -> None:
     data = batch(0, b"a", b"b", b"c") + batch(3, b"d") + batch(4, b"cut off")[:-3]
     assert read(world, leader(world, PartitionData(records=data)), 1) == ([b"b", b"c", b"d"], 4)
+
+
+def test_a_round_asks_for_so_many_bytes_of_a_partition(world: World) -> None:
+    broker = leader(world, PartitionData(records=batch(0, b"a", b"b", b"c")))
+    reader = Reader(world.network(broker), {("t", 0): 1}, partition_bytes=1)
+    assert [found.record.value for found in reader.read(0)] == [b"b", b"c"]
+    (asked,) = [each for each in broker.requests if isinstance(each, FetchRequest)]
+    assert asked.topics[0].partitions[0].partition_max_bytes == 1
 
 
 @pytest.mark.parametrize(

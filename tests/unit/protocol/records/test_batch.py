@@ -41,7 +41,7 @@ from shareq.protocol.records.batch import (
 )
 from shareq.protocol.records.checksum import crc32c
 from shareq.protocol.records.retain import emptied
-from tests.support.kafka.raw_batches import raw_batch, raw_record
+from tests.support.kafka.raw_batches import raw_batch, raw_headers, raw_record
 
 nullable = st.none() | st.binary(max_size=200)
 headers = st.lists(st.tuples(st.text(max_size=20), nullable), max_size=4).map(tuple)
@@ -97,6 +97,29 @@ def test_what_was_built_is_valid_and_decodes(data: list[RecordData], codec: Comp
         Record(base_offset + at, time, record.key, record.value, record.headers)
         for at, (record, time) in enumerate(zip(data, times, strict=True))
     ]
+
+
+@pytest.mark.parametrize("codec", [Compression.NONE, Compression.GZIP])
+def test_only_the_wanted_offsets_are_read_of_a_batch(codec: Compression) -> None:
+    made = [RecordData(b"%d" % each, b"v" * each, (("h", b"x"),)) for each in range(200)]
+    batch = build_batch(made, timestamp_ms=5, base_offset=1_000, compression=codec)
+    whole = decode_records(batch)
+    for first, last in ((1_000, 1_199), (1_000, 1_000), (1_199, 1_199), (1_070, 1_150), (0, 1_001), (1_198, 2**62)):
+        wanted = [each for each in whole if first <= each.offset <= last]
+        assert decode_records(batch, first=first, last=last) == wanted
+    assert decode_records(batch, first=1_150) == whole[150:]
+    assert decode_records(batch, last=1_150) == whole[:151]
+    for first, last in ((0, 999), (1_200, 2**62), (1_010, 1_009)):
+        assert decode_records(batch, first=first, last=last) == []
+
+
+def test_a_record_that_cannot_be_read_keeps_no_other_of_its_batch_from_a_reader() -> None:
+    bad = raw_record(1, headers=raw_headers(9))
+    batch = raw_batch(raw_record(0, value=b"a"), bad, raw_record(2, value=b"c"), base_offset=70)
+    assert [each.value for each in decode_records(batch, first=70, last=70)] == [b"a"]
+    assert [each.value for each in decode_records(batch, first=72, last=72)] == [b"c"]
+    with pytest.raises(MalformedMessage):
+        decode_records(batch, first=71, last=71)
 
 
 @given(batches, st.sampled_from([0, 1, 2, 3, 4]))

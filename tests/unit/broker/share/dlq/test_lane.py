@@ -16,6 +16,7 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import Compression, RecordData, build_batch, decode_records
 from tests.support.fakes.memory_log import MemorySource
 from tests.support.fakes.share_rig import ShareRig
+from tests.support.kafka.raw_batches import raw_batch, raw_headers, raw_record
 
 BORN_MS, NOW_MS = 1_000, 9_000
 ROOM = 1 << 20
@@ -175,6 +176,13 @@ def test_a_compressed_batch_that_just_fits_when_opened_is_read() -> None:
     log = source(batch_of(value, compression=Compression.GZIP))
     assert list(read_dead(log, 0, 0, opened).records) == [0]
     assert read_dead(log, 0, 0, opened - 1) == Reading({}, 1)
+
+
+def test_a_dead_record_is_read_beside_one_of_its_batch_that_cannot_be() -> None:
+    log = source(raw_batch(raw_record(0, value=b"a"), raw_record(1, headers=raw_headers(9)), raw_record(2, value=b"c")))
+    readings = [read_dead(log, offset, offset, ROOM) for offset in range(3)]
+    assert [each.upto for each in readings] == [1, 2, 3]
+    assert [[record.value for record in each.records.values()] for each in readings] == [[b"a"], [], [b"c"]]
 
 
 def test_after_an_error_reading_goes_on_only_behind_the_offset_that_failed() -> None:
