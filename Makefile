@@ -60,7 +60,7 @@ help:
 	@echo "  make exactly-once  transactional jobs, and 20 kills of the broker under each; ARGS=--kills=n, ARGS=--help"
 	@echo "  make storage-kills  50 kills under mixed load, everything judged by its history; ARGS=--kills=n, ARGS=--help"
 	@echo "  make order-kills  20 kills under 12 members of a group with order by key, 100,000 records; ARGS=--help"
-	@echo "  make dlq-kills KILLS=n  n kills (default 200) under five groups with dead-letter queues, and redrives (10 minutes); ARGS=--help"
+	@echo "  make dlq-kills KILLS=n  n kills (default 200) under groups with dead-letter queues, and redrives; n / 5 in removals (15 minutes); ARGS=--help"
 	@echo "  make celery-kills  20 kills of Celery's workers and of the broker under load; ARGS=--kills=n, ARGS=--help"
 	@echo "  make crash-images  50 images of traced runs, as kills and power losses leave them; needs strace; ARGS=--help"
 	@echo "  make docker-test the image, built and run without a daemon; needs root, buildah and debootstrap, else skips"

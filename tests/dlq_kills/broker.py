@@ -1,6 +1,7 @@
 """A broker that dies at a chosen moment, or has a planted fault: `python -m tests.dlq_kills.broker serve ...`.
 
-SHAREQ_DIE_AT names the moment, SHAREQ_DIE_AFTER how many times it comes before that is the end (1: the first time);
+SHAREQ_DIE_AT names the moment, SHAREQ_DIE_AFTER how many times it comes before that is the end (1: the first time),
+SHAREQ_DIE_IN_REMOVALS that it counts from the first operation on that removes a group's state;
 SHAREQ_PLANTED names a fault, SHAREQ_FAILING_QUEUES queues that cannot be written, with commas between,
 SHAREQ_HANDED_OUT a file that has a line for what was handed out, also in answers that nobody gets.
 """
@@ -18,20 +19,23 @@ from enum import Enum
 from typing import Any, Final
 
 from shareq.broker.foundation.os_fs import OsFile
+from shareq.broker.groups.administration import GroupAdministration
 from shareq.broker.redrive.job import Redrive
 from shareq.broker.share.coordinator import ShareCoordinatorService
 from shareq.broker.share.core.effects import DeadLetter, WriteState
 from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.dlq.topics import BrokerQueues
 from shareq.broker.share.fetch import ShareFetch
+from shareq.broker.share.last_letters import LastLetters
 from shareq.broker.share.leader import SharePartitionLeader
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.protocol.errors import ErrorCode
-from tests.simulation import planted_deaths, planted_redrives
+from tests.simulation import planted_deaths, planted_redrives, planted_removals
 from tests.simulation.planted import Fault
 
 DIE_AT: Final = "SHAREQ_DIE_AT"
 DIE_AFTER: Final = "SHAREQ_DIE_AFTER"
+DIE_IN_REMOVALS: Final = "SHAREQ_DIE_IN_REMOVALS"
 PLANTED: Final = "SHAREQ_PLANTED"
 HANDED_OUT: Final = "SHAREQ_HANDED_OUT"
 FAILING: Final = "SHAREQ_FAILING_QUEUES"
@@ -45,6 +49,14 @@ FAULTS: Final[dict[str, Fault]] = {
         planted_deaths.accepted_records_have_letters,
         planted_deaths.letters_hold_the_next_record,
         planted_redrives.a_start_finds_nothing_of_what_was_sent_back,
+    )
+}
+
+REMOVAL_FAULTS: Final[dict[str, Fault]] = {
+    fault.__name__: fault
+    for fault in (
+        planted_removals.states_go_before_their_letters_are_written,
+        planted_removals.states_that_no_leader_has_go_without_their_letters,
     )
 }
 
@@ -62,21 +74,34 @@ class Aim(Enum):
     ARCHIVED = "when that is durable"
     ANNOUNCED = "when a redrive has announced what it does"
     REDRIVEN = "when a redrive has done it"
+    WAITS = "when an operation begins to wait for letters"
+    GOES = "before a state is removed"
+    GONE = "when that is durable, before it is answered"
+    NOTED = "before the group notes it"
 
 
 OF_REDRIVES: Final = frozenset({Aim.ANNOUNCED, Aim.REDRIVEN})
+OF_REMOVALS: Final = frozenset({Aim.WAITS, Aim.GOES, Aim.GONE, Aim.NOTED})
 
 
-def die_at(aim: Aim, after: int) -> None:
-    """Have this process killed when that comes for the `after`-th time."""
-    left = after
+def die_at(aim: Aim, after: int, *, in_removals: bool = False) -> None:
+    """Have this process killed when that comes for the `after`-th time. `in_removals`: counted from the first operation
+    on that removes a state.
+    """
+    left, counts = after, not in_removals
 
     def comes() -> None:
         nonlocal left
-        left -= 1
+        left -= counts
         if left <= 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
+    def begins() -> None:
+        nonlocal counts
+        counts = True
+
+    if in_removals:
+        _before(GroupAdministration, "_after_letters", lambda *_: True, begins)
     _PREPARE[aim](comes)
 
 
@@ -191,6 +216,34 @@ def _when_redriven(comes: Callable[[], None]) -> None:
     _before(Redrive, "_finish", lambda _self, _progress, made, _started_ms: made.records, comes)
 
 
+def _when_it_waits(comes: Callable[[], None]) -> None:
+    _before(LastLetters, "_wait", lambda *_: True, comes)
+
+
+def _before_it_goes(comes: Callable[[], None]) -> None:
+    _before(SharePartitionManager, "state_replaced", lambda *_: True, comes)
+
+
+def _when_it_is_gone(comes: Callable[[], None]) -> None:
+    for name in ("initialize", "delete"):
+        _when_done(ShareCoordinatorService, name, comes)
+
+
+def _when_done(owner: type, name: str, comes: Callable[[], None]) -> None:
+    original = getattr(owner, name)
+
+    def replaced(*arguments: Any) -> Any:
+        pending = original(*arguments)
+        pending.on_complete(lambda _result: comes())
+        return pending
+
+    setattr(owner, name, replaced)
+
+
+def _before_it_is_noted(comes: Callable[[], None]) -> None:
+    _before(GroupAdministration, "_finish", lambda *_: True, comes)
+
+
 _PREPARE: Final[dict[Aim, Callable[[Callable[[], None]], None]]] = {
     Aim.DEATH: _at_death,
     Aim.ON_DISK: _at_burial,
@@ -201,15 +254,19 @@ _PREPARE: Final[dict[Aim, Callable[[Callable[[], None]], None]]] = {
     Aim.ARCHIVED: _when_archived,
     Aim.ANNOUNCED: _when_announced,
     Aim.REDRIVEN: _when_redriven,
+    Aim.WAITS: _when_it_waits,
+    Aim.GOES: _before_it_goes,
+    Aim.GONE: _when_it_is_gone,
+    Aim.NOTED: _before_it_is_noted,
 }
 
 
 if __name__ == "__main__":
     if PLANTED in os.environ:
-        planted = FAULTS[os.environ[PLANTED]]()  # a name for it: what is forgotten is taken back
+        planted = (FAULTS | REMOVAL_FAULTS)[os.environ[PLANTED]]()  # a name for it: what is forgotten is taken back
         planted.__enter__()
     if DIE_AT in os.environ:
-        die_at(Aim[os.environ[DIE_AT]], int(os.environ[DIE_AFTER]))
+        die_at(Aim[os.environ[DIE_AT]], int(os.environ[DIE_AFTER]), in_removals=DIE_IN_REMOVALS in os.environ)
     if FAILING in os.environ:
         fail_writes(os.environ[FAILING].split(","))
     if HANDED_OUT in os.environ:

@@ -33,7 +33,7 @@ from shareq.protocol.generated.list_offsets import (
 )
 from shareq.protocol.generated.start_redrive import StartRedriveRequest, StartRedriveResponse
 from tests.dlq_kills import load
-from tests.dlq_kills.broker import DIE_AFTER, DIE_AT, FAILING, HANDED_OUT, OF_REDRIVES, PLANTED, Aim
+from tests.dlq_kills.broker import DIE_AFTER, DIE_AT, FAILING, HANDED_OUT, OF_REDRIVES, OF_REMOVALS, PLANTED, Aim
 from tests.dlq_kills.judge import Group, Redriven, judge, judge_redrive
 from tests.dlq_kills.ledger import Ledger
 from tests.dlq_kills.load import PARTITIONS, TOPIC, Load
@@ -158,7 +158,7 @@ class Campaign:
     def _one_kill(self, number: int) -> None:
         """A life, and its end."""
         with_redrive = number % REDRIVE_EVERY == REDRIVE_EVERY - 1 or (number % REDRIVE_EVERY == 0 and number > 0)
-        aims = [aim for aim in Aim if with_redrive or aim not in OF_REDRIVES]
+        aims = [aim for aim in Aim if aim not in OF_REMOVALS and (with_redrive or aim not in OF_REDRIVES)]
         aim = self._rng.choice([*OF_REDRIVES, *aims] if with_redrive else [Aim.ANY, *aims])
         trouble = self._trouble_of(number)
         self._start(aim, trouble)

@@ -90,14 +90,14 @@ def plain_records(client: WireClient, topic: str, partition: int) -> list[Record
     return found
 
 
-def source(client: WireClient) -> Source:
+def source(client: WireClient, topic: str = TOPIC, partitions: int = PARTITIONS) -> Source:
     """The topic as it is. No transaction is open."""
     found: dict[Place, Record] = {}
     aborted: set[Place] = set()
     markers: set[Place] = set()
-    for partition in range(PARTITIONS):
+    for partition in range(partitions):
         under_way: dict[int, list[Place]] = {}
-        for batch in batches(client, TOPIC, partition):
+        for batch in batches(client, topic, partition):
             ((_, header),) = batch_headers(batch)
             if header.is_control:
                 markers.add((partition, header.base_offset))
