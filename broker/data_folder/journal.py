@@ -1,13 +1,17 @@
-"""`metadata.journal` as a file: read at a start, an append and a sync for each commit, rewritten when it has grown."""
+"""`metadata.journal` as a file: read at a start, an append for each commit, rewritten when it has grown.
+
+While a loop runs, an append is synced off it: the database has the commit on stable storage already.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from shareq.broker.data_folder.comparison import Found, found_in_journal
 from shareq.broker.data_folder.journal_format import JOURNAL_FILE, format_commit, format_journal, parse_journal
-from shareq.broker.foundation.environment import File, Fs
+from shareq.broker.foundation.environment import File, Fs, SyncErrors
 from shareq.broker.metadata.changes import MetaChange, MetaState
 
 __all__ = ["JournalFile"]
@@ -17,14 +21,22 @@ GROWTH: Final = 4  # how many times what the whole state takes
 
 
 class JournalFile:
-    """The file in `data_dir`. Methods raise OSError. After one, nothing may be appended before a `rewrite`."""
+    """The file in `data_dir`. Methods raise OSError. After one, nothing may be appended before a `rewrite`.
 
-    def __init__(self, fs: Fs, data_dir: str) -> None:
+    With `in_background` an append returns before it is synced. `on_failed_sync` is called with what keeps it from
+    stable storage; it counts as the append's error.
+    """
+
+    def __init__(self, fs: Fs, data_dir: str, *, in_background: bool = False) -> None:
         self._fs = fs
         self.path = f"{data_dir}/{JOURNAL_FILE}"
         self._file: File | None = None
         self._size = 0
         self._whole_bytes = 0
+        self._synced_bytes = 0
+        self._in_background = in_background
+        self._syncing = False
+        self.on_failed_sync: Callable[[OSError], None] = lambda _error: None
 
     def look(self) -> tuple[Found, str]:
         """What is in it, and the cluster id of its first line ("" without one). Changes nothing, raises nothing."""
@@ -35,7 +47,7 @@ class JournalFile:
             return Found(), ""
         except (OSError, ValueError) as error:
             return Found(problem=str(error), damaged=True), ""
-        self._size = self._whole_bytes = len(data)
+        self._size = self._whole_bytes = self._synced_bytes = len(data)
         return found_in_journal(journal), journal.cluster_id
 
     @property
@@ -44,22 +56,50 @@ class JournalFile:
         return self._size > max(SMALL_BYTES, GROWTH * self._whole_bytes)
 
     def append(self, changes: Sequence[MetaChange], number: int, digest: int) -> None:
-        """Write one commit behind the others, durably."""
+        """Write one commit behind the others, and have it synced."""
         if self._file is None:
             self._file = self._fs.open(self.path)
         lines = format_commit(changes, number, digest)
         self._file.append([lines])
-        self._file.sync()
         self._size += len(lines)
+        if self._in_background:
+            self._sync_soon(self._file)
+        else:
+            self._file.sync()
+            self._synced_bytes = self._size
 
     def rewrite(self, cluster_id: str, state: MetaState, number: int, digest: int) -> None:
         """Have nothing but this state in it, durably."""
-        self.close()
+        self.close(sync=False)
         data = format_journal(cluster_id, state, number, digest)
         self._fs.write_atomic(self.path, data, sync=True)
-        self._size = self._whole_bytes = len(data)
+        self._size = self._whole_bytes = self._synced_bytes = len(data)
 
-    def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+    def close(self, *, sync: bool = True) -> None:
+        """Give the file back, with all that was appended on stable storage if `sync`."""
+        file, self._file = self._file, None
+        if file is not None:
+            try:
+                if sync and self._synced_bytes < self._size:
+                    file.sync()
+            finally:
+                file.close()
+
+    def _sync_soon(self, file: File) -> None:
+        """Sync what was appended, in one go with what is while a sync is under way."""
+        if not self._syncing:
+            self._syncing = True
+            self._fs.sync_soon([file], partial(self._synced, file, self._size))
+
+    def _synced(self, file: File, size: int, errors: SyncErrors) -> None:
+        self._syncing = False
+        if self._file is not file:  # rewritten or closed meanwhile
+            if self._file is not None and self._synced_bytes < self._size:
+                self._sync_soon(self._file)
+            return
+        for error in errors.values():
+            self.on_failed_sync(error)
+            return
+        self._synced_bytes = size
+        if size < self._size:
+            self._sync_soon(file)

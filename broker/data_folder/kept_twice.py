@@ -166,6 +166,7 @@ def _own_entries(number: int, digest: int) -> list[MetaChange]:
 class TwiceKeptMetaDb:
     """A `MetaDb` whose commits go to a database and to a journal.
 
+    Where the journal is synced in the background, it may lack the last commits after a loss of power, not the database.
     When the journal cannot be written, the commit counts all the same, because the database has it: one log line, and
     the next commit rewrites the journal. `on_first_commit` is called when both have a state, after each commit
     until it returns True. It must not raise.
@@ -179,6 +180,7 @@ class TwiceKeptMetaDb:
         self._digest = digest
         self._journal_is_behind = number == 0
         self.on_first_commit: Callable[[], bool] | None = None
+        journal.on_failed_sync = self._fall_behind
 
     def load(self) -> MetaState:
         return self._current().copy()
@@ -209,7 +211,10 @@ class TwiceKeptMetaDb:
             self._fall_behind(error)
 
     def close(self) -> None:
-        self._journal.close()
+        try:
+            self._journal.close()
+        except OSError as error:
+            self._fall_behind(error)
         self._database.close()
 
     def _append(self, changes: Sequence[MetaChange]) -> None:

@@ -51,10 +51,13 @@ def open_data_folder(
     database: FirstRecord,
     new_cluster_id: Callable[[], str],
     make_room: Callable[[], None] = lambda: None,
+    *,
+    syncs_journal_in_background: bool = False,
 ) -> DataFolder:
     """Open the folder, made if it is absent. DataFolderError, DataFolderInUseError, OSError: then nothing is open.
 
     `make_room` is called when the folder is ours and before anything is written, for a disk that is full.
+    `syncs_journal_in_background` where a loop runs: see `JournalFile`.
     """
     look_at_folder(fs, data_dir)  # before there is even a lock in it
     with ExitStack() as undo:
@@ -67,7 +70,7 @@ def open_data_folder(
         if occupant.fresh:
             marker = Marker(new_cluster_id(), used=False)
             write_marker(fs, data_dir, marker)
-        journal = JournalFile(fs, data_dir)
+        journal = JournalFile(fs, data_dir, in_background=syncs_journal_in_background)
         records = look_at_records(database, journal)
         _check(data_dir, occupant, marker, records)
         try:

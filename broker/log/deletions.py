@@ -84,7 +84,8 @@ class Deletions:
         if renamed and metadata is not None:
             self._folders.forget_soon(metadata, renamed)
         writes: list[Callable[[], None]] = [self._write_next_stale] * len(self._stale)
-        for write in [*writes, partial(self._forget, doomed)]:
+        writes.append(partial(self._forget, doomed))
+        for write in writes:
             self._gate.pass_then(partial(self._rewrite, write))
 
     def _rewrite(self, write: Callable[[], None]) -> Pending[None]:

@@ -275,7 +275,12 @@ class Server:
                 unique = env.random_uuid().hex()[:8]
                 database = SqliteRecord(f"{data_dir}/{META_DB_FILE}", unique, durable=self._seams.durable_metadata)
                 folder = open_data_folder(
-                    over, data_dir, database, lambda: uuid_to_text(env.random_uuid()), disk.make_room_to_start
+                    over,
+                    data_dir,
+                    database,
+                    lambda: uuid_to_text(env.random_uuid()),
+                    disk.make_room_to_start,
+                    syncs_journal_in_background=True,
                 )
                 undo.callback(folder.release_lock)
                 undo.callback(folder.meta_db.close)

@@ -1,6 +1,6 @@
 """One commit of metadata in a turn of the event loop, however many are asked for: each waits for the disk, on the loop.
 
-So a turn waits for one commit's syncs at most (two: database and journal), and neighbours have their turns in between.
+So a turn waits for one commit's sync at most, and neighbours have their turns in between.
 """
 
 from __future__ import annotations

@@ -469,3 +469,76 @@ def test_a_commit_that_fails_is_in_neither_record(tmp_path: Path) -> None:
     state = folder.open()
     folder.close()
     assert (state.configs, list(state.topics)) == (before.configs, ["a"])
+
+
+class OnMemory:
+    """A folder on a disk in memory, whose syncs off the loop are held back, with `database` beside it."""
+
+    def __init__(self) -> None:
+        self.fs = MemFs(VirtualClock().call_soon, Random(1))
+        self.database = MemoryMetaDb()
+        self.open()
+
+    def open(self) -> MetaState:
+        self.fs.held_syncs = []
+        env = Environment(VirtualClock(), Random(1), self.fs)
+        self.opened = open_data_folder(
+            self.fs, "d", MemoryRecord(self.database), lambda: "c" * 22, syncs_journal_in_background=True
+        )
+        self.metadata = MetadataStore(self.opened.meta_db, env, cluster_id=self.opened.cluster_id)
+        return self.opened.meta_db.load()
+
+    def lose_power(self) -> None:
+        self.fs.crash(CrashModel.POWER_LOSS, Random(2))
+
+    def syncs(self) -> int:
+        return sum(kind in ("sync", "sync_dir") for kind, _ in self.fs.history)
+
+
+def test_a_commit_waits_for_the_database_alone() -> None:
+    folder = OnMemory()
+    before = folder.syncs()
+    folder.metadata.create_topic(NewTopic("a", 1))
+    folder.metadata.create_topic(NewTopic("b", 1))
+    assert folder.syncs() == before
+    held = folder.fs.held_syncs
+    assert held is not None
+    assert len(held) == 1
+    held.pop()()
+    assert folder.syncs() == before + 1
+    assert len(held) == 1  # of what came meanwhile
+
+
+def test_power_is_lost_before_the_journal_is_synced() -> None:
+    folder = OnMemory()
+    folder.metadata.create_topic(NewTopic("a", 1))
+    folder.metadata.create_topic(NewTopic("b", 1))
+    folder.lose_power()
+    assert list(folder.open().topics) == ["a", "b"]
+    folder.database.clear()  # the start has made the journal good
+    folder.lose_power()
+    assert list(folder.open().topics) == ["a", "b"]
+
+
+def test_a_journal_that_is_closed_is_on_stable_storage() -> None:
+    folder = OnMemory()
+    folder.metadata.create_topic(NewTopic("a", 1))
+    folder.metadata.close()
+    folder.database.clear()
+    folder.lose_power()
+    assert list(folder.open().topics) == ["a"]
+
+
+def test_a_journal_whose_sync_fails_is_rewritten_by_the_next_commit(caplog: pytest.LogCaptureFixture) -> None:
+    folder = OnMemory()
+    folder.metadata.create_topic(NewTopic("a", 1))
+    folder.fs.fail = lambda kind, path: OSError("broken") if kind == "sync" and "journal" in path else None
+    held = folder.fs.held_syncs
+    assert held is not None
+    held.pop()()
+    assert [message for message in caplog.messages if "metadata.journal: not written" in message]
+    folder.fs.fail = None
+    folder.metadata.create_topic(NewTopic("b", 1))
+    folder.database.clear()
+    folder.lose_power()
+    assert list(folder.open().topics) == ["a", "b"]
