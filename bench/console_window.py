@@ -29,7 +29,8 @@ from devtools.documents import add_write_option, show_and_write
 from devtools.kafka.apache_kafka import free_port
 from devtools.provenance import commit, machine
 from shareq.client.config import ClientConfig
-from shareq.client.share.consumer import AcknowledgeType, AckRange, ShareRangeConsumer
+from shareq.client.share.consumer import AckRange, ShareRangeConsumer
+from shareq.protocol.share import AcknowledgeType
 
 BEGIN: Final = "<!-- console window: begin -->"
 END: Final = "<!-- console window: end -->"

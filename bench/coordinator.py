@@ -16,14 +16,17 @@ import pstats
 import time
 from collections.abc import Callable, Iterator
 from itertools import count
+from typing import Final
 
 from shareq.coordinator.ports import TopicImage
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
 from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordinatorShard
 from shareq.coordinator.share.state_batches import StateBatch
+from shareq.protocol.share import RecordState
 
-AVAILABLE, ACKNOWLEDGED = 0, 2
+AVAILABLE: Final = RecordState.AVAILABLE
+ACKNOWLEDGED: Final = RecordState.ACKNOWLEDGED
 KEY = SharePartitionKey("flights-workers", bytes(range(16)), 3)
 Write = tuple[int, int, list[StateBatch]]
 """Start offset, count of terminal records, batches."""

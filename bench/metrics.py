@@ -18,13 +18,13 @@ from devtools.clients.offsets_client import OffsetsClient
 from devtools.clients.transactor import Transactor
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.dispatch.response_errors import error_reader
-from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.broker.metrics.exposition import scrape
 from shareq.broker.network.counters import Requests
 from shareq.broker.share.core.values import BatchSpan
-from shareq.broker.share.core.window.record_state import AcquireMode
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.generated.share_fetch import PartitionData, ShareFetchableTopicResponse, ShareFetchResponse
+from shareq.protocol.names import SHARE_GROUP_STATE
+from shareq.protocol.share import AcquireMode
 
 GROUP = "flights-workers"
 OFFSETS = 10  # of each group

@@ -18,11 +18,11 @@ from random import Random
 from shareq.broker.share.core.effects import WriteState
 from shareq.broker.share.core.partition import AckBatch, SharePartition
 from shareq.broker.share.core.values import NO_KEYS
-from shareq.broker.share.core.window.record_state import AcquireMode
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.keys import KeyHashes
+from shareq.protocol.share import AcquireMode
 
 RECORDS = 10_000
 SETTINGS = ShareGroupSettings(partition_max_record_locks=1_000_000)

@@ -13,11 +13,11 @@ from shareq.broker.dispatch.dispatcher import Dispatcher
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.log.segments.files import DEFAULT_OPEN_FILES
 from shareq.broker.metadata.changes import MetaDb, ResourceName
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, REDRIVES, SHARE_GROUP_STATE, TRANSACTION_STATE
 from shareq.broker.services import Services
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.broker.topics.internal import warn_of_counts_without_effect
 from shareq.coordinator.ports import TopicImage
+from shareq.protocol.names import CONSUMER_OFFSETS, REDRIVES, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 if TYPE_CHECKING:
     from shareq.broker.services import ShareStateStore

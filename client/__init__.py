@@ -12,7 +12,8 @@ from shareq.client.errors import (
 from shareq.client.fetch import Fetched, OffsetsGone, RangeFetcher, TopicGone
 from shareq.client.offsets import OffsetRanges
 from shareq.client.share.consumer import ShareRangeConsumer
-from shareq.client.share.session import AcknowledgeType, AckRange, AcquiredRange
+from shareq.client.share.session import AckRange, AcquiredRange
+from shareq.protocol.share import AcknowledgeType
 
 __all__ = [
     "AckRange",

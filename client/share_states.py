@@ -22,11 +22,15 @@ from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.generated.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
 from shareq.protocol.generated.share_update import ShareUpdateKey, ShareUpdateValue
 from shareq.protocol.java_hash import java_abs, java_string_hash
+from shareq.protocol.names import SHARE_GROUP_STATE
 from shareq.protocol.primitives import uuid_to_text
+from shareq.protocol.share import RecordState
 
-TOPIC: Final = "__share_group_state"
 ROUND_MS: Final = 500
-AVAILABLE: Final = 0
+WRITTEN: Final = {
+    int(state): state.name.lower() for state in (RecordState.ACKNOWLEDGED, RecordState.ARCHIVING, RecordState.ARCHIVED)
+}
+"""Delivery states that say more than that a record is unfinished, and how they are shown."""
 _INT16: Final = Struct(">h")
 _SNAPSHOT, _UPDATE = ShareSnapshotKey.API_KEY, ShareUpdateKey.API_KEY
 _TIDY_ABOVE: Final = 10_000
@@ -94,15 +98,15 @@ def place(group: str, topic_id: bytes, partition: int, count: int) -> int:
 
 
 def _count(admin: Admin) -> int:
-    for _, outcome in admin.topics.describe([TOPIC]):
+    for _, outcome in admin.topics.describe([SHARE_GROUP_STATE]):
         if isinstance(outcome, ClientError):
             raise outcome
         return len(outcome.partitions)
-    raise NotFound(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {TOPIC}")
+    raise NotFound(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {SHARE_GROUP_STATE}")
 
 
 def _replayed(network: Network, admin: Admin, count: int, wanted: Collection[Key]) -> dict[Key, _State]:
-    logs = [(TOPIC, number) for number in sorted({place(*key, count) for key in wanted})]
+    logs = [(SHARE_GROUP_STATE, number) for number in sorted({place(*key, count) for key in wanted})]
     starts, ends = (admin.topics.offsets(dict.fromkeys(logs, at)) for at in (EARLIEST, LATEST))
     states: dict[Key, _State] = {}
     for data, value in _records(network, _known(starts), _known(ends)):

@@ -17,8 +17,6 @@ from typing import Final
 from shareq.protocol.primitives import Tags
 
 TAG: Final = 29553
-HEADER: Final = "__dlq.errors.shareq.error"
-"""Of a dead letter."""
 MOST_BYTES: Final = 500
 """Of one reason; the rest is cut off."""
 MOST: Final = 500

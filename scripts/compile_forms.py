@@ -62,6 +62,7 @@ TOGETHER = (
     "protocol/records/cut.py",
     "protocol/records/keys.py",
     "protocol/records/record_codec.py",
+    "protocol/share.py",
 )
 """Modules that become one library, `__init__.py` apart; paths from here."""
 FORMS: Final = Path(FINDER.CompiledForms(FINDER.FOLDER, ROOT).folder).relative_to(ROOT)

@@ -22,6 +22,7 @@ from shareq.protocol.generated.share_fetch import (
     ShareFetchResponse,
 )
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+from shareq.protocol.share import AcknowledgeType
 
 CLIENT_ID: Final = "good"
 TOPIC: Final = "good"
@@ -29,7 +30,6 @@ GROUP: Final = "good"
 MEMBER: Final = "good"
 PAUSE_S: Final = 0.005
 HEARTBEAT_S: Final = 2.0
-_ACCEPT: Final = 1
 
 
 class Waited(NamedTuple):
@@ -114,7 +114,7 @@ class GoodClient:
         assert answer.error_code == 0, answer
         self._session_epoch += 1
         self._got = [
-            AcknowledgementBatch(rows.first_offset, rows.last_offset, [_ACCEPT])
+            AcknowledgementBatch(rows.first_offset, rows.last_offset, [AcknowledgeType.ACCEPT])
             for topic in answer.responses
             for partition in topic.partitions
             for rows in partition.acquired_records

@@ -33,6 +33,17 @@ from shareq.coordinator.ports import (
     RedeliveryBackoff,
     ShareGroupSettings,
 )
+from shareq.protocol.names import (
+    AUTO_OFFSET_RESET,
+    DELIVERY_COUNT_LIMIT,
+    DLQ_COPY_RECORD,
+    DLQ_TOPIC_NAME,
+    HEARTBEAT_INTERVAL_MS,
+    ISOLATION_LEVEL,
+    PARTITION_MAX_RECORD_LOCKS,
+    RECORD_LOCK_DURATION_MS,
+    SESSION_TIMEOUT_MS,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -90,8 +101,6 @@ class _DeadLetterQueue:
 
 _POSITIVE: Final = Range(1)
 _OFFLOAD: Final = "Accepted for compatibility. Groups are assigned in their coordinator's thread."
-_QUEUE: Final = "errors.deadletterqueue.topic.name"
-_COPY: Final = "errors.deadletterqueue.copy.record.enable"
 _KEEP: Final = "shareq.dlq.keep"
 
 _BACKOFF: Final = "shareq.redelivery.backoff.ms"
@@ -150,32 +159,36 @@ GROUP_KEYS: Final = ConfigDef(
         ConfigKey("consumer.assignor.offload.enable", Type.BOOLEAN, True, None, _OFFLOAD, internal=True),
         ConfigKey("consumer.heartbeat.interval.ms", Type.INT, 5_000, _POSITIVE, "How often members send heartbeats."),
         ConfigKey("consumer.session.timeout.ms", Type.INT, 45_000, _POSITIVE, "A member silent for so long leaves."),
-        ConfigKey(_COPY, Type.BOOLEAN, False, None, "Whether dead letters carry the record's key and value."),
+        ConfigKey(DLQ_COPY_RECORD, Type.BOOLEAN, False, None, "Whether dead letters carry the record's key and value."),
         ConfigKey(
-            _QUEUE, Type.STRING, "", _DeadLetterQueue(), "The group's dead-letter queue, a topic; empty: it has none."
+            DLQ_TOPIC_NAME,
+            Type.STRING,
+            "",
+            _DeadLetterQueue(),
+            "The group's dead-letter queue, a topic; empty: it has none.",
         ),
         ConfigKey("share.assignment.interval.ms", Type.INT, 1_000, Range(0), "Least time between two assignments."),
         ConfigKey("share.assignor.offload.enable", Type.BOOLEAN, True, None, _OFFLOAD, internal=True),
         ConfigKey(
-            "share.auto.offset.reset",
+            AUTO_OFFSET_RESET,
             Type.STRING,
             "latest",
             _AutoOffsetResetText(),
             "Where a share partition starts that nothing was read of: latest, earliest, or by_duration:<ISO 8601>.",
         ),
-        ConfigKey("share.delivery.count.limit", Type.INT, 5, Range(2), "Deliveries before a record is archived."),
-        ConfigKey("share.heartbeat.interval.ms", Type.INT, 5_000, _POSITIVE, "How often members send heartbeats."),
+        ConfigKey(DELIVERY_COUNT_LIMIT, Type.INT, 5, Range(2), "Deliveries before a record is archived."),
+        ConfigKey(HEARTBEAT_INTERVAL_MS, Type.INT, 5_000, _POSITIVE, "How often members send heartbeats."),
         ConfigKey(
-            "share.isolation.level",
+            ISOLATION_LEVEL,
             Type.STRING,
             "read_uncommitted",
             OneOf("read_uncommitted", "read_committed"),
             "Whether records of open and aborted transactions are delivered.",
         ),
-        ConfigKey("share.partition.max.record.locks", Type.INT, 2_000, Range(100), "Offsets that may be in flight."),
-        ConfigKey("share.record.lock.duration.ms", Type.INT, 30_000, Range(1_000), "How long a record stays acquired."),
+        ConfigKey(PARTITION_MAX_RECORD_LOCKS, Type.INT, 2_000, Range(100), "Offsets that may be in flight."),
+        ConfigKey(RECORD_LOCK_DURATION_MS, Type.INT, 30_000, Range(1_000), "How long a record stays acquired."),
         ConfigKey("share.renew.acknowledge.enable", Type.BOOLEAN, True, None, "Whether consumers may renew locks."),
-        ConfigKey("share.session.timeout.ms", Type.INT, 45_000, _POSITIVE, "A member silent for so long leaves."),
+        ConfigKey(SESSION_TIMEOUT_MS, Type.INT, 45_000, _POSITIVE, "A member silent for so long leaves."),
         # Ours: shown for groups that have it.
         ConfigKey(
             _KEEP,
@@ -192,8 +205,8 @@ GROUP_KEYS: Final = ConfigDef(
 
 # Names of early drafts of the KIP -> today's.
 _RENAMED: Final = {
-    "group.share.auto.offset.reset": "share.auto.offset.reset",
-    "group.share.isolation.level": "share.isolation.level",
+    "group.share.auto.offset.reset": AUTO_OFFSET_RESET,
+    "group.share.isolation.level": ISOLATION_LEVEL,
 }
 
 
@@ -257,18 +270,18 @@ def share_group_settings(values: Mapping[str, ConfigValue], *, dead_letters: boo
     `dead_letters`: whether share groups have dead letters at all now (feature share.version 2).
     """
     return ShareGroupSettings(
-        session_timeout_ms=int_value(values, "share.session.timeout.ms"),
-        heartbeat_interval_ms=int_value(values, "share.heartbeat.interval.ms"),
-        record_lock_duration_ms=int_value(values, "share.record.lock.duration.ms"),
-        delivery_count_limit=int_value(values, "share.delivery.count.limit"),
-        partition_max_record_locks=int_value(values, "share.partition.max.record.locks"),
+        session_timeout_ms=int_value(values, SESSION_TIMEOUT_MS),
+        heartbeat_interval_ms=int_value(values, HEARTBEAT_INTERVAL_MS),
+        record_lock_duration_ms=int_value(values, RECORD_LOCK_DURATION_MS),
+        delivery_count_limit=int_value(values, DELIVERY_COUNT_LIMIT),
+        partition_max_record_locks=int_value(values, PARTITION_MAX_RECORD_LOCKS),
         assignment_interval_ms=int_value(values, "share.assignment.interval.ms"),
-        auto_offset_reset=parse_auto_offset_reset(str(values["share.auto.offset.reset"])),
-        isolation_level=IsolationLevel[str(values["share.isolation.level"]).upper()],
+        auto_offset_reset=parse_auto_offset_reset(str(values[AUTO_OFFSET_RESET])),
+        isolation_level=IsolationLevel[str(values[ISOLATION_LEVEL]).upper()],
         renew_acknowledge_enable=values["share.renew.acknowledge.enable"] is True,
-        dead_letters=dead_letters and values[_QUEUE] != "",
-        dead_letter_queue=str(values[_QUEUE]),
-        copy_dead_records=values[_COPY] is True,
+        dead_letters=dead_letters and values[DLQ_TOPIC_NAME] != "",
+        dead_letter_queue=str(values[DLQ_TOPIC_NAME]),
+        copy_dead_records=values[DLQ_COPY_RECORD] is True,
         keep_dead_records=values[_KEEP] is True,
         redelivery=RedeliveryBackoff(
             initial_ms=int_value(values, _BACKOFF),

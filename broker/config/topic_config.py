@@ -30,9 +30,8 @@ from shareq.broker.config.keys.definition import (
 )
 from shareq.broker.config.keys.definition import ConfigType as Type
 from shareq.broker.log.settings import LogSettings
+from shareq.protocol.names import DLQ_GROUP_ENABLE, SHARE_GROUP_STATE
 from shareq.protocol.records.compression import Compression
-
-SHARE_STATE_TOPIC: Final = "__share_group_state"
 
 _WEEK_MS: Final = 604_800_000
 _DAY_MS: Final = 86_400_000
@@ -54,7 +53,7 @@ TOPIC_KEYS: Final = ConfigDef(
         ConfigKey("compression.zstd.level", Type.INT, 3, ZSTD_LEVELS, "Level for `zstd`."),
         ConfigKey("delete.retention.ms", Type.LONG, _DAY_MS, _NON_NEGATIVE, "How long tombstones stay readable."),
         ConfigKey(
-            "errors.deadletterqueue.group.enable",
+            DLQ_GROUP_ENABLE,
             Type.BOOLEAN,
             False,
             None,
@@ -193,7 +192,7 @@ def check_topic_configs(topic: str, config: BrokerConfig, overrides: Mapping[str
     for name in _MUST_BE_DEFAULT:
         if values[name] is True:
             raise ConfigError(name, "true", "must be false: there is no remote storage")
-    if topic == SHARE_STATE_TOPIC and values["cleanup.policy"] != ("compact",):
+    if topic == SHARE_GROUP_STATE and values["cleanup.policy"] != ("compact",):
         # Its records are deltas: only the policy that this broker compacts the topic with keeps share-group state.
         raise ConfigError("cleanup.policy", overrides.get("cleanup.policy", "null"), f"must be compact for {topic}")
 

@@ -14,7 +14,6 @@ from shareq.broker.foundation.environment import Clock
 from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.groups.coordinator import GroupCoordinatorService
 from shareq.broker.groups.ports import EndedLog, ShareLeaders, ShareStates
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.broker.topics.internal import InternalTopics
 from shareq.broker.topics.lookup import PartitionLookup
 from shareq.coordinator.group.groups import GroupKind
@@ -29,6 +28,7 @@ from shareq.coordinator.share.results import SummaryResult
 from shareq.coordinator.share.share_state import UNSET, lag_of
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
 from shareq.protocol.generated.list_groups import ListedGroup
+from shareq.protocol.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 
 _UNKNOWN = ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text_of(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
 _NO_OFFSET = ApiError(ErrorCode.INVALID_REQUEST, "The start offset is neither an offset nor -1.")

@@ -8,7 +8,6 @@ from uuid import UUID
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.groups.coordinator import GroupCoordinatorService
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.topics.internal import InternalTopics
 from shareq.coordinator.group.classic.describe import classic_group_error_entry, no_classic_group
 from shareq.coordinator.group.classic.rpc.join import Joining
@@ -20,6 +19,7 @@ from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatRespo
 from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupResponse
 from shareq.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
 from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupResponse
+from shareq.protocol.names import CONSUMER_OFFSETS
 
 
 class ClassicGroupService:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.groups.coordinator import GroupCoordinatorService
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.topics.internal import InternalTopics
 from shareq.coordinator.group.consumer.describe import consumer_group_error_entry
 from shareq.coordinator.group.consumer.requests import refusal
@@ -19,6 +18,7 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
+from shareq.protocol.names import CONSUMER_OFFSETS
 
 _LOG_FAILED = "The coordinator's log could not be written."
 

@@ -13,7 +13,6 @@ from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
 from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
 from shareq.broker.coordinator_runtime.ports import CoordinatorHost
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.coordinator.group.classic.turn import ClassicGroupSettings
 from shareq.coordinator.group.consumer_groups import ConsumerGroupLimits
 from shareq.coordinator.group.counters import GroupCounters
@@ -26,6 +25,7 @@ from shareq.coordinator.ports import GroupSettingsSource, TopicImage
 from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.shard import CoordinatorResult, Steps
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.protocol.primitives import ZERO_UUID
 from shareq.protocol.records.compression import Compression
 

@@ -10,7 +10,6 @@ from collections.abc import Generator, Sequence
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.groups.coordinator import GroupCoordinatorService
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.topics.internal import InternalTopics
 from shareq.coordinator.group.offsets import commit, fetch
 from shareq.coordinator.group.offsets.commit import PreparedCommit
@@ -31,6 +30,7 @@ from shareq.protocol.generated.offset_fetch import (
     OffsetFetchResponseGroup,
     OffsetFetchResponseTopics,
 )
+from shareq.protocol.names import CONSUMER_OFFSETS
 from shareq.protocol.primitives import ZERO_UUID
 
 COMMIT_TOPIC_IDS_FROM = 10

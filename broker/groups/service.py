@@ -13,11 +13,11 @@ from shareq.broker.groups.names import GroupNames, MostPerOwner
 from shareq.broker.groups.offsets import GroupOffsetsService
 from shareq.broker.groups.ports import EndedLog, ShareLeaders, ShareStates
 from shareq.broker.groups.share import ShareGroupService
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.topics.internal import InternalTopics
 from shareq.broker.topics.lookup import PartitionLookup
 from shareq.coordinator.group.shard import GroupCoordinatorSettings
 from shareq.coordinator.ports import GroupSettingsSource, TopicImage
+from shareq.protocol.names import CONSUMER_OFFSETS
 
 
 class GroupService(Service):

@@ -15,17 +15,18 @@ from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.groups.coordinator import GroupCoordinatorService
 from shareq.broker.groups.member_connections import MemberConnections
 from shareq.broker.groups.ports import MemberConnection, ShareLeaders, ShareStates
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.broker.topics.internal import InternalTopics
 from shareq.coordinator.group.groups import Client
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.group.share.describe import share_group_error_entry
-from shareq.coordinator.group.share.heartbeat import LEAVE_EPOCH, HeartbeatPlan, refusal
+from shareq.coordinator.group.share.heartbeat import HeartbeatPlan, refusal
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.share_group_describe import DescribedGroup
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.generated.share_group_metadata import ShareGroupMetadataKey
+from shareq.protocol.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
+from shareq.protocol.share import LEAVE_EPOCH
 
 logger = logging.getLogger(__name__)
 

@@ -1,19 +1,12 @@
-"""Which topic names are legal, and which are internal; names of groups of the broker's own."""
+"""Which topic names are legal, and which are internal."""
 
 from __future__ import annotations
 
 from typing import Final
 
-CONSUMER_OFFSETS: Final = "__consumer_offsets"
-SHARE_GROUP_STATE: Final = "__share_group_state"
-TRANSACTION_STATE: Final = "__transaction_state"
-REDRIVES: Final = "shareq.redrive."
-"""Groups that begin so have the progress of redrives (`broker/redrive/`)."""
+from shareq.protocol.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 INTERNAL_TOPICS: Final = frozenset((CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE))
-
-# Apache Kafka's own metadata log, which a client must not be able to create as a topic.
-CLUSTER_METADATA: Final = "__cluster_metadata"
 
 MAX_LENGTH: Final = 249
 _LEGAL: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")

@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 from shareq import __version__
 from shareq.broker.foundation.durations import Durations
 from shareq.broker.share.core.counters import SharePartitionCounters
-from shareq.broker.share.core.window.record_state import AcknowledgeType
 from shareq.coordinator.group.groups import GroupKind
 from shareq.coordinator.transaction.metadata import TransactionState
+from shareq.protocol.share import AcknowledgeType
 
 ACK_TYPES: Final = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.RENEW)
 """What is counted of acknowledgements: a gap is no record."""

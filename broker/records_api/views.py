@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from shareq.broker.records_api.query import RecordsQuery, not_found
 from shareq.broker.share.core.counters import SharePartitionCounters
 from shareq.broker.share.core.window.ranges import Part, RecordRange, list_persisted
-from shareq.broker.share.core.window.record_state import AcknowledgeType
 from shareq.coordinator.share.keys import SharePartitionKey, partition_for
 from shareq.coordinator.share.share_state import lag_of
 from shareq.protocol.primitives import uuid_to_text
+from shareq.protocol.share import AcknowledgeType
 
 if TYPE_CHECKING:
     from shareq.broker.foundation.environment import Clock

@@ -24,13 +24,29 @@ from typing import Final, NamedTuple
 
 from shareq.broker.redrive.progress import PartitionProgress
 from shareq.broker.redrive.spec import LetterFilter, RedriveSpec, Target
-from shareq.broker.share.dlq import letters as dlq
+from shareq.protocol.names import (
+    DLQ_DISPOSITION,
+    DLQ_GROUP,
+    DLQ_MESSAGE,
+    DLQ_OFFSET,
+    DLQ_PARTITION,
+    DLQ_PREFIX,
+    DLQ_TIMESTAMP,
+    DLQ_TOPIC,
+    REDRIVE_COUNT,
+    REDRIVE_GROUP,
+    REDRIVE_NAME,
+    REDRIVE_PREFIX,
+    REDRIVE_QUEUE_OFFSET,
+    REDRIVE_QUEUE_PARTITION,
+    REDRIVE_QUEUE_TOPIC,
+    REDRIVE_SOURCE_OFFSET,
+    REDRIVE_SOURCE_PARTITION,
+    REDRIVE_SOURCE_TOPIC,
+    REDRIVE_TIMESTAMP,
+    REDRIVE_TO,
+)
 from shareq.protocol.records.batch import Headers, Record, RecordData
-
-PREFIX: Final = "__redrive."
-COUNT: Final = "__redrive.count"
-QUEUE_PARTITION: Final = "__redrive.queue.partition"
-QUEUE_OFFSET: Final = "__redrive.queue.offset"
 
 _TARGETS: Final = {Target.TOPIC: b"topic", Target.GROUP: b"group"}
 _MOST_DIGITS: Final = 19
@@ -57,18 +73,18 @@ class Letter(NamedTuple):
 def letter_of(record: Record) -> Letter | None:
     """The record as a dead letter; None: it is none. Of several deaths the last one counts."""
     said = dict(record.headers)
-    topic, group = said.get(dlq.TOPIC), said.get(dlq.GROUP)
-    partition, offset = _number(said.get(dlq.PARTITION)), _number(said.get(dlq.OFFSET))
+    topic, group = said.get(DLQ_TOPIC), said.get(DLQ_GROUP)
+    partition, offset = _number(said.get(DLQ_PARTITION)), _number(said.get(DLQ_OFFSET))
     if topic is None or group is None or partition is None or offset is None:
         return None
     try:
         names = topic.decode(), group.decode()
     except UnicodeDecodeError:
         return None
-    died_ms = _number(said.get(dlq.TIMESTAMP))
-    reasons = said.get(dlq.MESSAGE), said.get(dlq.DISPOSITION)
+    died_ms = _number(said.get(DLQ_TIMESTAMP))
+    reasons = said.get(DLQ_MESSAGE), said.get(DLQ_DISPOSITION)
     when = record.timestamp if died_ms is None else died_ms
-    return Letter(record, names[0], partition, offset, names[1], reasons, when, dlq.DISPOSITION in said)
+    return Letter(record, names[0], partition, offset, names[1], reasons, when, DLQ_DISPOSITION in said)
 
 
 def is_meant(wanted: LetterFilter, letter: Letter) -> bool:
@@ -103,23 +119,23 @@ def redriven(spec: RedriveSpec, queue_partition: int, letter: Letter, source: Re
     record = letter.record
     content = record if source is None else source
     before = max(_times(record.headers), _times(content.headers))
-    own = tuple(header for header in content.headers if not header[0].startswith((PREFIX, dlq.PREFIX)))
+    own = tuple(header for header in content.headers if not header[0].startswith((REDRIVE_PREFIX, DLQ_PREFIX)))
     done: Headers = (
-        ("__redrive.name", spec.name.encode()),
-        ("__redrive.timestamp", b"%d" % now_ms),
-        (COUNT, b"%d" % (before + 1)),
-        ("__redrive.queue.topic", spec.queue.encode()),
-        (QUEUE_PARTITION, b"%d" % queue_partition),
-        (QUEUE_OFFSET, b"%d" % record.offset),
-        ("__redrive.group", letter.group_id.encode()),
-        ("__redrive.to", _TARGETS[spec.target]),
+        (REDRIVE_NAME, spec.name.encode()),
+        (REDRIVE_TIMESTAMP, b"%d" % now_ms),
+        (REDRIVE_COUNT, b"%d" % (before + 1)),
+        (REDRIVE_QUEUE_TOPIC, spec.queue.encode()),
+        (REDRIVE_QUEUE_PARTITION, b"%d" % queue_partition),
+        (REDRIVE_QUEUE_OFFSET, b"%d" % record.offset),
+        (REDRIVE_GROUP, letter.group_id.encode()),
+        (REDRIVE_TO, _TARGETS[spec.target]),
     )
     if spec.target is Target.GROUP:
         done = (
             *done,
-            ("__redrive.source.topic", letter.topic.encode()),
-            ("__redrive.source.partition", b"%d" % letter.partition),
-            ("__redrive.source.offset", b"%d" % letter.offset),
+            (REDRIVE_SOURCE_TOPIC, letter.topic.encode()),
+            (REDRIVE_SOURCE_PARTITION, b"%d" % letter.partition),
+            (REDRIVE_SOURCE_OFFSET, b"%d" % letter.offset),
         )
     return RecordData(content.key, content.value, (*own, *done), now_ms)
 
@@ -127,12 +143,12 @@ def redriven(spec: RedriveSpec, queue_partition: int, letter: Letter, source: Re
 def place_of(record: Record) -> tuple[int, int] | None:
     """Partition and offset in the queue of the letter that a redriven record was made of; None: it does not say."""
     said = dict(record.headers)
-    partition, offset = _number(said.get(QUEUE_PARTITION)), _number(said.get(QUEUE_OFFSET))
+    partition, offset = _number(said.get(REDRIVE_QUEUE_PARTITION)), _number(said.get(REDRIVE_QUEUE_OFFSET))
     return None if partition is None or offset is None else (partition, offset)
 
 
 def _times(headers: Headers) -> int:
-    return _number(dict(headers).get(COUNT)) or 0
+    return _number(dict(headers).get(REDRIVE_COUNT)) or 0
 
 
 def _number(text: bytes | None) -> int | None:

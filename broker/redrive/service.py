@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.foundation.service import Service
-from shareq.broker.metadata.topic_names import REDRIVES, name_error
+from shareq.broker.metadata.topic_names import name_error
 from shareq.broker.quotas.fair_part import may_make
 from shareq.broker.redrive.job import Redrive
 from shareq.broker.redrive.letter import Letter, has_sent
@@ -20,6 +20,7 @@ from shareq.broker.redrive.rounds import SentBefore
 from shareq.broker.redrive.spec import RedriveSpec, Target, problem_of, target_topic
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
+from shareq.protocol.names import REDRIVES
 
 logger = logging.getLogger(__name__)
 

@@ -7,8 +7,8 @@ import re
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from shareq.broker.metadata.topic_names import REDRIVES
 from shareq.broker.security.names import ANONYMOUS
+from shareq.protocol.names import REDRIVES
 
 TOPIC_PREFIX: Final = "redrive."
 """With the group's id behind it: the topic of letters that go back to their group alone."""

@@ -13,7 +13,6 @@ from shareq.broker.coordinator_runtime.ports import CoordinatorHost
 from shareq.broker.foundation.durations import Durations, Longest
 from shareq.broker.foundation.pending import Pending, completed, join
 from shareq.broker.foundation.service import Service
-from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.broker.share.core.effects import StateBatch, WriteState
 from shareq.broker.share.core.window.record_state import TERMINAL
 from shareq.broker.share.persister import PersistedState
@@ -26,6 +25,7 @@ from shareq.coordinator.share.results import ReadResult, SummaryResult
 from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordinatorShard
 from shareq.coordinator.share.state_batches import StateBatchLike
 from shareq.protocol.errors import ApiError, ErrorCode, text_of
+from shareq.protocol.names import SHARE_GROUP_STATE
 from shareq.protocol.records.batch import HEADER_SIZE
 from shareq.protocol.records.compression import Compression
 

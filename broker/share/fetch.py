@@ -18,13 +18,13 @@ from shareq.broker.network.answer_budget import ROOM_WAIT_MS, AnswerBudget
 from shareq.broker.share.core.fetch_plan import slice_bounds, split_bytes
 from shareq.broker.share.core.partition import AcquiredRange
 from shareq.broker.share.core.values import NO_KEYS
-from shareq.broker.share.core.window.record_state import AcquireMode
 from shareq.broker.share.leader import LeaderState, SharePartitionLeader
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.broker.share.ports import NotHereYet
 from shareq.coordinator.ports import IsolationLevel, MetadataImage
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import AcquireMode
 
 
 class ShareFetchHost(NamedTuple):

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.pending import Pending, completed
-from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.broker.share.core.effects import (
     DeadLetter,
     DeadLetters,
@@ -23,7 +22,6 @@ from shareq.broker.share.core.effects import (
     WriteState,
 )
 from shareq.broker.share.core.partition import AckBatch, Acknowledged, AcquiredRange, SharePartition
-from shareq.broker.share.core.window.record_state import AcknowledgeType
 from shareq.broker.share.events import ShareEvents
 from shareq.broker.share.leader import (
     DeadLetterWriter,
@@ -41,6 +39,8 @@ from shareq.coordinator.ports import ShareGroupSettingsSource, TopicImage
 from shareq.coordinator.share.delays import Delay
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.names import SHARE_GROUP_STATE
+from shareq.protocol.share import AcknowledgeType
 
 if TYPE_CHECKING:
     from shareq.broker.share.ordered.ahead import Ahead

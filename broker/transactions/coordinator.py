@@ -13,7 +13,6 @@ from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
 from shareq.broker.coordinator_runtime.ports import CoordinatorHost
 from shareq.broker.foundation.environment import TimerHandle
 from shareq.broker.foundation.pending import Pending, completed, gather
-from shareq.broker.metadata.topic_names import TRANSACTION_STATE
 from shareq.broker.topics.internal import InternalTopics
 from shareq.broker.transactions.markers import MarkerWriter, Partition
 from shareq.coordinator.ports import TopicImage
@@ -27,6 +26,7 @@ from shareq.coordinator.transaction.records import TRANSACTION_SERDE
 from shareq.coordinator.transaction.shard import TransactionCoordinatorSettings, TransactionCoordinatorShard
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated import describe_transactions, list_transactions
+from shareq.protocol.names import TRANSACTION_STATE
 
 T = TypeVar("T")
 

@@ -14,13 +14,13 @@ from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.log.markers import TransactionMarker, append_marker
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.topics.lookup import PartitionLookup
 from shareq.broker.transactions.ports import TransactionLog
 from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.coordinator.transaction.outcome import WriteMarkers
 from shareq.coordinator.transaction.shard import TransactionCoordinatorShard
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.names import CONSUMER_OFFSETS
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 from shareq.broker.coordinator_runtime.partition import ProducerEpoch
 from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
 from shareq.broker.foundation.pending import Pending, completed
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.topics.internal import InternalTopics
 from shareq.broker.topics.ports import PartitionLogs
 from shareq.broker.transactions.admission import Refusals, TransactionAdmission, Writer
@@ -28,6 +27,7 @@ from shareq.protocol.generated.offset_commit import (
     OffsetCommitResponseTopic,
 )
 from shareq.protocol.generated.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitRequestPartition
+from shareq.protocol.names import CONSUMER_OFFSETS
 
 _ABORTABLE_FROM: Final = 4
 _ADDS_FROM: Final = 5

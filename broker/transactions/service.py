@@ -9,7 +9,6 @@ from shareq.broker.coordinator_runtime.ports import CoordinatorHost
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.foundation.service import Service
 from shareq.broker.log.markers import TransactionMarker
-from shareq.broker.metadata.topic_names import TRANSACTION_STATE
 from shareq.broker.topics.internal import InternalTopics
 from shareq.broker.topics.lookup import PartitionLookup
 from shareq.broker.topics.ports import PartitionLogs
@@ -23,6 +22,7 @@ from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.ports import TopicImage
 from shareq.coordinator.transaction.shard import TransactionCoordinatorSettings
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.names import TRANSACTION_STATE
 
 
 class TransactionService(Service):

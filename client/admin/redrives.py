@@ -18,13 +18,14 @@ from shareq.protocol.generated.describe_redrives import (
     DescribeRedrivesResponse,
 )
 from shareq.protocol.generated.start_redrive import StartRedriveRequest, StartRedriveResponse
+from shareq.protocol.names import (
+    DLQ_AUTO_CREATE_TOPICS,
+    DLQ_ERRORS,
+    DLQ_GROUP_ENABLE,
+    DLQ_TOPIC_NAME,
+    DLQ_TOPIC_NAME_PREFIX,
+)
 
-ENABLED: Final = "errors.deadletterqueue.group.enable"
-QUEUE_OF: Final = "errors.deadletterqueue.topic.name"
-PREFIX_KEY: Final = "errors.deadletterqueue.topic.name.prefix"
-CREATES_KEY: Final = "errors.deadletterqueue.auto.create.topics.enable"
-PREFIX: Final = "__dlq.errors."
-"""How the headers of a letter begin."""
 _MOST_DIGITS: Final = 19
 
 Headers = Sequence[tuple[str, bytes | None]]
@@ -50,12 +51,16 @@ class QueueRules(NamedTuple):
         if (problem := self.problem_of_name(queue.topic)) is not None:
             return problem
         if not queue.exists:
-            return None if self.creates else f"it does not exist, and {CREATES_KEY} is false"
-        return None if queue.enabled else f"{ENABLED} of the topic is false"
+            return None if self.creates else f"it does not exist, and {DLQ_AUTO_CREATE_TOPICS} is false"
+        return None if queue.enabled else f"{DLQ_GROUP_ENABLE} of the topic is false"
 
     def problem_of_name(self, name: str) -> str | None:
         """Return why no dead letter is written to a queue of this name, whatever it is like."""
-        return None if name.startswith(self.prefix) else f"its name must begin with {self.prefix} ({PREFIX_KEY})"
+        return (
+            None
+            if name.startswith(self.prefix)
+            else f"its name must begin with {self.prefix} ({DLQ_TOPIC_NAME_PREFIX})"
+        )
 
 
 class Letter(NamedTuple):
@@ -176,7 +181,7 @@ class Redrives:
         groups = self._queues_of_groups(configs)
         names = [topic.name for topic in Topics(self._calls).all() if not topic.internal]
         enabled: set[str] = set()
-        for (_, name), outcome in configs.describe([("topic", each) for each in names], [ENABLED]):
+        for (_, name), outcome in configs.describe([("topic", each) for each in names], [DLQ_GROUP_ENABLE]):
             if not isinstance(outcome, ClientError) and any(each.value == "true" for each in outcome):
                 enabled.add(name)
         return [
@@ -193,26 +198,28 @@ class Redrives:
 
         Brokers take any name, as Apache Kafka does. Of one that does not say what it asks of names, nothing is known.
         """
-        name = configs.get(QUEUE_OF)
+        name = configs.get(DLQ_TOPIC_NAME)
         rules = self._rules() if name else None
         problem = None if rules is None or name is None else rules.problem_of_name(name)
         if problem is not None:
-            raise BrokerError(ErrorCode.INVALID_CONFIG, f"group {group}", f"{QUEUE_OF}={name}: {problem}.")
+            raise BrokerError(ErrorCode.INVALID_CONFIG, f"group {group}", f"{DLQ_TOPIC_NAME}={name}: {problem}.")
 
     def _rules(self) -> QueueRules | None:
         """Return what the brokers ask of queues; None where they do not say, or this user may not look."""
         broker = str(min(self._calls.network.brokers()))
-        for _, outcome in Configs(self._calls).describe([("broker", broker)], [PREFIX_KEY, CREATES_KEY]):
+        for _, outcome in Configs(self._calls).describe(
+            [("broker", broker)], [DLQ_TOPIC_NAME_PREFIX, DLQ_AUTO_CREATE_TOPICS]
+        ):
             if not isinstance(outcome, ClientError):
                 found = {each.name: each.value for each in outcome}
-                if PREFIX_KEY in found:
-                    return QueueRules(found[PREFIX_KEY] or "", found.get(CREATES_KEY) == "true")
+                if DLQ_TOPIC_NAME_PREFIX in found:
+                    return QueueRules(found[DLQ_TOPIC_NAME_PREFIX] or "", found.get(DLQ_AUTO_CREATE_TOPICS) == "true")
         return None
 
     def is_queue(self, topic: str) -> bool | None:
         """Whether a topic is enabled as a queue, or groups name it as theirs; None: this user may not look."""
         configs = Configs(self._calls)
-        for _, outcome in configs.describe([("topic", topic)], [ENABLED]):
+        for _, outcome in configs.describe([("topic", topic)], [DLQ_GROUP_ENABLE]):
             if isinstance(outcome, ClientError):
                 return None
             if any(each.value == "true" for each in outcome):
@@ -229,7 +236,7 @@ class Redrives:
         except UnsupportedApi:
             named = {group.group_id for group in Groups(self._calls).find(["share"])}
         found: dict[str, list[str]] = {}
-        for (_, group), outcome in configs.describe([("group", each) for each in sorted(named)], [QUEUE_OF]):
+        for (_, group), outcome in configs.describe([("group", each) for each in sorted(named)], [DLQ_TOPIC_NAME]):
             for each in () if isinstance(outcome, ClientError) else outcome:
                 if each.value:
                     found.setdefault(each.value, []).append(group)
@@ -263,7 +270,7 @@ class Redrives:
 
 def letter_of(headers: Headers) -> Letter:
     """What a record's headers say of a death; of several, the last one."""
-    said = {key.removeprefix(PREFIX): value for key, value in headers if key.startswith(PREFIX)}
+    said = {key.removeprefix(DLQ_ERRORS): value for key, value in headers if key.startswith(DLQ_ERRORS)}
     texts = {key: value.decode("utf-8", "replace") for key, value in said.items() if value is not None}
     return Letter(
         texts.get("topic"),

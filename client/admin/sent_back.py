@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-PREFIX: Final = "__redrive."
-"""How the headers begin that a redrive puts on a record."""
+from shareq.protocol.names import REDRIVE_PREFIX
+
 _MOST_DIGITS: Final = 19
 
 
@@ -31,9 +31,9 @@ class SentBack(NamedTuple):
 def sent_back(headers: Sequence[tuple[str, bytes | None]]) -> SentBack | None:
     """None of a record that no redrive sent back, or whose headers do not say of which letter it was made."""
     texts = {
-        name.removeprefix(PREFIX): value.decode("utf-8", "replace")
+        name.removeprefix(REDRIVE_PREFIX): value.decode("utf-8", "replace")
         for name, value in headers
-        if value is not None and name.startswith(PREFIX)
+        if value is not None and name.startswith(REDRIVE_PREFIX)
     }
     queue, partition, offset = (
         texts.get("queue.topic"),

@@ -12,7 +12,7 @@ from shareq.client.errors import (
     Unreachable,
     UnsupportedApi,
 )
-from shareq.client.share.session import AcknowledgeType
+from shareq.protocol.share import AcknowledgeType
 
 __all__ = [
     "AcknowledgeType",

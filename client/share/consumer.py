@@ -22,15 +22,9 @@ from shareq.client.network import Network
 from shareq.client.share.driver import ShareDriver, now_ms
 from shareq.client.share.leaders import Leader, ShareLeaders
 from shareq.client.share.member import ShareMember
-from shareq.client.share.session import (
-    AcknowledgeType,
-    AckRange,
-    AcquiredRange,
-    FetchLimits,
-    TopicIdPartition,
-    portions,
-)
+from shareq.client.share.session import AckRange, AcquiredRange, FetchLimits, TopicIdPartition, portions
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import AcknowledgeType
 
 __all__ = ["AckRange", "AcknowledgeType", "AcquiredRange", "ShareRangeConsumer"]
 

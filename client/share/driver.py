@@ -13,21 +13,14 @@ from typing import Final, NamedTuple
 from shareq.client.errors import BrokerError, ClientError, Disconnected, Unreachable
 from shareq.client.network import Exchange, Network
 from shareq.client.share.leaders import Leader, ShareLeaders
-from shareq.client.share.member import JOINING, ShareMember, Verdict
-from shareq.client.share.session import (
-    AcknowledgeType,
-    AckOutcome,
-    AckRange,
-    AcquiredRange,
-    FetchLimits,
-    FetchOutcome,
-    TopicIdPartition,
-)
+from shareq.client.share.member import ShareMember, Verdict
+from shareq.client.share.session import AckOutcome, AckRange, AcquiredRange, FetchLimits, FetchOutcome, TopicIdPartition
 from shareq.protocol.errors import ErrorCode, is_retriable
 from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeResponse
 from shareq.protocol.generated.share_fetch import ShareFetchResponse
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatResponse
 from shareq.protocol.primitives import Message
+from shareq.protocol.share import JOIN_EPOCH, AcknowledgeType
 
 SEVERAL_LEADERS_WAIT_MS: Final = 100
 """How long each may wait for a record, so that one without records does not delay one that has some."""
@@ -296,7 +289,7 @@ class ShareDriver:
         for exchange in closing:
             with contextlib.suppress(ClientError):
                 exchange.result()
-        if self._member.epoch != JOINING:
+        if self._member.epoch != JOIN_EPOCH:
             with contextlib.suppress(ClientError):
                 node = self._network.coordinator(self._member.group_id, timeout_ms=_left(deadline_ms))
                 self._network.submit(node, self._member.leave_request(), timeout_ms=_left(deadline_ms)).result()

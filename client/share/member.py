@@ -13,9 +13,8 @@ from typing import Final
 from shareq.client.share.session import TopicIdPartition, code_of
 from shareq.protocol.errors import ErrorCode, is_retriable
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+from shareq.protocol.share import JOIN_EPOCH, LEAVE_EPOCH
 
-JOINING: Final = 0
-LEAVING: Final = -1
 EAGER_INTERVAL_MS: Final = 500
 EAGER_HEARTBEATS: Final = 20
 
@@ -50,7 +49,7 @@ class ShareMember:
         self._told: list[str] | None = None  # the topics that the coordinator knows, or was sent last
         self._eager = EAGER_HEARTBEATS
         self.member_id = member_id
-        self.epoch = JOINING
+        self.epoch = JOIN_EPOCH
         self.assignment: frozenset[TopicIdPartition] | None = None
         self.due_ms = 0
         """When the next heartbeat is to be sent, on the driver's clock."""
@@ -58,8 +57,8 @@ class ShareMember:
     def request(self) -> ShareGroupHeartbeatRequest:
         """The next heartbeat: a full one to join, else only the epoch, and topics that are new."""
         before, self._told = self._told, self.topics
-        if self.epoch == JOINING:
-            return ShareGroupHeartbeatRequest(self.group_id, self.member_id, JOINING, self._rack, self.topics)
+        if self.epoch == JOIN_EPOCH:
+            return ShareGroupHeartbeatRequest(self.group_id, self.member_id, JOIN_EPOCH, self._rack, self.topics)
         topics = None if before is self.topics else self.topics
         return ShareGroupHeartbeatRequest(self.group_id, self.member_id, self.epoch, None, topics)
 
@@ -74,7 +73,7 @@ class ShareMember:
 
     def leave_request(self) -> ShareGroupHeartbeatRequest:
         """The last heartbeat."""
-        return ShareGroupHeartbeatRequest(self.group_id, self.member_id, LEAVING)
+        return ShareGroupHeartbeatRequest(self.group_id, self.member_id, LEAVE_EPOCH)
 
     def answered(self, answer: ShareGroupHeartbeatResponse, now_ms: int) -> Verdict:
         """Take in the answer to `request`."""
@@ -82,9 +81,9 @@ class ShareMember:
         if error is not ErrorCode.NONE:
             self.unanswered()
         if error in _REJOIN:
-            if self.epoch == JOINING:
+            if self.epoch == JOIN_EPOCH:
                 return Verdict.LATER
-            self.epoch = JOINING
+            self.epoch = JOIN_EPOCH
             self.due_ms = now_ms
             return Verdict.AGAIN
         if error in _MOVED:

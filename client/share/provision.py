@@ -10,8 +10,9 @@ from shareq.client.admin.calls import only
 from shareq.client.admin.configs import Change
 from shareq.client.admin.topics import NewTopic
 from shareq.client.errors import BrokerError, ClientError, Unreachable
-from shareq.client.share.window import WINDOW, widen
+from shareq.client.share.window import widen
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.names import PARTITION_MAX_RECORD_LOCKS
 
 logger = logging.getLogger(__name__)
 
@@ -39,5 +40,5 @@ def configure_group(admin: Admin, group: str, configs: Mapping[str, str], *, req
             if required or isinstance(outcome, Unreachable):
                 raise
             logger.warning("share group %s: its configs %s cannot be set: %s", group, dict(configs), outcome)
-    if WINDOW not in configs:
+    if PARTITION_MAX_RECORD_LOCKS not in configs:
         widen(admin, group)

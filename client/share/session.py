@@ -8,7 +8,6 @@ calls `session_lost`. After that, and after every error of a whole request, the 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from enum import IntEnum
 from typing import Final, NamedTuple
 
 from shareq.protocol.errors import ErrorCode
@@ -20,12 +19,11 @@ from shareq.protocol.generated.share_acknowledge import (
 )
 from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
 from shareq.protocol.primitives import Tags
+from shareq.protocol.share import FINAL_EPOCH, INITIAL_EPOCH, AcknowledgeType
 
 TopicIdPartition = tuple[bytes, int]
 """Topic id and partition."""
 
-OPENING: Final = 0
-CLOSING: Final = -1
 MAX_BATCHES: Final = 2000
 """Acknowledgement batches of one request: some 40 KB, and a bounded state write at the broker."""
 
@@ -42,16 +40,6 @@ def code_of(number: int) -> ErrorCode:
         return ErrorCode(number)
     except ValueError:
         return ErrorCode.UNKNOWN_SERVER_ERROR
-
-
-class AcknowledgeType(IntEnum):
-    """What becomes of acquired records. RENEW extends their locks (KIP-1222), and needs version 2 of the RPC."""
-
-    GAP = 0
-    ACCEPT = 1
-    RELEASE = 2
-    REJECT = 3
-    RENEW = 4
 
 
 class AckRange(NamedTuple):
@@ -126,12 +114,12 @@ class ShareSession:
         self._added: Collection[TopicIdPartition] = ()
         self._removed: Collection[TopicIdPartition] = ()
         self._bytes = FIRST_BYTES  # what the next answer may take
-        self.epoch = OPENING
+        self.epoch = INITIAL_EPOCH
 
     @property
     def is_open(self) -> bool:
         """Whether the broker holds a session, as far as is known."""
-        return self.epoch != OPENING
+        return self.epoch != INITIAL_EPOCH
 
     @property
     def partitions(self) -> frozenset[TopicIdPartition]:
@@ -157,7 +145,7 @@ class ShareSession:
 
     def session_lost(self) -> None:
         """The session is gone, with its connection or by an error."""
-        self.epoch = OPENING
+        self.epoch = INITIAL_EPOCH
         self._known.clear()
         self._stale.clear()
 
@@ -265,7 +253,7 @@ class ShareSession:
     def close_request(self) -> ShareAcknowledgeRequest:
         """The request that ends the session and releases its locks; whatever is answered, the session is closed."""
         self.session_lost()
-        return ShareAcknowledgeRequest(self._group_id, self._member_id, CLOSING, False, [])
+        return ShareAcknowledgeRequest(self._group_id, self._member_id, FINAL_EPOCH, False, [])
 
     def _next_bytes(self, size: int) -> int:
         """Twice what came, at once when that is more than before and by and by when it is less.

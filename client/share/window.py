@@ -12,10 +12,10 @@ from typing import Final
 from shareq.client.admin import Admin
 from shareq.client.admin.configs import Change, Config, Resource
 from shareq.client.errors import ClientError, Unreachable
+from shareq.protocol.names import PARTITION_MAX_RECORD_LOCKS
 
 logger = logging.getLogger(__name__)
 
-WINDOW: Final = "share.partition.max.record.locks"
 LARGEST: Final = "group.share.max.partition.max.record.locks"
 USUAL_LARGEST: Final = 4_000
 """What a broker allows by default, ours and Apache Kafka's."""
@@ -30,14 +30,14 @@ def widen(admin: Admin, group: str) -> int | None:
     None, with a line at level INFO, where that is refused, or where brokers know no such config of groups. Raises
     Unreachable.
     """
-    if any(each.source == "group" for each in _configs(admin, ("group", group), WINDOW)):
+    if any(each.source == "group" for each in _configs(admin, ("group", group), PARTITION_MAX_RECORD_LOCKS)):
         return None
     wanted = str(_largest(admin))
-    outcome = admin.configs.alter({("group", group): Change(set={WINDOW: wanted})})["group", group]
+    outcome = admin.configs.alter({("group", group): Change(set={PARTITION_MAX_RECORD_LOCKS: wanted})})["group", group]
     if isinstance(outcome, Unreachable):
         raise outcome
     if isinstance(outcome, ClientError):
-        logger.info("share group %s: %s is not set to %s: %s", group, WINDOW, wanted, outcome)
+        logger.info("share group %s: %s is not set to %s: %s", group, PARTITION_MAX_RECORD_LOCKS, wanted, outcome)
         return None
     return int(wanted)
 
@@ -48,7 +48,9 @@ def reach(admin: Admin, group: str) -> int:
     """
     if any(each.value == "key" for each in _configs(admin, ("group", group), _ORDER)):
         return 0
-    return next((int(each.value) for each in _configs(admin, ("group", group), WINDOW) if each.value), USUAL)
+    return next(
+        (int(each.value) for each in _configs(admin, ("group", group), PARTITION_MAX_RECORD_LOCKS) if each.value), USUAL
+    )
 
 
 def _largest(admin: Admin) -> int:

@@ -67,6 +67,7 @@ from shareq.protocol.generated.share_snapshot import ShareSnapshotKey, ShareSnap
 from shareq.protocol.generated.share_update import ShareUpdateKey, ShareUpdateValue
 from shareq.protocol.primitives import Tags
 from shareq.protocol.records.batch import RecordData
+from shareq.protocol.share import RecordState
 
 T = TypeVar("T")
 
@@ -74,7 +75,6 @@ _PLAIN_BATCHES: Final = 10_000  # as many as Apache Kafka's widest window can ha
 _NO_BATCHES: Final = Account()
 
 
-ARCHIVING: Final = 3
 """The delivery state of dead records whose dead letters may not be written yet (KIP-1191)."""
 
 
@@ -116,7 +116,9 @@ class ShareCoordinatorShard:
     def archiving(self, key: SharePartitionKey) -> list[StateBatch]:
         """Return the batches of the state whose records are archiving, ascending."""
         state = self._states.get(key)
-        return [] if state is None else [batch for batch in state.batches if batch.delivery_state == ARCHIVING]
+        return (
+            [] if state is None else [batch for batch in state.batches if batch.delivery_state == RecordState.ARCHIVING]
+        )
 
     def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> CoordinatorResult[ApiError]:
         """Give the share partition a new state, without batches; what it had is wiped.

@@ -20,12 +20,13 @@ from shareq.protocol.generated.share_acknowledge import (
 from shareq.protocol.generated.share_fetch import FetchPartition, FetchTopic, ShareFetchRequest, ShareFetchResponse
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.primitives import Message
+from shareq.protocol.share import AcknowledgeType
 
 R = TypeVar("R", bound=Message)
 
-ACCEPT: Final = 1
-RELEASE: Final = 2
-REJECT: Final = 3
+ACCEPT: Final = AcknowledgeType.ACCEPT
+RELEASE: Final = AcknowledgeType.RELEASE
+REJECT: Final = AcknowledgeType.REJECT
 TOGETHER: Final = 10  # requests that arrive in one piece
 IN_TURN: Final = (ACCEPT, RELEASE, REJECT)
 MEMBER: Final = "storm"

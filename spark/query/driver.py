@@ -14,8 +14,9 @@ from typing import Final
 
 from shareq.client.errors import ClientError, Unreachable, UnsupportedApi, name_of
 from shareq.client.share.consumer import AcquiredRange, ShareRangeConsumer
-from shareq.client.share.session import AcknowledgeType, AckRange
+from shareq.client.share.session import AckRange
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import AcknowledgeType
 from shareq.spark.offsets import SourceOffset
 from shareq.spark.options import SourceOptions
 from shareq.spark.query.acquisition import QueryBooks

@@ -30,10 +30,11 @@ from shareq.client.errors import ClientError, ConfigError
 from shareq.client.network import Network
 from shareq.client.share.provision import configure_group, ensure_topic
 from shareq.client.share.window import reach
+from shareq.protocol.names import AUTO_OFFSET_RESET
 
 logger = logging.getLogger(__name__)
 
-GROUP_CONFIG: Final[dict[str, str]] = {"share.auto.offset.reset": "earliest"}
+GROUP_CONFIG: Final[dict[str, str]] = {AUTO_OFFSET_RESET: "earliest"}
 DELAY: Final = "delay"
 """A label, and the header of a record: seconds from when it was sent."""
 KEY: Final = "key"

@@ -11,7 +11,8 @@ from typing import Final, Self
 
 from devtools.kafka.apache_kafka import free_port
 from shareq.client.config import ClientConfig
-from shareq.client.share.consumer import AcknowledgeType, AckRange, ShareRangeConsumer
+from shareq.client.share.consumer import AckRange, ShareRangeConsumer
+from shareq.protocol.share import AcknowledgeType
 from shareq.testing import Broker
 from tests.support.clients.shareq_cli import Shell
 

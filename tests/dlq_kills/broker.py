@@ -23,13 +23,13 @@ from shareq.broker.groups.administration import GroupAdministration
 from shareq.broker.redrive.job import Redrive
 from shareq.broker.share.coordinator import ShareCoordinatorService
 from shareq.broker.share.core.effects import DeadLetter, WriteState
-from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.dlq.topics import BrokerQueues
 from shareq.broker.share.fetch import ShareFetch
 from shareq.broker.share.last_letters import LastLetters
 from shareq.broker.share.leader import SharePartitionLeader
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import RecordState
 from tests.simulation import planted_deaths, planted_redrives, planted_removals
 from tests.simulation.planted import Fault
 

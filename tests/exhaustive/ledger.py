@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from shareq.broker.share.core.values import AcquiredRange
-from shareq.broker.share.core.window.record_state import AcknowledgeType
+from shareq.protocol.share import AcknowledgeType
 
 FINISHING: Final = (AcknowledgeType.ACCEPT, AcknowledgeType.REJECT, AcknowledgeType.GAP)
 

@@ -12,9 +12,9 @@ from shareq.broker.share.core.partition import SharePartition
 from shareq.broker.share.core.window import key_order
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
 from shareq.broker.share.core.window.key_order import KeyOrder
-from shareq.broker.share.core.window.record_state import RecordState
 from shareq.coordinator.share import shard
 from shareq.coordinator.share.delays import NO_DELAYS
+from shareq.protocol.share import RecordState
 from tests.exhaustive.scope import Scope
 from tests.simulation.planted import (
     delivery_limit_ignored,

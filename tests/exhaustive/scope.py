@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from shareq.broker.share.core.window.record_state import AcknowledgeType, AcquireMode
+from shareq.protocol.share import AcknowledgeType, AcquireMode
 
 LOCK_MS = 10
 """How long a lock lasts; half of it is the shortest time that passes."""

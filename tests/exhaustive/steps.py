@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from shareq.broker.share.core.window.record_state import AcknowledgeType, AcquireMode
+from shareq.protocol.share import AcknowledgeType, AcquireMode
 from tests.exhaustive.scope import (
     LOCK_MS,
     Acknowledge,

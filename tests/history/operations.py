@@ -52,7 +52,10 @@ class Delivery(NamedTuple):
 
 
 class AckType(Enum):
-    """How a share group's member answers a record that it acquired; GAP: there was none at that offset."""
+    """A share group member's answer for a record that it acquired; GAP: none was at that offset.
+
+    The numbers are KIP-932's, not the product's: histories are judged independently of it.
+    """
 
     GAP = 0
     ACCEPT = 1

@@ -21,7 +21,8 @@ import pytest
 
 from shareq.client.cli.shared.profile import read_properties
 from shareq.client.config import ClientConfig
-from shareq.client.share.consumer import AcknowledgeType, AckRange, ShareRangeConsumer
+from shareq.client.share.consumer import AckRange, ShareRangeConsumer
+from shareq.protocol.share import AcknowledgeType
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.protocol import tool_arguments
 from tests.support.clients.shareq_cli import Shell

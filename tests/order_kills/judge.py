@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+# An independent judge: its numbers are KIP-932's, not the product's.
 ACCEPT: Final = 1
 REJECT: Final = 3
 ENDS: Final = (ACCEPT, REJECT)

@@ -14,9 +14,10 @@ from shareq.protocol.generated import share_acknowledge, share_fetch
 from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
 from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+from shareq.protocol.share import AcknowledgeType
 from tests.order_kills.judge import ACCEPT, REJECT, Place
 
-RELEASE: Final = 2
+RELEASE: Final = AcknowledgeType.RELEASE
 HEARTBEAT_S: Final = 1.0
 TIMEOUT_S: Final = 5.0
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.broker.share.coordinator import share_coordinator_settings
 from shareq.coordinator.group.share.group import ShareGroup
 from shareq.coordinator.routing import group_partition_for
@@ -14,6 +13,7 @@ from shareq.coordinator.share.records import SHARE_STATE_SERDE
 from shareq.coordinator.share.shard import ShareCoordinatorShard
 from shareq.coordinator.share.share_state import ShareState
 from shareq.coordinator.share.state_batches import combine
+from shareq.protocol.names import SHARE_GROUP_STATE
 from tests.simulation.ledger import InvariantBroken
 from tests.simulation.replayed import ReplayedGroups, replayed
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from shareq.broker.metadata.changes import PutConfig, ResourceName
 from shareq.broker.metadata.store import NewTopic
-from shareq.broker.share.core.window.record_state import RecordState
 from shareq.protocol.records.batch import Record
+from shareq.protocol.share import RecordState
 from tests.simulation.ledger import GroupLedger, InvariantBroken, Place
 from tests.simulation.reading import records_of
 from tests.simulation.storage import is_about_storage

@@ -11,6 +11,7 @@ from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest,
 from shareq.protocol.generated.share_fetch import PartitionData, ShareFetchRequest, ShareFetchResponse
 from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import batch_headers, decode_records
+from shareq.protocol.share import AcknowledgeType
 from tests.simulation.heartbeats import Heartbeats
 from tests.simulation.ledger import CONTROL, GroupLedger, InvariantBroken, Place
 
@@ -18,7 +19,11 @@ if TYPE_CHECKING:
     from tests.simulation.group import Group
     from tests.simulation.world import World
 
-GAP, ACCEPT, RELEASE, REJECT, RENEW = 0, 1, 2, 3, 4
+GAP: Final = AcknowledgeType.GAP
+ACCEPT: Final = AcknowledgeType.ACCEPT
+RELEASE: Final = AcknowledgeType.RELEASE
+REJECT: Final = AcknowledgeType.REJECT
+RENEW: Final = AcknowledgeType.RENEW
 FINISHING: Final = frozenset((GAP, ACCEPT, REJECT))
 MIXES: Final = ((ACCEPT,), (ACCEPT, RELEASE, REJECT), (RELEASE,), (RENEW,), (ACCEPT, RENEW), (ACCEPT, GAP))
 
@@ -200,7 +205,7 @@ class Member:
 
     def acknowledge(self, *, everything: bool = False) -> None:
         """ShareAcknowledge for some of what it holds, or thinks it holds."""
-        acks = dict.fromkeys(self.held, ACCEPT) if everything else self._some_acks()
+        acks: dict[Place, int] = dict.fromkeys(self.held, ACCEPT) if everything else self._some_acks()
         if acks:
             self._send_acks(self._enter_acks(acks))
 
@@ -211,7 +216,7 @@ class Member:
         holds = self.group.ledger.holds.items()
         others = [place for place, hold in holds if hold.member_id != self.id and now < hold.deadline_ms]
         if others:
-            acks = {world.rng.choice(sorted(others)): world.rng.choice((ACCEPT, RELEASE, REJECT))}
+            acks: dict[Place, int] = {world.rng.choice(sorted(others)): world.rng.choice((ACCEPT, RELEASE, REJECT))}
             self._send_acks(SentAcks(self.group.ledger, acks, {}, 0, honest=False))
 
     def _some_acks(self) -> dict[Place, int]:

@@ -22,7 +22,6 @@ from shareq.broker.share.core.effects import Effect
 from shareq.broker.share.core.locks import AcquisitionLocks
 from shareq.broker.share.core.partition import SharePartition
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
-from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.window import InFlightWindow
 from shareq.broker.share.core.writes import StateChange
 from shareq.broker.share.partitions import SharePartitionManager
@@ -32,6 +31,7 @@ from shareq.coordinator.share import shard
 from shareq.coordinator.share.shard import ShareCoordinatorShard
 from shareq.coordinator.share.state_batches import StateBatch, combine
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import RecordState
 
 Fault = Callable[[], AbstractContextManager[object]]
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 from shareq.broker.share.core.window import key_order
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
 from shareq.broker.share.core.window.key_order import KeyOrder
-from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.window import InFlightWindow, Run
 from shareq.broker.share.ordered import answer
 from shareq.protocol.records import keys
 from shareq.protocol.records.order_passes import KeyChains
+from shareq.protocol.share import RecordState
 from tests.simulation.planted import LOST, Fault, replaced
 
 

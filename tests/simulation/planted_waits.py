@@ -12,7 +12,6 @@ from shareq.broker.share.core.locks import RedeliveryTimes
 from shareq.broker.share.core.partition import SharePartition
 from shareq.broker.share.core.window.delivery_limit import after_release as limited
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
-from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.redelivery import not_before
 from shareq.broker.share.core.window.window import InFlightWindow
 from shareq.broker.share.leader import SharePartitionLeader
@@ -20,6 +19,7 @@ from shareq.broker.share.partitions import SharePartitionManager
 from shareq.coordinator.ports import RedeliveryBackoff, ShareGroupSettings
 from shareq.coordinator.share import shard
 from shareq.coordinator.share.delays import Delay
+from shareq.protocol.share import RecordState
 from tests.simulation.planted import Fault, replaced
 
 _USERS: Final = (acknowledge, locks, writes)

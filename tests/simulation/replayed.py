@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions, ShardT
 from shareq.broker.coordinator_runtime.replay import replay_log
 from shareq.broker.groups.coordinator import group_coordinator_settings
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.shard import RecordSerde
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.names import CONSUMER_OFFSETS
 
 if TYPE_CHECKING:
     from tests.simulation.world import World

@@ -12,11 +12,11 @@ from random import Random
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.share.core.partition import RangeView
-from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.fetch import ShareFetch
 from shareq.broker.share.leader import LeaderState, Parked, SharePartitionLeader
 from shareq.coordinator.ports import RedeliveryBackoff
 from shareq.coordinator.share.share_state import ShareState
+from shareq.protocol.share import RecordState
 from tests.simulation.errors import InvariantBroken
 
 if TYPE_CHECKING:

@@ -24,7 +24,6 @@ from shareq.broker.foundation.loop.effort import EFFORT
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.manager import DamagedFolderError
 from shareq.broker.log.partition_log import PartitionLog
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.broker.network.connection import Buffer, Connection
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.services import Services
@@ -37,6 +36,7 @@ from shareq.coordinator.share.keys import SharePartitionKey, partition_for
 from shareq.coordinator.share.state_batches import combine
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.protocol.primitives import Message
 from tests.simulation.admin import Administrator
 from tests.simulation.audit import audit, check_locks

@@ -11,7 +11,8 @@ import pytest
 
 from devtools.clients.admin import configure_group, create_topic, produce
 from shareq.client.config import ClientConfig
-from shareq.client.share.consumer import AcknowledgeType, AckRange, ShareRangeConsumer
+from shareq.client.share.consumer import AckRange, ShareRangeConsumer
+from shareq.protocol.share import AcknowledgeType
 from shareq.testing import Broker
 
 MEMBERS = 3

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from devtools.clients.requests import create_topic, fetch_request, produce
 from devtools.clients.wire import WireClient
-from shareq.client.admin.redrives import ENABLED
 from shareq.protocol.generated.fetch import FetchResponse
+from shareq.protocol.names import DLQ_GROUP_ENABLE
 from shareq.protocol.records.batch import Record, RecordData, build_batch, decode_records, read_header
 from shareq.testing import Broker
 from tests.support.clients.sasl import PLAIN_MODULE
@@ -21,7 +21,7 @@ PASSWORD = "looking-glass"
 
 def bury(client: WireClient, letters: int) -> None:
     create_topic(client, "orders", 2)
-    create_topic(client, "dlq.orders", 1, configs={ENABLED: "true"})
+    create_topic(client, "dlq.orders", 1, configs={DLQ_GROUP_ENABLE: "true"})
     for first in range(0, letters, 100):
         data = [
             letter(b"%d" % number, number, topic="orders", partition=number % 2) for number in range(first, first + 100)

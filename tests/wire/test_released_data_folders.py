@@ -13,12 +13,12 @@ from devtools.clients.requests import create_topic
 from devtools.clients.wire import WireClient
 from shareq.broker.maintenance.backup.metadata import copy_metadata
 from shareq.broker.metadata.format_version import FORMAT_VERSION
-from shareq.client.admin.redrives import ENABLED
 from shareq.client.check import check
 from shareq.client.errors import ClientError
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from shareq.protocol.generated.update_features import FeatureUpdateKey, UpdateFeaturesRequest, UpdateFeaturesResponse
+from shareq.protocol.names import DLQ_GROUP_ENABLE
 from shareq.testing import Broker
 from tests.fixtures.data_folders import secrets
 from tests.support.cli_scenes import until
@@ -84,7 +84,7 @@ def test_a_released_data_folder_is_raised_to_dead_letters(tmp_path: Path, name: 
         packed.extractall(tmp_path, filter="data")
     with fixture.broker_on(str(tmp_path / "data")) as broker, WireClient(broker.address) as client:
         shell = Shell(broker.bootstrap)
-        create_topic(client, QUEUE_OF_LETTERS, 1, configs={ENABLED: "true"})
+        create_topic(client, QUEUE_OF_LETTERS, 1, configs={DLQ_GROUP_ENABLE: "true"})
         shell.ok(
             *("configs", "alter", "group", fixture.SHARE_GROUP),
             *("--set", f"errors.deadletterqueue.topic.name={QUEUE_OF_LETTERS}"),

@@ -11,6 +11,7 @@ from typing import Final
 
 from shareq.broker.config.keys.definition import ConfigKey, NonEmptyList, OneOf, Range, UpdateMode
 from shareq.broker.config.keys.definition import ConfigType as Type
+from shareq.protocol.names import DLQ_AUTO_CREATE_TOPICS, DLQ_TOPIC_NAME_PREFIX
 
 _DYNAMIC: Final = UpdateMode.CLUSTER_WIDE
 _POSITIVE: Final = Range(1)
@@ -256,7 +257,7 @@ _COORDINATOR_KEYS: Final = (
 # KIP-1191, as Apache Kafka 4.4.0 names them.
 _DEAD_LETTER_KEYS: Final = (
     ConfigKey(
-        "errors.deadletterqueue.auto.create.topics.enable",
+        DLQ_AUTO_CREATE_TOPICS,
         Type.BOOLEAN,
         False,
         None,
@@ -264,7 +265,7 @@ _DEAD_LETTER_KEYS: Final = (
         mode=_DYNAMIC,
     ),
     ConfigKey(
-        "errors.deadletterqueue.topic.name.prefix",
+        DLQ_TOPIC_NAME_PREFIX,
         Type.STRING,
         "dlq.",
         None,

@@ -9,7 +9,6 @@ v1: when the voter was last heard of, which is now. v2: directory ids, of which 
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.metadata.topic_names import CLUSTER_METADATA
 from shareq.broker.security.rights import DESCRIBE_CLUSTER
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.describe_quorum import (
@@ -21,6 +20,7 @@ from shareq.protocol.generated.describe_quorum import (
     Node,
     ReplicaState,
 )
+from shareq.protocol.names import CLUSTER_METADATA
 
 _NODES_FROM = 2
 

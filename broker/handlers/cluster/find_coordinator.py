@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Final
 from shareq.broker.dispatch.in_turns import Steps, in_turns
 from shareq.broker.dispatch.parts import Parts, in_parts
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from shareq.broker.security.rights import CLUSTER_ACTION, DESCRIBE_GROUP, DESCRIBE_TRANSACTION
 from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.share.keys import SharePartitionKey, parse_key, partition_for
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
 from shareq.protocol.generated.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from shareq.protocol.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext

@@ -18,7 +18,6 @@ from shareq.broker.handlers.shared.share_requests import (
     share_request_error,
 )
 from shareq.broker.share.acknowledgements import AckResults
-from shareq.broker.share.core.sessions import FINAL_EPOCH
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.share_acknowledge import (
     LeaderIdAndEpoch,
@@ -28,6 +27,7 @@ from shareq.protocol.generated.share_acknowledge import (
     ShareAcknowledgeResponse,
     ShareAcknowledgeTopicResponse,
 )
+from shareq.protocol.share import FINAL_EPOCH
 
 
 def handle(

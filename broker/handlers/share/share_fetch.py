@@ -28,10 +28,10 @@ from shareq.broker.handlers.shared.share_requests import acknowledge, requested_
 from shareq.broker.security.rights import READ_GROUP
 from shareq.broker.share.acknowledgements import AckResults, PartitionAcks
 from shareq.broker.share.core.sessions import ListedPartition, ShareFetchContext
-from shareq.broker.share.core.window.record_state import AcquireMode
 from shareq.broker.share.fetch import FetchedPartition, WantedPartition
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
+from shareq.protocol.share import AcquireMode
 
 ShareFetchAnswer = ShareFetchResponse | Pending[ShareFetchResponse]
 

@@ -12,9 +12,10 @@ from shareq.broker.foundation.pending import Pending
 from shareq.broker.groups.names import Joining
 from shareq.broker.security.rights import DESCRIBE_TOPIC, READ_GROUP
 from shareq.coordinator.group.groups import Client
-from shareq.coordinator.group.share.heartbeat import JOIN_EPOCH, refusal
+from shareq.coordinator.group.share.heartbeat import refusal
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+from shareq.protocol.share import JOIN_EPOCH
 
 
 def refusal_by_size(ctx: RequestContext, frame_bytes: int) -> ShareGroupHeartbeatResponse | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.metadata.topic_names import CLUSTER_METADATA, name_error
+from shareq.broker.metadata.topic_names import name_error
 from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC
 from shareq.broker.topics.creation import CREATED_TOGETHER, MOST_AUTO_CREATED, auto_create
 from shareq.protocol.errors import ApiError
 from shareq.protocol.generated.metadata import MetadataRequestTopic
+from shareq.protocol.names import CLUSTER_METADATA
 from shareq.protocol.primitives import ZERO_UUID
 
 if TYPE_CHECKING:

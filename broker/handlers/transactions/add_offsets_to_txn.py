@@ -10,12 +10,12 @@ from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending, completed
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.security.rights import READ_GROUP, WRITE_TRANSACTION
 from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+from shareq.protocol.names import CONSUMER_OFFSETS
 
 _FENCED_FROM: Final = 2
 

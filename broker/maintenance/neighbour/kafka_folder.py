@@ -17,7 +17,8 @@ from shareq.broker.log.segments.segment import LOG_SUFFIX, offset_of_file
 from shareq.broker.maintenance.errors import MaintenanceError
 from shareq.broker.maintenance.neighbour.kafka_records import KafkaMetadata, KafkaTopic, UnreadableMetadata
 from shareq.broker.maintenance.os_files import ReadOnlyFs
-from shareq.broker.metadata.topic_names import CLUSTER_METADATA, name_error
+from shareq.broker.metadata.topic_names import name_error
+from shareq.protocol.names import CLUSTER_METADATA
 from shareq.protocol.primitives import uuid_from_text, uuid_to_text
 
 __all__ = ["KafkaFolder", "SourceLog", "properties_of", "while_stopped"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.shard import InconsistentRecords, RecordSerde
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
 from shareq.coordinator.transaction.records import TRANSACTION_SERDE
 from shareq.protocol.errors import MalformedMessage
+from shareq.protocol.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from shareq.protocol.records.batch import decode_records
 
 __all__ = ["SERDES", "unreadable_records"]

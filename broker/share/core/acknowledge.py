@@ -11,18 +11,13 @@ from shareq.broker.share.core.values import AckBatch, Acknowledged, AckRanges
 from shareq.broker.share.core.window.batch import merged
 from shareq.broker.share.core.window.delivery_limit import after_release
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
-from shareq.broker.share.core.window.record_state import (
-    GIVEN_UP,
-    STATE_AFTER,
-    STATE_AFTER_WITH_QUEUE,
-    AcknowledgeType,
-    RecordState,
-)
+from shareq.broker.share.core.window.record_state import GIVEN_UP, STATE_AFTER, STATE_AFTER_WITH_QUEUE
 from shareq.broker.share.core.window.redelivery import not_before
 from shareq.broker.share.core.window.window import InFlightWindow
 from shareq.broker.share.core.writes import StateChange
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import AcknowledgeType, RecordState
 
 if TYPE_CHECKING:
     from shareq.broker.share.core.window.batches import Batch

@@ -16,9 +16,9 @@ from shareq.broker.share.core.window.batch import InFlightBatch
 from shareq.broker.share.core.window.delivery_limit import throttled_from
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
 from shareq.broker.share.core.window.offsets import move_gap_start, next_fetch_offset
-from shareq.broker.share.core.window.record_state import AcquireMode, RecordState
 from shareq.broker.share.core.window.window import InFlightWindow, Run
 from shareq.coordinator.ports import ShareGroupSettings
+from shareq.protocol.share import AcquireMode, RecordState
 
 if TYPE_CHECKING:
     from shareq.broker.share.core.window.batches import Batch

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from shareq.broker.share.core.effects import GivenUpRange
 from shareq.broker.share.core.values import AcquiredRange
-from shareq.broker.share.core.window.record_state import GIVEN_UP, AcknowledgeType
+from shareq.broker.share.core.window.record_state import GIVEN_UP
 from shareq.broker.share.core.window.window import Run
+from shareq.protocol.share import AcknowledgeType
 
 _KINDS = len(AcknowledgeType)
 

@@ -8,9 +8,9 @@ from operator import attrgetter
 from typing import Protocol, TypeVar
 
 from shareq.broker.share.core.values import Acknowledged, AckRanges, AcquiredRange
-from shareq.broker.share.core.window.record_state import AcknowledgeType
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.run_passes import ascend
+from shareq.protocol.share import AcknowledgeType
 
 T = TypeVar("T")
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from shareq.broker.share.core.effects import StateBatch
 from shareq.broker.share.core.window.batch import InFlightBatch
 from shareq.broker.share.core.window.delivery_status import NO_DELAY, delayed, settled
-from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.window import GapWindow, InFlightWindow
 from shareq.coordinator.share.delays import Delay
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import RecordState
 
 _PERSISTED = {state.value: state for state in RecordState if state is not RecordState.ACQUIRED}
 

@@ -11,10 +11,10 @@ from typing import Final
 
 from shareq.broker.share.core.window.delivery_limit import after_release
 from shareq.broker.share.core.window.delivery_status import NO_DEADLINE, NO_DELAY, DeliveryStatus, settled
-from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.redelivery import not_before
 from shareq.broker.share.core.window.window import Change, InFlightWindow, Run
 from shareq.coordinator.ports import ShareGroupSettings
+from shareq.protocol.share import RecordState
 
 _SMALLEST_REBUILD = 256
 MOST_LAPSED: Final = 1_000

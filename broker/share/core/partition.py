@@ -44,7 +44,6 @@ from shareq.broker.share.core.window.offsets import (
     on_log_start_moved,
 )
 from shareq.broker.share.core.window.ranges import Part, list_ranges
-from shareq.broker.share.core.window.record_state import AcquireMode, RecordState
 from shareq.broker.share.core.window.window import InFlightWindow, Run
 from shareq.broker.share.core.writes import StateChange, finish_dead, release
 from shareq.coordinator.ports import ShareGroupSettings
@@ -52,6 +51,7 @@ from shareq.coordinator.share.delays import Delay
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.keys import KeyHashes
+from shareq.protocol.share import AcquireMode, RecordState
 
 if TYPE_CHECKING:
     from shareq.broker.share.core.window.key_order import KeyOrder

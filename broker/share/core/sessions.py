@@ -19,6 +19,7 @@ from operator import attrgetter
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import FINAL_EPOCH, INITIAL_EPOCH, MAX_EPOCH
 
 MOST_OF_A_CONNECTION: Final = 100
 """Sessions that one connection may open. A client's has one."""
@@ -28,10 +29,6 @@ MOST_PARTITIONS: Final = 10_000
 
 LOOKED_AT: Final = 1_000
 """Partitions of a session that one ShareFetch looks at, 10 µs each. Of a larger session each looks at the next ones."""
-
-INITIAL_EPOCH: Final = 0
-FINAL_EPOCH: Final = -1
-MAX_EPOCH: Final = 2**31 - 1
 
 PartitionId = tuple[bytes, int]  # topic id, partition
 _SessionKey = tuple[str, str]  # group id, member id

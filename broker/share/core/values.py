@@ -8,9 +8,9 @@ from itertools import repeat
 from typing import Final, NamedTuple, Protocol, overload
 
 from shareq.broker.share.core.effects import Effect
-from shareq.broker.share.core.window.record_state import RecordState
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.keys import KeyHashes
+from shareq.protocol.share import RecordState
 
 NO_KEYS: Final = KeyHashes([], [])
 

@@ -13,11 +13,11 @@ from shareq.broker.share.core.counters import given_up, records_in
 from shareq.broker.share.core.effects import Cause, DeadLetter, GivenUpRange, StateBatch
 from shareq.broker.share.core.window.delivery_limit import after_release
 from shareq.broker.share.core.window.delivery_status import NO_DELAY, DeliveryStatus
-from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.redelivery import not_before
 from shareq.broker.share.core.window.window import Change, InFlightWindow, Run
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.coordinator.share.delays import Delay
+from shareq.protocol.share import RecordState
 
 if TYPE_CHECKING:
     from shareq.broker.share.core.window.batches import Batch

@@ -18,20 +18,21 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from shareq.broker.share.core.effects import Cause, DeadLetter
-from shareq.protocol.ack_reasons import HEADER
+from shareq.protocol.names import (
+    DLQ_DELIVERY_COUNT,
+    DLQ_DISPOSITION,
+    DLQ_GROUP,
+    DLQ_MESSAGE,
+    DLQ_OFFSET,
+    DLQ_PARTITION,
+    DLQ_PREFIX,
+    DLQ_REJECTED_BY,
+    DLQ_SHAREQ_ERROR,
+    DLQ_TIMESTAMP,
+    DLQ_TOPIC,
+)
 from shareq.protocol.records.batch import Headers, Record, RecordData
 from shareq.protocol.records.record_codec import header_key
-
-PREFIX: Final = "__dlq."
-TOPIC: Final = "__dlq.errors.topic"
-PARTITION: Final = "__dlq.errors.partition"
-OFFSET: Final = "__dlq.errors.offset"
-GROUP: Final = "__dlq.errors.group"
-DELIVERY_COUNT: Final = "__dlq.errors.delivery.count"
-MESSAGE: Final = "__dlq.errors.message"
-DISPOSITION: Final = "__dlq.errors.disposition"
-REJECTED_BY: Final = "__dlq.errors.rejected.by"
-TIMESTAMP: Final = "__dlq.errors.timestamp"
 
 _MESSAGES: Final = {
     Cause.CLIENT_REJECT: b"Offset rejected by client.",
@@ -73,20 +74,20 @@ def kept_letter(
         return RecordData(None, None, headers, now_ms)
     earlier = source.headers
     if not copies:
-        earlier = tuple(header for header in earlier if header[0].startswith(PREFIX))
+        earlier = tuple(header for header in earlier if header[0].startswith(DLQ_PREFIX))
         return RecordData(None, None, (*earlier, *headers), _time(source, now_ms))
     return RecordData(source.key, source.value, (*earlier, *headers), _time(source, now_ms))
 
 
 def with_reason(made: RecordData, reason: bytes | None) -> RecordData:
     """Add why a member gave the record back, where its client said so: in a header of our own, behind all others."""
-    return made if reason is None else made._replace(headers=(*made.headers, (HEADER, reason)))
+    return made if reason is None else made._replace(headers=(*made.headers, (DLQ_SHAREQ_ERROR, reason)))
 
 
 def died_before_for(source: Record, queue: str) -> bool:
     """Whether the record has been in this queue: it was copied out of it, and died again."""
     name = queue.encode()
-    return any(key == TOPIC and value == name for key, value in source.headers)
+    return any(key == DLQ_TOPIC and value == name for key, value in source.headers)
 
 
 def letter_bytes(record: RecordData | Record) -> int:
@@ -100,19 +101,19 @@ def _header_bytes(headers: Iterable[tuple[str, bytes | None]]) -> int:
 
 def _headers(origin: Origin, letter: DeadLetter, offset: int) -> Headers:
     return (
-        (TOPIC, origin.topic.encode()),
-        (PARTITION, b"%d" % origin.partition),
-        (OFFSET, b"%d" % offset),
-        (GROUP, origin.group_id.encode()),
-        (DELIVERY_COUNT, b"%d" % letter.delivery_count),
-        (MESSAGE, _MESSAGES[letter.cause]),
+        (DLQ_TOPIC, origin.topic.encode()),
+        (DLQ_PARTITION, b"%d" % origin.partition),
+        (DLQ_OFFSET, b"%d" % offset),
+        (DLQ_GROUP, origin.group_id.encode()),
+        (DLQ_DELIVERY_COUNT, b"%d" % letter.delivery_count),
+        (DLQ_MESSAGE, _MESSAGES[letter.cause]),
     )
 
 
 def _disposition(letter: DeadLetter, now_ms: int) -> Headers:
-    disposition: Headers = ((DISPOSITION, _DISPOSITIONS[letter.cause]), (TIMESTAMP, b"%d" % now_ms))
+    disposition: Headers = ((DLQ_DISPOSITION, _DISPOSITIONS[letter.cause]), (DLQ_TIMESTAMP, b"%d" % now_ms))
     if letter.cause is Cause.CLIENT_REJECT and letter.member_id:
-        return (*disposition, (REJECTED_BY, letter.member_id.encode()))
+        return (*disposition, (DLQ_REJECTED_BY, letter.member_id.encode()))
     return disposition
 
 

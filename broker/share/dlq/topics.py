@@ -20,11 +20,11 @@ from shareq.broker.topics.leaders import LeaderMap
 from shareq.broker.topics.lookup import led_log
 from shareq.broker.topics.own_batches import append_in_turns
 from shareq.protocol.errors import ApiError, ErrorCode
+from shareq.protocol.names import DLQ_GROUP_ENABLE
 
 logger = logging.getLogger(__name__)
 
-_ENABLED: Final = "errors.deadletterqueue.group.enable"
-_CONFIGS: Final = ((_ENABLED, "true"), ("message.timestamp.type", "CreateTime"))
+_CONFIGS: Final = ((DLQ_GROUP_ENABLE, "true"), ("message.timestamp.type", "CreateTime"))
 
 
 class BrokerQueues:
@@ -57,7 +57,9 @@ class BrokerQueues:
         if topic is None:
             return None
         values = self._configs.topic(name)
-        return QueueTopic(name, topic.partitions, values[_ENABLED] is True, int_value(values, "max.message.bytes"))
+        return QueueTopic(
+            name, topic.partitions, values[DLQ_GROUP_ENABLE] is True, int_value(values, "max.message.bytes")
+        )
 
     def create(self, name: str) -> Pending[ApiError]:
         return create_topic(self._metadata, self._configs, TopicSpec(name, configs=_CONFIGS))

@@ -11,11 +11,11 @@ from typing import Final, NamedTuple
 
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.log.segments.reader import ReadResult
-from shareq.broker.share.core.window.record_state import AcquireMode
 from shareq.broker.share.leader import SharePartitionLeader
 from shareq.broker.share.ordered.answer import key_hashes
 from shareq.broker.share.ordered.kept_reads import MOST_BYTES, KeptReads
 from shareq.coordinator.ports import IsolationLevel
+from shareq.protocol.share import AcquireMode
 
 MOST_OFFSETS: Final = 20_000
 """What has more is left to the fetch itself: a turn of the loop has to stay short."""

@@ -22,7 +22,8 @@ from shareq.client.errors import ClientError, ConfigError, UnsupportedApi
 from shareq.client.share.consumer import new_member_id
 from shareq.client.share.leaders import ShareLeaders
 from shareq.client.share.member import ShareMember
-from shareq.client.share.session import AcknowledgeType, TopicIdPartition
+from shareq.client.share.session import TopicIdPartition
+from shareq.protocol.share import AcknowledgeType
 
 logger = logging.getLogger(__name__)
 

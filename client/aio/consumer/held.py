@@ -8,10 +8,11 @@ from typing import Final, NamedTuple
 
 from shareq.client.aio.consumer.records import RENEW, LockLost, ShareRecord, State
 from shareq.client.errors import ClientError
-from shareq.client.share.session import MAX_BATCHES, AcknowledgeType, TopicIdPartition
+from shareq.client.share.session import MAX_BATCHES, TopicIdPartition
 from shareq.protocol.ack_reasons import tags_of
 from shareq.protocol.generated.share_acknowledge import AcknowledgementBatch
 from shareq.protocol.primitives import Tags
+from shareq.protocol.share import AcknowledgeType
 
 RENEW_AT: Final = 0.5
 """The share of a lock's time that is left when it is renewed."""

@@ -29,11 +29,12 @@ from shareq.client.aio.network import Network
 from shareq.client.errors import BrokerError, ClientError, Unreachable, UnsupportedApi
 from shareq.client.share.driver import MOVED, UNKNOWN, passes
 from shareq.client.share.leaders import Leader, ShareLeaders
-from shareq.client.share.session import AcknowledgeType, FetchLimits, TopicIdPartition
+from shareq.client.share.session import FetchLimits, TopicIdPartition
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode, is_retriable
 from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeResponse
 from shareq.protocol.generated.share_fetch import ShareFetchResponse
+from shareq.protocol.share import AcknowledgeType
 
 logger = logging.getLogger(__name__)
 

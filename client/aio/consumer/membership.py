@@ -16,8 +16,9 @@ from shareq.client.errors import BrokerError, ClientError, Unreachable, is_trans
 from shareq.client.network import backoff_s
 from shareq.client.share.driver import ABSENT_MS, LONGEST_PAUSE_MS
 from shareq.client.share.leaders import ShareLeaders
-from shareq.client.share.member import JOINING, ShareMember, Verdict
+from shareq.client.share.member import ShareMember, Verdict
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatResponse
+from shareq.protocol.share import JOIN_EPOCH
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +74,7 @@ class Membership:
     async def leave(self) -> None:
         """The last heartbeat, as far as the coordinator answers."""
         self.cancel()
-        if self._member.epoch == JOINING:
+        if self._member.epoch == JOIN_EPOCH:
             return
         with contextlib.suppress(ClientError, TimeoutError):
             async with asyncio.timeout(LEAVE_S):
@@ -104,7 +105,7 @@ class Membership:
         loop = asyncio.get_running_loop()
         while True:
             self._beat_now.clear()
-            if not self._member.topics and self._member.epoch == JOINING:
+            if not self._member.topics and self._member.epoch == JOIN_EPOCH:
                 await self._beat_now.wait()
                 continue
             pause_s = await self._beat()

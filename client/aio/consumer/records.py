@@ -7,10 +7,11 @@ from enum import Enum, auto
 from typing import Final, NamedTuple, Protocol
 
 from shareq.client.errors import ClientError
-from shareq.client.share.session import AcknowledgeType, TopicIdPartition
+from shareq.client.share.session import TopicIdPartition
 from shareq.protocol.errors import MalformedMessage
 from shareq.protocol.records.batch import CONTROL, BatchHeader, batch_headers, crc_matches, decode_records
 from shareq.protocol.records.record_codec import Headers
+from shareq.protocol.share import AcknowledgeType
 
 ACCEPT: Final = AcknowledgeType.ACCEPT
 RELEASE: Final = AcknowledgeType.RELEASE

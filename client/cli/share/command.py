@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, NamedTuple
 
 import click
 
@@ -30,15 +30,14 @@ from shareq.client.cli.shared.exits import USAGE, exit_with
 from shareq.client.errors import BrokerError, ClientError
 from shareq.client.fetch import OffsetsGone, RangeFetcher
 from shareq.client.reader import Reader
-from shareq.client.share.consumer import AcknowledgeType, AckRange, AcquiredRange, ShareRangeConsumer
+from shareq.client.share.consumer import AckRange, AcquiredRange, ShareRangeConsumer
+from shareq.protocol.names import AUTO_OFFSET_RESET
 from shareq.protocol.records.batch import batch_headers, decode_records
+from shareq.protocol.share import AcknowledgeType
 
 command = cluster_group(
     "share", "Share groups: list, describe, members, offsets, lag, records, reset, delete, consume, peek."
 )
-
-
-RESET: Final = "share.auto.offset.reset"
 
 
 class ShareKind:
@@ -77,11 +76,12 @@ class ShareKind:
         """Say why a group has no lag in partitions that it has not begun, if that is because it begins at the end."""
         if all(isinstance(each, ClientError) or (each.offset, each.lag) != (None, None) for each in positions.values()):
             return
-        for _, outcome in session.admin.configs.describe([("group", group)], [RESET]):
+        for _, outcome in session.admin.configs.describe([("group", group)], [AUTO_OFFSET_RESET]):
             if not isinstance(outcome, ClientError) and any(each.value == "latest" for each in outcome):
                 session.notes.append(
-                    f"{group} begins at the end of partitions it has not begun, at its first fetch: {RESET} is latest; "
-                    f"for all records: shareq configs alter group {group} --set {RESET}=earliest"
+                    f"{group} begins at the end of partitions it has not begun, at its first fetch: "
+                    f"{AUTO_OFFSET_RESET} is latest; "
+                    f"for all records: shareq configs alter group {group} --set {AUTO_OFFSET_RESET}=earliest"
                 )
 
     def alter(self, session: Session, group: str, offsets: Mapping[Partition, int]) -> dict[Partition, Outcome[int]]:

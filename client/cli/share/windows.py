@@ -15,14 +15,14 @@ from shareq.client.cli.shared.command import Session, now_ms
 from shareq.client.cli.shared.exits import say
 from shareq.client.errors import ClientError
 from shareq.client.records_api import RangeRow, RecordsApi
-from shareq.client.share_states import AVAILABLE, StoredState, stored_states
+from shareq.client.share_states import WRITTEN, StoredState, stored_states
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import RecordState
 
 NOTE: Final = (
     "as the cluster has written it down: a record that is unfinished is available, or locked by a member; "
     "which, by whom and since when, no broker says without the records API (--api)"
 )
-_STATES: Final = {2: "acknowledged", 3: "archiving", 4: "archived"}
 
 
 class Full(NamedTuple):
@@ -143,7 +143,7 @@ def _rows(state: StoredState, end: int | None) -> Iterator[RangeRow]:
     for first, last, number, deliveries in state.batches:
         if position < first:
             yield row(position, first - 1, "unfinished", None)
-        name = "unfinished" if number == AVAILABLE else _STATES.get(number, "unfinished")
+        name = "unfinished" if number == RecordState.AVAILABLE else WRITTEN.get(number, "unfinished")
         yield row(first, last, name, deliveries)
         position = last + 1
     if end is not None and position < end:

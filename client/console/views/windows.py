@@ -12,7 +12,7 @@ from shareq.client.admin.calls import Outcome, Partition, only
 from shareq.client.admin.share_groups import SharePosition
 from shareq.client.console.views.shared import MAX_ROWS, Json, Look, WrongRequest, ends_of, number, required
 from shareq.client.errors import ClientError
-from shareq.client.share_states import StoredState, stored_states
+from shareq.client.share_states import WRITTEN, StoredState, stored_states
 from shareq.client.state_colours import STATES
 
 RANGES: Final = 2_000
@@ -22,7 +22,6 @@ WITHOUT: Final = (
     "As the cluster has written it down: what is unfinished is available, or locked by a member. Which, by whom and "
     "since when cannot be known here: only the records API of shareq says it, and this console has none (--api)."
 )
-_NAMES: Final = {2: "acknowledged", 3: "archiving", 4: "archived"}
 
 
 class Api(Protocol):
@@ -160,7 +159,7 @@ def _ranges(state: StoredState) -> list[Json]:
     for first, last, kind, deliveries in state.batches:
         if position < first:
             found.append(_range(position, first - 1, "unfinished", None))
-        found.append(_range(first, last, _NAMES.get(kind, "unfinished"), deliveries))
+        found.append(_range(first, last, WRITTEN.get(kind, "unfinished"), deliveries))
         position = last + 1
     return found
 

@@ -20,6 +20,7 @@ from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.share_group_describe import DescribedGroup
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+from shareq.protocol.share import JOIN_EPOCH, LEAVE_EPOCH
 
 logger = logging.getLogger(__name__)
 
@@ -87,7 +88,7 @@ class ShareGroups:
         invalid = heartbeat.request_error(request)
         if invalid is not None:
             return _answered(request, invalid)
-        if request.member_epoch == heartbeat.LEAVE_EPOCH:
+        if request.member_epoch == LEAVE_EPOCH:
             return self._leave(request)
         group = self._joinable(request)
         if isinstance(group, ShareGroupHeartbeatResponse):
@@ -306,7 +307,7 @@ class ShareGroups:
         group = self._groups.get(request.group_id)
         if isinstance(group, ShareGroup):
             return group
-        if group is not None or request.member_epoch != heartbeat.JOIN_EPOCH:
+        if group is not None or request.member_epoch != JOIN_EPOCH:
             return _group_not_found(request.group_id, group)
         full = self._no_more_groups(request.group_id)
         return ShareGroup(request.group_id) if full is None else refusal(full.code, full.message or "")
@@ -327,7 +328,7 @@ class ShareGroups:
             message = f"Member {request.member_id} is not in the group."
             return _answered(request, refusal(ErrorCode.UNKNOWN_MEMBER_ID, message))
         self._sessions.clear(request.group_id, request.member_id)
-        response = ShareGroupHeartbeatResponse(member_id=request.member_id, member_epoch=heartbeat.LEAVE_EPOCH)
+        response = ShareGroupHeartbeatResponse(member_id=request.member_id, member_epoch=LEAVE_EPOCH)
         plan = HeartbeatPlan(request.group_id, request.member_id, response)
         return CoordinatorResult(plan, heartbeat.fence(group, (request.member_id,), self._metadata))
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 from shareq.coordinator.group.assignment import NOTHING, Assignment
 from shareq.coordinator.group.groups import Client
@@ -57,9 +56,7 @@ from shareq.protocol.generated.share_group_heartbeat import (
     ShareGroupHeartbeatResponse,
 )
 from shareq.protocol.generated.share_group_heartbeat import TopicPartitions as WireTopicPartitions
-
-JOIN_EPOCH: Final = 0
-LEAVE_EPOCH: Final = -1
+from shareq.protocol.share import JOIN_EPOCH, LEAVE_EPOCH
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from shareq.client.aio.early import MAX_DELAY_S
 from shareq.client.errors import ConfigError
+from shareq.protocol.names import AUTO_OFFSET_RESET
 
 SCHEME: Final = "kafka-share"
 ROUTING_KEY: Final = "routing_key"
 """The header of a record of an exchange's topic."""
-GROUP_CONFIG: Final[dict[str, str]] = {"share.auto.offset.reset": "earliest"}
+GROUP_CONFIG: Final[dict[str, str]] = {AUTO_OFFSET_RESET: "earliest"}
 EXCHANGE_CONFIG: Final[dict[str, str]] = {"retention.ms": "3600000"}
 """What is said to all has been heard, or never will be."""
 _LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]")

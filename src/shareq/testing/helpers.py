@@ -13,6 +13,15 @@ from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+from shareq.protocol.names import (
+    AUTO_OFFSET_RESET,
+    DELIVERY_COUNT_LIMIT,
+    DLQ_COPY_RECORD,
+    DLQ_GROUP,
+    DLQ_GROUP_ENABLE,
+    DLQ_TOPIC_NAME,
+    RECORD_LOCK_DURATION_MS,
+)
 from shareq.testing.failure import BrokerFailed
 from shareq.testing.waiting import wait_until
 
@@ -24,8 +33,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 WAIT_S: Final = 10.0
-QUEUE_CONFIG: Final = "errors.deadletterqueue.topic.name"
-GROUP_HEADER: Final = "__dlq.errors.group"
 _MOST: Final = 20
 _GROUP: Final = "group"
 CLIENT_ID: Final = "shareq-testing"
@@ -160,15 +167,15 @@ class Helpers(ABC):
         from shareq.client.admin.topics import NewTopic
 
         name = name or f"group-{next(_numbers)}"
-        settings = {"share.auto.offset.reset": "earliest" if earliest else "latest"}
+        settings = {AUTO_OFFSET_RESET: "earliest" if earliest else "latest"}
         if lock_s is not None:
-            settings["share.record.lock.duration.ms"] = str(round(lock_s * 1000))
+            settings[RECORD_LOCK_DURATION_MS] = str(round(lock_s * 1000))
         if deliveries is not None:
-            settings["share.delivery.count.limit"] = str(deliveries)
+            settings[DELIVERY_COUNT_LIMIT] = str(deliveries)
         if dead_letters is not None:
             self._check_queue(dead_letters)
-            settings |= {QUEUE_CONFIG: dead_letters, "errors.deadletterqueue.copy.record.enable": "true"}
-            queue = NewTopic(dead_letters, 1, configs={"errors.deadletterqueue.group.enable": "true"})
+            settings |= {DLQ_TOPIC_NAME: dead_letters, DLQ_COPY_RECORD: "true"}
+            queue = NewTopic(dead_letters, 1, configs={DLQ_GROUP_ENABLE: "true"})
             (created,) = self._admin.topics.create([queue]).values()
             if isinstance(created, Exception) and "TOPIC_ALREADY_EXISTS" not in str(created):
                 raise created
@@ -179,7 +186,7 @@ class Helpers(ABC):
         """Raise ValueError for a name that no dead letter would be written to."""
         prefix = self._admin.redrives.queue_rules().prefix
         if not name.startswith(prefix):
-            raise ValueError(f"dead_letters={name!r}: must begin with {prefix!r} ({QUEUE_CONFIG}.prefix)")
+            raise ValueError(f"dead_letters={name!r}: must begin with {prefix!r} ({DLQ_TOPIC_NAME}.prefix)")
 
     def configure_group(self, name: str, config: Mapping[str, str]) -> None:
         """Set properties of a group. BrokerError."""
@@ -305,7 +312,7 @@ class Helpers(ABC):
         wanted = sorted(_bytes(value) or b"" for value in values)
 
         def letters() -> list[Record]:
-            found = [each for each in self.records(topic) if each.headers.get(GROUP_HEADER) == group.encode()]
+            found = [each for each in self.records(topic) if each.headers.get(DLQ_GROUP) == group.encode()]
             assert found, f"{topic} has no dead letter of share group {group}"
             if wanted:
                 values_found = sorted(each.value or b"" for each in found)
@@ -319,9 +326,9 @@ class Helpers(ABC):
             if isinstance(outcome, Exception):
                 raise outcome
             for config in outcome:
-                if config.name == QUEUE_CONFIG and config.value:
+                if config.name == DLQ_TOPIC_NAME and config.value:
                     return config.value
-        raise ValueError(f"share group {group} has no dead-letter queue: {QUEUE_CONFIG} is not set")
+        raise ValueError(f"share group {group} has no dead-letter queue: {DLQ_TOPIC_NAME} is not set")
 
 
 def _bytes(value: Text | None) -> bytes | None:

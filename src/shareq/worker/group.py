@@ -13,11 +13,11 @@ from shareq.client.errors import ClientError, Unreachable
 from shareq.client.network import Network
 from shareq.client.share.provision import configure_group
 from shareq.client.share.window import USUAL, reach
+from shareq.protocol.names import DELIVERY_COUNT_LIMIT
 
 logger = logging.getLogger(__name__)
 
 BACKOFF: Final = "shareq.redelivery.backoff.ms"
-LIMIT: Final = "share.delivery.count.limit"
 
 
 class GroupFacts(NamedTuple):
@@ -40,7 +40,7 @@ def prepare(config: ClientConfig, group: str, changes: Mapping[str, str]) -> Gro
         configure_group(admin, group, changes, required=True)
         window = reach(admin, group)
         try:
-            found = dict(admin.configs.describe([("group", group)], [BACKOFF, LIMIT]))["group", group]
+            found = dict(admin.configs.describe([("group", group)], [BACKOFF, DELIVERY_COUNT_LIMIT]))["group", group]
         except Unreachable:
             raise
         except ClientError as error:
@@ -49,5 +49,5 @@ def prepare(config: ClientConfig, group: str, changes: Mapping[str, str]) -> Gro
             logger.warning("configs that cannot be read: %s", found)
             return GroupFacts(window=window)
     values = {each.name: each.value for each in found if each.value is not None}
-    limit = values.get(LIMIT)
+    limit = values.get(DELIVERY_COUNT_LIMIT)
     return GroupFacts(int(values.get(BACKOFF) or 0) > 0, int(limit) if limit else None, window)

@@ -38,6 +38,7 @@ from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatR
 
 T = TypeVar("T")
 
+# An independent judge: its numbers are KIP-932's, not the product's.
 GAP, ACCEPT, RELEASE, REJECT, RENEW = 0, 1, 2, 3, 4
 AVAILABLE, ACKNOWLEDGED, ARCHIVING, ARCHIVED = 0, 2, 3, 4
 BATCH_OPTIMIZED, RECORD_LIMIT = 0, 1

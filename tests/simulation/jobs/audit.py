@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shareq.broker.log.partition_log import PartitionLog
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from shareq.broker.transactions.coordinator import transaction_coordinator_settings
 from shareq.coordinator.group.classic.group import ClassicGroup, ClassicState
 from shareq.coordinator.group.consumer.group import ConsumerGroup
@@ -18,6 +17,7 @@ from shareq.coordinator.transaction.metadata import NO_PRODUCER_EPOCH, TopicPart
 from shareq.coordinator.transaction.records import TRANSACTION_SERDE
 from shareq.coordinator.transaction.shard import TransactionCoordinatorShard
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from shareq.protocol.primitives import ZERO_UUID
 from tests.simulation.ledger import InvariantBroken
 from tests.simulation.replayed import ReplayedGroups, replayed

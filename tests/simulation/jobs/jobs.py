@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.metadata.topic_names import TRANSACTION_STATE
 from shareq.broker.transactions.markers import RETRY_MS
 from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.transaction.metadata import LAST_EPOCH, Transaction, TransactionState
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.names import TRANSACTION_STATE
 from tests.simulation.jobs.admin import JobAdministrator
 from tests.simulation.jobs.audit import audit_jobs
 from tests.simulation.jobs.group import JobGroup

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit
 
-from shareq.client.share.session import AcknowledgeType, AckRange
+from shareq.client.share.session import AckRange
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import AcknowledgeType
 from shareq.spark.data_source import KafkaShareSource
 from shareq.spark.offsets import SourceOffset
 from shareq.spark.options import SourceOptions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypedDict, Unpack
+from typing import Final, TypedDict, Unpack
 
 from devtools.clients.requests import batch, produce_request
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
@@ -19,8 +19,13 @@ from shareq.protocol.generated.share_group_describe import (
     ShareGroupDescribeResponse,
 )
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+from shareq.protocol.share import AcknowledgeType
 
-GAP, ACCEPT, RELEASE, REJECT, RENEW = 0, 1, 2, 3, 4
+GAP: Final = AcknowledgeType.GAP
+ACCEPT: Final = AcknowledgeType.ACCEPT
+RELEASE: Final = AcknowledgeType.RELEASE
+REJECT: Final = AcknowledgeType.REJECT
+RENEW: Final = AcknowledgeType.RENEW
 
 Place = tuple[bytes, int]
 """Topic id and partition."""

@@ -10,7 +10,7 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
-from shareq.broker.share.core.sessions import FINAL_EPOCH, ListedPartition, ShareSessions
+from shareq.broker.share.core.sessions import ListedPartition, ShareSessions
 from shareq.client.config import ClientConfig
 from shareq.client.share.session import TopicIdPartition
 from shareq.protocol.api_keys import ApiKey
@@ -33,6 +33,7 @@ from shareq.protocol.generated.share_group_heartbeat import (
     TopicPartitions,
 )
 from shareq.protocol.primitives import Message
+from shareq.protocol.share import FINAL_EPOCH
 from tests.support.fakes.scripted_peer import HangUp, ScriptedBroker
 
 TOPIC, TOPIC_ID = "t", b"t" * 16

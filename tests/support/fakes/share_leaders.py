@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.leader import LeaderState
+from shareq.protocol.share import RecordState
 from tests.support.fakes.share_rig import ShareRig
 from tests.support.fakes.share_states import KeptState
 

@@ -11,7 +11,6 @@ from shareq.broker.foundation.environment import Environment, Fs
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.share.core.partition import AckBatch
-from shareq.broker.share.core.window.record_state import AcknowledgeType, AcquireMode
 from shareq.broker.share.fetch import FetchedPartition, ShareFetch, ShareFetchHost, ShareFetchParams, WantedPartition
 from shareq.broker.share.leader import SharePartitionLeader
 from shareq.broker.share.partitions import SharePartitionManager
@@ -19,6 +18,7 @@ from shareq.broker.topics.leaders import LeaderMap
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import AcknowledgeType, AcquireMode
 from tests.support.fakes.memory_log import MemorySource, MemorySources
 from tests.support.fakes.settings import GroupSettings
 from tests.support.fakes.share_states import KeptState, MemoryShareStates

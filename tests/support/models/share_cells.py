@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# An independent judge: its numbers are KIP-932's, not the product's.
 AVAILABLE, ACQUIRED, ACKNOWLEDGED, ARCHIVING, ARCHIVED = 0, 1, 2, 3, 4
 TERMINAL = (ACKNOWLEDGED, ARCHIVED)
 GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from shareq.broker.share.core.effects import Effect, StateBatch, WriteState
 from shareq.broker.share.core.partition import AckBatch, AckOutcome, SharePartition
-from shareq.broker.share.core.window.record_state import AcquireMode
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import AcquireMode
 
 KEY = SharePartitionKey("G1", bytes(range(16)), 0)
 LOG_END = 1 << 40

@@ -12,11 +12,11 @@ from random import Random
 
 from shareq.broker.share.core.effects import DeadLetter, DeadLetters, Effect, StateBatch, WakeFetches, WriteState
 from shareq.broker.share.core.partition import AckBatch, SharePartition
-from shareq.broker.share.core.window.record_state import AcquireMode, RecordState
 from shareq.coordinator.ports import RedeliveryBackoff, ShareGroupSettings
 from shareq.coordinator.share.delays import Delay
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import AcquireMode, RecordState
 from tests.support.models.share_cells import ACQUIRED, ARCHIVING, AVAILABLE, TERMINAL, Write
 from tests.support.models.share_model import ShareModel
 

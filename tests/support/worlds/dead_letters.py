@@ -16,7 +16,7 @@ from shareq.protocol.records.batch import Compression, Record, RecordData, build
 from tests.support.clients.share_client import REJECT, RELEASE, Place, ShareClient, configure, from_the_start
 
 QUEUE: Final = "dlq.t"
-MESSAGES: Final = {
+MESSAGES: Final[dict[int, bytes]] = {
     REJECT: b"Offset rejected by client.",
     RELEASE: b"Offset delivery count exceeded the threshold.",
 }

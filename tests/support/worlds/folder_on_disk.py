@@ -29,9 +29,9 @@ from shareq.broker.log.segments.txn_index import TXN_INDEX_SUFFIX, entries_to_by
 from shareq.broker.log.settings import LogSettings
 from shareq.broker.maintenance.verify.metadata import Topics
 from shareq.broker.metadata.changes import PutMeta, PutTopic, TopicRow
-from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import SHARE_STATE_SERDE, tombstone
+from shareq.protocol.names import SHARE_GROUP_STATE
 from shareq.protocol.records.batch import RecordData, build_batch, read_header
 from shareq.protocol.records.checksum import crc32c
 from shareq.protocol.records.control import build_end_transaction_marker

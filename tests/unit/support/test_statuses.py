@@ -6,7 +6,7 @@ import pytest
 
 from shareq.broker.share.core.window import key_order
 from shareq.broker.share.core.window.delivery_status import settled
-from shareq.broker.share.core.window.record_state import RecordState
+from shareq.protocol.share import RecordState
 from tests.support.statuses import new_statuses
 
 

@@ -11,10 +11,10 @@ from shareq.broker.handlers.shared.fetch_bound import most_bytes
 from shareq.broker.handlers.shared.share_fetch_rights import Refusal
 from shareq.broker.share.acknowledgements import AckResults
 from shareq.broker.share.core.sessions import LOOKED_AT, MOST_PARTITIONS, ShareFetchContext
-from shareq.broker.share.core.window.record_state import AcquireMode
 from shareq.broker.share.fetch import FetchedPartition, ShareFetchParams, WantedPartition
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.generated.share_fetch import ShareFetchRequest
+from shareq.protocol.share import AcquireMode
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from shareq.broker.dispatch.in_turns import Steps, TurnCount
 from shareq.broker.metadata.store import NewTopic
-from shareq.broker.metadata.topic_names import CLUSTER_METADATA, collision_key
+from shareq.broker.metadata.topic_names import collision_key
 from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC
 from shareq.broker.topics.creation import TopicSpec, check_name, check_partition_total, partitions_asked, plan_topic
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.create_topics import CreatableTopic
+from shareq.protocol.names import CLUSTER_METADATA
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext

@@ -7,8 +7,8 @@ archived: no member gets it again. In a group with a dead-letter queue it is arc
 from __future__ import annotations
 
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
-from shareq.broker.share.core.window.record_state import RecordState
 from shareq.coordinator.ports import ShareGroupSettings
+from shareq.protocol.share import RecordState
 
 
 def given_up_state(settings: ShareGroupSettings) -> RecordState:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final
 from shareq.broker.share.core.window.batch import InFlightBatch
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
 from shareq.broker.share.core.window.offset_batch import MOST_OFFSETS, OffsetBatch
-from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.window import InFlightWindow, Run
 from shareq.protocol.records.keys import KeyHashes
 from shareq.protocol.records.order_passes import KeyChains, free, runs_in
+from shareq.protocol.share import RecordState
 
 if TYPE_CHECKING:
     from shareq.broker.share.core.window.batches import Batch

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
-from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.window import InFlightWindow
+from shareq.protocol.share import RecordState
 
 _FORGOTTEN: DeliveryStatus = settled(RecordState.ARCHIVED, 0)  # of records below the start offset: terminal says it all
 

@@ -12,8 +12,8 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 
 from shareq.broker.share.core.window.delivery_status import NO_DEADLINE, DeliveryStatus
-from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.window import InFlightWindow
+from shareq.protocol.share import RecordState
 
 DELAYED: Final = "delayed"
 WAITING: Final = "waiting"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from shareq.broker.share.core.window.batches import BatchMap
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
-from shareq.broker.share.core.window.record_state import RecordState
+from shareq.protocol.share import RecordState
 
 if TYPE_CHECKING:
     from shareq.broker.share.core.window.batches import Batch

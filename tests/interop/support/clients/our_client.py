@@ -11,9 +11,10 @@ from shareq.client.config import ClientConfig
 from shareq.client.fetch import RangeFetcher
 from shareq.client.network import Network
 from shareq.client.producer import Producer
-from shareq.client.share.consumer import AcknowledgeType, AckRange, AcquiredRange, ShareRangeConsumer
+from shareq.client.share.consumer import AckRange, AcquiredRange, ShareRangeConsumer
 from shareq.protocol.records.batch import batch_headers, decode_records
 from shareq.protocol.records.record_codec import RecordData
+from shareq.protocol.share import AcknowledgeType
 from tests.interop.support.clients.commands import java_security
 
 TIMEOUT_S: Final = 30

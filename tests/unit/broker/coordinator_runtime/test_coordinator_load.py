@@ -12,13 +12,13 @@ from shareq.broker.coordinator_runtime import replay as coordinator_load
 from shareq.broker.coordinator_runtime.replay import replay_log
 from shareq.broker.groups.coordinator import group_coordinator_settings
 from shareq.broker.log.partition_log import Origin
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.coordinator.group.classic.group import ClassicGroup, ClassicMember, ClassicState
 from shareq.coordinator.group.classic.records import group_record
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.routing import group_partition_for
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.protocol.records.batch import RecordData, build_batch
 from shareq.protocol.records.compression import Compression
 from tests.support.clients.classic_client import ClassicClient, form

@@ -23,13 +23,13 @@ from devtools.clients.transactor import JAVA_TV2, Transactor
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.coordinator_runtime import replay as coordinator_load
 from shareq.broker.log.partition_log import Origin
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from shareq.protocol.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from shareq.protocol.records.batch import HEADER_SIZE, RecordData, build_batch, decode_records, read_header
 from shareq.protocol.records.compression import Compression
 from tests.support.clients.classic_client import INITIAL_DELAY_MS, ClassicClient, form

@@ -11,7 +11,6 @@ from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.groups import long_commit
 from shareq.broker.groups.offsets import GroupOffsetsService
 from shareq.broker.metadata.changes import PutAcl
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.security.acls import Acl, Operation, PatternType, Permission, ResourceKind
 from shareq.coordinator.group.offsets.commit import PreparedCommit
 from shareq.coordinator.group.offsets.group_offsets import GroupOffsets
@@ -22,6 +21,7 @@ from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
+from shareq.protocol.names import CONSUMER_OFFSETS
 from shareq.protocol.primitives import Message
 from tests.support.clients.access import STANDARD
 from tests.support.worlds.counted_work import Work

@@ -17,7 +17,6 @@ from shareq.broker.handlers.groups import offset_fetch
 from shareq.broker.handlers.records import delete_records
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.store import MetadataStore
-from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.broker.share.coordinator import ShareCoordinatorService
 from shareq.broker.topics.lookup import PartitionLookup
 from shareq.broker.transactions import named_partitions
@@ -73,6 +72,7 @@ from shareq.protocol.generated.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+from shareq.protocol.names import SHARE_GROUP_STATE
 from shareq.protocol.records import opening
 from shareq.protocol.records.batch import Compression, RecordData, build_batch
 from tests.support.long_requests import describe_groups

@@ -9,7 +9,6 @@ import pytest
 from devtools.clients.offsets_client import NO_OFFSET, NONE, OffsetsClient, Row
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.dispatch.table import HANDLERS
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.broker.topics.leaders import Leader
 from shareq.coordinator.routing import group_partition_for
@@ -20,6 +19,7 @@ from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersio
 from shareq.protocol.generated.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from shareq.protocol.names import CONSUMER_OFFSETS
 from tests.support.clients.classic_client import ClassicClient, form
 
 T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)

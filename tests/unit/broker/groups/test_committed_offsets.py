@@ -23,7 +23,6 @@ from devtools.clients.offsets_client import (
 from devtools.in_memory.mem_fs import SimulatedCrash
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.broker import Broker
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.broker.topics.leaders import Leader
 from shareq.coordinator.group.offsets.offset import CommittedOffset
@@ -39,6 +38,7 @@ from shareq.protocol.generated.offset_commit import (
     OffsetCommitValue,
 )
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from shareq.protocol.names import CONSUMER_OFFSETS
 from tests.support.worlds.internal_records import records
 
 T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)

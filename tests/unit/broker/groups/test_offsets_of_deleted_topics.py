@@ -7,7 +7,6 @@ import pytest
 from devtools.clients.offsets_client import FETCH_VERSIONS, NO_OFFSET, OffsetsClient, Row
 from devtools.clients.transactor import Transactor
 from devtools.in_memory.mock_transport import BrokerWorld
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.txn_offset_commit import (
     TxnOffsetCommitRequest,
@@ -15,6 +14,7 @@ from shareq.protocol.generated.txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
 )
+from shareq.protocol.names import CONSUMER_OFFSETS
 from tests.support.fakes.broken_disk import broken
 
 NONE = ErrorCode.NONE

@@ -8,7 +8,6 @@ from devtools.clients.ack_storm import AckStorm
 from devtools.clients.requests import batch, fetch, fetch_request, produce
 from devtools.clients.state_rpcs import StateCaller
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from shareq.protocol.generated.list_offsets import (
@@ -17,6 +16,7 @@ from shareq.protocol.generated.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
+from shareq.protocol.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.protocol.records.batch import Compression, Record, RecordData, build_batch, decode_records
 from tests.support.clients.share_client import ShareClient, acquired_of, from_the_start
 

@@ -16,8 +16,8 @@ from shareq.broker.maintenance.repair.copies import Copies
 from shareq.broker.maintenance.verify.findings import HealHeader, Level, LoseBatches, MissingOffsets, Report
 from shareq.broker.maintenance.verify.folder import verify_folder
 from shareq.broker.metadata.changes import ResourceName
-from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.coordinator.routing import group_partition_for
+from shareq.protocol.names import SHARE_GROUP_STATE
 from shareq.protocol.records.batch import RecordData, build_batch
 from tests.support.worlds.folder_on_disk import (
     CLUSTER,

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld
-from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -21,6 +20,7 @@ from shareq.protocol.generated.share_acknowledge import (
     ShareAcknowledgeRequest,
     ShareAcknowledgeResponse,
 )
+from shareq.protocol.names import SHARE_GROUP_STATE
 from shareq.protocol.primitives import ZERO_UUID
 from tests.support.clients.share_client import (
     ACCEPT,

@@ -7,9 +7,9 @@ import pytest
 from devtools.clients.requests import TIMESTAMP_MS, batch, produce
 from devtools.clients.transactor import JAVA_TV1, JAVA_TV2, Transactor, Versions
 from devtools.in_memory.mock_transport import BrokerWorld
-from shareq.broker.metadata.topic_names import TRANSACTION_STATE
 from shareq.broker.transactions.markers import RETRY_MS
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.names import TRANSACTION_STATE
 from tests.support.fakes.broken_disk import broken, second_write_broken
 from tests.support.kafka.transactions import append as append_directly
 from tests.support.worlds.metrics import Scraped, scraped

@@ -17,8 +17,8 @@ from shareq.broker.share.acknowledgements import (
 )
 from shareq.broker.share.core.effects import StateBatch
 from shareq.broker.share.core.partition import AckBatch
-from shareq.broker.share.core.window.record_state import AcknowledgeType
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import AcknowledgeType
 from tests.support.fakes.share_rig import ShareRig
 
 NONE = ErrorCode.NONE

@@ -16,13 +16,13 @@ from shareq.broker.share.coordinator import (
     share_state_log_settings,
 )
 from shareq.broker.share.core.effects import StateBatch, WriteState
-from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.persister import PersistedState
 from shareq.coordinator.share.keys import SharePartitionKey, partition_for
 from shareq.coordinator.share.results import SummaryResult
 from shareq.coordinator.share.shard import ShareCoordinatorSettings
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
 from shareq.protocol.records.compression import Compression
+from shareq.protocol.share import RecordState
 from tests.support.fakes.host import ELSEWHERE, FakeHost
 
 STATES = "__share_group_state"

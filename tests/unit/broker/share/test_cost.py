@@ -8,7 +8,7 @@ import pytest
 
 from devtools.clients.requests import fetch, fetch_request
 from devtools.in_memory.mock_transport import DATA, BrokerWorld
-from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
+from shareq.protocol.names import SHARE_GROUP_STATE
 from tests.support.clients.share_client import ACCEPT, ShareClient, append, from_the_start
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from shareq.broker.share.core.effects import Cause, DeadLetter, StateBatch
-from shareq.broker.share.core.window.record_state import AcknowledgeType, RecordState
 from shareq.broker.share.leader import LeaderState, SharePartitionLeader
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import AcknowledgeType, RecordState
 from tests.support.fakes.share_leaders import filled, in_memory, state
 from tests.support.fakes.share_rig import LOCK_MS, ShareRig
 from tests.support.fakes.share_states import KeptState

@@ -6,11 +6,11 @@ import pytest
 
 from shareq.broker.log.segments.txn_index import AbortedTransaction
 from shareq.broker.network.answer_budget import LEAST_BYTES, ROOM_WAIT_MS, AnswerBudget
-from shareq.broker.share.core.window.record_state import AcknowledgeType, AcquireMode
 from shareq.broker.share.fetch import FetchedPartition, ShareFetch, ShareFetchParams, WantedPartition
 from shareq.broker.share.leader import LeaderState
 from shareq.coordinator.ports import IsolationLevel, ShareGroupSettings
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import AcknowledgeType, AcquireMode
 from tests.support.fakes.share_fetches import filled, offsets, transactional
 from tests.support.fakes.share_rig import ShareRig, ranges
 from tests.support.fakes.share_states import KeptState

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from shareq.broker.log.segments.txn_index import AbortedTransaction
-from shareq.broker.share.core.window.record_state import AcknowledgeType, AcquireMode
 from shareq.broker.share.fetch import FetchedPartition, ShareFetch, ShareFetchParams, WantedPartition
 from shareq.coordinator.ports import AutoOffsetReset, IsolationLevel, ShareGroupSettings
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import AcknowledgeType, AcquireMode
 from tests.support.fakes.share_fetches import filled, transactional
 from tests.support.fakes.share_rig import ShareRig, ranges
 from tests.support.fakes.share_states import KeptState

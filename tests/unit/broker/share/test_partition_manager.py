@@ -6,10 +6,10 @@ import pytest
 
 from shareq.broker.share.core.effects import StateBatch
 from shareq.broker.share.core.partition import AckBatch, AcquiredRange
-from shareq.broker.share.core.window.record_state import AcknowledgeType, RecordState
 from shareq.broker.share.leader import LeaderState
 from shareq.coordinator.ports import AutoOffsetReset, ShareGroupSettings
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import AcknowledgeType, RecordState
 from tests.support.fakes.share_leaders import Waiter, filled, state
 from tests.support.fakes.share_rig import ShareRig
 from tests.support.fakes.share_states import KeptState

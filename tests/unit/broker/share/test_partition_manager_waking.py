@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shareq.broker.share.core.window.record_state import AcknowledgeType, RecordState
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import AcknowledgeType, RecordState
 from tests.support.fakes.share_leaders import Waiter, filled, state, with_two_groups
 from tests.support.fakes.share_rig import LOCK_MS
 

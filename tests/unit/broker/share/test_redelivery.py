@@ -8,11 +8,11 @@ from random import Random
 import pytest
 
 from shareq.broker.share.core.effects import StateBatch
-from shareq.broker.share.core.window.record_state import AcknowledgeType
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.coordinator.ports import RedeliveryBackoff
 from shareq.coordinator.share.delays import Delay
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import AcknowledgeType
 from tests.support.fakes.share_leaders import filled
 from tests.support.fakes.share_rig import LOCK_MS, ShareRig, ranges
 from tests.support.fakes.share_states import KeptState

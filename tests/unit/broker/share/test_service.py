@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from shareq.broker.share.acknowledgements import PartitionAcks
 from shareq.broker.share.core.partition import AckBatch
-from shareq.broker.share.core.sessions import INITIAL_EPOCH, ListedPartition
-from shareq.broker.share.core.window.record_state import AcknowledgeType, AcquireMode
+from shareq.broker.share.core.sessions import ListedPartition
 from shareq.broker.share.fetch import ShareFetchParams, WantedPartition
 from shareq.broker.share.service import ShareService
 from shareq.coordinator.ports import IsolationLevel, ShareGroupSettings
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import INITIAL_EPOCH, AcknowledgeType, AcquireMode
 from tests.support.fakes.host import ELSEWHERE
 from tests.support.fakes.share_rig import LOCK_MS, ShareRig, ranges
 

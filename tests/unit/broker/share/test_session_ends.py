@@ -6,16 +6,10 @@ from typing import cast
 
 from shareq.broker.network.connection import Connection, Outlet
 from shareq.broker.network.connection_limits import ConnectionLimits
-from shareq.broker.share.core.sessions import (
-    FINAL_EPOCH,
-    INITIAL_EPOCH,
-    ClosedSession,
-    ListedPartition,
-    ShareSession,
-)
-from shareq.broker.share.core.window.record_state import RecordState
+from shareq.broker.share.core.sessions import ClosedSession, ListedPartition, ShareSession
 from shareq.broker.share.session_ends import ShareSessionService
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import FINAL_EPOCH, INITIAL_EPOCH, RecordState
 from tests.support.fakes.share_rig import ShareRig
 
 

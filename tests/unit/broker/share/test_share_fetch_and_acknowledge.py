@@ -10,13 +10,13 @@ import pytest
 from devtools.clients.requests import batch, produce_request
 from devtools.clients.state_rpcs import StateCaller
 from devtools.in_memory.mock_transport import DATA, BrokerWorld
-from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import share_acknowledge, share_fetch
 from shareq.protocol.generated.produce import ProduceResponse
 from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
 from shareq.protocol.generated.share_fetch import PartitionData, ShareFetchRequest, ShareFetchResponse
+from shareq.protocol.names import SHARE_GROUP_STATE
 from tests.interop.support.share_wire import begin_at
 from tests.support.clients.share_client import (
     ACCEPT,
@@ -365,7 +365,7 @@ def test_each_type_of_acknowledgement_and_what_is_stored(version: int, kind: int
 def test_one_type_for_each_offset() -> None:
     queue = Queue()
     member = queue.holding()
-    kinds = [ACCEPT, RELEASE, REJECT, GAP, RELEASE, ACCEPT, ACCEPT, ACCEPT, ACCEPT, ACCEPT]
+    kinds: list[int] = [ACCEPT, RELEASE, REJECT, GAP, RELEASE, ACCEPT, ACCEPT, ACCEPT, ACCEPT, ACCEPT]
     batches = [share_acknowledge.AcknowledgementBatch(0, 9, kinds)]
     topics = [share_acknowledge.AcknowledgeTopic(queue.place[0], [share_acknowledge.AcknowledgePartition(0, batches)])]
     request = ShareAcknowledgeRequest("g", "m", member.session_epoch, False, topics)

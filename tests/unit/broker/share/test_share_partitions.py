@@ -15,17 +15,17 @@ from shareq.broker.foundation.environment import Environment
 from shareq.broker.log.partition_log import Origin
 from shareq.broker.metadata.changes import PutConfig, ResourceName
 from shareq.broker.metadata.store import NewTopic
-from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.broker.share.core.effects import StateBatch
 from shareq.broker.share.core.partition import AckBatch
-from shareq.broker.share.core.sessions import FINAL_EPOCH, INITIAL_EPOCH, ListedPartition
-from shareq.broker.share.core.window.record_state import AcknowledgeType, AcquireMode, RecordState
+from shareq.broker.share.core.sessions import ListedPartition
 from shareq.broker.share.fetch import ShareFetchParams, WantedPartition
 from shareq.broker.share.leader import SharePartitionLeader
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.names import SHARE_GROUP_STATE
 from shareq.protocol.records.batch import RecordData, build_batch
+from shareq.protocol.share import FINAL_EPOCH, INITIAL_EPOCH, AcknowledgeType, AcquireMode, RecordState
 
 LOCK_MS = 1_000
 

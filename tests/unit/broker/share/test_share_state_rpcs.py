@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import errno
+from typing import Final
 
 import pytest
 
 from devtools.clients.state_rpcs import StateCaller, Stored
 from devtools.in_memory.mock_transport import BrokerWorld
-from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.broker.topics.leaders import Leader
 from shareq.coordinator.share.keys import SharePartitionKey, partition_for
@@ -21,10 +21,14 @@ from shareq.protocol.generated import (
     write_share_group_state,
 )
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from shareq.protocol.names import SHARE_GROUP_STATE
 from shareq.protocol.primitives import Message, uuid_to_text
+from shareq.protocol.share import RecordState
 from tests.support.clients.share_client import ShareClient, append, from_the_start
 
-AVAILABLE, ACKNOWLEDGED, ARCHIVED = 0, 2, 4
+AVAILABLE: Final = RecordState.AVAILABLE
+ACKNOWLEDGED: Final = RecordState.ACKNOWLEDGED
+ARCHIVED: Final = RecordState.ARCHIVED
 NONE, INVALID_REQUEST = ErrorCode.NONE, ErrorCode.INVALID_REQUEST
 UNKNOWN_ID = bytes(range(16))
 ALL = ("read", "write", "summary", "delete", "initialize")

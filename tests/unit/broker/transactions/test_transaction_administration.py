@@ -10,7 +10,6 @@ from devtools.clients.offsets_client import OffsetsClient, Row
 from devtools.clients.requests import batch, produce
 from devtools.clients.transactor import JAVA_TV1, JAVA_TV2, LIBRDKAFKA, Transactor, Versions
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from shareq.coordinator.routing import group_partition_for
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_producers import (
@@ -31,6 +30,7 @@ from shareq.protocol.generated.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+from shareq.protocol.names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from shareq.protocol.records.batch import decode_records
 from shareq.protocol.records.control import ControlType
 from tests.support.kafka.transactions import batches_of

@@ -6,13 +6,13 @@ import pytest
 
 from devtools.clients.offsets_client import Row
 from devtools.clients.transactor import JAVA_TV1, Transactor, Versions
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from shareq.broker.transactions.markers import RETRY_MS
 from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.transaction.metadata import TransactionState
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.end_txn import EndTxnRequest
 from shareq.protocol.generated.produce import ProduceResponse
+from shareq.protocol.names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from shareq.protocol.records.control import ControlType
 from tests.support.fakes.broken_disk import broken, second_write_broken
 from tests.support.worlds.transactions import ABORT_INTERVAL_MS, PROFILES, World

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import AsyncIterator, Callable
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -27,7 +27,10 @@ from shareq.protocol.records.record_codec import RecordData
 from tests.support.fakes import scripted_peer
 from tests.support.fakes.scripted_share_cluster import TOPIC, Node, ShareCluster
 
-ACCEPT, RELEASE, REJECT, RENEW = 1, 2, 3, 4
+ACCEPT: Final = AcknowledgeType.ACCEPT
+RELEASE: Final = AcknowledgeType.RELEASE
+REJECT: Final = AcknowledgeType.REJECT
+RENEW: Final = AcknowledgeType.RENEW
 PATIENCE_S = 20
 
 Join = Callable[..., ShareConsumer]

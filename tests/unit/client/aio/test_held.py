@@ -7,8 +7,9 @@ from typing import Any
 from shareq.client.aio.consumer.held import HeldRecords, batches_of
 from shareq.client.aio.consumer.records import ACCEPT, REJECT, RELEASE, RENEW, LockLost, ShareRecord, State
 from shareq.client.errors import BrokerError, ClientError
-from shareq.client.share.session import MAX_BATCHES, AcknowledgeType
+from shareq.client.share.session import MAX_BATCHES
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import AcknowledgeType
 
 T = b"t" * 16
 TP = (T, 0)

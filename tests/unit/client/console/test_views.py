@@ -19,9 +19,10 @@ from shareq.client.console.views.windows import Windows, window
 from shareq.client.errors import BrokerError, Unreachable
 from shareq.client.network import Network
 from shareq.client.records_api import RecordsApi
-from shareq.client.share.consumer import AcknowledgeType, AckRange, ShareRangeConsumer
+from shareq.client.share.consumer import AckRange, ShareRangeConsumer
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.record_codec import Record
+from shareq.protocol.share import AcknowledgeType
 from shareq.testing import Broker
 from tests.support.clients.shareq_cli import Shell
 

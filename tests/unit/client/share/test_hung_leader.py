@@ -7,9 +7,10 @@ import time
 import pytest
 
 from shareq.client.share import consumer as share_consumer
-from shareq.client.share.consumer import AcknowledgeType, AckRange, AcquiredRange, ShareRangeConsumer
+from shareq.client.share.consumer import AckRange, AcquiredRange, ShareRangeConsumer
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import AcknowledgeType
 from tests.support.fakes.scripted_share_cluster import TOPIC, TOPIC_ID, ShareCluster, topic_partition
 
 RENEW = AcknowledgeType.RENEW

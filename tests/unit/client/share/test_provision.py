@@ -11,7 +11,6 @@ from shareq.client.admin import Admin
 from shareq.client.admin.topics import NewTopic
 from shareq.client.errors import BrokerError, Unreachable
 from shareq.client.share.provision import configure_group, ensure_topic
-from shareq.client.share.window import WINDOW
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
@@ -26,6 +25,7 @@ from shareq.protocol.generated.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from shareq.protocol.names import PARTITION_MAX_RECORD_LOCKS
 from shareq.protocol.primitives import Message
 from tests.support.fakes.scripted_peer import HangUp
 from tests.support.fakes.scripted_world import World
@@ -97,17 +97,17 @@ def test_a_topic_that_exists_is_no_failure_and_another_refusal_is(cluster: Clust
 @pytest.mark.parametrize("required", [True, False])
 def test_a_group_gets_its_configs_and_the_widest_window(cluster: Cluster, required: bool) -> None:
     configure_group(cluster.admin, "g", {RESET: "earliest"}, required=required)
-    assert cluster.changes == [{RESET: "earliest"}, {WINDOW: "4000"}]
+    assert cluster.changes == [{RESET: "earliest"}, {PARTITION_MAX_RECORD_LOCKS: "4000"}]
 
 
 def test_a_group_without_configs_gets_the_window_alone(cluster: Cluster) -> None:
     configure_group(cluster.admin, "g", {}, required=True)
-    assert cluster.changes == [{WINDOW: "4000"}]
+    assert cluster.changes == [{PARTITION_MAX_RECORD_LOCKS: "4000"}]
 
 
 def test_a_window_among_the_configs_is_not_widened(cluster: Cluster) -> None:
-    configure_group(cluster.admin, "g", {WINDOW: "500"}, required=True)
-    assert cluster.changes == [{WINDOW: "500"}]
+    configure_group(cluster.admin, "g", {PARTITION_MAX_RECORD_LOCKS: "500"}, required=True)
+    assert cluster.changes == [{PARTITION_MAX_RECORD_LOCKS: "500"}]
 
 
 def test_required_configs_that_are_refused_are_raised(cluster: Cluster) -> None:
@@ -124,7 +124,7 @@ def test_a_queue_that_would_get_no_letters_is_not_set(cluster: Cluster, caplog: 
         configure_group(cluster.admin, "g", {RESET: "earliest", QUEUE: "dead"}, required=True)
     assert cluster.changes == []
     configure_group(cluster.admin, "g", {QUEUE: "dead"}, required=False)
-    assert cluster.changes == [{WINDOW: "4000"}]
+    assert cluster.changes == [{PARTITION_MAX_RECORD_LOCKS: "4000"}]
     assert "its name must begin with dlq." in caplog.text
 
 
@@ -147,7 +147,7 @@ def test_other_configs_that_are_refused_are_logged(cluster: Cluster, caplog: pyt
     assert line.levelno == logging.WARNING
     assert "share group g: its configs" in line.getMessage()
     assert "GROUP_AUTHORIZATION_FAILED" in line.getMessage()
-    assert cluster.changes == [{RESET: "earliest"}, {WINDOW: "4000"}]
+    assert cluster.changes == [{RESET: "earliest"}, {PARTITION_MAX_RECORD_LOCKS: "4000"}]
 
 
 def test_a_lost_broker_is_raised_though_the_configs_are_not_required(cluster: Cluster) -> None:

@@ -7,19 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shareq.broker.share.core.sessions import ListedPartition, ShareSessions
-from shareq.client.share.session import (
-    AcknowledgeType,
-    AckRange,
-    AcquiredOffsets,
-    FetchLimits,
-    ShareSession,
-    TopicIdPartition,
-    portions,
-)
+from shareq.client.share.session import AckRange, AcquiredOffsets, FetchLimits, ShareSession, TopicIdPartition, portions
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import share_acknowledge, share_fetch
 from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
 from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
+from shareq.protocol.share import AcknowledgeType
 
 A, B = bytes(15) + b"a", bytes(15) + b"b"
 LIMITS = FetchLimits(max_records=500, max_wait_ms=100, max_bytes=1 << 20)

@@ -9,7 +9,7 @@ import pytest
 
 from shareq.client.admin import Admin
 from shareq.client.errors import Unreachable
-from shareq.client.share.window import LARGEST, WINDOW, widen
+from shareq.client.share.window import LARGEST, widen
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_configs import (
@@ -23,6 +23,7 @@ from shareq.protocol.generated.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from shareq.protocol.names import PARTITION_MAX_RECORD_LOCKS
 from shareq.protocol.primitives import Message
 from tests.support.fakes.scripted_peer import HangUp
 from tests.support.fakes.scripted_world import World
@@ -50,7 +51,8 @@ class Cluster:
         (row,) = request.resources
         if row.resource_type == GROUP:
             source = BY_DEFAULT if self.own is None else OF_GROUP
-            found = [DescribeConfigsResourceResult(WINDOW, self.own or "2000", config_source=source)]
+            value = self.own or "2000"
+            found = [DescribeConfigsResourceResult(PARTITION_MAX_RECORD_LOCKS, value, config_source=source)]
             return DescribeConfigsResponse(results=[_result(GROUP, row.resource_name, ErrorCode.NONE, found)])
         assert (row.resource_type, row.resource_name, row.configuration_keys) == (BROKER, "1", [LARGEST])
         known = [] if self.largest is None else [DescribeConfigsResourceResult(LARGEST, self.largest)]
@@ -60,7 +62,7 @@ class Cluster:
         assert isinstance(request, IncrementalAlterConfigsRequest)
         (row,) = request.resources
         (config,) = row.configs
-        assert (row.resource_type, config.name) == (GROUP, WINDOW)
+        assert (row.resource_type, config.name) == (GROUP, PARTITION_MAX_RECORD_LOCKS)
         self.asked.append(config.value or "")
         return IncrementalAlterConfigsResponse(
             responses=[AlterConfigsResourceResponse(self.refuses, None, GROUP, row.resource_name)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Final
 
 import pytest
 from hypothesis import given
@@ -17,9 +18,11 @@ from shareq.coordinator.share.state_batches import StateBatch, combine
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.share_snapshot import ShareSnapshotValue
 from shareq.protocol.generated.share_update import ShareUpdateKey, ShareUpdateValue
+from shareq.protocol.share import RecordState
 from tests.unit.coordinator.support import START_WALL_MS, Log, Time, Topics, topic_id_of
 
-AVAILABLE, ACKNOWLEDGED = 0, 2
+AVAILABLE: Final = RecordState.AVAILABLE
+ACKNOWLEDGED: Final = RecordState.ACKNOWLEDGED
 KEY = SharePartitionKey("g", topic_id_of("t"), 0)
 SOON, LATER = START_WALL_MS + 1_000, START_WALL_MS + 5_000
 ROOM = 1 << 20

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import pytest
 
 from shareq.coordinator.share.delays import DELAY_BYTES, Delay
@@ -11,9 +13,11 @@ from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordi
 from shareq.coordinator.share.state_batches import StateBatch
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_snapshot import ShareSnapshotKey
+from shareq.protocol.share import RecordState
 from tests.unit.coordinator.support import START_WALL_MS, Log, Time, Topics, topic_id_of
 
-AVAILABLE, ACKNOWLEDGED = 0, 2
+AVAILABLE: Final = RecordState.AVAILABLE
+ACKNOWLEDGED: Final = RecordState.ACKNOWLEDGED
 KEY = SharePartitionKey("g", topic_id_of("t"), 0)
 OVERHEAD = RECORD_OVERHEAD_BYTES + 3 * len(KEY.group_id)
 INTERVAL_MS = 1_000

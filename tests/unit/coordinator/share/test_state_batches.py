@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
+from typing import Final
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shareq.coordinator.share.state_batches import Account, StateBatch, account_of, combine, merge_into
 from shareq.protocol.generated import share_update
+from shareq.protocol.share import RecordState
 
-AVAILABLE, ACKNOWLEDGED, ARCHIVING, ARCHIVED = 0, 2, 3, 4
+AVAILABLE: Final = RecordState.AVAILABLE
+ACKNOWLEDGED: Final = RecordState.ACKNOWLEDGED
+ARCHIVING: Final = RecordState.ARCHIVING
+ARCHIVED: Final = RecordState.ARCHIVED
 
 
 def by_the_rule(batches: list[StateBatch], start_offset: int) -> list[StateBatch]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
 from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordinatorShard
@@ -9,9 +11,12 @@ from shareq.coordinator.share.state_batches import StateBatch
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.share_snapshot import ShareSnapshotValue
 from shareq.protocol.generated.share_update import ShareUpdateValue
+from shareq.protocol.share import RecordState
 from tests.unit.coordinator.support import Log, Time, Topics, topic_id_of
 
-AVAILABLE, ACKNOWLEDGED, ARCHIVED = 0, 2, 4
+AVAILABLE: Final = RecordState.AVAILABLE
+ACKNOWLEDGED: Final = RecordState.ACKNOWLEDGED
+ARCHIVED: Final = RecordState.ARCHIVED
 KEY = SharePartitionKey("g", topic_id_of("t"), 0)
 
 

@@ -11,7 +11,6 @@ from devtools.clients.requests import batch, fetch_request, produce
 from devtools.in_memory.mem_fs import CrashModel, SimulatedCrash
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.log.promises.checkpoints import LOG_START_FILE
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_records import (
     DeleteRecordsPartition,
@@ -26,6 +25,7 @@ from shareq.protocol.generated.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
+from shareq.protocol.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from tests.support.clients.administration import delete_records_request
 from tests.support.clients.share_client import ShareClient, append, from_the_start
 

@@ -10,7 +10,6 @@ from devtools.clients.requests import batch, fetch_request, only_partition, prod
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.handlers.records.produce_fast_path import MOST_LEARNED
 from shareq.broker.handlers.shared.produce_append import ProduceAppend
-from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import FetchResponse
 from shareq.protocol.generated.produce import (
@@ -20,6 +19,7 @@ from shareq.protocol.generated.produce import (
     ProduceResponse,
     TopicProduceData,
 )
+from shareq.protocol.names import CONSUMER_OFFSETS
 from shareq.protocol.records.batch import Compression, RecordData, build_batch
 from tests.support.fakes.host import ELSEWHERE
 

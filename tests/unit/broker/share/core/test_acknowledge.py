@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 
 from shareq.broker.share.core.partition import AckBatch, SharePartition
-from shareq.broker.share.core.window.record_state import AcknowledgeType
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import AcknowledgeType
 from tests.support.models.share_partition import (
     ACCEPT,
     GAP,

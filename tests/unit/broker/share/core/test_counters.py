@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from shareq.broker.share.core.counters import SharePartitionCounters
 from shareq.broker.share.core.effects import DeliveryLimitReached, GivenUpRange
-from shareq.broker.share.core.window.record_state import AcknowledgeType
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import AcknowledgeType
 from tests.support.models.share_partition import (
     ACCEPT,
     FAILED,

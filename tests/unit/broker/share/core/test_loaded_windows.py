@@ -8,8 +8,8 @@ from typing import Final
 import pytest
 
 from shareq.broker.share.core.partition import AckBatch, SharePartition
-from shareq.broker.share.core.window.record_state import AcquireMode, RecordState
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import AcquireMode, RecordState
 from tests.support.models.share_partition import ACCEPT, Span, batches, share_partition, write_of
 
 CASES: Final = 300

@@ -11,8 +11,8 @@ from shareq.broker.share.core.effects import WakeFetches
 from shareq.broker.share.core.partition import SharePartition
 from shareq.broker.share.core.window.batch import InFlightBatch
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
-from shareq.broker.share.core.window.record_state import AcquireMode, RecordState
 from shareq.broker.share.core.window.window import InFlightWindow
+from shareq.protocol.share import AcquireMode, RecordState
 from tests.support.models.key_hashes import key_hashes
 from tests.support.models.share_partition import (
     ACCEPT,

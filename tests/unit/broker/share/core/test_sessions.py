@@ -11,9 +11,6 @@ from dataclasses import dataclass
 import pytest
 
 from shareq.broker.share.core.sessions import (
-    FINAL_EPOCH,
-    INITIAL_EPOCH,
-    MAX_EPOCH,
     MOST_OF_A_CONNECTION,
     ClosedSession,
     Disconnected,
@@ -24,6 +21,7 @@ from shareq.broker.share.core.sessions import (
     next_epoch,
 )
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import FINAL_EPOCH, INITIAL_EPOCH, MAX_EPOCH
 
 TOPIC_A, TOPIC_B = b"a" * 16, b"b" * 16
 NAMES = {TOPIC_A: "a"}

@@ -6,13 +6,13 @@ import pytest
 
 from shareq.broker.share.core.effects import Cause, DeadLetter
 from shareq.broker.share.dlq.lane import MOST_RECORDS, Lane, Round
-from shareq.broker.share.dlq.letters import TOPIC, letter_bytes
+from shareq.broker.share.dlq.letters import letter_bytes
 from shareq.broker.share.dlq.rules import QueueTopic
 from shareq.broker.share.dlq.source import Reading, read_dead, readable_from
 from shareq.broker.share.leader import MOST_REASONS
 from shareq.coordinator.ports import ShareGroupSettings
-from shareq.protocol.ack_reasons import HEADER
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.names import DLQ_SHAREQ_ERROR, DLQ_TOPIC
 from shareq.protocol.records.batch import Compression, RecordData, build_batch, decode_records
 from tests.support.fakes.memory_log import MemorySource
 from tests.support.fakes.share_rig import ShareRig
@@ -85,7 +85,7 @@ def test_one_record_without_content_goes_alone() -> None:
 
 def test_refused_and_bare_letters_are_counted_by_range() -> None:
     burials = Burials((0, 4), (5, 5))
-    been_there = ((TOPIC, b"dlq.t"),)
+    been_there = ((DLQ_TOPIC, b"dlq.t"),)
     records = [RecordData(None, b"x", been_there if each in (1, 3) else ()) for each in range(4)]
     burials.source.contents.add(build_batch(records, timestamp_ms=BORN_MS))
     burials.source.fill(b"last", base_offset=5)  # the log has no offset 4
@@ -205,7 +205,7 @@ def test_a_letter_says_why_where_a_member_said_so_and_is_as_ever_where_none_did(
     burials.lane.leader.note_reason(7, b"alive")
     made = burials.next_round(keeps=keeps)
     assert made.records[0] == plain.records[0]
-    assert made.records[1].headers == (*plain.records[1].headers, (HEADER, b"no glue"))
+    assert made.records[1].headers == (*plain.records[1].headers, (DLQ_SHAREQ_ERROR, b"no glue"))
 
 
 def test_of_a_share_partition_the_newest_reasons_are_kept() -> None:

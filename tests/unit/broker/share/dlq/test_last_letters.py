@@ -9,7 +9,6 @@ from collections.abc import Callable
 import pytest
 
 from devtools.in_memory.mock_transport import MockConnection
-from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.broker.share.last_letters import LONGEST_WAIT_MS
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.alter_share_group_offsets import (
@@ -24,6 +23,7 @@ from shareq.protocol.generated.delete_share_group_offsets import (
     DeleteShareGroupOffsetsRequestTopic,
     DeleteShareGroupOffsetsResponse,
 )
+from shareq.protocol.names import SHARE_GROUP_STATE
 from shareq.protocol.primitives import Message, uuid_to_text
 from tests.support.clients.share_client import REJECT, ShareClient
 from tests.support.worlds.dead_letters import MESSAGES, QUEUE, DeadLetterWorld, header_of

@@ -6,12 +6,12 @@ import pytest
 
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.log.append import OnDurable
-from shareq.broker.share.core.window.record_state import AcknowledgeType
 from shareq.broker.share.dlq.queues import DeadLetterQueues
 from shareq.broker.share.dlq.rules import QueuePolicy, QueueTopic
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 from shareq.protocol.records.batch import decode_records
+from shareq.protocol.share import AcknowledgeType
 from tests.support.fakes.share_leaders import in_memory
 from tests.support.fakes.share_rig import ShareRig
 from tests.support.worlds.dead_letters import header_of

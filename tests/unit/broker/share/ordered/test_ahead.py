@@ -8,13 +8,13 @@ from random import Random
 import pytest
 
 from shareq.broker.log.segments.txn_index import AbortedTransaction
-from shareq.broker.share.core.window.record_state import AcquireMode, RecordState
 from shareq.broker.share.leader import SharePartitionLeader
 from shareq.broker.share.ordered import ahead
 from shareq.broker.share.ordered.ahead import Ahead
 from shareq.coordinator.ports import IsolationLevel
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import RecordData, build_batch
+from shareq.protocol.share import AcquireMode, RecordState
 from tests.support.clients.share_client import ACCEPT, acquired_of
 from tests.support.fakes.share_rig import ShareRig, ranges
 from tests.unit.broker.share.ordered.test_fetches import add, rig_of

@@ -12,8 +12,9 @@ from datetime import datetime
 import pytest
 
 from shareq.client.cli.shared.profile import client_config
-from shareq.client.share.consumer import AcknowledgeType, AckRange, ShareRangeConsumer
+from shareq.client.share.consumer import AckRange, ShareRangeConsumer
 from shareq.client.state_colours import LOOKS
+from shareq.protocol.share import AcknowledgeType
 from shareq.testing import Broker
 from tests.support.clients.shareq_cli import Shell
 

@@ -10,8 +10,8 @@ import pytest
 from shareq.broker.share.core.window.batch import InFlightBatch, merged
 from shareq.broker.share.core.window.batches import BatchMap
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
-from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.window import InFlightWindow
+from shareq.protocol.share import RecordState
 
 NEW = settled(RecordState.AVAILABLE, 0)
 COLOURS = [settled(RecordState.AVAILABLE, count) for count in range(4)]

@@ -8,8 +8,8 @@ from shareq.broker.share.core.window.batch import InFlightBatch
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
 from shareq.broker.share.core.window.key_order import KeyOrder, all_free, is_finished, is_waiting, waiting
 from shareq.broker.share.core.window.offset_batch import MOST_OFFSETS
-from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.core.window.window import GapWindow, InFlightWindow
+from shareq.protocol.share import RecordState
 from tests.support.models.key_hashes import key_hashes
 
 A, B, C = 11, 22, 33

@@ -13,7 +13,7 @@ from shareq.broker.share.core.values import AckBatch, AcquiredRange
 from shareq.broker.share.core.window.batch import InFlightBatch, merged
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
 from shareq.broker.share.core.window.offset_batch import OffsetBatch
-from shareq.broker.share.core.window.record_state import RecordState
+from shareq.protocol.share import RecordState
 
 FIRST, LAST = 10, 39
 FREE, AGAIN = settled(RecordState.AVAILABLE, 0), settled(RecordState.AVAILABLE, 1)

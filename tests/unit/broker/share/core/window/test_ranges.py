@@ -9,8 +9,8 @@ import pytest
 
 from shareq.broker.share.core.partition import SharePartition
 from shareq.broker.share.core.window.ranges import STATES, RecordRange, list_persisted
-from shareq.broker.share.core.window.record_state import RecordState
 from shareq.coordinator.ports import RedeliveryBackoff
+from shareq.protocol.share import RecordState
 from tests.support.models.key_hashes import key_hashes
 from tests.support.models.share_partition import (
     ACCEPT,

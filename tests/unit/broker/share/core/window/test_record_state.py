@@ -13,12 +13,11 @@ from shareq.broker.share.core.window.record_state import (
     STATE_AFTER,
     STATE_AFTER_WITH_QUEUE,
     TERMINAL,
-    AcknowledgeType,
     IllegalTransition,
-    RecordState,
     transition,
 )
 from shareq.coordinator.ports import ShareGroupSettings
+from shareq.protocol.share import AcknowledgeType, RecordState
 
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
 ACKNOWLEDGED, ARCHIVING, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.ARCHIVING, RecordState.ARCHIVED
