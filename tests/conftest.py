@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from shareq.broker.foundation.loop.collector import COLLECTOR
 from tests.support.file_order import in_order
 from tests.support.python_form import FORM
+from tests.support.shared_rewriting import import_all, share_of
 
 pytest.register_assert_rewrite("tests.support.scenarios")
 
@@ -97,10 +98,13 @@ def _file_of(item: pytest.Item) -> str:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Without the garbage collector, which would look again and again at what stays until the end of the run."""
+    config = session.config
     gc.disable()
     try:
+        if (worker := getattr(config, "workerinput", None)) is not None:
+            import_all(share_of(worker, config.args, config.getoption("ignore") or (), config.rootpath))
         return (yield)
     finally:
         gc.enable()
