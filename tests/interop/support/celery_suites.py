@@ -85,6 +85,25 @@ class test_Failover(common.BaseFailover):
 # In each process that a test starts, too.
 _SITE: Final = "import shareq.kombu\n\nshareq.kombu.register()\n"
 
+# `test_scheduled` sends a task and asks its worker at once. Task and question come by ways of their own, and on Apache
+# Kafka a share fetch is answered some milliseconds after a fetch: the worker is asked for what it has not got yet.
+_PAUSE: Final = """
+import time
+
+from celery.app.control import Inspect
+
+_asked = Inspect.scheduled
+
+
+def scheduled(self, *arguments, **named):
+    time.sleep(1)  # as the tests beside it sleep themselves
+    return _asked(self, *arguments, **named)
+
+
+Inspect.scheduled = scheduled
+"""
+_PAUSING: Final = "pause_before_scheduled"
+
 
 LEFT_OUT: Final = (
     "test_chord_on_error",
@@ -130,6 +149,7 @@ def run_celery(
     """One file of Celery's tests with this broker, and results in the Redis at this port, but for `LEFT_OUT`."""
     folder = sources() / f"celery-{CELERY}"
     (folder / "sitecustomize.py").write_text(_SITE)
+    (folder / f"{_PAUSING}.py").write_text(_PAUSE)
     (folder / "integration-tests-config.json").write_text(
         json.dumps({"broker_transport_options": {"properties": dict(properties)}} if properties else {})
     )
@@ -140,7 +160,7 @@ def run_celery(
         "REDIS_PORT": str(redis_port),
         "WORKER_LOGLEVEL": "INFO",  # some look for lines of it
     }
-    more = ["-p", "celery.contrib.pytest", f"t/integration/{file}"]
+    more = ["-p", "celery.contrib.pytest", "-p", _PAUSING, f"t/integration/{file}"]
     more += ["-k", " and ".join(f"not {name}" for name in LEFT_OUT)]
     return _pytest(folder, results, more, environment, timeout_s)
 
