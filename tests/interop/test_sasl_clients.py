@@ -124,7 +124,7 @@ async def test_a_wrong_password(broker: BrokerUnderTest, mechanism: str, user: s
         producer.poll(0.2)
     assert "_AUTHENTICATION" in errors
     with pytest.raises(KafkaError):
-        KafkaProducer(**python(broker, user, mechanism, "hunter2"), bootstrap_timeout_ms=3000)
+        KafkaProducer(**python(broker, user, mechanism, "hunter2"), bootstrap_timeout_ms=1000)
     aio = AIOKafkaProducer(**python(broker, user, mechanism, "hunter2"))
     with pytest.raises((AuthenticationFailedError, KafkaConnectionError)):
         await aio.start()
