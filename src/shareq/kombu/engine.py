@@ -11,7 +11,8 @@ import contextlib
 import logging
 import os
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping
+from concurrent.futures import CancelledError
 from typing import Any, ClassVar, Final, TypeVar
 
 from shareq.aio import Producer
@@ -19,7 +20,7 @@ from shareq.client.admin import Admin
 from shareq.client.admin.topics import EARLIEST, LATEST, NewTopic
 from shareq.client.aio.network import Network
 from shareq.client.config import ClientConfig
-from shareq.client.errors import BrokerError, ClientError, Unreachable
+from shareq.client.errors import BrokerError, ClientError, Unreachable, understood
 from shareq.client.network import Network as BlockingNetwork
 from shareq.client.share.provision import configure_group, ensure_topic
 from shareq.client.share.window import reach
@@ -33,6 +34,7 @@ T = TypeVar("T")
 SEND_S: Final = 30.0
 BLOCK_S: Final = 10.0
 END_S: Final = 5.0
+ENDED: Final = "the client's thread has ended"
 
 
 class Engine:
@@ -54,7 +56,7 @@ class Engine:
         self._admin_network: BlockingNetwork | None = None
         self._background: set[asyncio.Task[Any]] = set()
         self._ended = False
-        self._watching: set[Callable[[Exception], None]] = set()
+        self._watching: dict[Callable[[Exception], None], Callable[[], Awaitable[None]]] = {}
         self._thread = threading.Thread(target=self._live, name="shareq", daemon=True)
         self._thread.start()
         self.run(self._open(), END_S)
@@ -74,26 +76,30 @@ class Engine:
         """Return whether its thread runs, and this is the process that it belongs to: a fork has no thread of it."""
         return self.pid == os.getpid() and not self._ended
 
-    def watch(self, ended: Callable[[Exception], None]) -> None:
-        """Call it, in the thread that ends, if the loop ends before the process does."""
-        self._watching.add(ended)
+    def watch(self, ended: Callable[[Exception], None], close: Callable[[], Awaitable[None]]) -> None:
+        """Call `ended` in the thread that ends, if the loop ends before the process does, and `close` on the loop."""
+        self._watching[ended] = close
 
     def unwatch(self, ended: Callable[[Exception], None]) -> None:
         """Call it no more."""
-        self._watching.discard(ended)
+        self._watching.pop(ended, None)
 
     def run(self, work: Coroutine[Any, Any, T], timeout_s: float) -> T:
         """Have the loop do it, and wait. Raises what it raises, Unreachable when it takes too long."""
         if not self.alive:
             work.close()
             raise Unreachable(
-                "the client's thread has ended"
-                if self._ended
-                else "the client belongs to the process that this one was forked from"
+                ENDED if self._ended else "the client belongs to the process that this one was forked from"
             )
-        future = asyncio.run_coroutine_threadsafe(work, self.loop)
+        try:
+            future = asyncio.run_coroutine_threadsafe(work, self.loop)
+        except RuntimeError:  # the loop was closed a moment ago
+            work.close()
+            raise Unreachable(ENDED) from None
         try:
             return future.result(timeout_s)
+        except CancelledError:
+            raise Unreachable(ENDED) from None
         except TimeoutError:
             if future.done():
                 raise
@@ -103,7 +109,8 @@ class Engine:
     def soon(self, call: Callable[..., object], *arguments: Any) -> None:
         """Have the loop call it, and do not wait. Nothing in a fork."""
         if self.alive:
-            self.loop.call_soon_threadsafe(call, *arguments)
+            with contextlib.suppress(RuntimeError):  # the loop was closed a moment ago
+                self.loop.call_soon_threadsafe(call, *arguments)
 
     def background(self, work: Coroutine[Any, Any, None]) -> None:
         """On the loop: a task that `close` waits for. It logs its own errors."""
@@ -190,7 +197,8 @@ class Engine:
         with self._admin_lock:
             if self._admin_network is None:
                 self._admin_network = BlockingNetwork(self.config)
-            yield Admin(self._admin_network)
+            with understood():
+                yield Admin(self._admin_network)
 
     def _partitions(self, admin: Admin, topic: str) -> list[int]:
         for _, found in admin.topics.describe([topic]):
@@ -228,10 +236,14 @@ class Engine:
             reason = type(error).__name__
             logger.critical("the client's thread ended", exc_info=error)
         self._ended = True
-        for ended in list(self._watching):
+        watching, self._watching = self._watching, {}
+        for ended in watching:
             ended(EngineEnded(f"the client's thread ended: {reason}"))
-        with contextlib.suppress(Exception):
-            self.loop.run_until_complete(asyncio.wait_for(self._hang_up(), END_S))
+        try:
+            self._finish(self._hang_up(watching.values()))
+        finally:
+            self._finish(self._cancel_all())
+            self.loop.close()
         with self._admin_lock:
             if self._admin_network is not None:
                 self._admin_network.close()
@@ -245,11 +257,27 @@ class Engine:
             max_block_ms=round(BLOCK_S * 1000),
         )
 
-    async def _hang_up(self) -> None:
-        """Close the connections of a loop that has ended. Nothing is sent."""
+    def _finish(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run the loop that has ended once more, for this. What ended it may still be there, and end it again."""
+        with contextlib.suppress(Exception, SystemExit, KeyboardInterrupt):
+            self.loop.run_until_complete(work)
+
+    async def _hang_up(self, consumers: Collection[Callable[[], Awaitable[None]]]) -> None:
+        """Close all connections of a loop that has ended: the client's own, and those of its consumers."""
+        closing = {asyncio.ensure_future(close()) for close in (self._producer.close, *consumers)}
+        _, late = await asyncio.wait(closing, timeout=END_S)
+        for each in late:  # they have begun: what is cancelled then closes its sockets, and does not wait for brokers
+            each.cancel()
+        await asyncio.gather(*closing, return_exceptions=True)
+
+    async def _cancel_all(self) -> None:
+        """End all else on the loop: callers that wait learn of it."""
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
+        for each in rest:
+            each.cancel()
+        if rest:
+            await asyncio.wait(rest, timeout=END_S)
         self.network.close()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._producer.close(), 0)
         await self.network.wait_closed()
 
     async def _close(self) -> None:

@@ -77,7 +77,7 @@ class QueueConsumer:
             properties=self.engine.properties,
         )
         await self._consumer.start()
-        self.engine.watch(self._engine_ended)
+        self.engine.watch(self._engine_ended, self.close)
 
     async def consume(self) -> None:
         """Hand records on from now on."""
@@ -140,15 +140,17 @@ class QueueConsumer:
             return
         self._closing = True
         self.engine.unwatch(self._engine_ended)
-        await self._waiting.stop()
-        await self.stop()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(CLOSE_S):
-                while self._settling:
-                    await asyncio.wait(self._settling)
-        self._in_hand.clear()
-        if self._consumer is not None:
-            await self._consumer.close()
+        try:
+            await self._waiting.stop()
+            await self.stop()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(CLOSE_S):
+                    while self._settling:
+                        await asyncio.wait(self._settling)
+        finally:  # also of a call that is cancelled, by one that waits no longer: else its connections stay open
+            self._in_hand.clear()
+            if self._consumer is not None:
+                await self._consumer.close()
 
     async def _assigned(self, consumer: ShareConsumer) -> None:
         """Wait until there are partitions; a group without free ones gives none."""
