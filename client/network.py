@@ -17,7 +17,7 @@ from typing import NamedTuple
 from shareq.client.cluster import Cluster
 from shareq.client.config import Address, ClientConfig
 from shareq.client.connection import Clock, Connection, Exchange, open_connection
-from shareq.client.errors import BrokerError, ClientError, Disconnected, Unreachable
+from shareq.client.errors import BrokerError, ClientError, Disconnected, Unintelligible, Unreachable, understood
 from shareq.client.security.tls import tls_context
 from shareq.protocol.errors import ErrorCode, is_retriable
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
@@ -184,12 +184,14 @@ class Network:
         return self._cluster.leader(topic_id, partition)
 
     def partitions(self, topic_id: bytes) -> int:
-        """How many partitions a topic has. BrokerError if there is no such topic, or it may not be seen."""
+        """How many partitions a topic has, 1 or more. BrokerError if there is no such topic, or it may not be seen."""
         self._freshen(topic_id)
         topic = self._cluster.topic(topic_id)
         if topic is None or (topic.error and not topic.partitions):
             error = ErrorCode.UNKNOWN_TOPIC_ID if topic is None else topic.error
             raise BrokerError(error, f"topic {topic.name if topic and topic.name else topic_id.hex()}")
+        if not topic.partitions:
+            raise Unintelligible(f"topic {topic.name or topic_id.hex()} has no partitions")
         return len(topic.partitions)
 
     def refresh(self, topics: Iterable[str | bytes], *, timeout_ms: int | None = None) -> None:
@@ -213,7 +215,8 @@ class Network:
         while True:
             answer = self.request(None, request, timeout_ms=timeout_ms, min_version=SEVERAL_KEYS)
             assert isinstance(answer, FindCoordinatorResponse)
-            found = answer.coordinators[0]
+            with understood(f"the coordinator of group {group_id}"):
+                found = answer.coordinators[0]
             if not found.error_code:
                 self._cluster.set_coordinator(group_id, found.node_id, Address(found.host, found.port))
                 return found.node_id

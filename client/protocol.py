@@ -21,7 +21,7 @@ from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersio
 from shareq.protocol.generated.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from shareq.protocol.generated.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from shareq.protocol.headers import decode_response_header, encode_request
-from shareq.protocol.primitives import Message
+from shareq.protocol.primitives import Message, UnencodableMessage
 
 _ERROR_CODE: Final = Struct(">h")
 _SHARE_GROUPS: Final = "share groups need Apache Kafka 4.1 or later, with the feature share.version at 1"
@@ -69,7 +69,7 @@ class ConnectionProtocol:
     def version(self, api_key: int, lowest: int = 0, highest: int | None = None) -> int:
         """The highest version up to `highest` that both sides know. UnsupportedApi if none is from `lowest` on."""
         known, offered = codec(api_key), self._offered.get(api_key)
-        newest = known.max_version - known.latest_version_unstable
+        newest = self._newest(api_key)
         highest = newest if highest is None else min(highest, newest)
         if offered is not None:
             version = min(highest, offered[1])
@@ -80,6 +80,11 @@ class ConnectionProtocol:
     def offers(self, api_key: int) -> bool:
         """Return whether the broker serves an API at all."""
         return api_key in self._offered
+
+    @staticmethod
+    def _newest(api_key: int) -> int:
+        known = codec(api_key)
+        return known.max_version - known.latest_version_unstable
 
     def _why_not(self, known: ApiCodec, offered: tuple[int, int] | None, needed: int, lowest: int) -> str:
         name = _api_name(known)
@@ -146,7 +151,14 @@ class ConnectionProtocol:
 
     def request(self, message: Message, lowest: int = 0, highest: int | None = None) -> bytes:
         """The frame of a request, in the highest version of these. UnsupportedApi, UnencodableMessage."""
-        return self._encode(message, self.version(message.API_KEY, lowest, highest))
+        version = self.version(message.API_KEY, lowest, highest)
+        try:
+            return self._encode(message, version)
+        except UnencodableMessage as error:
+            if version < (newest := self._newest(message.API_KEY)):
+                message.encode(newest)  # raises where it is the message that no version can say
+                raise UnsupportedApi(f"{self.peer} offers too old a version: {error}") from error
+            raise
 
     def _encode(self, message: Message, version: int) -> bytes:
         self._next_id = (self._next_id + 1) & 0x7FFFFFFF

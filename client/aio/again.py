@@ -19,7 +19,7 @@ from shareq.client.aio.early import NOT_BEFORE, EarlyRecords, ms_of
 from shareq.client.aio.network import Network
 from shareq.client.aio.producer.producer import Producer
 from shareq.client.config import ClientConfig
-from shareq.client.errors import ClientError
+from shareq.client.errors import ClientError, understood
 from shareq.client.share.session import TopicIdPartition
 from shareq.protocol.generated.list_offsets import (
     ListOffsetsPartition,
@@ -130,7 +130,8 @@ class Again:
         )
         answer = await network.request_once(leader, request, timeout_ms=_ASK_MS, min_version=1)
         assert isinstance(answer, ListOffsetsResponse)
-        found = answer.topics[0].partitions[0]
+        with understood(f"the end of partition {topic}-{tp[1]}"):
+            found = answer.topics[0].partitions[0]
         return 0 if found.error_code else found.offset
 
 

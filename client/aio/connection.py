@@ -31,6 +31,7 @@ from shareq.protocol.framing import SIZE_BYTES, frame
 from shareq.protocol.primitives import MalformedMessage, Message
 
 _SIZE: Final = Struct(">i")
+MAX_PORT: Final = 65_535
 END_S: Final = 1.0
 """How long the peer has to end TLS in turn; then the socket is closed without it."""
 
@@ -190,6 +191,8 @@ class Connection(asyncio.Protocol):
 
     async def _connect(self, address: Address, config: ClientConfig, context: ssl.SSLContext | None) -> None:
         peer = self._protocol.peer
+        if not 0 < address.port <= MAX_PORT:  # asyncio would raise an IndexError of its own
+            raise Unreachable(f"{peer} cannot be reached: port {address.port} is not from 1 to {MAX_PORT}")
         # Of loops, asyncio's own alone can try the next address of a host meanwhile; uvloop refuses the option.
         own: dict[str, Any] = {"happy_eyeballs_delay": 0.25} if isinstance(self._loop, asyncio.BaseEventLoop) else {}
         try:

@@ -17,7 +17,7 @@ from typing import Final
 from shareq.client.aio.connection import Connection
 from shareq.client.cluster import Cluster
 from shareq.client.config import Address, ClientConfig
-from shareq.client.errors import BrokerError, ClientError, Unreachable
+from shareq.client.errors import BrokerError, ClientError, Unintelligible, Unreachable, understood
 from shareq.client.network import BY_TOPIC_ID, SEVERAL_KEYS, TELL_AFTER_S, Down, backoff_s
 from shareq.client.security.tls import tls_context
 from shareq.protocol.errors import ErrorCode, is_retriable
@@ -161,12 +161,14 @@ class Network:
         return self._cluster.leader(topic_id, partition)
 
     async def partitions(self, topic_id: bytes) -> list[int]:
-        """The partitions of a topic. BrokerError if there is no such topic, or it may not be seen."""
+        """The partitions of a topic, at least one. BrokerError if there is no such topic, or it may not be seen."""
         await self._freshen(topic_id)
         topic = self._cluster.topic(topic_id)
         if topic is None or (topic.error and not topic.partitions):
             error = ErrorCode.UNKNOWN_TOPIC_ID if topic is None else topic.error
             raise BrokerError(error, f"topic {topic.name if topic and topic.name else topic_id.hex()}")
+        if not topic.partitions:
+            raise Unintelligible(f"topic {topic.name or topic_id.hex()} has no partitions")
         return sorted(topic.partitions)
 
     async def refresh(self, topics: Iterable[str | bytes], *, create: bool = False) -> None:
@@ -196,7 +198,8 @@ class Network:
             else:
                 answer = await self.request(None, request, min_version=SEVERAL_KEYS)
             assert isinstance(answer, FindCoordinatorResponse)
-            found = answer.coordinators[0]
+            with understood(f"the coordinator of group {group_id}"):
+                found = answer.coordinators[0]
             if not found.error_code:
                 self._cluster.set_coordinator(group_id, found.node_id, Address(found.host, found.port))
                 return found.node_id

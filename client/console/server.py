@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol
 from aiohttp import web
 
 from shareq import __version__
+from shareq.client.admin import Admin
 from shareq.client.config import ClientConfig
 from shareq.client.console.guard import API, HEADERS, Refusal, Rules, knows_token, refusal
 from shareq.client.console.lanes import Busy, Lane
@@ -24,7 +25,7 @@ from shareq.client.console.routes import CHANGES, QUESTIONS, VIEWS, View
 from shareq.client.console.static_files import static_files
 from shareq.client.console.views.shared import Json, Look, WrongRequest
 from shareq.client.console.views.windows import Windows
-from shareq.client.errors import BrokerError, ClientError, Unreachable, UnsupportedApi
+from shareq.client.errors import BrokerError, ClientError, Unreachable, UnsupportedApi, understood
 from shareq.protocol.errors import ErrorCode
 
 logger = logging.getLogger(__name__)
@@ -154,7 +155,7 @@ class Console:
     def _view(self, name: str, view: View) -> Callable[[web.Request], Awaitable[web.Response]]:
         async def handle(request: web.Request) -> web.Response:
             given = request.query
-            look = view.look_of(given, self._wish.windows)
+            look = _understood(view.look_of(given, self._wish.windows))
             key = (name, *(given.get(each, "") for each in view.names))
             seen = await self._pollers.seen(key, lambda: self._polls.call(look), view.sample)
             return _json(_seen(seen))
@@ -163,7 +164,7 @@ class Console:
 
     def _question(self, question: Callable[[Any], Look]) -> Callable[[web.Request], Awaitable[web.Response]]:
         async def handle(request: web.Request) -> web.Response:
-            return _json(await self._questions.call(question(request.query)))
+            return _json(await self._questions.call(_understood(question(request.query))))
 
         return handle
 
@@ -175,7 +176,7 @@ class Console:
                 raise WrongRequest("the body must be JSON") from None
             if not isinstance(body, dict):
                 raise WrongRequest("the body must be a JSON object")
-            look = change(body)
+            look = _understood(change(body))
             try:
                 done = await self._questions.call(look)
             except ClientError as error:
@@ -185,6 +186,16 @@ class Console:
             return _json(done)
 
         return handle
+
+
+def _understood(look: Look) -> Look:
+    """The same, with an error of the client for answers that say what cannot be."""
+
+    def call(admin: Admin) -> Json:
+        with understood():
+            return look(admin)
+
+    return call
 
 
 def _bounded(config: ClientConfig, timeout_ms: int) -> ClientConfig:

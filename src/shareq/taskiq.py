@@ -26,7 +26,7 @@ from shareq.client.aio.consumer.records import State
 from shareq.client.aio.early import MAX_DELAY_S, TOO_FAR, EarlyRecords, not_before_s
 from shareq.client.aio.threads import in_thread
 from shareq.client.config import ClientConfig
-from shareq.client.errors import ClientError, ConfigError
+from shareq.client.errors import ClientError, ConfigError, understood
 from shareq.client.network import Network
 from shareq.client.share.provision import configure_group, ensure_topic
 from shareq.client.share.window import reach
@@ -195,7 +195,7 @@ class ShareqBroker(AsyncBroker):
 
     @contextlib.contextmanager
     def _admin(self) -> Iterator[Admin]:
-        with contextlib.closing(Network(self._config)) as network:
+        with contextlib.closing(Network(self._config)) as network, understood():
             yield Admin(network)
 
 
@@ -242,7 +242,10 @@ class _Delivery(AckableMessage):
         if task.cancelled() or (error := task.exception()) is None or record.state is not State.IN_HAND:
             return  # a worker that stops releases what it has; a task with ack_type manual may have kept its context
         place = f"{record.topic}-{record.partition}@{record.offset}"
-        logger.error("%s, attempt %d: taskiq failed: released", place, record.delivery_count, exc_info=error)
+        if isinstance(error, ClientError):  # the broker's answer to an acknowledgement: no code of anyone's failed
+            logger.error("%s, attempt %d: %s: released", place, record.delivery_count, error)
+        else:
+            logger.error("%s, attempt %d: taskiq failed: released", place, record.delivery_count, exc_info=error)
         with contextlib.suppress(ClientError):  # its lock has just ended
             self._consumer.acknowledge(record, AcknowledgeType.RELEASE)
 

@@ -26,7 +26,7 @@ from shareq.client.aio.consumer.records import (
     read_acquired,
 )
 from shareq.client.aio.network import Network
-from shareq.client.errors import BrokerError, ClientError, Unreachable, UnsupportedApi
+from shareq.client.errors import BrokerError, ClientError, Unreachable, UnsupportedApi, understood
 from shareq.client.share.driver import MOVED, UNKNOWN, passes
 from shareq.client.share.leaders import Leader, ShareLeaders
 from shareq.client.share.session import FetchLimits, TopicIdPartition
@@ -45,6 +45,8 @@ LONG_WAIT_MS: Final = 500
 SHORT_WAIT_MS: Final = 50
 SPLITS: Final = 64
 """How often acknowledgements that were refused for one of them are halved, at most, until some are taken again."""
+AT_ONCE: Final = 1_000
+"""Records that are handed over in one turn of the loop."""
 EXACT_FROM: Final = 2
 RENEW_FROM: Final = 2
 """Versions of ShareFetch and ShareAcknowledge (Apache Kafka 4.2)."""
@@ -180,7 +182,8 @@ class SessionTask:
         await self._take_in(answer)
 
     async def _take_in(self, answer: ShareFetchResponse) -> None:
-        outcome = self._leader.session.fetched(answer)
+        with understood(f"an answer to ShareFetch of broker {self.node}"):
+            outcome = self._leader.session.fetched(answer)
         if outcome.error is not ErrorCode.NONE:
             self._check(outcome.error, f"share session with broker {self.node}")
             await self._session_refused(outcome.error)
@@ -201,9 +204,13 @@ class SessionTask:
             for partition in topic.partitions:
                 tp = topic.topic_id, partition.partition_index
                 if wanted := acquired.get(tp):
-                    for piece in read_acquired(partition.records or b"", wanted):
-                        self._take_piece(tp, piece, now + self.held.lock_s)
-                        await asyncio.sleep(0)  # a large answer is no reason to hold the loop
+                    pieces = read_acquired(partition.records or b"", wanted)
+                    while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+                        # Neither is a batch opened on the loop, which may take as long as 64 MB do, nor handed over in
+                        # one turn.
+                        for part in piece.parts(AT_ONCE):
+                            self._take_piece(tp, part, now + self.held.lock_s)
+                            await asyncio.sleep(0)
 
     def _take_piece(self, tp: TopicIdPartition, piece: Piece, deadline: float) -> None:
         name = f"{self._ground.name_of(tp[0])}-{tp[1]}"

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from shareq.client.aio.network import Network
-from shareq.client.errors import BrokerError, ClientError, Unreachable, is_transient
+from shareq.client.errors import BrokerError, ClientError, Unreachable, is_transient, understood
 from shareq.client.network import backoff_s
 from shareq.client.share.driver import ABSENT_MS, LONGEST_PAUSE_MS
 from shareq.client.share.leaders import ShareLeaders
@@ -129,7 +129,8 @@ class Membership:
         assert isinstance(answer, ShareGroupHeartbeatResponse)
         before = self._member.assignment
         now_ms = round(asyncio.get_running_loop().time() * 1000)
-        verdict = self._member.answered(answer, now_ms)
+        with understood(f"an answer to a heartbeat of share group {group_id}"):
+            verdict = self._member.answered(answer, now_ms)
         if self._member.assignment != before:
             self._look_now.set()
         if verdict is Verdict.REFUSED:

@@ -157,6 +157,12 @@ class Piece(NamedTuple):
     corrupt: Sequence[tuple[int, int]] = ()
     beyond: Sequence[tuple[int, int]] = ()
 
+    def parts(self, most: int) -> Iterator[Piece]:
+        """Yield it in pieces of at most so many records each; the ranges are in the first."""
+        yield self._replace(records=self.records[:most])
+        for start in range(most, len(self.records), most):
+            yield Piece(self.records[start : start + most])
+
 
 def read_acquired(data: bytes | memoryview, acquired: Sequence[Acquired]) -> Iterator[Piece]:
     """What was acquired, batch by batch, so that a caller may give way in between. Each acquired offset comes once."""

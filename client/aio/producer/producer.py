@@ -16,7 +16,7 @@ from typing import Final, Literal, Self
 from shareq.client.aio.network import Network
 from shareq.client.aio.producer.batches import Appended, Batch, Lane, check, size_of
 from shareq.client.config import ClientConfig
-from shareq.client.errors import BrokerError, ClientError, ConfigError, Unreachable
+from shareq.client.errors import BrokerError, ClientError, ConfigError, Unreachable, understood
 from shareq.client.network import backoff_s
 from shareq.client.partitioner import partition_of_key
 from shareq.protocol.errors import ErrorCode, is_retriable
@@ -365,7 +365,8 @@ class Producer:
         self._counts["requests"] += 1
         answer = await self._network.request_once(leader, request, purpose=PURPOSE, timeout_ms=timeout_ms)
         assert isinstance(answer, ProduceResponse)
-        return answer.responses[0].partition_responses[0]
+        with understood(f"an answer to Produce of partition {lane.topic}-{lane.partition}"):
+            return answer.responses[0].partition_responses[0]
 
     def _end(self, lane: Lane, batch: Batch, error: ClientError) -> None:
         """The batch failed. Whether it is in the log may not be known: its sequences must not be used again."""

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Final
 
 from shareq.client.aio.network import Network
-from shareq.client.errors import BrokerError, ClientError, Unreachable
+from shareq.client.errors import BrokerError, ClientError, Unreachable, understood
 from shareq.client.fetch import BY_TOPIC_ID, whole_batches
-from shareq.protocol.errors import ErrorCode, is_retriable
+from shareq.protocol.errors import ErrorCode, MalformedMessage, is_retriable
 from shareq.protocol.generated.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from shareq.protocol.generated.list_offsets import (
     ListOffsetsPartition,
@@ -101,10 +101,18 @@ class Tail:
         for at, header in batch_headers(memoryview(data)[:size]):
             if header.is_control:
                 continue
-            for record in decode_records(data[at : at + header.size], first=self._position):
+            for record in self._records_of(data[at : at + header.size], header.base_offset):
                 self._position = record.offset + 1
                 self._hand_on(record)
         self._position = max(self._position, following)
+
+    def _records_of(self, batch: bytes, base: int) -> list[Record]:
+        """Return what is still to come of a batch; nothing of one that cannot be read: it would stop the rest."""
+        try:
+            return decode_records(batch, first=self._position)
+        except MalformedMessage as error:
+            logger.error("topic %s: the batch at offset %d is passed over: %s", self._topic, base, error)
+            return []
 
     def _hand_on(self, record: Record) -> None:
         for listener, begin in list(self._listeners.items()):
@@ -129,7 +137,8 @@ class Tail:
                 request = ListOffsetsRequest(_CONSUMER, 0, [ListOffsetsTopic(self._topic, rows)])
                 answer = await self._network.request_once(leader, request, min_version=1)
                 assert isinstance(answer, ListOffsetsResponse)
-                found = answer.topics[0].partitions[0]
+                with understood(f"an offset of partition {self._topic}-0"):
+                    found = answer.topics[0].partitions[0]
                 _check(found.error_code, self._topic)
                 return found.offset
             except (Unreachable, BrokerError) as error:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from shareq.client.admin import Admin
 from shareq.client.config import ClientConfig
-from shareq.client.errors import ClientError, Unreachable
+from shareq.client.errors import ClientError, Unreachable, understood
 from shareq.client.network import Network
 from shareq.client.share.provision import configure_group
 from shareq.client.share.window import USUAL, reach
@@ -35,7 +35,7 @@ def prepare(config: ClientConfig, group: str, changes: Mapping[str, str]) -> Gro
 
     Raises BrokerError for what is refused of them, Unreachable. A group whose configs may not be read has no facts.
     """
-    with contextlib.closing(Network(config)) as network:
+    with contextlib.closing(Network(config)) as network, understood():
         admin = Admin(network)
         configure_group(admin, group, changes, required=True)
         window = reach(admin, group)
@@ -48,6 +48,6 @@ def prepare(config: ClientConfig, group: str, changes: Mapping[str, str]) -> Gro
         if isinstance(found, ClientError):
             logger.warning("configs that cannot be read: %s", found)
             return GroupFacts(window=window)
-    values = {each.name: each.value for each in found if each.value is not None}
-    limit = values.get(DELIVERY_COUNT_LIMIT)
-    return GroupFacts(int(values.get(BACKOFF) or 0) > 0, int(limit) if limit else None, window)
+        values = {each.name: each.value for each in found if each.value is not None}
+        limit = values.get(DELIVERY_COUNT_LIMIT)
+        return GroupFacts(int(values.get(BACKOFF) or 0) > 0, int(limit) if limit else None, window)

@@ -13,11 +13,11 @@ from shareq.client.security.sasl import sasl_client
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.generated.api_versions import ApiVersion, ApiVersionsResponse
-from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
+from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from shareq.protocol.generated.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from shareq.protocol.generated.sasl_handshake import SaslHandshakeResponse
 from shareq.protocol.headers import decode_request_header, response_header
-from shareq.protocol.primitives import Message
+from shareq.protocol.primitives import Message, UnencodableMessage
 
 KAFKA_4 = {ApiKey.METADATA: (0, 13), ApiKey.API_VERSIONS: (0, 4), ApiKey.SASL_AUTHENTICATE: (0, 2)}
 KAFKA_4[ApiKey.SASL_HANDSHAKE] = (0, 1)
@@ -196,3 +196,15 @@ def test_the_login_again_on_a_connection_in_use() -> None:
     with pytest.raises(StopIteration):
         again.send(answer(token, done))
     assert dialogue.in_flight == 0
+
+
+def test_a_version_that_cannot_say_what_is_asked_is_one_that_is_too_old() -> None:
+    dialogue = negotiated({**KAFKA_4, ApiKey.METADATA: (0, 0)})
+    with pytest.raises(UnsupportedApi, match=r"broker 1 at one:9092 offers too old a version: .*auto_topic_creation"):
+        dialogue.request(MetadataRequest([], allow_auto_topic_creation=False))
+
+
+def test_a_request_that_no_version_can_say_is_the_callers_fault() -> None:
+    dialogue = negotiated({**KAFKA_4, ApiKey.METADATA: (0, 9)})
+    with pytest.raises(UnencodableMessage):
+        dialogue.request(MetadataRequest([MetadataRequestTopic(name=7)]))  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
 
@@ -22,7 +23,8 @@ from shareq.aio import (
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest
-from shareq.protocol.records.batch import build_batch
+from shareq.protocol.records.batch import Compression, build_batch, decode_records
+from shareq.protocol.records.compression import MAX_DECOMPRESSED_BYTES
 from shareq.protocol.records.record_codec import RecordData
 from tests.support.fakes import scripted_peer
 from tests.support.fakes.scripted_share_cluster import TOPIC, Node, ShareCluster
@@ -533,3 +535,33 @@ async def test_a_topic_that_does_not_exist_is_logged_once_and_waited_for(
     cluster.nodes[1].ready[0].append((0, 0))
     assert len(await take(consumer, 1)) == 1
     assert len(caplog.messages) == 1
+
+
+async def test_batches_are_opened_beside_the_loop(
+    cluster: ShareCluster, join: Join, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One may hold 64 MB of records, compressed to a few kilobytes: the loop would stand still for a second."""
+    opened_on: list[threading.Thread] = []
+
+    def noticed(*given: Any, **named: Any) -> Any:
+        opened_on.append(threading.current_thread())
+        return decode_records(*given, **named)
+
+    monkeypatch.setattr("shareq.client.aio.consumer.records.decode_records", noticed)
+    cluster.nodes[1].ready[0].append((0, 3))
+    assert len(await take(join(), 4)) == 4
+    assert opened_on
+    assert threading.main_thread() not in opened_on
+
+
+async def test_a_batch_that_is_too_large_to_open_is_rejected(cluster: ShareCluster, join: Join) -> None:
+    def too_large(_: list[tuple[int, int]]) -> bytes:
+        large = RecordData(None, bytes(MAX_DECOMPRESSED_BYTES + 1))
+        return bytes(build_batch([large], timestamp_ms=5, compression=Compression.ZSTD))
+
+    node = cluster.nodes[1]
+    node.records = too_large
+    node.ready[0].append((0, 0))
+    consumer = join()
+    assert await consumer.poll(timeout_s=0.2) == []
+    await until(lambda: acknowledged(node) == [(0, 0, 0, [3])])

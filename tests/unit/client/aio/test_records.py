@@ -124,3 +124,12 @@ def test_a_bad_record_costs_its_neighbours_nothing_nor_itself() -> None:
     assert offsets(found) == list(range(103))
     assert not found.corrupt
     assert found.records[1][4] == (("\ufffd", b"1"), ("fine", None))
+
+
+def test_a_large_piece_is_handed_over_in_parts_and_its_ranges_once() -> None:
+    whole = read(batch(0, 10), (0, 9, 1))._replace(missing=[(10, 11)], corrupt=[(12, 12)], beyond=[(13, 20)])
+    parts = list(whole.parts(4))
+    assert [offsets(part) for part in parts] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+    assert parts[0][1:] == whole[1:]
+    assert all(part[1:] == ((), (), ()) for part in parts[1:])
+    assert list(Piece(missing=[(1, 2)]).parts(4)) == [Piece(missing=[(1, 2)])]
