@@ -29,8 +29,9 @@ CLEAR       := $(call another,$(RUN))
 SPARK_CLEAR := $(call another,$(SPARK_RUN))
 CLUSTER := tests/interop/test_client_cluster.py
 KAFKA_TESTS := tests/interop/test_kafka_share_tests.py
-# They mostly wait for their brokers and clients, so several at once; each file has a broker of its own.
-INTEROP := -q -rfEsx -m "interop and not thorough" --dist=loadfile --ignore=tests/differential --ignore=$(CLUSTER)
+# They mostly wait for their brokers and clients, so several at once; each file has a broker of its own. In the order of
+# tests/support/file_order.py, not by how many tests a file has.
+INTEROP := -q -rfEsx -m "interop and not thorough" --dist=loadfile --no-loadscope-reorder --ignore=tests/differential --ignore=$(CLUSTER)
 SOURCES := tests devtools bench examples scripts
 # Compiled by the set-up, as pip does with what is not editable: else, with PYTHONDONTWRITEBYTECODE, by every start.
 PACKAGES := broker client coordinator protocol spark src

@@ -26,6 +26,14 @@ LONGEST: Final = (
     "tests/storage_matrix/",
     "tests/soak/",
     "tests/unit/spark/query/test_driver.py",
+    *(
+        f"tests/interop/test_{name}.py"  # on Apache Kafka; few tests, so that pytest-xdist would take most of them last
+        for name in (
+            *("dead_letters_in_trouble", "kafka_tools_side_by_side", "celery_suite", "transactional_producers"),
+            *("security_matrix", "every_client", "oauth_clients", "classic_consumers", "taskiq", "celery", "worker"),
+            *("frameworks", "dead_letters", "aio", "cli"),
+        )
+    ),
 )
 WAITING: Final = ("tests/wire/", "tests/interop/")
 AMONG: Final = 0.8
