@@ -23,7 +23,6 @@ from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 STAGES: Final = ROOT / "build" / "mutation"
-PACKAGES: Final = ("broker", "client", "coordinator", "protocol", "schemas", "spark")
 UNIT: Final = "tests/unit/broker"
 RIGHTS: Final = f"{UNIT}/security/test_rights.py::test_with_all_rights_nothing_is_refused_and_without_one_it_is"
 DEAD: Final = ("killed", "timeout")
@@ -230,10 +229,8 @@ def stage(folder: Path, area: Area, only: str) -> None:
     """
     shutil.rmtree(folder, ignore_errors=True)
     package = folder / "src" / "shareq"
-    ignored = shutil.ignore_patterns("__pycache__", "*.pyc", "*.so", "*.pyd")
-    shutil.copytree(ROOT / "src" / "shareq", package, ignore=lambda *_: {*PACKAGES, "__pycache__", "compiled_forms"})
-    for name in PACKAGES:
-        shutil.copytree(ROOT / name, package / name, ignore=ignored)
+    ignored = shutil.ignore_patterns("__pycache__", "*.pyc", "*.so", "*.pyd", "compiled_forms")
+    shutil.copytree(ROOT / "src" / "shareq", package, ignore=ignored)  # what its links lead to
     shutil.copytree(ROOT / "tests", folder / "tests", ignore=ignored)
     for name in ("devtools", "schemas", "bench", "examples", "docs", "scripts"):
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)

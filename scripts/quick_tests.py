@@ -25,7 +25,7 @@ CORES: Final = (
     "tests/unit/client/share",
 )
 UNITS: Final = "tests/unit"
-PACKAGES: Final = ("broker", "client", "coordinator", "protocol", "spark")
+PACKAGES: Final = ("aio", "broker", "client", "coordinator", "protocol", "spark", "testing")
 """Folders at the top that are installed below `shareq`."""
 
 
@@ -50,6 +50,8 @@ def module_of(path: str) -> str:
     parts = list(Path(path).with_suffix("").parts)
     if parts[0] == "src":
         del parts[0]
+    elif parts[0] == "integrations":
+        parts[0] = "shareq"
     elif parts[0] in PACKAGES:
         parts.insert(0, "shareq")
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)

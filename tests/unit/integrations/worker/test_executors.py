@@ -14,7 +14,7 @@ import pytest
 from shareq.worker import Message
 from shareq.worker.executors import Executor, InProcesses, InThreads, OnLoop
 from shareq.worker.job import Call, HandlerTimeout, WorkerDied
-from tests.unit.worker import handlers
+from tests.unit.integrations.worker import handlers
 
 
 def call(function: Callable[..., Any]) -> Call:
