@@ -60,6 +60,7 @@ class Connection(asyncio.Protocol):
         self._protocol = protocol
         self._max_frame_bytes = max_frame_bytes
         self._transport: asyncio.Transport | None = None
+        self._opening: asyncio.Task[Any] | None = None
         self._sockets = sockets
         self._gone = asyncio.Event()
         self._parts: list[bytes] = []
@@ -155,7 +156,12 @@ class Connection(asyncio.Protocol):
 
         A loop that ends earlier leaves the socket open.
         """
+        if self._opening is None:
+            return
+        await asyncio.wait([self._opening], timeout=END_S)
         if self._transport is None:
+            self._opening.cancel()
+            await asyncio.wait([self._opening])
             return
         try:
             async with asyncio.timeout(END_S):
@@ -196,14 +202,21 @@ class Connection(asyncio.Protocol):
         # Of loops, asyncio's own alone can try the next address of a host meanwhile; uvloop refuses the option.
         own: dict[str, Any] = {"happy_eyeballs_delay": 0.25} if isinstance(self._loop, asyncio.BaseEventLoop) else {}
         try:
-            await self._loop.create_connection(
-                lambda: self,
-                address.host,
-                address.port,
-                ssl=context,
-                server_hostname=address.host if context is not None else None,
-                **own,
+            self._opening = self._loop.create_task(
+                self._loop.create_connection(
+                    lambda: self,
+                    address.host,
+                    address.port,
+                    ssl=context,
+                    server_hostname=address.host if context is not None else None,
+                    **own,
+                )
             )
+            self._sockets.add(self)
+            self._opening.add_done_callback(self._opened)
+            # It goes on when the caller is cancelled, and is closed then: asyncio loses a socket that has just
+            # connected when the race between a host's addresses is cancelled.
+            await asyncio.shield(self._opening)
         except ssl.SSLCertVerificationError as error:
             raise AuthenticationFailed(f"{peer}: its certificate is not accepted: {error.verify_message}") from None
         except ssl.SSLError as error:
@@ -257,9 +270,14 @@ class Connection(asyncio.Protocol):
 
     # -- what the transport calls
 
+    def _opened(self, opening: asyncio.Task[Any]) -> None:
+        if not opening.cancelled():
+            opening.exception()  # a caller that was cancelled does not look
+        if self._transport is None:
+            self._sockets.discard(self)
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        self._sockets.add(self)
         if self.closed is not None:
             transport.close()
 

@@ -269,6 +269,8 @@ class Engine:
         for each in late:  # they have begun: what is cancelled then closes its sockets, and does not wait for brokers
             each.cancel()
         await asyncio.gather(*closing, return_exceptions=True)
+        self.network.close()
+        await self.network.wait_closed()
 
     async def _cancel_all(self) -> None:
         """End all else on the loop: callers that wait learn of it."""
@@ -277,8 +279,6 @@ class Engine:
             each.cancel()
         if rest:
             await asyncio.wait(rest, timeout=END_S)
-        self.network.close()
-        await self.network.wait_closed()
 
     async def _close(self) -> None:
         while self._background:

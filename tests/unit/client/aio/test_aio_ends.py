@@ -16,6 +16,8 @@ import pytest
 from devtools.kafka.certificates import Authority, why_unavailable
 from shareq.aio import ClientError, Producer, ShareConsumer
 from shareq.client.aio import connection
+from shareq.client.aio.network import Network
+from shareq.client.config import ClientConfig
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.generated.metadata import (
     MetadataResponse,
@@ -131,3 +133,22 @@ def test_a_call_cancelled_before_the_brokers_are_known_leaves_no_socket(deaf: Ca
         await producer.close()
 
     assert not left_open(program)
+
+
+@pytest.mark.parametrize("turns", range(16))
+def test_a_connection_that_is_given_up_while_it_opens_leaves_no_socket(turns: int) -> None:
+    """asyncio loses a socket that has just connected when the race between a host's addresses is cancelled."""
+    with ScriptedBroker() as broker:
+        broker.scripts[ApiKey.METADATA] = lambda _: None
+
+        async def program() -> None:
+            network = Network(ClientConfig.from_properties({"bootstrap.servers": broker.bootstrap}))
+            opening = asyncio.create_task(network.refresh([]))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            opening.cancel()
+            await asyncio.gather(opening, return_exceptions=True)
+            network.close()
+            await network.wait_closed()
+
+        assert not left_open(program)
