@@ -17,6 +17,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection
 from random import Random
+from typing import Final
 
 from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.os_fs import OsFs
@@ -38,6 +39,8 @@ class HandClock:
 
     def __init__(self) -> None:
         self._ready: deque[Callable[[], None]] = deque()
+
+    stands_still: Final = False
 
     def wall_ms(self) -> int:
         return time.time_ns() // 1_000_000

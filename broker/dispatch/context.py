@@ -10,6 +10,7 @@ from shareq.broker.foundation.bounded_log import cut
 from shareq.broker.security.names import ANONYMOUS, CLUSTER_NAME
 
 if TYPE_CHECKING:
+    from shareq.broker.foundation.turn_budget import Breath
     from shareq.broker.network.connection import Connection
     from shareq.broker.quotas.clients import Account
     from shareq.broker.security.rights import Right
@@ -31,6 +32,10 @@ class RequestContext:
         self.client_id: Final = client_id
         self._account: Account | None = None
         self._account_of = ""  # the principal
+
+    def breathe(self, elements: int = 1) -> Breath:
+        """Count elements that a handler was done with; awaiting the result pauses if the loop's turn is spent."""
+        return self.services.env.budget.breathe(elements)
 
     @property
     def quota_names(self) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.coroutines import plain_handler
 from shareq.broker.dispatch.in_turns import run_in_turns
 from shareq.broker.dispatch.parts import Parts
 from shareq.broker.dispatch.route import SIZE_AND_CORRELATION, BoundRoute, Route
@@ -70,7 +71,7 @@ class Dispatcher:
         route = self._routes.get(api)
         if route is None:
             known = _served(api_key, version)
-            route = self._routes[api] = Route(known, version, self.requests_of(known))
+            route = self._routes[api] = Route(known, version, self.requests_of(known), plain_handler)
         try:
             header = decode_request_header(frame)
         except MalformedMessage as error:

@@ -69,7 +69,10 @@ class Route:
         "version",
     )
 
-    def __init__(self, api_key: ApiKey, version: int, requests: Requests) -> None:
+    def __init__(
+        self, api_key: ApiKey, version: int, requests: Requests, handler_of: Callable[[Any], Callable[..., Any]]
+    ) -> None:
+        """`handler_of` returns the plain handler of a handler's module."""
         row = HANDLERS[api_key]
         module = importlib.import_module(f"shareq.broker.handlers.{row.module}")
         messages = codec(api_key)
@@ -80,7 +83,7 @@ class Route:
         self.request_class: type[Message] = messages.request_class
         self.decode: Callable[[bytes, int, int], tuple[Message, int]] = messages.request_class.decode
         # A response, parts of one, a pending one, or None where the request gets no answer (Produce with acks=0).
-        self.handle: Callable[[RequestContext, Message], Message | Parts | Pending[Any] | None] = module.handle
+        self.handle: Callable[[RequestContext, Message], Message | Parts | Pending[Any] | None] = handler_of(module)
         self.failed: Failed | None = getattr(module, "failed", None) or _top_level_failure(messages.response_class)
         self.refusal_by_size: RefusalBySize | None = getattr(module, "refusal_by_size", None)
         self.fast_path: Callable[[BoundRoute], FastPath] | None = getattr(module, "ProduceFastPath", None)

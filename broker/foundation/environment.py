@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Final, NamedTuple, Protocol
 
+from shareq.broker.foundation.turn_budget import TurnBudget
+
 
 class TimerHandle(Protocol):
     """A call that has been scheduled and not yet made."""
@@ -20,6 +22,10 @@ class TimerHandle(Protocol):
 
 class Clock(Protocol):
     """Time, and calls back at a time. One thread: every callback runs on the broker's loop."""
+
+    @property
+    def stands_still(self) -> bool:
+        """Return whether no time passes while code runs: work is counted then, where it would be measured."""
 
     def wall_ms(self) -> int:
         """Milliseconds since the epoch; may step. For record timestamps, and dates that others have set, only."""
@@ -148,19 +154,25 @@ _DASH: Final = 62  # in base64 for URLs
 
 
 class Environment:
-    """What a broker is given of the outside world. `secrets` is for what must stay secret; a simulation uses `rng`."""
+    """What a broker is given of the outside world. `secrets` is for what must stay secret; a simulation uses `rng`.
 
-    __slots__ = ("clock", "fs", "rng", "secrets")
+    `budget` measures the turns of the clock's loop.
+    """
 
-    def __init__(self, clock: Clock, rng: Random, fs: Fs, secrets: Random | None = None) -> None:
+    __slots__ = ("budget", "clock", "fs", "rng", "secrets")
+
+    def __init__(
+        self, clock: Clock, rng: Random, fs: Fs, secrets: Random | None = None, *, budget: TurnBudget | None = None
+    ) -> None:
         self.clock: Final = clock
         self.rng: Final = rng
         self.fs: Final = fs
         self.secrets: Final = secrets
+        self.budget: Final = budget or TurnBudget(clock)
 
     def with_fs(self, fs: Fs) -> Environment:
         """The same over another file system."""
-        return Environment(self.clock, self.rng, fs, self.secrets)
+        return Environment(self.clock, self.rng, fs, self.secrets, budget=self.budget)
 
     def secret_bytes(self, count: int) -> bytes:
         """Random bytes that cannot be guessed, whatever has been seen of earlier ones."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from typing import Final
 
 from shareq.broker.foundation.environment import TimerHandle
 
@@ -13,6 +14,8 @@ __all__ = ["LoopClock"]
 
 class LoopClock:
     """`Clock` over a running loop; `now_ms` is the loop's own time, so it stands still within one tick of uvloop."""
+
+    stands_still: Final = False
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Generic, TypeVar, cast
 
 T = TypeVar("T")
@@ -51,6 +51,12 @@ class Pending(Generic[T]):
             callback(cast(T, self._value))
         else:
             self._callbacks.append(callback)
+
+    def __await__(self) -> Generator[Pending[T], None, T]:
+        """Suspend the coroutine that awaits it until the value has arrived (`loop/coroutines.py`)."""
+        if self._value is _UNSET:
+            yield self
+        return self.value
 
     def then(self, function: Callable[[T], U]) -> Pending[U]:
         """The pending result of `function` on the value."""

@@ -25,6 +25,8 @@ class VirtualTimer:
 class VirtualClock:
     """`Clock` on virtual time. Calls of one time run in the order they were scheduled."""
 
+    stands_still = True
+
     def __init__(self, *, now_ms: int = 1_000, wall_ms: int = 1_700_000_000_000) -> None:
         self._now_ms = now_ms
         self._wall_offset_ms = wall_ms - now_ms

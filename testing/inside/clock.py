@@ -33,6 +33,8 @@ class SteppedClock:
     One timer of the loop stands for all that are scheduled here, so that they can be called before it.
     """
 
+    stands_still: Final = False
+
     def __init__(self, loop: asyncio.AbstractEventLoop, ahead_ms: int = 0) -> None:
         self._loop = loop
         self.ahead_ms = ahead_ms

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shareq.broker.broker import Broker
+from shareq.broker.dispatch.coroutines import plain_handler
 from shareq.broker.dispatch.route import BoundRoute
 from shareq.broker.network.connection import (
     AnswerSlot,
@@ -329,4 +330,4 @@ def refusable(api: ApiKey) -> bool:
     from shareq.broker.network.counters import Requests
 
     row = HANDLERS.get(api)
-    return row is not None and Route(api, row.served.last, Requests()).failed is not None
+    return row is not None and Route(api, row.served.last, Requests(), plain_handler).failed is not None

@@ -18,6 +18,7 @@ from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.coroutines import plain_handler
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.effort import EFFORT
@@ -282,7 +283,7 @@ class World:
         """Hand a request to the handler of that API, named in lower case."""
         handler = import_module(f"shareq.broker.handlers.{HANDLERS[ApiKey[api.upper()]].module}")
         context = RequestContext(self.services, connection, version, "sim")
-        answer = handler.handle(context, request)
+        answer = plain_handler(handler)(context, request)
         if isinstance(answer, Pending):
             return answer
         pending: Pending[Message] = Pending()

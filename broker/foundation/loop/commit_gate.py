@@ -6,7 +6,7 @@ So a turn waits for one commit's sync at most, and neighbours have their turns i
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import TypeVar
 
 from shareq.broker.foundation.pending import Pending
@@ -39,7 +39,7 @@ class CommitGate:
             self._closed = True
             self._call_soon(self._open)
 
-    def passing(self) -> Iterator[None]:
+    def passing(self) -> Generator[None, None, None]:
         """Pause while the gate is closed, and behind work that waits already, so that newcomers never starve it."""
         if self.is_free:
             return

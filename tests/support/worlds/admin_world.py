@@ -18,6 +18,7 @@ from shareq.broker.config.admin import ConfigAdmin
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.service import ConfigService
 from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.coroutines import plain_handler
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.environment import Environment, Fs
 from shareq.broker.foundation.loop.turns import Turns
@@ -97,7 +98,7 @@ class World:
         received, _ = codec(key).request_class.decode(request.encode(version), version)
         handler = import_module(f"shareq.broker.handlers.{row.module}")
         self.clock.run_until_idle()  # the turn of the call before is over
-        answer = handler.handle(self.context(version), received)
+        answer = plain_handler(handler)(self.context(version), received)
         self.clock.run_until_idle()
         if isinstance(answer, Pending):
             answer = answer.value

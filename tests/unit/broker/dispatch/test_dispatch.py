@@ -16,6 +16,7 @@ import pytest
 import shareq.broker.handlers as handlers
 from devtools.clients.requests import fetch_request
 from devtools.in_memory.mock_transport import BrokerWorld
+from shareq.broker.dispatch.coroutines import plain_handler
 from shareq.broker.dispatch.route import Route
 from shareq.broker.dispatch.table import HANDLERS, HandlerRow, VersionRange
 from shareq.broker.metadata.changes import MetaChange
@@ -205,13 +206,13 @@ def test_the_answer_to_our_own_fault_can_be_written_in_every_version(key: ApiKey
             request.coordinator_keys = ["group"]
         if isinstance(request, ProduceRequest):
             request.acks = 1  # 0 gets no answer
-        route = Route(key, version, Requests())
+        route = Route(key, version, Requests(), plain_handler)
         if route.failed is not None:
             assert route.frame(route.failed(request, ErrorCode.UNKNOWN_SERVER_ERROR), 1)
 
 
 def test_a_fetch_before_v7_gets_a_fault_by_partition() -> None:
-    response = Route(ApiKey.FETCH, 4, Requests()).failed
+    response = Route(ApiKey.FETCH, 4, Requests(), plain_handler).failed
     assert response is not None
     answer = response(fetch_request("t"), ErrorCode.UNKNOWN_SERVER_ERROR)
     decoded, _ = FetchResponse.decode(answer.encode(4), 4)

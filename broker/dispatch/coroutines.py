@@ -1,0 +1,55 @@
+"""Handlers that are coroutines: `async def handle`, where an RPC may have to wait or to pause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+from shareq.broker.dispatch.in_turns import run_in_turns
+from shareq.broker.foundation.loop.coroutines import Driven, Waiting, drive
+from shareq.broker.foundation.pending import Pending
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
+
+T = TypeVar("T")
+
+_IS_COROUTINE: Final = 0x80  # CO_COROUTINE, see the module `inspect`, which takes long to import
+
+
+def is_coroutine(handle: Callable[..., Any]) -> bool:
+    """Return whether a handler was written as `async def`."""
+    code = getattr(handle, "__code__", None)
+    return code is not None and bool(code.co_flags & _IS_COROUTINE)
+
+
+def plain_handler(module: Any) -> Callable[[RequestContext, Any], Any]:  # Any: of one RPC, by its module
+    """Return a module's function `handle`, with its coroutines driven if it makes them."""
+    if not is_coroutine(module.handle):
+        return cast(Callable[..., Any], module.handle)
+    return driven(module.handle, ends_with_client=getattr(module, "ENDS_WITH_CLIENT", False))
+
+
+def driven(
+    handle: Callable[[RequestContext, Any], Waiting[T]], *, ends_with_client: bool
+) -> Callable[[RequestContext, Any], T | Pending[T]]:
+    """Return a plain handler that drives the coroutines of `handle`.
+
+    The time of later turns is the client's, where quotas limit it. A coroutine goes on when its client has gone, so
+    that what it changes is changed whole, unless it `ends_with_client`. A fault in its first step is raised, so the
+    RPC's error is answered; a later one closes the connection.
+    """
+
+    def start(ctx: RequestContext, request: Any) -> T | Pending[T]:
+        answer = drive(handle(ctx, request), ctx.services.env.budget, partial(run_in_turns, ctx), ctx.failed)
+        if not isinstance(answer, Driven):
+            return answer
+        if ends_with_client and ctx.connection.closed:
+            answer.cancel()
+        elif ends_with_client:
+            forget = ctx.connection.on_close(answer.cancel)
+            answer.result.on_complete(lambda _value: forget())
+        return answer.result
+
+    return start

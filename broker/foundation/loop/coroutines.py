@@ -1,0 +1,146 @@
+"""Native coroutines, driven by hand: no task, no future, no event loop.
+
+A coroutine awaits a `Pending`, which suspends it until the value has arrived, or a breath (`turn_budget.py`), which
+suspends it until a later turn of the loop if this one is spent. It runs as far as it can in the call that begins it:
+a short one to its end.
+
+    drive ------> returned a value: that is the answer
+      |
+      +- suspended on a Pending: goes on in the call that completes it
+      +- suspended on a pause:   goes on as work of `Turns`, a step in each turn
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from types import coroutine as generator_based
+from typing import Any, Generic, TypeVar, cast
+
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.foundation.turn_budget import PAUSE, Pause, TurnBudget
+
+__all__ = ["Driven", "Waiting", "begin", "drive", "in_steps"]
+
+T = TypeVar("T")
+
+Suspension = Pending[Any] | Pause  # Any: the coroutine alone looks at the value
+Waiting = Coroutine[Suspension, None, T]
+"""A coroutine that waits for nothing else."""
+
+
+def drive(
+    coroutine: Waiting[T],
+    budget: TurnBudget,
+    in_turns: Callable[[Iterator[None]], None],
+    failed: Callable[[Exception], None],
+) -> T | Driven[T]:
+    """Run a coroutine to its end or to its first suspension, and raise what it raises until there.
+
+    `in_turns` has later steps done, one in each turn, as `Turns.run`, and reports what they raise; `failed` is called
+    with what is raised behind a `Pending`.
+    """
+    budget.begin()
+    try:
+        waits_for = coroutine.send(None)
+    except StopIteration as end:
+        return cast(T, end.value)
+    driven = Driven(coroutine, budget, in_turns, failed)
+    driven.suspend(waits_for)
+    return driven
+
+
+def begin(
+    coroutine: Waiting[T],
+    budget: TurnBudget,
+    in_turns: Callable[[Iterator[None]], None],
+    failed: Callable[[Exception], None],
+) -> Pending[T]:
+    """As `drive`, for callers that take a `Pending` in any case."""
+    answer = drive(coroutine, budget, in_turns, failed)
+    return answer.result if isinstance(answer, Driven) else completed(answer)
+
+
+class Driven(Generic[T]):
+    """A coroutine that was suspended, and its `result`, which never comes if it is cancelled, or fails."""
+
+    __slots__ = ("_budget", "_cancelled", "_coroutine", "_failed", "_in_turns", "_running", "result")
+
+    def __init__(
+        self,
+        coroutine: Waiting[T],
+        budget: TurnBudget,
+        in_turns: Callable[[Iterator[None]], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        self._coroutine = coroutine
+        self._budget = budget
+        self._in_turns = in_turns
+        self._failed = failed
+        self._running = False
+        self._cancelled = False
+        self.result: Pending[T] = Pending()
+
+    def cancel(self) -> None:
+        """End the coroutine where it is suspended, which runs its `finally` blocks. Harmless once it has ended."""
+        self._cancelled = True
+        if not self._running:
+            self._coroutine.close()
+
+    def suspend(self, waits_for: Suspension) -> None:
+        """Go on when what the coroutine waits for has come."""
+        if isinstance(waits_for, Pending):
+            waits_for.on_complete(self._go_on)
+        else:
+            self._in_turns(self._steps())
+
+    def _go_on(self, _value: object) -> None:
+        self._budget.begin()
+        try:
+            waits_for = self._step()
+        except Exception as error:
+            self._failed(error)
+            return
+        if waits_for is not None:
+            self.suspend(waits_for)
+
+    def _steps(self) -> Iterator[None]:
+        """Run in turns until the coroutine ends, or waits for a `Pending`."""
+        while True:
+            self._budget.renew()
+            waits_for = self._step()
+            if waits_for is None:
+                return
+            if waits_for is not PAUSE:
+                self.suspend(waits_for)
+                return
+            yield
+
+    def _step(self) -> Suspension | None:
+        """Run to the next suspension; None at the end. Raises what the coroutine raises."""
+        if self._cancelled:
+            return None
+        self._running = True
+        try:
+            waits_for = self._coroutine.send(None)
+        except StopIteration as end:
+            value = cast(T, end.value)
+        else:
+            if self._cancelled:  # by what it did itself
+                self._coroutine.close()
+                return None
+            return waits_for
+        finally:
+            self._running = False
+        self.result.complete(value)
+        return None
+
+
+@generator_based
+def in_steps(steps: Generator[None, None, T]) -> Generator[Pause, None, T]:
+    """Await what a generator returns that pauses at each `yield`."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return cast(T, end.value)
+        yield PAUSE

@@ -1,0 +1,42 @@
+"""Coroutines of services and handlers, begun as the broker begins them."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import pytest
+
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.loop.coroutines import Waiting, begin
+from shareq.broker.foundation.loop.turns import Turns
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.turn_budget import PAUSE, Pause, TurnBudget
+from shareq.broker.groups import offsets
+from shareq.broker.handlers.groups import offset_fetch
+
+T = TypeVar("T")
+
+
+def begun(env: Environment, coroutine: Waiting[T]) -> Pending[T]:
+    """Begin a coroutine; what it raises later, the clock's ticks raise, or what completes its `Pending`."""
+    turns = Turns(env.clock.call_soon)
+    return begin(coroutine, env.budget, lambda work: turns.run(work, _raised), _raised)
+
+
+def paused_everywhere(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Have every breath pause, and arrays be handled one element at a time; the elements of each breath are noted."""
+    breaths: list[int] = []
+
+    def breathe(_budget: TurnBudget, elements: int = 1) -> Pause:
+        breaths.append(elements)
+        return PAUSE
+
+    monkeypatch.setattr(TurnBudget, "breathe", breathe)
+    for module in (offsets, offset_fetch):
+        monkeypatch.setattr(module, "PIECE", 1)
+    monkeypatch.setattr(offsets, "PART", 1)
+    return breaths
+
+
+def _raised(error: Exception) -> None:
+    raise error
