@@ -377,6 +377,7 @@ class Services:
             self.logs,
             self.leaders,
             self.turns,
+            self.env.budget,
             self.groups,
             self.producer_ids,
             lambda: self.authorizer,

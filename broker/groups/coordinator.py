@@ -85,6 +85,7 @@ class GroupCoordinatorService:
         log_settings: CoordinatorLogSettings,
     ) -> None:
         self._metadata = host.metadata
+        self.settings: Final = settings
         self.counters = GroupCounters()
         self.may_make_share_group: Callable[[int, str], bool] = self._has_place
         self.partitions: CoordinatorPartitions[GroupCoordinatorShard] = CoordinatorPartitions(

@@ -5,20 +5,26 @@ What a topic's id or name means is settled here; the shards keep offsets by name
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from typing import Final, TypeVar
 
-from shareq.broker.foundation.environment import Clock
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.loop.coroutines import in_steps
 from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.foundation.turn_budget import PIECE
 from shareq.broker.groups.coordinator import GroupCoordinatorService
 from shareq.broker.topics.internal import InternalTopics
-from shareq.coordinator.group.offsets import commit, fetch
+from shareq.coordinator.group.offsets import fetch
 from shareq.coordinator.group.offsets.commit import PreparedCommit
 from shareq.coordinator.group.offsets.deletion import DeletedOffsets, PreparedDeletion
 from shareq.coordinator.group.serde import GROUP_SERDE
+from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.ports import MetadataImage, TopicImage
-from shareq.protocol.errors import ApiError, ErrorCode
+from shareq.coordinator.shard import CoordinatorResult
+from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequest,
+    OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
@@ -33,136 +39,295 @@ from shareq.protocol.generated.offset_fetch import (
 from shareq.protocol.names import CONSUMER_OFFSETS
 from shareq.protocol.primitives import ZERO_UUID
 
+T = TypeVar("T")
+
 COMMIT_TOPIC_IDS_FROM = 10
 FETCH_TOPIC_IDS_FROM = 10
 FETCH_GROUP_ERROR_FROM = 2
 """From this version on OffsetFetch has a place for an error of the whole group (KIP-88)."""
 
-_UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+PART: Final = 500
+"""Partitions that a group is asked for at a time; a topic counts as one more."""
+
+_UNBOUNDED: Final = 1 << 62
+"""Bytes of the records of one part: the group's log refuses what is too large, and so much may be in memory."""
+
+_UNKNOWN: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+_UNKNOWN_ID: Final = ErrorCode.UNKNOWN_TOPIC_ID
+_HIDDEN: Final = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+MaySee = Callable[[str], bool]
+"""Whether a client may know of the topic of this name."""
+
+Ask = Callable[[Callable[[], Pending[ErrorCode]]], Pending[ErrorCode]]
+"""Calls its argument, which has the group decide, unless the client may not make a group that does not exist."""
+
+
+def _everything(_name: str) -> bool:
+    return True
+
+
+def _at_once(decide: Callable[[], Pending[ErrorCode]]) -> Pending[ErrorCode]:
+    return decide()
+
+
+class CommitRows:
+    """Rows of an OffsetCommit's answer: one entry for each topic, in the order in which topics come first."""
+
+    __slots__ = ("_known", "topics")
+
+    def __init__(self) -> None:
+        self.topics: list[OffsetCommitResponseTopic] = []
+        self._known: dict[tuple[str, bytes], OffsetCommitResponseTopic] = {}
+
+    def add(self, topic: OffsetCommitResponseTopic) -> None:
+        """Add rows of a topic. Takes ownership of them."""
+        known = self._known.setdefault((topic.name, topic.topic_id), topic)
+        if known is topic:
+            self.topics.append(topic)
+        else:
+            known.partitions += topic.partitions
+
+    def refuse(
+        self,
+        name: str,
+        topic_id: bytes,
+        partitions: Sequence[OffsetCommitRequestPartition] | Sequence[OffsetCommitResponsePartition],
+        error: ErrorCode,
+    ) -> None:
+        """Add partitions of a topic that have this error."""
+        rows = [OffsetCommitResponsePartition(each.partition_index, error) for each in partitions]
+        self.add(OffsetCommitResponseTopic(name, topic_id, rows))
+
+
+class AskedOffsets:
+    """Offsets of a group that were asked for: `parts` that come, and topics that are `refused`, with their error.
+
+    `without_ids`: the topics of the parts have no ids yet.
+    """
+
+    __slots__ = ("group_id", "parts", "refused", "without_ids")
+
+    def __init__(
+        self, group_id: str, parts: list[Pending[OffsetFetchResponseGroup]], *, without_ids: bool = False
+    ) -> None:
+        self.group_id = group_id
+        self.parts = parts
+        self.refused: list[tuple[ErrorCode, list[OffsetFetchRequestTopics]]] = []
+        self.without_ids = without_ids
 
 
 class GroupOffsetsService:
     """What consumers and administrators ask of committed offsets. Answers come when what they say is durable."""
 
     def __init__(
-        self, groups: GroupCoordinatorService, internal_topics: InternalTopics, metadata: MetadataImage, clock: Clock
+        self,
+        groups: GroupCoordinatorService,
+        internal_topics: InternalTopics,
+        metadata: MetadataImage,
+        env: Environment,
     ) -> None:
         self._groups = groups
         self._internal_topics = internal_topics
         self._metadata = metadata
-        self._now = clock.now_ms
+        self._clock = env.clock
+        self._breathe = env.budget.breathe
 
     # -- commit
 
-    def commit(self, request: OffsetCommitRequest, version: int) -> Pending[OffsetCommitResponse]:
-        """OffsetCommit. Topics and partitions that do not exist are refused each (UNKNOWN_TOPIC_ID from version 10 on,
-        UNKNOWN_TOPIC_OR_PARTITION); the group is asked when any are left. The internal topic is created here when it
-        is not there yet.
+    async def commit(
+        self, request: OffsetCommitRequest, version: int, *, may_read: MaySee = _everything, ask: Ask = _at_once
+    ) -> OffsetCommitResponse:
+        """Answer an OffsetCommit when what it says is durable: all accepted partitions count, or none.
+
+        Topics and partitions that do not exist are refused each (UNKNOWN_TOPIC_ID from version 10 on,
+        UNKNOWN_TOPIC_OR_PARTITION), as are topics that the client may not read; the group decides if any are left. The
+        internal topic is created here when it is missing. A topic has one entry in the answer, as in Apache Kafka.
         """
-        existing: list[OffsetCommitRequestTopic] = []
-        unknown: list[OffsetCommitResponseTopic] = []
+        hidden, rows = CommitRows(), CommitRows()
+        existing: list[list[OffsetCommitRequestTopic]] = [[]]
+        weight = 0
         for topic in request.topics:
-            self.sort_commit(topic, version, existing, unknown)
-        if not existing:
-            return completed(OffsetCommitResponse(topics=_merged(unknown)), parks=False)
-        rest = OffsetCommitRequest(
-            request.group_id,
-            request.generation_id_or_member_epoch,
-            request.member_id,
-            request.group_instance_id,
-            request.retention_time_ms,
-            existing,
-        )
-        answer = self._internal_topics.with_topics(
-            (CONSUMER_OFFSETS,), lambda error: self._commit(rest, version, error)
-        )
-        if not unknown:
-            return answer
-        return answer.then(lambda response: OffsetCommitResponse(topics=_merged([*unknown, *response.topics])))
+            image = self._topic(topic.topic_id if version >= COMMIT_TOPIC_IDS_FROM else topic.name)
+            may = self._may_see(image, topic.name, version >= COMMIT_TOPIC_IDS_FROM, may_read)
+            for some in _pieces(topic.partitions):
+                if may:
+                    self._sort(topic, some, image, version, existing[-1], rows)
+                else:
+                    hidden.refuse(topic.name, topic.topic_id, some, _HIDDEN)
+                weight += 1 + len(some)
+                if weight >= PIECE:
+                    existing.append([])
+                    weight = 0
+                await self._breathe(1 + len(some))
+        parts = [part for part in existing if part]
+        if parts:
+            await self._commit(request, version, parts, rows, ask)
+        return OffsetCommitResponse(topics=[*hidden.topics, *rows.topics])
 
-    def _commit(self, request: OffsetCommitRequest, version: int, error: ApiError) -> Pending[OffsetCommitResponse]:
-        if error:
-            return completed(commit.refused(request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
-        return self._groups.schedule(
-            request.group_id,
-            lambda shard: shard.offsets.commit(request, version, self._now()),
-            lambda error: commit.refused(request, error),
-        )
+    async def refused_commit(self, request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitResponse:
+        """Return the same error for every partition."""
+        rows = CommitRows()
+        for topic in request.topics:
+            for some in _pieces(topic.partitions):
+                rows.refuse(topic.name, topic.topic_id, some, error)
+                await self._breathe(1 + len(some))
+        return OffsetCommitResponse(topics=rows.topics)
 
-    def commit_prepared(
-        self, request: OffsetCommitRequest, version: int, prepared: PreparedCommit
-    ) -> Pending[ErrorCode]:
-        """As `commit`, of what was prepared. The error is the one of all its partitions."""
-        return self._groups.schedule(
-            request.group_id,
-            lambda shard: shard.offsets.commit_prepared(request, version, self._now(), prepared),
-            lambda error: error,
-        )
+    def prepare(self) -> Generator[None, None, PreparedCommit | None]:
+        """Return what a commit is prepared in; None if the internal topic is missing and cannot be created.
 
-    def prepare(self, group_id: str) -> Generator[None, None, PreparedCommit | None]:
-        """Return what a long commit of the group is prepared in; None where the internal topic cannot be created.
-        Pauses until it may be.
+        Pauses until it may be created.
         """
         yield from self._internal_topics.passing(CONSUMER_OFFSETS)
         if self._internal_topics.ensure(CONSUMER_OFFSETS):
             return None
-        partitions = self._groups.partitions
-        longest_metadata = self._groups.partition(group_id).shard.offsets.settings.longest_metadata
-        return PreparedCommit(GROUP_SERDE, longest_metadata, partitions.room.most_bytes())
+        return self._new_commit(self._groups.partitions.room.most_bytes())
 
-    def sort_commit(
+    def _new_commit(self, most_bytes: int) -> PreparedCommit:
+        return PreparedCommit(GROUP_SERDE, self._groups.settings.offsets.longest_metadata, most_bytes)
+
+    def _sort(
         self,
         topic: OffsetCommitRequestTopic,
+        partitions: Sequence[OffsetCommitRequestPartition],
+        image: TopicImage | None,
         version: int,
         existing: list[OffsetCommitRequestTopic],
-        unknown: list[OffsetCommitResponseTopic],
+        rows: CommitRows,
     ) -> None:
-        """Add what exists of a topic that is committed to `existing`, with name and id, the rest to `unknown`."""
-        by_id = version >= COMMIT_TOPIC_IDS_FROM
-        image = self._topic(topic.topic_id if by_id else topic.name)
-        there = [each for each in topic.partitions if _has(image, each.partition_index)]
-        error = ErrorCode.UNKNOWN_TOPIC_ID if by_id and image is None else _UNKNOWN
-        rows = [
-            OffsetCommitResponsePartition(each.partition_index, error)
-            for each in topic.partitions
-            if not _has(image, each.partition_index)
-        ]
+        """Add those partitions that exist to `existing`, with name and id of their topic, and rows of the others."""
         name, topic_id = (topic.name, topic.topic_id) if image is None else (image.name, image.topic_id)
-        if rows or image is None:
-            unknown.append(OffsetCommitResponseTopic(name, topic_id, rows))
+        count = 0 if image is None else image.partitions
+        there = [each for each in partitions if 0 <= each.partition_index < count]
         if there:
             existing.append(OffsetCommitRequestTopic(name, topic_id, there))
+        if image is None or len(there) < len(partitions):
+            error = _UNKNOWN_ID if version >= COMMIT_TOPIC_IDS_FROM and image is None else _UNKNOWN
+            rows.refuse(name, topic_id, [each for each in partitions if not 0 <= each.partition_index < count], error)
+
+    async def _commit(
+        self,
+        request: OffsetCommitRequest,
+        version: int,
+        parts: Sequence[list[OffsetCommitRequestTopic]],
+        rows: CommitRows,
+        ask: Ask,
+    ) -> None:
+        """Have the group decide on what exists, and add its rows."""
+        if len(parts) == 1 and self._groups.partitions.count:
+            prepared: PreparedCommit | None = self._new_commit(_UNBOUNDED)
+        else:
+            prepared = await in_steps(self.prepare())
+        if prepared is None:
+            for part in parts:
+                for topic in part:
+                    rows.refuse(topic.name, topic.topic_id, topic.partitions, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+                await self._breathe(PIECE)
+            return
+        for part in parts:
+            prepared.add(_with_topics(request, part), self._clock.wall_ms())
+            await self._breathe(PIECE if len(parts) > 1 else len(part))
+        gone: set[bytes] = set()
+
+        def decide(shard: GroupCoordinatorShard) -> CoordinatorResult[ErrorCode]:
+            # The request may have waited for its turn, and topics may have been deleted meanwhile.
+            topic_by_id = self._metadata.topic_by_id
+            for topic in prepared.topics:
+                if topic_by_id(topic.topic_id) is None:
+                    gone.add(topic.topic_id)
+            if gone:
+                prepared.leave_out(gone)
+            return shard.offsets.commit_prepared(request, version, self._clock.now_ms(), prepared)
+
+        error = await ask(lambda: self._groups.schedule(request.group_id, decide, lambda error: error))
+        for answered in prepared.topics:
+            problem = error
+            if answered.topic_id in gone and not error:
+                problem = _UNKNOWN_ID if version >= COMMIT_TOPIC_IDS_FROM else _UNKNOWN
+            if problem:
+                rows.refuse(answered.name, answered.topic_id, answered.partitions, problem)
+            else:
+                rows.add(answered)
+            await self._breathe(1 + len(answered.partitions))
 
     # -- fetch
 
-    def fetch(
+    async def fetch(
         self, group: OffsetFetchRequestGroup, version: int, *, require_stable: bool
-    ) -> Pending[OffsetFetchResponseGroup]:
-        """One group of an OffsetFetch. From version 10 on topics are found by their ids: UNKNOWN_TOPIC_ID. Before that,
-        names stand for the topics that have them now.
+    ) -> OffsetFetchResponseGroup:
+        """Answer one group of an OffsetFetch; see `ask`."""
+        return await self.answer(await self.ask(group, version, require_stable=require_stable), version)
+
+    async def ask(
+        self,
+        group: OffsetFetchRequestGroup,
+        version: int,
+        *,
+        require_stable: bool,
+        may_describe: MaySee = _everything,
+        sees: MaySee = _everything,
+    ) -> AskedOffsets:
+        """Ask for the offsets of a group: of the partitions that are named, or for null topics of all it has committed.
+
+        From version 10 on topics are found by their ids (UNKNOWN_TOPIC_ID); before that, names stand for the topics
+        that have them now. Topics that are named are refused unless the client `may_describe` them; if all are asked
+        for, those are left out that it does not see.
         """
         by_id = version >= FETCH_TOPIC_IDS_FROM
-        unknown: list[OffsetFetchResponseTopics] = []
-        if by_id and group.topics is not None:
-            unknown = self._unknown(group.topics)
-            group = OffsetFetchRequestGroup(
-                group.group_id, group.member_id, group.member_epoch, self._with_names(group.topics)
-            )
-        elif group.topics is not None:
-            for topic in group.topics:
-                image = self._topic(topic.name)
-                topic.topic_id = ZERO_UUID if image is None else image.topic_id
+        topics: list[OffsetFetchRequestTopics] = []
+        unknown: list[OffsetFetchRequestTopics] = []
+        hidden: list[OffsetFetchRequestTopics] = []
         if group.topics is None:
-            return self.fetch_committed(group, version, require_stable=require_stable)
-        answer = self._fetch(group, version, require_stable=require_stable)
-        return answer.then(lambda response: _with_topics(response, unknown)) if unknown else answer
+            for name in self._committed_topics(group.group_id):
+                if sees(name):
+                    topics.append(OffsetFetchRequestTopics(name, ZERO_UUID, self._committed(group.group_id, name)))
+                    await self._breathe(1 + len(topics[-1].partition_indexes))
+        else:
+            for topic in group.topics:
+                image = self._topic(topic.topic_id if by_id else topic.name)
+                if not self._may_see(image, topic.name, by_id, may_describe):
+                    hidden.append(topic)
+                elif image is not None:
+                    topics.append(OffsetFetchRequestTopics(image.name, image.topic_id, topic.partition_indexes))
+                elif by_id:
+                    unknown.append(topic)
+                else:
+                    topics.append(OffsetFetchRequestTopics(topic.name, ZERO_UUID, topic.partition_indexes))
+                await self._breathe()
+        asked = AskedOffsets(group.group_id, [], without_ids=by_id and group.topics is None)
+        asked.refused += [(_UNKNOWN_ID, unknown), (_HIDDEN, hidden)]
+        whole = OffsetFetchRequestGroup(group.group_id, group.member_id, group.member_epoch, topics)
+        for part in fetch.parts_of(whole, PART):
+            asked.parts.append(self._fetch(part, version, require_stable=require_stable))
+            await self._breathe(PART if len(asked.parts) > 1 else 1)
+        return asked
 
-    def fetch_committed(
-        self, group: OffsetFetchRequestGroup, version: int, *, require_stable: bool
-    ) -> Pending[OffsetFetchResponseGroup]:
-        """As `fetch` of all topics, or of some of `committed`."""
-        answer = self._fetch(group, version, require_stable=require_stable)
-        return answer.then(self._with_ids) if version >= FETCH_TOPIC_IDS_FROM else answer
+    def refuse(self, group: OffsetFetchRequestGroup, version: int, error: ErrorCode) -> AskedOffsets:
+        """Return what stands for a group that the client may not describe: the error, in version 1 in every row."""
+        if version >= FETCH_GROUP_ERROR_FROM:
+            return AskedOffsets(group.group_id, [completed(fetch.refused(group, error))])
+        asked = AskedOffsets(group.group_id, [])
+        asked.refused.append((error, group.topics or []))
+        return asked
+
+    async def answer(self, asked: AskedOffsets, version: int) -> OffsetFetchResponseGroup:
+        """Return what was asked for, when all of it has come."""
+        joined = fetch.Joined()
+        for part in asked.parts:
+            found = await part
+            rows = sum(len(topic.partitions) for topic in found.topics) if len(asked.parts) > 1 else 1
+            joined.add(found)
+            await self._breathe(rows)
+        answer = joined.group
+        answer.group_id = asked.group_id
+        if asked.without_ids:
+            answer.topics = await self._with_ids(answer.topics)
+        if answer.error_code == ErrorCode.NONE:
+            for error, topics in asked.refused:
+                if topics:
+                    answer.topics += await self._refused_topics(topics, error)
+        return answer
 
     def _fetch(
         self, group: OffsetFetchRequestGroup, version: int, *, require_stable: bool
@@ -176,36 +341,35 @@ class GroupOffsetsService:
             lambda error: refused(group, error),
         )
 
-    def committed(self, group: OffsetFetchRequestGroup) -> OffsetFetchRequestGroup:
-        """The group with everything named of which it has an offset now, in order."""
-        topics: list[OffsetFetchRequestTopics] = []
-        if self._groups.partitions.count:
-            offsets = self._groups.partition(group.group_id).shard.offsets.store.of(group.group_id)
-            topics = [OffsetFetchRequestTopics(name, ZERO_UUID, sorted(offsets[name])) for name in sorted(offsets)]
-        return OffsetFetchRequestGroup(group.group_id, group.member_id, group.member_epoch, topics)
+    def _committed_topics(self, group_id: str) -> list[str]:
+        if not self._groups.partitions.count:
+            return []
+        return sorted(self._groups.partition(group_id).shard.offsets.store.of(group_id))
 
-    def _unknown(self, topics: Sequence[OffsetFetchRequestTopics]) -> list[OffsetFetchResponseTopics]:
-        return [
-            fetch.refused_topic(topic, ErrorCode.UNKNOWN_TOPIC_ID)
-            for topic in topics
-            if self._topic(topic.topic_id) is None
-        ]
+    def _committed(self, group_id: str, topic: str) -> list[int]:
+        return sorted(self._groups.partition(group_id).shard.offsets.store.of(group_id).get(topic, ()))
 
-    def _with_names(self, topics: Sequence[OffsetFetchRequestTopics]) -> list[OffsetFetchRequestTopics]:
-        return [
-            OffsetFetchRequestTopics(image.name, topic.topic_id, topic.partition_indexes)
-            for topic in topics
-            if (image := self._topic(topic.topic_id)) is not None
-        ]
+    async def _refused_topics(
+        self, topics: Sequence[OffsetFetchRequestTopics], error: ErrorCode
+    ) -> list[OffsetFetchResponseTopics]:
+        rows: list[OffsetFetchResponseTopics] = []
+        for topic in topics:
+            refused = OffsetFetchResponseTopics(topic.name, topic.topic_id, [])
+            rows.append(refused)
+            for some in _pieces(topic.partition_indexes):
+                refused.partitions += fetch.refused_rows(some, error)
+                await self._breathe(1 + len(some))
+        return rows
 
-    def _with_ids(self, response: OffsetFetchResponseGroup) -> OffsetFetchResponseGroup:
-        """Topics have no names in the answer: those that do not exist any more are left out."""
-        response.topics = [
-            OffsetFetchResponseTopics(topic.name, image.topic_id, topic.partitions)
-            for topic in response.topics
-            if (image := self._topic(topic.name)) is not None
-        ]
-        return response
+    async def _with_ids(self, topics: Sequence[OffsetFetchResponseTopics]) -> list[OffsetFetchResponseTopics]:
+        """Return topics without names: those that do not exist any more are left out."""
+        found: list[OffsetFetchResponseTopics] = []
+        for topic in topics:
+            image = self._topic(topic.name)
+            if image is not None:
+                found.append(OffsetFetchResponseTopics(topic.name, image.topic_id, topic.partitions))
+            await self._breathe()
+        return found
 
     def group_ids(self, prefix: str) -> list[str]:
         """The groups that have committed offsets and whose ids begin so."""
@@ -244,24 +408,27 @@ class GroupOffsetsService:
         metadata = self._metadata
         return metadata.topic_by_id(name_or_id) if isinstance(name_or_id, bytes) else metadata.topic(name_or_id)
 
-
-def _has(image: TopicImage | None, partition: int) -> bool:
-    return image is not None and 0 <= partition < image.partitions
-
-
-def _merged(topics: Sequence[OffsetCommitResponseTopic]) -> list[OffsetCommitResponseTopic]:
-    """One entry for each topic, its partitions together."""
-    merged: dict[tuple[str, bytes], OffsetCommitResponseTopic] = {}
-    for topic in topics:
-        known = merged.setdefault((topic.name, topic.topic_id), topic)
-        if known is not topic:
-            known.partitions += topic.partitions
-    return list(merged.values())
+    @staticmethod
+    def _may_see(image: TopicImage | None, name: str, by_id: bool, may_see: MaySee) -> bool:
+        """Return whether the client may know of a topic. Of an unknown id there is nothing to hide."""
+        if image is not None:
+            return may_see(image.name)
+        return by_id or may_see(name)
 
 
-def _with_topics(
-    response: OffsetFetchResponseGroup, more: Sequence[OffsetFetchResponseTopics]
-) -> OffsetFetchResponseGroup:
-    if response.error_code == ErrorCode.NONE:
-        response.topics = [*response.topics, *more]
-    return response
+def _pieces(items: Sequence[T]) -> Sequence[Sequence[T]]:
+    """Return the items, up to `PIECE` of them at a time, and one empty piece for none."""
+    if len(items) <= PIECE:
+        return (items,)
+    return [items[at : at + PIECE] for at in range(0, len(items), PIECE)]
+
+
+def _with_topics(request: OffsetCommitRequest, topics: list[OffsetCommitRequestTopic]) -> OffsetCommitRequest:
+    return OffsetCommitRequest(
+        request.group_id,
+        request.generation_id_or_member_epoch,
+        request.member_id,
+        request.group_instance_id,
+        request.retention_time_ms,
+        topics,
+    )

@@ -43,7 +43,7 @@ class GroupService(Service):
         self.share = ShareGroupService(coordinator, internal_topics, states, leaders, clock)
         self.classic = ClassicGroupService(coordinator, internal_topics, host.env)
         self.consumer = ConsumerGroupService(coordinator, internal_topics, host.env)
-        self.offsets = GroupOffsetsService(coordinator, internal_topics, metadata, clock)
+        self.offsets = GroupOffsetsService(coordinator, internal_topics, metadata, host.env)
         self.administration = GroupAdministration(
             coordinator, internal_topics, metadata, lookup, states, leaders, clock
         )

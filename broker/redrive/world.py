@@ -9,8 +9,10 @@ from functools import cached_property, partial
 from typing import Final, TypeVar
 
 from shareq.broker.config.service import ConfigService
+from shareq.broker.foundation.loop.coroutines import Waiting, begin
 from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.foundation.turn_budget import TurnBudget
 from shareq.broker.groups.service import GroupService
 from shareq.broker.log.append import OnDurable
 from shareq.broker.log.manager import LogManager
@@ -37,6 +39,8 @@ from shareq.protocol.generated.offset_commit import (
 )
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseGroup
 
+logger = logging.getLogger(__name__)
+
 T = TypeVar("T")
 
 _COMMIT_VERSION: Final = 9  # topics by name
@@ -58,6 +62,7 @@ class BrokerRedriveWorld:
         logs: LogManager,
         leaders: LeaderMap,
         turns: Turns,
+        budget: TurnBudget,
         groups: GroupService,
         producer_ids: ProducerIds,
         authorizer: Callable[[], Authorizer | None],
@@ -68,6 +73,7 @@ class BrokerRedriveWorld:
         self._logs = logs
         self._leaders = leaders
         self._turns = turns
+        self._budget = budget
         self._groups = groups
         self._producer_ids = producer_ids
         self._authorizer = authorizer
@@ -104,6 +110,9 @@ class BrokerRedriveWorld:
                 return completed(ErrorCode.KAFKA_STORAGE_ERROR)
 
         return self._producer_ids.at_hand(taken)
+
+    def _begun(self, coroutine: Waiting[T]) -> Pending[T]:
+        return begin(coroutine, self._budget, lambda work: self._turns.run(work, _failed), _failed)
 
     def begins_at_the_start(self, group_id: str) -> bool:
         return self._configs.share_group(group_id).auto_offset_reset.strategy == "earliest"
@@ -153,7 +162,7 @@ class BrokerRedriveWorld:
             else _BROKERS_RETENTION,
             topics=[OffsetCommitRequestTopic(spec.queue, partitions=rows)],
         )
-        return self._groups.offsets.commit(request, _COMMIT_VERSION).then(_first_error)
+        return self._begun(self._groups.offsets.commit(request, _COMMIT_VERSION)).then(_first_error)
 
     def _has_any(self, queue: str, progress: Sequence[PartitionProgress]) -> bool:
         """Return whether the queue still has letters that may have been sent back."""
@@ -166,11 +175,16 @@ class BrokerRedriveWorld:
 
     def load(self, group_id: str) -> Pending[Sequence[Committed] | ErrorCode]:
         wanted = OffsetFetchRequestGroup(group_id, topics=None)
-        fetched = self._groups.offsets.fetch(wanted, _FETCH_VERSION, require_stable=False).then(_committed)
+        asked = self._groups.offsets.fetch(wanted, _FETCH_VERSION, require_stable=False)
+        fetched = self._begun(asked).then(_committed)
         return fetched.chain(lambda found: self._with_secret(lambda: completed(found)) if found else completed(found))
 
     def group_ids(self, prefix: str) -> list[str]:
         return self._groups.offsets.group_ids(prefix)
+
+
+def _failed(error: Exception) -> None:
+    logger.error("a redrive's offsets could not be read or written", exc_info=error)
 
 
 def _first_error(response: OffsetCommitResponse) -> ErrorCode:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
+from shareq.broker.dispatch.coroutines import is_coroutine
 from shareq.broker.dispatch.dispatcher import Dispatcher
 from shareq.broker.dispatch.route import Route
 from shareq.broker.foundation.pending import Pending
@@ -41,6 +42,13 @@ def _before(module: Any, first: Callable[[Any], None]) -> AbstractContextManager
     def handle(ctx: Any, request: Any) -> Any:
         first(request)
         return original(ctx, request)
+
+    async def waiting(ctx: Any, request: Any) -> Any:
+        first(request)
+        return await original(ctx, request)
+
+    if is_coroutine(original):
+        return replaced((module, "handle", waiting))
 
     return replaced((module, "handle", handle))
 
@@ -128,10 +136,10 @@ def closed_without_a_word() -> AbstractContextManager[object]:
 def unexplained_server_error() -> AbstractContextManager[object]:
     original = offset_fetch.handle
 
-    def handle(ctx: Any, request: Any) -> Any:
+    async def handle(ctx: Any, request: Any) -> Any:
         if any(index < 0 for topic in request.topics or () for index in topic.partition_indexes):
             return offset_fetch.failed(request, ErrorCode.UNKNOWN_SERVER_ERROR)
-        return original(ctx, request)
+        return await original(ctx, request)
 
     return replaced((offset_fetch, "handle", handle))
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from shareq.broker.coordinator_runtime import replay as coordinator_load
 from shareq.broker.fetch.wait import FetchWaits
 from shareq.broker.foundation.pending import Pending, completed
-from shareq.broker.groups.offsets import GroupOffsetsService
+from shareq.broker.groups.offsets import Ask, GroupOffsetsService
 from shareq.broker.log.cleaner.transactions import TransactionTrace
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.transactions import markers as transaction_markers
@@ -19,7 +19,7 @@ from shareq.coordinator.group.classic import offset_rules, records, turn
 from shareq.coordinator.group.classic.rpc import heartbeat, sync
 from shareq.coordinator.group.consumer import offset_rules as consumer_offset_rules
 from shareq.coordinator.group.consumer.target import reconciliation
-from shareq.coordinator.group.offsets import commit, fetch
+from shareq.coordinator.group.offsets import fetch
 from shareq.coordinator.group.offsets.store import OffsetStore
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.coordinator.transaction import add_partitions, end_txn, init_producer_id, shard
@@ -146,9 +146,14 @@ def markers_are_not_replayed() -> AbstractContextManager[object]:
 def offsets_are_answered_before_they_are_durable() -> AbstractContextManager[object]:
     original = GroupOffsetsService.commit
 
-    def answered(self: Any, request: OffsetCommitRequest, version: int) -> Pending[OffsetCommitResponse]:
-        pending = original(self, request, version)
-        return pending if pending.done else completed(commit.refused(request, ErrorCode.NONE))
+    async def answered(
+        self: Any, request: OffsetCommitRequest, version: int, *, ask: Ask = lambda decide: decide(), **named: Any
+    ) -> OffsetCommitResponse:
+        def early(decide: Callable[[], Pending[ErrorCode]]) -> Pending[ErrorCode]:
+            pending = ask(decide)
+            return pending if pending.done else completed(ErrorCode.NONE)
+
+        return await original(self, request, version, ask=early, **named)
 
     return replaced((GroupOffsetsService, "commit", answered))
 

@@ -10,140 +10,99 @@ epochs. v7: `require_stable`. v8: many groups at once. v9: member id and epoch. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import Steps, each_in_turns, made_in_turns, pending_in_turns, run_in_turns
-from shareq.broker.foundation.pending import Pending, completed, gather
-from shareq.broker.handlers.shared.long.offset_rows import (
-    committed_in_turns,
-    group_of,
-    joined_in_turns,
-    one_response,
-    response_of,
-    topic_of,
-)
+from shareq.broker.dispatch.in_turns import pieces
+from shareq.broker.foundation.turn_budget import PIECE
+from shareq.broker.groups.offsets import AskedOffsets
 from shareq.broker.security.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC
-from shareq.coordinator.group.offsets.fetch import parts_of, refused, refused_by_partition, refused_topic
+from shareq.coordinator.group.offsets.fetch import NO_OFFSET
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopic,
 )
 
-TURN_PARTITIONS: Final = 1_000
-"""So many are looked up in one turn of the loop; a topic counts as one more."""
+ENDS_WITH_CLIENT: Final = True
+"""It changes nothing."""
 
-_TURN_TOPICS: Final = 2_000  # of versions before 8, put in the form of later ones
-_GROUP: Final = 4  # what a group counts beside its topics and partitions
-
-_GROUP_ERROR_FROM = 2
 _MANY_GROUPS_FROM = 8
-_IDS_FROM = 10
 
 
-def handle(ctx: RequestContext, request: OffsetFetchRequest) -> Pending[OffsetFetchResponse]:
-    stable = request.require_stable
-    if ctx.api_version >= _MANY_GROUPS_FROM:
-
-        def fetch(group: OffsetFetchRequestGroup) -> Pending[OffsetFetchResponseGroup]:
-            return _fetch_in_turns(ctx, group, require_stable=stable)
-
-        groups = each_in_turns(ctx, request.groups, fetch, TURN_PARTITIONS, _weight)
-        return groups.then(lambda groups: OffsetFetchResponse(groups=groups))
-    return pending_in_turns(ctx, _of_one_group(ctx, request))
-
-
-def _of_one_group(ctx: RequestContext, request: OffsetFetchRequest) -> Steps[Pending[OffsetFetchResponse]]:
-    topics = None
-    if request.topics is not None:
-        topics = yield from made_in_turns(request.topics, topic_of, _TURN_TOPICS)
-    group = OffsetFetchRequestGroup(request.group_id, topics=topics)
-    fetched = _fetch_in_turns(ctx, group, require_stable=request.require_stable)
-    return fetched.chain(lambda group: pending_in_turns(ctx, one_response(group)))
+async def handle(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse:
+    offsets, version = ctx.services.groups.offsets, ctx.api_version
+    if version < _MANY_GROUPS_FROM:
+        asked = await _ask(ctx, await _only_group(ctx, request), require_stable=request.require_stable)
+        return await _earlier_form(ctx, await offsets.answer(asked, version))
+    every = [await _ask(ctx, group, require_stable=request.require_stable) for group in request.groups]
+    return OffsetFetchResponse(groups=[await offsets.answer(asked, version) for asked in every])
 
 
 def failed(request: OffsetFetchRequest, error: ErrorCode) -> OffsetFetchResponse:
     """In every version an error for each place that it has: rows of version 1, the group, or each of many."""
-    response = response_of(refused_by_partition(group_of(request), error))
-    response.error_code = error
-    response.groups = [OffsetFetchResponseGroup(group.group_id, error_code=error) for group in request.groups]
+    return OffsetFetchResponse(
+        topics=[
+            OffsetFetchResponseTopic(
+                topic.name,
+                [OffsetFetchResponsePartition(at, NO_OFFSET, error_code=error) for at in topic.partition_indexes],
+            )
+            for topic in request.topics or ()
+        ],
+        error_code=error,
+        groups=[OffsetFetchResponseGroup(group.group_id, error_code=error) for group in request.groups],
+    )
+
+
+async def _ask(ctx: RequestContext, group: OffsetFetchRequestGroup, *, require_stable: bool) -> AskedOffsets:
+    offsets, version = ctx.services.groups.offsets, ctx.api_version
+    if not ctx.may(DESCRIBE_GROUP, group.group_id):
+        return offsets.refuse(group, version, DESCRIBE_GROUP.error)
+    return await offsets.ask(
+        group,
+        version,
+        require_stable=require_stable,
+        may_describe=partial(ctx.may, DESCRIBE_TOPIC),
+        sees=partial(ctx.sees, DESCRIBE_TOPIC),
+    )
+
+
+async def _only_group(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
+    """Return the one group of earlier versions, as later ones name it."""
+    if request.topics is None:
+        return OffsetFetchRequestGroup(request.group_id, topics=None)
+    topics: list[OffsetFetchRequestTopics] = []
+    for topic in request.topics:
+        topics.append(_topic_of(topic))
+        await ctx.breathe()
+    return OffsetFetchRequestGroup(request.group_id, topics=topics)
+
+
+def _topic_of(topic: OffsetFetchRequestTopic) -> OffsetFetchRequestTopics:
+    return OffsetFetchRequestTopics(name=topic.name, partition_indexes=topic.partition_indexes)
+
+
+async def _earlier_form(ctx: RequestContext, group: OffsetFetchResponseGroup) -> OffsetFetchResponse:
+    """Return the answer of one group as versions before 8 have it."""
+    response = OffsetFetchResponse(error_code=group.error_code)
+    for topic in group.topics:
+        rows: list[OffsetFetchResponsePartition] = []
+        response.topics.append(OffsetFetchResponseTopic(topic.name, rows))
+        for some in pieces(topic.partitions, PIECE):
+            rows += map(_row_of, some)
+            await ctx.breathe(1 + len(some))
     return response
 
 
-def _fetch_in_turns(
-    ctx: RequestContext, group: OffsetFetchRequestGroup, *, require_stable: bool
-) -> Pending[OffsetFetchResponseGroup]:
-    """As `_fetch`, some partitions in each turn of the loop, where many are named, or committed."""
-    if group.topics is None:
-        all_of_it = ctx.services.groups.offsets.committed(group)
-        if _weight(all_of_it) > TURN_PARTITIONS + _GROUP and ctx.may(DESCRIBE_GROUP, group.group_id):
-            parts = parts_of(all_of_it, TURN_PARTITIONS)
-            return pending_in_turns(ctx, committed_in_turns(ctx, parts, require_stable=require_stable))
-    if _weight(group) <= TURN_PARTITIONS + _GROUP:
-        return _fetch(ctx, group, require_stable=require_stable)
-    if not ctx.sees(DESCRIBE_GROUP, group.group_id):
-        if ctx.api_version >= _GROUP_ERROR_FROM:
-            return _fetch(ctx, group, require_stable=require_stable)
-        ctx.audit(DESCRIBE_GROUP, group.group_id, allowed=False)
-        refused_parts = (refused_by_partition(part, DESCRIBE_GROUP.error) for part in parts_of(group, TURN_PARTITIONS))
-        return pending_in_turns(ctx, joined_in_turns(refused_parts))
-    fetched: Pending[OffsetFetchResponseGroup] = Pending()
-
-    def steps() -> Iterator[None]:
-        parts: list[Pending[OffsetFetchResponseGroup]] = []
-        for part in parts_of(group, TURN_PARTITIONS):
-            parts.append(_fetch(ctx, part, require_stable=require_stable))
-            yield
-        joined = gather(parts).chain(lambda parts: pending_in_turns(ctx, joined_in_turns(parts)))
-        joined.on_complete(fetched.complete)
-
-    run_in_turns(ctx, steps())
-    return fetched
-
-
-def _weight(group: OffsetFetchRequestGroup) -> int:
-    """What a group counts in a turn."""
-    topics = group.topics or ()
-    if len(topics) > TURN_PARTITIONS:  # enough to know
-        return _GROUP + len(topics)
-    return _GROUP + len(topics) + sum(len(topic.partition_indexes) for topic in topics)
-
-
-def _fetch(
-    ctx: RequestContext, group: OffsetFetchRequestGroup, *, require_stable: bool
-) -> Pending[OffsetFetchResponseGroup]:
-    version, offsets = ctx.api_version, ctx.services.groups.offsets
-    if not ctx.may(DESCRIBE_GROUP, group.group_id):
-        refuse = refused if version >= _GROUP_ERROR_FROM else refused_by_partition
-        return completed(refuse(group, DESCRIBE_GROUP.error))
-    if ctx.services.authorizer is None:
-        return offsets.fetch(group, version, require_stable=require_stable)
-    hidden: list[OffsetFetchRequestTopics] = []
-    ask_all = group.topics is None
-    if group.topics is not None:
-        named: list[OffsetFetchRequestTopics] = []
-        for topic in group.topics:
-            (named if _may_describe(ctx, topic) else hidden).append(topic)
-        group.topics = named
-
-    def respond(response: OffsetFetchResponseGroup) -> OffsetFetchResponseGroup:
-        if ask_all:
-            response.topics = [topic for topic in response.topics if ctx.sees(DESCRIBE_TOPIC, topic.name)]
-        elif response.error_code == ErrorCode.NONE:
-            response.topics = [*response.topics, *(refused_topic(topic, DESCRIBE_TOPIC.error) for topic in hidden)]
-        return response
-
-    return offsets.fetch(group, version, require_stable=require_stable).then(respond)
-
-
-def _may_describe(ctx: RequestContext, topic: OffsetFetchRequestTopics) -> bool:
-    """Of an unknown id there is nothing to hide."""
-    if ctx.api_version < _IDS_FROM:
-        return ctx.may(DESCRIBE_TOPIC, topic.name)
-    image = ctx.services.metadata.topic_by_id(topic.topic_id)
-    return image is None or ctx.may(DESCRIBE_TOPIC, image.name)
+def _row_of(row: OffsetFetchResponsePartitions) -> OffsetFetchResponsePartition:
+    return OffsetFetchResponsePartition(
+        row.partition_index, row.committed_offset, row.committed_leader_epoch, row.metadata, row.error_code
+    )

@@ -57,6 +57,8 @@ class PreparedCommit:
     `most_bytes` is what one append may take of keys and values: with more it `is_too_large`, and nothing of it is kept.
     """
 
+    __slots__ = ("_bytes", "_encode", "_longest_metadata", "_most_bytes", "encoded", "records", "topics")
+
     def __init__(self, serde: RecordSerde, longest_metadata: int, most_bytes: int) -> None:
         self._encode = serde.encode
         self._longest_metadata = longest_metadata

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from shareq.coordinator.group.offsets.offset import CommittedOffset
@@ -55,8 +55,12 @@ def refused_by_partition(group: OffsetFetchRequestGroup, error: ErrorCode) -> Of
 
 def refused_topic(topic: OffsetFetchRequestTopics, error: ErrorCode) -> OffsetFetchResponseTopics:
     """A topic of which no offset is returned."""
-    rows = [_row(index, None, error) for index in topic.partition_indexes]
-    return OffsetFetchResponseTopics(topic.name, topic.topic_id, rows)
+    return OffsetFetchResponseTopics(topic.name, topic.topic_id, refused_rows(topic.partition_indexes, error))
+
+
+def refused_rows(partitions: Iterable[int], error: ErrorCode) -> list[OffsetFetchResponsePartitions]:
+    """Return a row without an offset for each of the partitions."""
+    return [_row(index, None, error) for index in partitions]
 
 
 def _all_of(

@@ -68,24 +68,13 @@ class GroupOffsets:
 
     # -- requests
 
-    def commit(
-        self, request: OffsetCommitRequest, version: int, now_ms: int
-    ) -> CoordinatorResult[OffsetCommitResponse]:
-        """One OffsetCommit; its topics exist, and come with names and ids. Without a group and a generation it makes a
-        simple group. Errors of partitions: OFFSET_METADATA_TOO_LARGE; of all of them: see `rules.commit_error`.
-        """
-        group = self._groups.get(request.group_id)
-        error = rules.commit_error(group, request, version)
-        if error is not ErrorCode.NONE:
-            return CoordinatorResult(commit.refused(request, error))
-        self._classic.committed(request.group_id, request.member_id, now_ms)
-        return self._accepted(request)
-
     def commit_prepared(
         self, request: OffsetCommitRequest, version: int, now_ms: int, prepared: PreparedCommit
     ) -> CoordinatorResult[ErrorCode]:
-        """As `commit`, of topics that were `prepared`; those of the request are not looked at. The error is the one of
-        all partitions. Raises RecordsTooLarge.
+        """Decide on one OffsetCommit whose topics were `prepared`; those of the request are not looked at.
+
+        Without a group and a generation it makes a simple group. The error is the one of all partitions: see
+        `rules.commit_error`. Raises RecordsTooLarge.
         """
         error = rules.commit_error(self._groups.get(request.group_id), request, version)
         if error is not ErrorCode.NONE:
@@ -111,8 +100,8 @@ class GroupOffsets:
     ) -> CoordinatorResult[OffsetCommitResponse]:
         """One TxnOffsetCommit of that version, in the form of an OffsetCommit; topics exist, and come with names and
         ids. The records belong to the producer's transaction, and have the ids, which those of Apache Kafka before
-        4.4 do not: so nothing of a deleted topic is taken for its successor's. Errors as those of `commit`, of all
-        partitions: see `rules.transactional_commit_error`.
+        4.4 do not: so nothing of a deleted topic is taken for its successor's. Errors of partitions:
+        OFFSET_METADATA_TOO_LARGE; of all of them: see `rules.transactional_commit_error`.
         """
         error = rules.transactional_commit_error(self._groups.get(request.group_id), request, version)
         if error is not ErrorCode.NONE:

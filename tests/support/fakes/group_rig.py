@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from shareq.broker.coordinator_runtime.batches import CoordinatorLogSettings
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.groups.coordinator import group_coordinator_settings
 from shareq.broker.groups.names import MostPerOwner
 from shareq.broker.groups.service import GroupService
@@ -13,7 +14,10 @@ from shareq.coordinator.group.groups import Client
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseGroup
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+from tests.support.coroutines import begun
 from tests.support.fakes.host import FakeHost
 from tests.support.fakes.settings import GroupSettings
 from tests.support.fakes.share_states import MemoryShareStates, NotedShareLeaders
@@ -60,6 +64,16 @@ class GroupRig:
                 self.ports.config.shareq_max_groups_per_principal, self.ports.config.shareq_max_members_per_principal
             ),
         )
+
+    # -- offsets
+
+    def commit_begun(self, request: OffsetCommitRequest, version: int) -> Pending[OffsetCommitResponse]:
+        return begun(self.ports.env, self.service.offsets.commit(request, version))
+
+    def fetch_begun(
+        self, group: OffsetFetchRequestGroup, version: int, *, require_stable: bool = False
+    ) -> Pending[OffsetFetchResponseGroup]:
+        return begun(self.ports.env, self.service.offsets.fetch(group, version, require_stable=require_stable))
 
     def id_of(self, topic: str) -> bytes:
         image = self.ports.topics.topic(topic)

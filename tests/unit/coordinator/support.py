@@ -7,8 +7,12 @@ from hashlib import md5
 from typing import Generic, TypeVar
 
 from shareq.broker.log.cleaner.survivors import Rule, survivors
+from shareq.coordinator.group.offsets.commit import PreparedCommit, refused
+from shareq.coordinator.group.offsets.group_offsets import GroupOffsets
+from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.ports import ConsumerGroupSettings, ShareGroupSettings, TopicImage
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, CoordinatorShard, RecordSerde
+from shareq.protocol.generated.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from shareq.protocol.primitives import Message
 from tests.support.worlds.cleaner import Reported
 
@@ -16,6 +20,7 @@ T = TypeVar("T")
 ShardT = TypeVar("ShardT", bound=CoordinatorShard)
 
 START_WALL_MS = 1_700_000_000_000
+AMPLE = 1 << 30
 
 
 def topic_id_of(name: str, incarnation: int = 0) -> bytes:
@@ -143,3 +148,15 @@ class Log(Generic[ShardT]):
     def value_types(self) -> list[str]:
         """The records of the last operation: the value's type, or the key's with a minus for a tombstone."""
         return [type(r.value).__name__ if r.value is not None else f"-{type(r.key).__name__}" for r in self.last]
+
+
+def commit_decision(
+    offsets: GroupOffsets, request: OffsetCommitRequest, version: int, time: Time
+) -> CoordinatorResult[OffsetCommitResponse]:
+    """What a group decides on an OffsetCommit, with the rows of its answer."""
+    prepared = PreparedCommit(GROUP_SERDE, offsets.settings.longest_metadata, AMPLE)
+    prepared.add(request, time.wall_ms())
+    decision = offsets.commit_prepared(request, version, time.now_ms, prepared)
+    if decision.response:
+        return CoordinatorResult(refused(request, decision.response))
+    return CoordinatorResult(OffsetCommitResponse(topics=prepared.topics), decision.records)

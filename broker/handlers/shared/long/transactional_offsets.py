@@ -57,7 +57,7 @@ def commit_in_turns(ctx: RequestContext, request: TxnOffsetCommitRequest) -> Ste
     if not existing:
         return (yield from _response(topics, errors, ErrorCode.NONE))
     offsets, clock = ctx.services.transactions.offsets, ctx.services.env.clock
-    prepared = (yield from ctx.services.groups.offsets.prepare(request.group_id)) if request.group_id else None
+    prepared = (yield from ctx.services.groups.offsets.prepare()) if request.group_id else None
     if prepared is None:
         error = ErrorCode.COORDINATOR_NOT_AVAILABLE if request.group_id else ErrorCode.INVALID_GROUP_ID
         return (yield from _response(topics, errors, error))

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
-from shareq.broker.groups import long_commit
 from shareq.broker.groups.offsets import GroupOffsetsService
 from shareq.broker.metadata.changes import PutAcl
 from shareq.broker.security.acls import Acl, Operation, PatternType, Permission, ResourceKind
@@ -24,6 +23,7 @@ from shareq.protocol.generated.offset_commit import (
 from shareq.protocol.names import CONSUMER_OFFSETS
 from shareq.protocol.primitives import Message
 from tests.support.clients.access import STANDARD
+from tests.support.coroutines import paused_everywhere
 from tests.support.worlds.counted_work import Work
 
 ONE_LOG = {"offsets.topic.num.partitions": "1"}
@@ -64,8 +64,8 @@ def kept(world: BrokerWorld, group: str = "g") -> dict[tuple[str, int], int]:
 def test_offsets_are_looked_at_and_made_into_records_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     world, work = world_of(FITS), Work()
     stranger, neighbour = world.connect(), world.connect()
-    size: Callable[..., int] = lambda _service, topic, *_: len(topic.partitions)  # noqa: E731
-    monkeypatch.setattr(GroupOffsetsService, "sort_commit", work.count(GroupOffsetsService.sort_commit, size))
+    size: Callable[..., int] = lambda _service, _topic, partitions, *_: len(partitions)  # noqa: E731
+    monkeypatch.setattr(GroupOffsetsService, "_sort", work.count(GroupOffsetsService._sort, size))
     monkeypatch.setattr(
         PreparedCommit,
         "add",
@@ -78,7 +78,7 @@ def test_offsets_are_looked_at_and_made_into_records_in_turns(monkeypatch: pytes
     assert len(answer.topics) == 1
     assert kept(world) == {("t", at): 5 + at for at in range(FITS)}
     assert sum(work.ticks) == 2 * FITS
-    assert max(work.ticks) <= long_commit.TURN_PARTITIONS
+    assert max(work.ticks) <= 500
 
 
 def test_a_commit_is_one_batch_and_is_there_after_a_crash() -> None:
@@ -123,7 +123,9 @@ STORIES: dict[str, Callable[[], OffsetCommitRequest]] = {
 
 @pytest.mark.parametrize("name", STORIES)
 @pytest.mark.parametrize("authorizer", [False, True])
-def test_both_ways_answer_and_keep_the_same(name: str, authorizer: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_that_pauses_everywhere_answers_and_keeps_the_same(
+    name: str, authorizer: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def world() -> BrokerWorld:
         more = {"authorizer.class.name": STANDARD} if authorizer else {}
         made = world_of(5, **more)
@@ -137,11 +139,9 @@ def test_both_ways_answer_and_keep_the_same(name: str, authorizer: bool, monkeyp
         return made
 
     short = story(world(), STORIES[name], 9)
-    from shareq.broker.handlers.groups import offset_commit
-
-    for module in (offset_commit, long_commit):
-        monkeypatch.setattr(module, "TURN_PARTITIONS", 1)
+    pauses = paused_everywhere(monkeypatch)
     assert story(world(), STORIES[name], 9) == short
+    assert len(pauses) > 1
 
 
 def test_more_than_a_batch_takes_is_refused_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,3 +184,32 @@ def test_a_client_that_goes_away_leaves_the_group_whole() -> None:
     world.clock.run_until_idle()
     assert len(kept(world)) in (0, FITS)
     assert not len(world.services.turns)
+
+
+@pytest.mark.parametrize(
+    ("version", "error"), [(9, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), (10, ErrorCode.UNKNOWN_TOPIC_ID)]
+)
+def test_a_topic_that_is_deleted_before_the_group_decides_keeps_no_offset(
+    version: int, error: ErrorCode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The group has forgotten the topic by then, and an offset that came behind that would stay."""
+    world = world_of(FITS)
+    images = [world.services.metadata.topic(name) for name in ("t", "small")]
+    t, small = [image.topic_id for image in images if image is not None]
+    prepare = GroupOffsetsService.prepare
+
+    def and_delete(*given: object) -> object:
+        prepared = prepare(*given)  # type: ignore[arg-type]
+        world.clock.call_soon(lambda: world.services.metadata.delete_topics(["small"]))
+        return prepared
+
+    monkeypatch.setattr(GroupOffsetsService, "prepare", and_delete)
+    request = commit(topic("t", FITS - 10, topic_id=t), topic("small", 2, topic_id=small))
+    answer = world.connect().call(request, version, OffsetCommitResponse)
+    errors = [
+        (each.topic_id == small or each.name == "small", row.error_code)
+        for each in answer.topics
+        for row in each.partitions
+    ]
+    assert errors == [*[(False, 0)] * (FITS - 10), (True, error), (True, error)]
+    assert {name for name, _ in kept(world)} == {"t"}

@@ -11,9 +11,7 @@ from devtools.clients.requests import batch, produce
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.config.admin import ConfigAdmin
 from shareq.broker.foundation.loop.effort import RECORD_EFFORT, STEP_EFFORT
-from shareq.broker.groups.offsets import GroupOffsetsService
 from shareq.broker.handlers.cluster import find_coordinator
-from shareq.broker.handlers.groups import offset_fetch
 from shareq.broker.handlers.records import delete_records
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.store import MetadataStore
@@ -22,6 +20,7 @@ from shareq.broker.topics.lookup import PartitionLookup
 from shareq.broker.transactions import named_partitions
 from shareq.broker.transactions.markers import MarkerWriter
 from shareq.coordinator.group.offsets import fetch as coordinator_fetch
+from shareq.coordinator.group.offsets.group_offsets import GroupOffsets
 from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
@@ -77,6 +76,9 @@ from shareq.protocol.records import opening
 from shareq.protocol.records.batch import Compression, RecordData, build_batch
 from tests.support.long_requests import describe_groups
 from tests.support.worlds.counted_work import Work
+
+MOST_FETCHED = 1_000
+"""Offsets that are looked up in one turn of the loop."""
 
 
 def test_groups_are_described_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,7 +356,7 @@ def test_all_offsets_of_a_group_are_fetched_and_written_in_turns(version: int, m
     stranger.send(request, version)
     work.run(world, neighbour)
     assert sum(work.ticks) == 3_400
-    assert max(work.ticks) <= offset_fetch.TURN_PARTITIONS
+    assert max(work.ticks) <= MOST_FETCHED
     answer = stranger.receive(OffsetFetchResponse)
     found: list[Any] = list(answer.groups[0].topics if version >= 8 else answer.topics)
     ids = [world.services.metadata.topic(name) for name in ("a", "b")]
@@ -364,7 +366,24 @@ def test_all_offsets_of_a_group_are_fetched_and_written_in_turns(version: int, m
         assert [row.name for row in found] == ["a", "b"]
     for row in found:
         assert [part.committed_offset for part in row.partitions] == list(range(1_700))
-    assert len(work.ticks) >= 3_400 / offset_fetch.TURN_PARTITIONS + 3_400 / 2_000
+    assert len(work.ticks) >= 3_400 / MOST_FETCHED + 3_400 / 2_000
+
+
+def test_offsets_are_not_looked_up_for_a_client_that_has_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, work = BrokerWorld(), Work()
+    stranger, neighbour = world.connect(), world.connect()
+    world.create_topic("t", 3_000)
+    rows = [OffsetCommitRequestPartition(i, i) for i in range(3_000)]
+    commit = OffsetCommitRequest("g", -1, topics=[OffsetCommitRequestTopic("t", partitions=rows)])
+    stranger.call(commit, 8, OffsetCommitResponse)
+    monkeypatch.setattr(coordinator_fetch, "_row", work.count(coordinator_fetch._row))
+    stranger.send(OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=None)]), 8)
+    while not work.now:
+        assert world.clock.run_tick()
+    stranger.disconnect()
+    work.run(world, neighbour)
+    assert 0 < sum(work.ticks) <= MOST_FETCHED
+    assert not len(world.services.turns)
 
 
 @pytest.mark.parametrize("version", [7, 8])
@@ -375,10 +394,8 @@ def test_offsets_of_many_partitions_are_fetched_in_turns(version: int, monkeypat
     committed = OffsetCommitRequestTopic("t", partitions=[OffsetCommitRequestPartition(i, 7 + i) for i in (0, 1)])
     commit = OffsetCommitRequest(group_id="g", generation_id_or_member_epoch=-1, topics=[committed])
     stranger.call(commit, 8, OffsetCommitResponse)
-    each = work.count(
-        GroupOffsetsService.fetch, lambda _, group, *__: sum(len(t.partition_indexes) for t in group.topics)
-    )
-    monkeypatch.setattr(GroupOffsetsService, "fetch", each)
+    each = work.count(GroupOffsets.fetch, lambda _, group: sum(len(t.partition_indexes) for t in group.topics))
+    monkeypatch.setattr(GroupOffsets, "fetch", each)
     if version >= 8:
         topics = [OffsetFetchRequestTopics(name=name, partition_indexes=list(range(1_500))) for name in ("t", "no")]
         topics += [OffsetFetchRequestTopics(name=f"no-{i}", partition_indexes=[0]) for i in range(1_500)]
@@ -390,7 +407,7 @@ def test_offsets_of_many_partitions_are_fetched_in_turns(version: int, monkeypat
     stranger.send(request, version)
     work.run(world, neighbour)
     assert sum(work.ticks) == 4_500
-    assert max(work.ticks) <= offset_fetch.TURN_PARTITIONS
+    assert max(work.ticks) <= MOST_FETCHED
     answer = stranger.receive(OffsetFetchResponse)
     rows: list[Any] = list(answer.groups[0].topics if version >= 8 else answer.topics)
     assert [row.name for row in rows] == ["t", "no", *(f"no-{i}" for i in range(1_500))]

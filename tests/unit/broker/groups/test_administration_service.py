@@ -355,7 +355,7 @@ def test_groups_of_other_kinds_are_deleted_too() -> None:
     rig = Rig(group=False)
     row = OffsetCommitRequestPartition(0, 5)
     request = OffsetCommitRequest(group_id="o", topics=[OffsetCommitRequestTopic("t", partitions=[row])])
-    rig.ports.answer(rig.service.offsets.commit(request, 9))
+    rig.ports.answer(rig.commit_begun(request, 9))
     assert rig.ports.answer(rig.admin.delete_group("o")) == NO_ERROR
     assert rig.admin.list_groups((), ()).value.groups == []
 

@@ -382,7 +382,7 @@ def test_our_own_fault_has_its_place_in_every_version(monkeypatch: pytest.Monkey
         raise RuntimeError("planted")
 
     monkeypatch.setattr(offsets.broker.services.groups.offsets, "commit", fault)
-    monkeypatch.setattr(offsets.broker.services.groups.offsets, "fetch", fault)
+    monkeypatch.setattr(offsets.broker.services.groups.offsets, "ask", fault)
     monkeypatch.setattr(offsets.broker.services.groups.offsets, "delete", fault)
     error = ErrorCode.UNKNOWN_SERVER_ERROR
     for version in COMMIT_VERSIONS:

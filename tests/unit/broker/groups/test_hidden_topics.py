@@ -7,7 +7,6 @@ import pytest
 from devtools.in_memory.mock_transport import BrokerWorld
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.groups import offset_commit, offset_fetch
 from shareq.broker.security.names import CLUSTER_NAME
 from shareq.broker.security.rights import DESCRIBE_GROUP, READ_GROUP, Right
@@ -23,6 +22,7 @@ from shareq.protocol.generated.offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from shareq.protocol.primitives import Structure
+from tests.support.coroutines import begun
 
 TOPICS = 400
 NAMES = [f"t{number}" for number in range(TOPICS)]
@@ -49,8 +49,7 @@ def ctx(monkeypatch: pytest.MonkeyPatch) -> RequestContext:
 def test_a_commit(ctx: RequestContext) -> None:
     topics = [OffsetCommitRequestTopic(name, partitions=[OffsetCommitRequestPartition(0, 1)]) for name in NAMES]
     request = OffsetCommitRequest("g", topics=topics)
-    committed = offset_commit.handle(ctx, request)
-    assert isinstance(committed, Pending)
+    committed = begun(ctx.services.env, offset_commit.handle(ctx, request))
     clock = ctx.services.env.clock
     assert isinstance(clock, VirtualClock)
     clock.run_until_idle()
@@ -61,6 +60,10 @@ def test_a_commit(ctx: RequestContext) -> None:
 def test_a_fetch(ctx: RequestContext) -> None:
     topics = [OffsetFetchRequestTopics(name, partition_indexes=[0]) for name in NAMES]
     group = OffsetFetchRequestGroup("g", topics=topics)
-    offset_fetch.handle(ctx, OffsetFetchRequest(groups=[group]))
-    assert group.topics is not None
-    assert [topic.name for topic in group.topics] == NAMES[:1]
+    fetched = begun(ctx.services.env, offset_fetch.handle(ctx, OffsetFetchRequest(groups=[group])))
+    clock = ctx.services.env.clock
+    assert isinstance(clock, VirtualClock)
+    clock.run_until_idle()
+    (answer,) = fetched.value.groups
+    errors = {topic.name: topic.partitions[0].error_code for topic in answer.topics}
+    assert errors == {NAMES[0]: ErrorCode.NONE, **dict.fromkeys(NAMES[1:], ErrorCode.TOPIC_AUTHORIZATION_FAILED)}

@@ -43,7 +43,7 @@ class Rig(GroupRig):
     def commit(
         self, offsets: Mapping[tuple[str | bytes, int], int], version: int = 9, group: str = "g", **fields: object
     ) -> Rows:
-        pending = self.service.offsets.commit(self.commit_request(offsets, group, **fields), version)
+        pending = self.commit_begun(self.commit_request(offsets, group, **fields), version)
         self.ports.logs.flush()
         return commit_rows(pending.value, version)
 
@@ -61,7 +61,7 @@ class Rig(GroupRig):
                 for name, partitions in at
             ]
         asked = offset_fetch.OffsetFetchRequestGroup(group, topics=topics)
-        return self.service.offsets.fetch(asked, version, require_stable=False).value
+        return self.fetch_begun(asked, version).value
 
     def offsets(self, at: Sequence[tuple[str | bytes, Sequence[int]]] | None, version: int = 9) -> object:
         answer = self.fetch(at, version)
@@ -147,7 +147,7 @@ def test_a_commit_in_the_name_of_an_instance_that_another_member_has_is_fenced(
 
 def test_a_commit_is_answered_when_it_is_durable_and_makes_the_topic() -> None:
     rig = Rig()
-    pending = rig.service.offsets.commit(rig.commit_request({("t", 0): 5}), 9)
+    pending = rig.commit_begun(rig.commit_request({("t", 0): 5}), 9)
     assert (pending.done, rig.ports.topics.created[-1]) == (False, OFFSETS)
     rig.ports.logs.flush()
     assert commit_rows(pending.value, 9) == {("t", 0): NONE}
@@ -175,14 +175,16 @@ def test_what_does_not_exist_is_refused_row_by_row_by_id() -> None:
 
 def test_with_nothing_that_exists_nobody_is_asked_and_nothing_parks() -> None:
     rig = Rig()
-    pending = rig.service.offsets.commit(rig.commit_request({("nowhere", 0): 5}), 9)
-    assert (pending.parks, commit_rows(pending.value, 9)) == (False, {("nowhere", 0): UNKNOWN})
+    commit = rig.service.offsets.commit(rig.commit_request({("nowhere", 0): 5}), 9)
+    with pytest.raises(StopIteration) as answered:  # it never waited
+        commit.send(None)
+    assert commit_rows(answered.value.value, 9) == {("nowhere", 0): UNKNOWN}
     assert rig.ports.topics.topic(OFFSETS) is None
 
 
 def test_the_id_of_a_name_is_in_the_answer() -> None:
     rig = Rig()
-    pending = rig.service.offsets.commit(rig.commit_request({("t", 0): 5, ("nowhere", 0): 1}), 9)
+    pending = rig.commit_begun(rig.commit_request({("t", 0): 5, ("nowhere", 0): 1}), 9)
     rig.ports.logs.flush()
     ids = {topic.name: topic.topic_id for topic in pending.value.topics}
     assert ids == {"t": rig.id_of("t"), "nowhere": ZERO_UUID}
@@ -204,7 +206,7 @@ def test_a_topic_that_cannot_be_made() -> None:
 
 def test_a_commit_that_is_lost() -> None:
     rig = Rig(OFFSETS)
-    pending = rig.service.offsets.commit(rig.commit_request({("t", 0): 5, ("nowhere", 0): 1}), 9)
+    pending = rig.commit_begun(rig.commit_request({("t", 0): 5, ("nowhere", 0): 1}), 9)
     rig.ports.logs.lose_all()
     assert commit_rows(pending.value, 9) == {("t", 0): ErrorCode.NOT_COORDINATOR, ("nowhere", 0): UNKNOWN}
     assert rig.offsets(None) == {}
@@ -260,11 +262,11 @@ def test_a_topic_that_was_made_again_has_none_of_the_old_ones_offsets() -> None:
 )
 def test_a_coordinator_that_fails(version: int, group_error: ErrorCode, row_errors: list[ErrorCode]) -> None:
     rig = Rig(OFFSETS)
-    rig.service.offsets.commit(rig.commit_request({("t", 0): 5}), 9)
+    rig.commit_begun(rig.commit_request({("t", 0): 5}), 9)
     asked = offset_fetch.OffsetFetchRequestGroup(
         "g", topics=[offset_fetch.OffsetFetchRequestTopics("t", ZERO_UUID, [0])]
     )
-    pending = rig.service.offsets.fetch(asked, version, require_stable=False)
+    pending = rig.fetch_begun(asked, version)
     assert not pending.done, "it has seen what is not durable"
     rig.ports.logs.lose_all()
     answer = pending.value
@@ -276,10 +278,10 @@ def test_a_coordinator_that_fails(version: int, group_error: ErrorCode, row_erro
 
 def test_an_error_of_the_whole_group_has_no_rows_beside_it() -> None:
     rig = Rig(OFFSETS)
-    rig.service.offsets.commit(rig.commit_request({("t", 0): 5}), 9)
+    rig.commit_begun(rig.commit_request({("t", 0): 5}), 9)
     topics = [offset_fetch.OffsetFetchRequestTopics("", each, [0]) for each in (rig.id_of("t"), NOWHERE)]
     asked = offset_fetch.OffsetFetchRequestGroup("g", topics=topics)
-    pending = rig.service.offsets.fetch(asked, 10, require_stable=False)
+    pending = rig.fetch_begun(asked, 10)
     rig.ports.logs.lose_all()
     assert (pending.value.error_code, pending.value.topics) == (ErrorCode.NOT_COORDINATOR, [])
 
@@ -288,7 +290,7 @@ def test_the_member_that_asks_is_checked() -> None:
     rig = Rig(OFFSETS)
     for version in (9, 10):
         asked = offset_fetch.OffsetFetchRequestGroup("g", "m", 4, topics=[])
-        answer = rig.service.offsets.fetch(asked, version, require_stable=False).value
+        answer = rig.fetch_begun(asked, version).value
         assert answer.error_code != NONE or answer.topics == []
 
 
@@ -348,7 +350,7 @@ def test_members_commit_and_fetch_in_their_generation() -> None:
             ("other", epoch, ErrorCode.UNKNOWN_MEMBER_ID),
         ):
             asked = offset_fetch.OffsetFetchRequestGroup("g", member, member_epoch, topics=[])
-            answer = rig.service.offsets.fetch(asked, version, require_stable=False).value
+            answer = rig.fetch_begun(asked, version).value
             assert (version, answer.error_code) == (version, error)
 
 
@@ -363,7 +365,7 @@ def test_offsets_that_an_open_transaction_may_change() -> None:
         asked = offset_fetch.OffsetFetchRequestGroup(
             "g", topics=[offset_fetch.OffsetFetchRequestTopics("t", ZERO_UUID, [0])]
         )
-        answer = rig.service.offsets.fetch(asked, 9, require_stable=stable).value
+        answer = rig.fetch_begun(asked, 9, require_stable=stable).value
         assert [row.error_code for topic in answer.topics for row in topic.partitions] == [error]
 
 
@@ -371,6 +373,6 @@ def test_a_topic_that_is_named_without_partitions_is_answered_if_it_does_not_exi
     rig = Rig(OFFSETS)
     request = rig.commit_request({("t", 0): 5})
     request.topics += [offset_commit.OffsetCommitRequestTopic("nowhere"), offset_commit.OffsetCommitRequestTopic("u")]
-    pending = rig.service.offsets.commit(request, 9)
+    pending = rig.commit_begun(request, 9)
     rig.ports.logs.flush()
     assert [(topic.name, len(topic.partitions)) for topic in pending.value.topics] == [("nowhere", 0), ("t", 1)]

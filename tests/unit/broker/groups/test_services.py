@@ -14,7 +14,9 @@ from shareq.broker.groups.coordinator import group_coordinator_settings, group_l
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.group.classic.turn import ClassicGroupSettings
 from shareq.coordinator.group.groups import GroupKind
+from shareq.coordinator.group.offsets.commit import PreparedCommit
 from shareq.coordinator.group.offsets.group_offsets import OffsetSettings
+from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.share.groups import ShareGroupLimits
 from shareq.coordinator.routing import group_partition_for
 from shareq.protocol.errors import ErrorCode
@@ -344,16 +346,20 @@ def committed(rig: GroupRig, topic: str, *, topic_id: bytes) -> None:
     """An offset of group o; with a zero id as an earlier release kept it."""
     row = OffsetCommitRequestPartition(0, 5)
     request = OffsetCommitRequest(group_id="o", topics=[OffsetCommitRequestTopic(topic, topic_id, [row])])
+    prepared = PreparedCommit(GROUP_SERDE, 4_096, 1 << 20)
+    prepared.add(request, rig.ports.clock.wall_ms())
     pending = rig.service.coordinator.schedule(
-        "o", lambda shard: shard.offsets.commit(request, 9, rig.ports.clock.now_ms()), lambda error: error
+        "o",
+        lambda shard: shard.offsets.commit_prepared(request, 9, rig.ports.clock.now_ms(), prepared),
+        lambda error: error,
     )
-    assert not isinstance(rig.ports.answer(pending), ErrorCode)
+    assert rig.ports.answer(pending) is ErrorCode.NONE
 
 
 def offsets_of(rig: GroupRig) -> set[str]:
     """The topics of group o."""
     asked = OffsetFetchRequestGroup("o", topics=None)
-    answer = rig.service.offsets.fetch(asked, 9, require_stable=False).value
+    answer = rig.fetch_begun(asked, 9).value
     return {topic.name for topic in answer.topics}
 
 

@@ -323,7 +323,7 @@ def rows(answer: OffsetCommitResponse) -> dict[str, ErrorCode]:
 
 
 def committed(rig: Rig) -> dict[str, int]:
-    answer = rig.service.offsets.fetch(OffsetFetchRequestGroup("g", topics=None), 9, require_stable=False).value
+    answer = rig.fetch_begun(OffsetFetchRequestGroup("g", topics=None), 9).value
     return {topic.name: row.committed_offset for topic in answer.topics for row in topic.partitions}
 
 

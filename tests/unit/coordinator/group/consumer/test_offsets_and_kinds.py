@@ -20,7 +20,7 @@ from shareq.protocol.generated.offset_commit import (
 )
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup
 from tests.unit.coordinator.group.consumer.world import CLIENT, GROUP, INTERVAL_MS, ConsumerWorld
-from tests.unit.coordinator.support import Topics
+from tests.unit.coordinator.support import Topics, commit_decision
 
 DAY_MS = 86_400_000
 
@@ -31,7 +31,7 @@ def commit(
     rows = [OffsetCommitRequestPartition(partition, 5, committed_metadata="")]
     topic = OffsetCommitRequestTopic("foo", world.topic_id("foo"), rows)
     request = OffsetCommitRequest(GROUP, epoch, member_id, topics=[topic])
-    response = world.log.run(world.log.shard.offsets.commit(request, version, world.time.now_ms))
+    response = world.log.run(commit_decision(world.log.shard.offsets, request, version, world.time))
     return ErrorCode(response.topics[0].partitions[0].error_code)
 
 

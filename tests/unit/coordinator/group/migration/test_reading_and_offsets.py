@@ -13,6 +13,7 @@ from shareq.protocol.generated.offset_commit import (
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup
 from tests.unit.coordinator.group.consumer.world import GROUP, INTERVAL_MS
 from tests.unit.coordinator.group.migration.world import MixedWorld
+from tests.unit.coordinator.support import commit_decision
 
 DAY_MS = 86_400_000
 
@@ -36,7 +37,7 @@ def commit_request(world: MixedWorld, member_id: str, epoch: int, partition: int
 
 def commit(world: MixedWorld, member_id: str, epoch: int, partition: int = 0, version: int = 9) -> ErrorCode:
     request = commit_request(world, member_id, epoch, partition)
-    response = world.log.run(world.log.shard.offsets.commit(request, version, world.time.now_ms))
+    response = world.log.run(commit_decision(world.log.shard.offsets, request, version, world.time))
     return ErrorCode(response.topics[0].partitions[0].error_code)
 
 

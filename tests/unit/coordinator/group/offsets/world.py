@@ -21,7 +21,7 @@ from shareq.protocol.generated.offset_commit import (
 )
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from shareq.protocol.primitives import ZERO_UUID
-from tests.unit.coordinator.support import Log, Settings, Time, Topics
+from tests.unit.coordinator.support import Log, Settings, Time, Topics, commit_decision
 
 At = tuple[str, int]
 """A topic's name and a partition."""
@@ -77,7 +77,7 @@ class OffsetsWorld:
             row = OffsetCommitRequestPartition(partition, offset, epoch, metadata)
             topics.append(OffsetCommitRequestTopic(name, self.id_of(name) if with_ids else ZERO_UUID, [row]))
         request = OffsetCommitRequest(group, generation, member, instance, retention_ms, topics)
-        response = self.log.run(self.shard.offsets.commit(request, version, self.time.now_ms))
+        response = self.log.run(commit_decision(self.shard.offsets, request, version, self.time))
         assert [topic.name for topic in response.topics] == [topic.name for topic in topics]
         return {
             (topic.name, row.partition_index): ErrorCode(row.error_code)

@@ -18,7 +18,7 @@ from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from tests.unit.coordinator.group.share.world import GROUP, GroupWorld
-from tests.unit.coordinator.support import Log, Settings, Topics, topic_id_of
+from tests.unit.coordinator.support import Log, Settings, Topics, commit_decision, topic_id_of
 
 T, U, GONE = topic_id_of("t"), topic_id_of("u"), topic_id_of("gone")
 
@@ -27,7 +27,7 @@ def with_simple_group(world: GroupWorld, group_id: str = "simple") -> None:
     """A group of classic offsets has that name."""
     rows = [OffsetCommitRequestPartition(0, 5, committed_metadata="")]
     request = OffsetCommitRequest(group_id, topics=[OffsetCommitRequestTopic("t", T, rows)])
-    world.log.run(world.shard.offsets.commit(request, 9, world.time.now_ms))
+    world.log.run(commit_decision(world.shard.offsets, request, 9, world.time))
 
 
 def test_a_heartbeat_goes_on_after_a_reload_between_its_phases() -> None:
