@@ -5,7 +5,7 @@ What a topic's id or name means is settled here; the shards keep offsets by name
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Sequence, Set
 from typing import Final, TypeVar
 
 from shareq.broker.foundation.environment import Environment
@@ -241,7 +241,18 @@ class GroupOffsetsService:
             return shard.offsets.commit_prepared(request, version, self._clock.now_ms(), prepared)
 
         error = await ask(lambda: self._groups.schedule(request.group_id, decide, lambda error: error))
-        for answered in prepared.topics:
+        await self._add_rows(rows, prepared.topics, error, gone, version)
+
+    async def _add_rows(
+        self,
+        rows: CommitRows,
+        decided: Sequence[OffsetCommitResponseTopic],
+        error: ErrorCode,
+        gone: Set[bytes],
+        version: int,
+    ) -> None:
+        """Add the rows of what the group decided on: its `error`, or that of topics that are `gone`."""
+        for answered in decided:
             problem = error
             if answered.topic_id in gone and not error:
                 problem = _UNKNOWN_ID if version >= COMMIT_TOPIC_IDS_FROM else _UNKNOWN

@@ -15,9 +15,8 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.config.admin import ConfigAdmin
-from shareq.broker.dispatch.in_turns import Steps, TurnCount, in_turns
-from shareq.broker.foundation.pending import Pending
-from shareq.broker.handlers.shared.long.topic_plans import Plans, plans_in_turns
+from shareq.broker.foundation.loop.coroutines import in_steps
+from shareq.broker.handlers.shared.long.topic_plans import Plans, planned
 from shareq.broker.handlers.shared.mutation_quota import EXCEEDED, mutation_quota
 from shareq.broker.metadata.store import NewTopic
 from shareq.broker.security.rights import DESCRIBE_TOPIC_CONFIGS
@@ -39,35 +38,23 @@ logger = logging.getLogger(__name__)
 _DESCRIBED: Final = 5  # effective properties of a row that take as long as the rest of it
 
 
-TURN_WORK: Final = 200
-"""So much is done in one turn, 20 µs each: a topic counts as one, and so does each of its properties and assigned
-partitions, and the row of one.
-"""
-
-
 CREATED_TOGETHER: Final = 500
 """So many are created in one commit, 9 µs each beside what the disk takes."""
 
 
-def handle(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse | Pending[CreateTopicsResponse]:
-    return in_turns(ctx, _steps(ctx, request))
-
-
-def _steps(ctx: RequestContext, request: CreateTopicsRequest) -> Steps[CreateTopicsResponse]:
-    turn = TurnCount(TURN_WORK)
-    plans = yield from plans_in_turns(ctx, request.topics, turn)
+async def handle(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    plans = await planned(ctx, request.topics)
     quota = mutation_quota(ctx, strict_from=6)
     if quota is not None:
         for name, plan in plans.items():
             if isinstance(plan, NewTopic) and not quota.may(plan.partitions):
                 plans[name] = EXCEEDED
     if not request.validate_only:
-        yield from _create(ctx, plans)
+        await _create(ctx, plans)
     rows: list[CreatableTopicResult] = []
     for name, plan in plans.items():
         rows.append(_result(ctx, name, plan))
-        if turn.full(1 + len(rows[-1].configs or ()) // _DESCRIBED):
-            yield
+        await ctx.breathe(1 + len(rows[-1].configs or ()) // _DESCRIBED)
     return CreateTopicsResponse(0 if quota is None else quota.throttle_ms, rows)
 
 
@@ -75,14 +62,14 @@ def failed(request: CreateTopicsRequest, error: ErrorCode) -> CreateTopicsRespon
     return CreateTopicsResponse(topics=[_error_row(topic.name, ApiError(error)) for topic in request.topics])
 
 
-def _create(ctx: RequestContext, plans: Plans) -> Steps[None]:
+async def _create(ctx: RequestContext, plans: Plans) -> None:
     """Create what can be, and turn what cannot be stored into errors."""
     metadata = ctx.services.metadata
     topics = [plan for plan in plans.values() if isinstance(plan, NewTopic)]
     for at in range(0, len(topics), CREATED_TOGETHER):
         some = topics[at : at + CREATED_TOGETHER]
         changes = metadata.topic_changes
-        yield from metadata.gate.passing()
+        await in_steps(metadata.gate.passing())
         if at or metadata.topic_changes != changes:  # others had their turns
             for topic in some:
                 plans[topic.name] = check_name(metadata, topic.name) or topic

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.in_turns import Steps, TurnCount
 from shareq.broker.metadata.store import NewTopic
 from shareq.broker.metadata.topic_names import collision_key
 from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC
@@ -26,11 +25,11 @@ _REFUSED: Final = ApiError(CREATE_TOPIC.error, "Authorization failed.")
 _FORBIDDEN: Final = ApiError(ErrorCode.INVALID_REQUEST, f"Creation of internal topic {CLUSTER_METADATA} is prohibited.")
 
 
-def plans_in_turns(ctx: RequestContext, topics: Sequence[CreatableTopic], turn: TurnCount) -> Steps[Plans]:
-    """The plans, which may be carried out in the turn that returns them. Creates nothing."""
+async def planned(ctx: RequestContext, topics: Sequence[CreatableTopic]) -> Plans:
+    """Return the plans, which may be carried out in the turn that returns them. Creates nothing."""
     plans: Plans = {}
     changes = ctx.services.metadata.topic_changes
-    wanted = yield from _allowed(ctx, topics, plans, turn)
+    wanted = await _allowed(ctx, topics, plans)
     default = ctx.services.configs.broker.num_partitions
     too_many = check_partition_total(
         sum(partitions_asked(topic.num_partitions, len(topic.assignments), default) for topic in wanted)
@@ -38,7 +37,7 @@ def plans_in_turns(ctx: RequestContext, topics: Sequence[CreatableTopic], turn: 
     if too_many:
         plans.update((topic.name, too_many) for topic in wanted)
         return plans
-    yield from _planned(ctx, wanted, plans, turn)
+    await _plan(ctx, wanted, plans)
     if ctx.services.metadata.topic_changes != changes:  # another request has perhaps made it impossible meanwhile
         for name, plan in plans.items():
             if isinstance(plan, NewTopic):
@@ -46,10 +45,8 @@ def plans_in_turns(ctx: RequestContext, topics: Sequence[CreatableTopic], turn: 
     return plans
 
 
-def _allowed(
-    ctx: RequestContext, topics: Sequence[CreatableTopic], plans: Plans, turn: TurnCount
-) -> Steps[list[CreatableTopic]]:
-    """The topics that the client may create; the errors of the others are added to the plans."""
+async def _allowed(ctx: RequestContext, topics: Sequence[CreatableTopic], plans: Plans) -> list[CreatableTopic]:
+    """Return the topics that the client may create; the errors of the others are added to the plans."""
     wanted: list[CreatableTopic] = []
     counts = Counter(topic.name for topic in topics)
     may_all = ctx.sees(CREATE_CLUSTER)
@@ -62,12 +59,11 @@ def _allowed(
             plans[topic.name] = _REFUSED
         else:
             wanted.append(topic)
-        if turn.full():
-            yield
+        await ctx.breathe()
     return wanted
 
 
-def _planned(ctx: RequestContext, wanted: Sequence[CreatableTopic], plans: Plans, turn: TurnCount) -> Steps[None]:
+async def _plan(ctx: RequestContext, wanted: Sequence[CreatableTopic], plans: Plans) -> None:
     """Add the plans of topics that the client may create."""
     taken: dict[str, str] = {}
     for topic in wanted:
@@ -79,8 +75,7 @@ def _planned(ctx: RequestContext, wanted: Sequence[CreatableTopic], plans: Plans
                 message = f"Topic '{name}' collides with existing topic: {other}"
                 plan = ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
         plans[name] = plan
-        if turn.full(1 + len(topic.configs) + len(topic.assignments)):
-            yield
+        await ctx.breathe(1 + len(topic.configs) + len(topic.assignments))
 
 
 def _spec(topic: CreatableTopic) -> TopicSpec:
