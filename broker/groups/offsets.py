@@ -5,7 +5,7 @@ What a topic's id or name means is settled here; the shards keep offsets by name
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from typing import Final, TypeVar
 
 from shareq.broker.foundation.environment import Environment
@@ -174,12 +174,15 @@ class GroupOffsetsService:
                 await self._breathe(1 + len(some))
         return OffsetCommitResponse(topics=rows.topics)
 
-    def prepare(self) -> Generator[None, None, PreparedCommit | None]:
+    async def prepare(self, *, short: bool) -> PreparedCommit | None:
         """Return what a commit is prepared in; None if the internal topic is missing and cannot be created.
 
-        Pauses until it may be created.
+        Pauses until it may be created. A `short` commit is of one part, which its group's log refuses if that is too
+        large.
         """
-        yield from self._internal_topics.passing(CONSUMER_OFFSETS)
+        if short and self._groups.partitions.count:
+            return self._new_commit(_UNBOUNDED)
+        await in_steps(self._internal_topics.passing(CONSUMER_OFFSETS))
         if self._internal_topics.ensure(CONSUMER_OFFSETS):
             return None
         return self._new_commit(self._groups.partitions.room.most_bytes())
@@ -215,10 +218,7 @@ class GroupOffsetsService:
         ask: Ask,
     ) -> None:
         """Have the group decide on what exists, and add its rows."""
-        if len(parts) == 1 and self._groups.partitions.count:
-            prepared: PreparedCommit | None = self._new_commit(_UNBOUNDED)
-        else:
-            prepared = await in_steps(self.prepare())
+        prepared = await self.prepare(short=len(parts) == 1)
         if prepared is None:
             for part in parts:
                 for topic in part:
@@ -238,7 +238,7 @@ class GroupOffsetsService:
                     gone.add(topic.topic_id)
             if gone:
                 prepared.leave_out(gone)
-            return shard.offsets.commit_prepared(request, version, self._clock.now_ms(), prepared)
+            return shard.offsets.commit(request, version, self._clock.now_ms(), prepared)
 
         error = await ask(lambda: self._groups.schedule(request.group_id, decide, lambda error: error))
         await self._add_rows(rows, prepared.topics, error, gone, version)

@@ -9,7 +9,7 @@ count as one, as there, and the start has warned of it (`shareq.broker.config.ke
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from shareq.broker.config.broker_config import BrokerConfig
@@ -123,7 +123,7 @@ class InternalTopics:
             return work(NO_ERROR)
         return self._metadata.gate.pass_then(lambda: work(self.ensure(*names)))
 
-    def passing(self, *names: str) -> Iterator[None]:
+    def passing(self, *names: str) -> Generator[None, None, None]:
         """Pause until `ensure` may create what is missing."""
         if self._missing(names):
             yield from self._metadata.gate.passing()

@@ -59,7 +59,7 @@ class TransactionService(Service):
         )
         self.names = TransactionalIdNames(self.coordinator.partitions, most_per_owner, clock)
         self.admission = TransactionAdmission(self.coordinator, clock, verifies)
-        self.offsets = TransactionalOffsets(self.admission, group_partitions, internal_topics, host.metadata, logs)
+        self.offsets = TransactionalOffsets(self.admission, group_partitions, host.metadata, logs)
 
     def recover(self) -> None:
         """Load the transactions, and end those whose outcome was decided."""

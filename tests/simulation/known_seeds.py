@@ -98,7 +98,7 @@ KNOWN: Final[dict[str, tuple[int, ...]]] = {
     "pending_offsets_outlive_their_topic": (174,),
     "a_start_does_not_finish_deletions_of_offsets": (244,),
     "offsets_of_transactions_lack_their_topics_ids": (244,),
-    "offsets_are_committed_in_topics_that_went_meanwhile": (349,),
+    "offsets_are_committed_in_topics_that_went_meanwhile": (519, 594),
     "topic_ids_are_not_looked_at": (9, 19),
     "readers_of_a_deleted_topic_go_on_waiting": (264, 289),
     "offsets_of_topics_that_members_read_are_deleted": (4, 9),

@@ -12,19 +12,21 @@ from shareq.broker.groups.coordinator import GroupCoordinatorService
 from shareq.broker.groups.offsets import GroupOffsetsService
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import PartitionLog
-from shareq.broker.transactions.offsets import TransactionalOffsets
 from shareq.coordinator.group.classic.group import ClassicGroup
 from shareq.coordinator.group.consumer.group import ConsumerGroup
-from shareq.coordinator.group.offsets import commit, expiry, group_offsets, rules
+from shareq.coordinator.group.offsets import expiry, group_offsets, rules
+from shareq.coordinator.group.offsets.commit import PreparedCommit
 from shareq.coordinator.group.offsets.group_offsets import GroupOffsets
 from shareq.coordinator.group.offsets.offset import CommittedOffset
 from shareq.coordinator.group.offsets.store import OffsetStore
+from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.ports import TopicImage
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.protocol.errors import NO_ERROR, ApiError
-from shareq.protocol.generated.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
+from shareq.protocol.generated.offset_commit import OffsetCommitRequest, OffsetCommitValue
 from shareq.protocol.primitives import ZERO_UUID
+from shareq.protocol.records.batch import RecordData
 from tests.simulation.planted import Fault, replaced
 from tests.simulation.planted_jobs import COPIED, DUE, WRONG_OFFSET
 
@@ -52,14 +54,14 @@ def offsets_of_transactions_lack_their_topics_ids() -> AbstractContextManager[ob
     """Once found: after a crash they count for the topic that has the name next."""
     original = GroupOffsets.commit_transactional
 
-    def commit_transactional(self: GroupOffsets, request: OffsetCommitRequest, version: int) -> Any:
-        def accepted(request: OffsetCommitRequest, *arguments: Any) -> Any:
-            topics = [OffsetCommitRequestTopic(each.name, ZERO_UUID, each.partitions) for each in request.topics]
-            return commit_accepted(OffsetCommitRequest(request.group_id, topics=topics), *arguments)
-
-        commit_accepted = commit.accepted
-        with replaced((commit, "accepted", accepted)):
-            return original(self, request, version)
+    def commit_transactional(
+        self: GroupOffsets, request: OffsetCommitRequest, version: int, prepared: PreparedCommit
+    ) -> Any:
+        for record in prepared.records:
+            if isinstance(record.value, OffsetCommitValue):
+                record.value.topic_id = ZERO_UUID
+        prepared.encoded = [RecordData(*GROUP_SERDE.encode(record)) for record in prepared.records]
+        return original(self, request, version, prepared)
 
     return replaced(
         (GroupOffsets, "commit_transactional", commit_transactional), (GroupOffsets, "topics_without_id", lambda _: ())
@@ -68,7 +70,7 @@ def offsets_of_transactions_lack_their_topics_ids() -> AbstractContextManager[ob
 
 def offsets_are_committed_in_topics_that_went_meanwhile() -> AbstractContextManager[object]:
     """Once found: the topic goes while they wait to become part of their transaction."""
-    return replaced((TransactionalOffsets, "_take_out_gone", lambda _self, _offsets, _version: []))
+    return replaced((PreparedCommit, "leave_out", lambda _self, _topic_ids: None))
 
 
 def topic_ids_are_not_looked_at() -> AbstractContextManager[object]:

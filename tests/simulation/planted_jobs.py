@@ -29,8 +29,8 @@ from shareq.coordinator.transaction.shard import TransactionCoordinatorShard
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequest,
-    OffsetCommitRequestTopic,
     OffsetCommitResponse,
+    OffsetCommitResponseTopic,
 )
 from tests.simulation.planted import Fault, replaced
 
@@ -170,8 +170,8 @@ def the_generation_is_not_checked_on_committing() -> AbstractContextManager[obje
 def the_member_epoch_is_not_checked_on_committing() -> AbstractContextManager[object]:
     original = consumer_offset_rules.commit_error
 
-    def commit_error(group: Any, request: OffsetCommitRequest, version: Any) -> ErrorCode:
-        error = original(group, request, version)
+    def commit_error(group: Any, request: OffsetCommitRequest, topics: Any, version: Any) -> ErrorCode:
+        error = original(group, request, topics, version)
         return ErrorCode.NONE if error is ErrorCode.STALE_MEMBER_EPOCH else error
 
     return replaced((consumer_offset_rules, "commit_error", commit_error))
@@ -181,17 +181,10 @@ def offsets_of_transactions_have_topics_without_ids() -> AbstractContextManager[
     """Once found: what a member has had since an earlier epoch cannot be known then."""
     original = consumer_offset_rules.commit_error
 
-    def commit_error(group: Any, request: OffsetCommitRequest, version: Any) -> ErrorCode:
+    def commit_error(group: Any, request: OffsetCommitRequest, topics: Any, version: Any) -> ErrorCode:
         if version is None:
-            topics = [OffsetCommitRequestTopic(topic.name, partitions=topic.partitions) for topic in request.topics]
-            request = OffsetCommitRequest(
-                request.group_id,
-                request.generation_id_or_member_epoch,
-                request.member_id,
-                request.group_instance_id,
-                topics=topics,
-            )
-        return original(group, request, version)
+            topics = [OffsetCommitResponseTopic(topic.name, partitions=topic.partitions) for topic in topics]
+        return original(group, request, topics, version)
 
     return replaced((consumer_offset_rules, "commit_error", commit_error))
 

@@ -138,5 +138,5 @@ FAULTS: Final[dict[Fault, tuple[str, ...]]] = {
     a_start_leaves_redrives_alone: ("never ends",),
     a_cancel_is_answered_before_it_is_durable: (GONE_ON,),
     a_redrive_that_begins_cannot_be_cancelled: (GONE_ON,),
-    a_name_serves_twice: ("was begun twice",),
+    a_name_serves_twice: ("was begun twice", "is over: INVALID_RECORD"),
 }

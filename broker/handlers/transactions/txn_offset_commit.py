@@ -9,130 +9,151 @@ v6: topics by their ids, UNKNOWN_TOPIC_ID; GROUP_ID_NOT_FOUND, STALE_MEMBER_EPOC
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 from shareq.broker.coordinator_runtime.partition import ProducerEpoch
-from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import pending_in_turns
-from shareq.broker.foundation.pending import Pending
-from shareq.broker.handlers.shared.long.transactional_offsets import commit_in_turns, is_long, refused_in_turns
+from shareq.broker.dispatch.in_turns import pieces
+from shareq.broker.foundation.turn_budget import PIECE
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC, WRITE_TRANSACTION
-from shareq.broker.transactions.offsets import as_offset_commit
-from shareq.coordinator.group.offsets.commit import refused
-from shareq.coordinator.ports import TopicImage
+from shareq.broker.transactions.offsets import CommitOutcome, partition_of
+from shareq.coordinator.group.offsets.commit import PreparedCommit
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-    OffsetCommitResponse,
-)
+from shareq.protocol.generated.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
 from shareq.protocol.generated.txn_offset_commit import (
     TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
 
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
+    from shareq.broker.foundation.pending import Pending
+
 _IDS_FROM: Final = 6
 
-_Errors = dict[tuple[str | bytes, int], int]
+_Topics = Sequence[TxnOffsetCommitRequestTopic]
+_Errors = dict[tuple[str | bytes, int], ErrorCode]
 """By the topic's name or id, whichever the request has, and partition."""
 
 
-def handle(
-    ctx: RequestContext, request: TxnOffsetCommitRequest
-) -> TxnOffsetCommitResponse | Pending[TxnOffsetCommitResponse]:
-    error = ErrorCode.NONE
+async def handle(ctx: RequestContext, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
+    topics = request.topics  # the request is given back before the answer comes, but for what is referred to
     if not ctx.may(WRITE_TRANSACTION, request.transactional_id):
-        error = WRITE_TRANSACTION.error
-    elif not ctx.may(READ_GROUP, request.group_id):
-        error = READ_GROUP.error
-    if is_long(request):
-        return pending_in_turns(ctx, refused_in_turns(request, error) if error else commit_in_turns(ctx, request))
-    if error:
-        return failed(request, error)
-    offsets = as_offset_commit(request)
-    errors = _take_out_unknown(ctx, offsets)
-    if not offsets.topics:
-        return _response(request, errors)
-    producer = ProducerEpoch(request.producer_id, request.producer_epoch)
-    by_id = ctx.api_version >= _IDS_FROM
+        return await _answer(ctx, topics, {}, WRITE_TRANSACTION.error)
+    if not ctx.may(READ_GROUP, request.group_id):
+        return await _answer(ctx, topics, {}, READ_GROUP.error)
+    errors: _Errors = {}
+    existing = await _existing(ctx, topics, errors)
+    if not existing:
+        return await _answer(ctx, topics, errors, ErrorCode.NONE)
+    if not request.group_id:
+        return await _answer(ctx, topics, errors, ErrorCode.INVALID_GROUP_ID)
+    header = OffsetCommitRequest(
+        request.group_id, request.generation_id_or_member_epoch, request.member_id, request.group_instance_id
+    )
+    producer, transactional_id = ProducerEpoch(request.producer_id, request.producer_epoch), request.transactional_id
+    prepared = await ctx.services.groups.offsets.prepare(short=len(existing) == 1)
+    if prepared is None:
+        return await _answer(ctx, topics, errors, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    for part in existing:
+        prepared.add(OffsetCommitRequest(header.group_id, topics=part), ctx.services.env.clock.wall_ms())
+        await ctx.breathe(PIECE if len(existing) > 1 else len(part))
 
-    def commit() -> Pending[OffsetCommitResponse]:
-        return ctx.services.transactions.offsets.commit(producer, request.transactional_id, offsets, ctx.api_version)
+    def commit() -> Pending[CommitOutcome]:
+        offsets = ctx.services.transactions.offsets
+        return offsets.commit(producer, transactional_id, header, ctx.api_version, prepared)
 
-    if request.generation_id_or_member_epoch >= 0:  # makes no group
-        answer = commit()
+    if header.generation_id_or_member_epoch >= 0:  # makes no group
+        outcome = await commit()
     else:
-        full = ErrorCode.GROUP_MAX_SIZE_REACHED
-        answer = ctx.services.groups.names.make(request.group_id, ctx.owner, commit, lambda _: refused(offsets, full))
-    return answer.then(lambda response: _response(request, errors | _errors(response, by_id)))
+        full = CommitOutcome(ErrorCode.GROUP_MAX_SIZE_REACHED)
+        outcome = await ctx.services.groups.names.make(header.group_id, ctx.owner, commit, lambda _: full)
+    await _add_errors(ctx, errors, prepared, outcome)
+    return await _answer(ctx, topics, errors, outcome.error)
 
 
 def failed(request: TxnOffsetCommitRequest, error: ErrorCode) -> TxnOffsetCommitResponse:
-    """The same for every partition."""
-    errors: _Errors = {
-        (_key(topic), each.partition_index): error for topic in request.topics for each in topic.partitions
-    }
-    return _response(request, errors)
-
-
-def _key(topic: TxnOffsetCommitRequestTopic | OffsetCommitRequestTopic) -> str | bytes:
-    return topic.name or topic.topic_id
-
-
-def _take_out_unknown(ctx: RequestContext, offsets: OffsetCommitRequest) -> _Errors:
-    """Leave in the request what the client may read and what exists, with names and ids; the errors of the rest."""
-    by_id = ctx.api_version >= _IDS_FROM
-    topic_of, topic_by_id = ctx.services.metadata.topic, ctx.services.metadata.topic_by_id
-    images = [topic_by_id(topic.topic_id) if by_id else topic_of(topic.name) for topic in offsets.topics]
-    names = [each.name for each in (images if by_id else offsets.topics) if each is not None]
-    hidden = ctx.lacking(READ_TOPIC, names)
-    errors: _Errors = {}
-    left: list[OffsetCommitRequestTopic] = []
-    for topic, image in zip(offsets.topics, images, strict=True):
-        error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if (image.name if image is not None else topic.name) in hidden:
-            image, error = None, READ_TOPIC.error
-        elif by_id and image is None:
-            error = ErrorCode.UNKNOWN_TOPIC_ID
-        there: list[OffsetCommitRequestPartition] = []
-        for each in topic.partitions:
-            if _has(image, each.partition_index):
-                there.append(each)
-            else:
-                errors[_key(topic), each.partition_index] = error
-        if there and image is not None:
-            left.append(OffsetCommitRequestTopic(image.name, image.topic_id, there))
-    offsets.topics = left
-    return errors
-
-
-def _has(image: TopicImage | None, partition: int) -> bool:
-    return image is not None and 0 <= partition < image.partitions
-
-
-def _errors(response: OffsetCommitResponse, by_id: bool) -> _Errors:
-    return {
-        (topic.topic_id if by_id else topic.name, each.partition_index): each.error_code
-        for topic in response.topics
-        for each in topic.partitions
-    }
-
-
-def _response(request: TxnOffsetCommitRequest, errors: _Errors) -> TxnOffsetCommitResponse:
+    """Return the same error for every partition."""
     return TxnOffsetCommitResponse(
         topics=[
-            TxnOffsetCommitResponseTopic(
-                topic.name,
-                topic.topic_id,
-                [
-                    TxnOffsetCommitResponsePartition(each.partition_index, errors[_key(topic), each.partition_index])
-                    for each in topic.partitions
-                ],
-            )
+            TxnOffsetCommitResponseTopic(topic.name, topic.topic_id, _rows(topic, topic.partitions, {}, error))
             for topic in request.topics
         ]
     )
+
+
+async def _existing(ctx: RequestContext, topics: _Topics, errors: _Errors) -> list[list[OffsetCommitRequestTopic]]:
+    """Return what the client may read and what exists, with names and ids, in parts that are made into records at a
+    time. Adds the errors of the rest to `errors`.
+    """
+    by_id = ctx.api_version >= _IDS_FROM
+    metadata = ctx.services.metadata
+    parts: list[list[OffsetCommitRequestTopic]] = [[]]
+    weight = 0
+    for topic in topics:
+        image = metadata.topic_by_id(topic.topic_id) if by_id else metadata.topic(topic.name)
+        error = ErrorCode.UNKNOWN_TOPIC_ID if by_id and image is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        name = None if image is None and by_id else topic.name if image is None else image.name
+        if name is not None and not ctx.may(READ_TOPIC, name):
+            image, error = None, READ_TOPIC.error
+        count = 0 if image is None else image.partitions
+        for some in pieces(topic.partitions, PIECE):
+            there = [partition_of(each) for each in some if 0 <= each.partition_index < count]
+            for each in some if len(there) < len(some) else ():
+                if not 0 <= each.partition_index < count:
+                    errors[_key(topic), each.partition_index] = error
+            if there and image is not None:
+                parts[-1].append(OffsetCommitRequestTopic(image.name, image.topic_id, there))
+            weight += 1 + len(some)
+            if weight >= PIECE:
+                parts.append([])
+                weight = 0
+            await ctx.breathe(1 + len(some))
+    return [part for part in parts if part]
+
+
+async def _add_errors(ctx: RequestContext, errors: _Errors, prepared: PreparedCommit, outcome: CommitOutcome) -> None:
+    """Add the errors of single partitions that differ from what came of all."""
+    by_id = ctx.api_version >= _IDS_FROM
+    gone = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    for topic in prepared.topics:
+        key = topic.topic_id if by_id else topic.name
+        is_gone = topic.topic_id in outcome.gone
+        for row in topic.partitions:
+            error = gone if is_gone else outcome.error or ErrorCode(row.error_code)
+            if error is not outcome.error:
+                errors[key, row.partition_index] = error
+            elif errors:
+                errors.pop((key, row.partition_index), None)  # of a partition that is named twice the last one counts
+        await ctx.breathe(1 + len(topic.partitions))
+
+
+async def _answer(ctx: RequestContext, topics: _Topics, errors: _Errors, others: ErrorCode) -> TxnOffsetCommitResponse:
+    response = TxnOffsetCommitResponse()
+    for topic in topics:
+        response.topics.append(TxnOffsetCommitResponseTopic(topic.name, topic.topic_id, []))
+        for some in pieces(topic.partitions, PIECE):
+            response.topics[-1].partitions += _rows(topic, some, errors, others)
+            await ctx.breathe(1 + len(some))
+    return response
+
+
+def _rows(
+    topic: TxnOffsetCommitRequestTopic,
+    partitions: Sequence[TxnOffsetCommitRequestPartition],
+    errors: _Errors,
+    others: ErrorCode,
+) -> list[TxnOffsetCommitResponsePartition]:
+    key = _key(topic)
+    return [
+        TxnOffsetCommitResponsePartition(each.partition_index, errors.get((key, each.partition_index), others))
+        for each in partitions
+    ]
+
+
+def _key(topic: TxnOffsetCommitRequestTopic) -> str | bytes:
+    return topic.name or topic.topic_id

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from shareq.coordinator.group.consumer.group import ConsumerGroup
 from shareq.coordinator.group.consumer.member import ConsumerMember
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.offset_commit import OffsetCommitRequest
+from shareq.protocol.generated.offset_commit import OffsetCommitRequest, OffsetCommitResponseTopic
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup
 
 _MEMBER_EPOCHS_FROM_VERSION: Final = 9
 
 
-def commit_error(group: ConsumerGroup, request: OffsetCommitRequest, version: int | None) -> ErrorCode:
-    """Whether an OffsetCommit is accepted. `version` None: it is that of a transaction, which need not name the member.
+def commit_error(
+    group: ConsumerGroup, request: OffsetCommitRequest, topics: Iterable[OffsetCommitResponseTopic], version: int | None
+) -> ErrorCode:
+    """Return why the group refuses an OffsetCommit of these topics, which have names and ids; NONE if it does not.
+    Those of the request are not looked at. `version` None: it is that of a transaction, which need not name the member.
 
     A member's epoch has to be its present one, or one in which it had every partition already. Errors:
     UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH; UNSUPPORTED_VERSION for a member that commits without an epoch. For a member
@@ -37,7 +41,7 @@ def commit_error(group: ConsumerGroup, request: OffsetCommitRequest, version: in
         return _stale(member)
     since = [
         current.assignment_epoch_of(topic.topic_id, each.partition_index)
-        for topic in request.topics
+        for topic in topics
         for each in topic.partitions
     ]
     late = any(first is None or epoch < first for first in since)

@@ -11,7 +11,7 @@ from typing import Final
 from shareq.coordinator.group.classic_groups import ClassicGroups
 from shareq.coordinator.group.counters import GroupCounters
 from shareq.coordinator.group.groups import Group
-from shareq.coordinator.group.offsets import commit, fetch, rules
+from shareq.coordinator.group.offsets import fetch, rules
 from shareq.coordinator.group.offsets.commit import PreparedCommit
 from shareq.coordinator.group.offsets.deletion import DeletedOffsets, PreparedDeletion
 from shareq.coordinator.group.offsets.expiry import expired
@@ -20,7 +20,7 @@ from shareq.coordinator.group.offsets.store import OffsetStore
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, RecordsTooLarge
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.legacy_offset_commit import LegacyOffsetCommitKey
-from shareq.protocol.generated.offset_commit import OffsetCommitKey, OffsetCommitRequest, OffsetCommitResponse
+from shareq.protocol.generated.offset_commit import OffsetCommitKey, OffsetCommitRequest
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseGroup
 from shareq.protocol.primitives import ZERO_UUID, Message
 
@@ -68,7 +68,7 @@ class GroupOffsets:
 
     # -- requests
 
-    def commit_prepared(
+    def commit(
         self, request: OffsetCommitRequest, version: int, now_ms: int, prepared: PreparedCommit
     ) -> CoordinatorResult[ErrorCode]:
         """Decide on one OffsetCommit whose topics were `prepared`; those of the request are not looked at.
@@ -76,17 +76,22 @@ class GroupOffsets:
         Without a group and a generation it makes a simple group. The error is the one of all partitions: see
         `rules.commit_error`. Raises RecordsTooLarge.
         """
-        error = rules.commit_error(self._groups.get(request.group_id), request, version)
+        error = rules.commit_error(self._groups.get(request.group_id), request, prepared.topics, version)
         if error is not ErrorCode.NONE:
             return CoordinatorResult(error)
         self._classic.committed(request.group_id, request.member_id, now_ms)
         return self._prepared(prepared)
 
-    def commit_prepared_transactional(
+    def commit_transactional(
         self, request: OffsetCommitRequest, version: int, prepared: PreparedCommit
     ) -> CoordinatorResult[ErrorCode]:
-        """As `commit_transactional`, of topics that were `prepared`; see `commit_prepared`. Raises RecordsTooLarge."""
-        error = rules.transactional_commit_error(self._groups.get(request.group_id), request, version)
+        """Decide on one TxnOffsetCommit of that version, in the form of an OffsetCommit whose topics were `prepared`.
+
+        The records belong to the producer's transaction, and have the topics' ids, which those of Apache Kafka before
+        4.4 do not: so nothing of a deleted topic is taken for its successor's. The error is the one of all partitions:
+        see `rules.transactional_commit_error`. Raises RecordsTooLarge.
+        """
+        error = rules.transactional_commit_error(self._groups.get(request.group_id), request, prepared.topics, version)
         return self._prepared(prepared) if error is ErrorCode.NONE else CoordinatorResult(error)
 
     def _prepared(self, prepared: PreparedCommit) -> CoordinatorResult[ErrorCode]:
@@ -94,24 +99,6 @@ class GroupOffsets:
             raise RecordsTooLarge
         self._counters.offset_commits += len(prepared.records)
         return CoordinatorResult(ErrorCode.NONE, tuple(prepared.records), encoded=tuple(prepared.encoded))
-
-    def commit_transactional(
-        self, request: OffsetCommitRequest, version: int
-    ) -> CoordinatorResult[OffsetCommitResponse]:
-        """One TxnOffsetCommit of that version, in the form of an OffsetCommit; topics exist, and come with names and
-        ids. The records belong to the producer's transaction, and have the ids, which those of Apache Kafka before
-        4.4 do not: so nothing of a deleted topic is taken for its successor's. Errors of partitions:
-        OFFSET_METADATA_TOO_LARGE; of all of them: see `rules.transactional_commit_error`.
-        """
-        error = rules.transactional_commit_error(self._groups.get(request.group_id), request, version)
-        if error is not ErrorCode.NONE:
-            return CoordinatorResult(commit.refused(request, error))
-        return self._accepted(request)
-
-    def _accepted(self, request: OffsetCommitRequest) -> CoordinatorResult[OffsetCommitResponse]:
-        result = commit.accepted(request, self._wall_ms(), self.settings.longest_metadata)
-        self._counters.offset_commits += len(result.records)
-        return result
 
     def fetch(
         self, group: OffsetFetchRequestGroup, *, require_stable: bool

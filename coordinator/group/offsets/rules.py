@@ -5,6 +5,7 @@ None stands for a group that does not exist. Share groups have no offsets of thi
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, TypeGuard
 
 from shareq.coordinator.group.classic import offset_rules as classic
@@ -16,15 +17,18 @@ from shareq.coordinator.group.consumer.records import group_tombstones as consum
 from shareq.coordinator.group.groups import Group
 from shareq.coordinator.shard import CoordinatorRecord
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.offset_commit import OffsetCommitRequest
+from shareq.protocol.generated.offset_commit import OffsetCommitRequest, OffsetCommitResponseTopic
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup
 
 _GROUP_NOT_FOUND_FROM_VERSION: Final = 9
 _MEMBER_EPOCHS_FROM_TXN_VERSION: Final = 6
 
 
-def commit_error(group: Group | None, request: OffsetCommitRequest, version: int) -> ErrorCode:
-    """Whether an OffsetCommit is accepted; without a group it is when it names no generation, and makes a simple group.
+def commit_error(
+    group: Group | None, request: OffsetCommitRequest, topics: Iterable[OffsetCommitResponseTopic], version: int
+) -> ErrorCode:
+    """Return why an OffsetCommit of these topics, which have names and ids, is refused; those of the request are not
+    looked at. NONE without a group if it names no generation: it then makes a simple group.
 
     Errors: those of the kind, see `classic.offset_rules.commit_error`; GROUP_ID_NOT_FOUND, which clients before version
     9 know as ILLEGAL_GENERATION where there is no group at all.
@@ -32,7 +36,7 @@ def commit_error(group: Group | None, request: OffsetCommitRequest, version: int
     if isinstance(group, ClassicGroup):
         return _classic_commit_error(group, request, transactional=False)
     if isinstance(group, ConsumerGroup):
-        return consumer.commit_error(group, request, version)
+        return consumer.commit_error(group, request, topics, version)
     if group is not None:
         return ErrorCode.GROUP_ID_NOT_FOUND
     if request.generation_id_or_member_epoch < 0:
@@ -40,7 +44,9 @@ def commit_error(group: Group | None, request: OffsetCommitRequest, version: int
     return ErrorCode.GROUP_ID_NOT_FOUND if version >= _GROUP_NOT_FOUND_FROM_VERSION else ErrorCode.ILLEGAL_GENERATION
 
 
-def transactional_commit_error(group: Group | None, request: OffsetCommitRequest, version: int) -> ErrorCode:
+def transactional_commit_error(
+    group: Group | None, request: OffsetCommitRequest, topics: Iterable[OffsetCommitResponseTopic], version: int
+) -> ErrorCode:
     """As `commit_error`, of a TxnOffsetCommit of that version. Before version 6, producers know GROUP_ID_NOT_FOUND
     where there is no group at all, and STALE_MEMBER_EPOCH, as ILLEGAL_GENERATION.
     """
@@ -48,7 +54,7 @@ def transactional_commit_error(group: Group | None, request: OffsetCommitRequest
     if isinstance(group, ClassicGroup):
         return _classic_commit_error(group, request, transactional=True)
     if isinstance(group, ConsumerGroup):
-        error = consumer.commit_error(group, request, None)
+        error = consumer.commit_error(group, request, topics, None)
         return ErrorCode.ILLEGAL_GENERATION if error is ErrorCode.STALE_MEMBER_EPOCH and not knows_epochs else error
     if group is not None:
         return ErrorCode.GROUP_ID_NOT_FOUND

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.coordinator_runtime.partition import ProducerEpoch
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.transactions.coordinator import CleanupIntervals, transaction_coordinator_settings
 from shareq.broker.transactions.service import TransactionService
 from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.coordinator.transaction.outcome import ProducerResult
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.offset_commit import OffsetCommitRequest
 from shareq.protocol.records.batch import decode_records, read_header
 from shareq.protocol.records.control import ControlType, read_control_record
+from tests.support.coroutines import begun
 from tests.support.fakes.group_rig import GroupRig
 
 NONE = ErrorCode.NONE
@@ -68,6 +71,26 @@ class TransactionRig(GroupRig):
         pending = self.transactions.coordinator.end_transaction(name, *producer, commit=commit, client_version=2)
         self.ports.logs.flush()
         return pending.value
+
+    def commit_offsets(
+        self, producer: ProducerEpoch, request: OffsetCommitRequest, version: int
+    ) -> Pending[dict[str, ErrorCode]]:
+        """Commit offsets of topics in transaction x; the error of each topic's only partition comes."""
+        return begun(self.ports.env, self._commit_offsets(producer, request, version))
+
+    async def _commit_offsets(
+        self, producer: ProducerEpoch, request: OffsetCommitRequest, version: int
+    ) -> dict[str, ErrorCode]:
+        prepared = await self.service.offsets.prepare(short=True)
+        assert prepared is not None
+        prepared.add(request, self.ports.clock.wall_ms())
+        outcome = await self.transactions.offsets.commit(producer, "x", request, version, prepared)
+        gone = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return {
+            topic.name: gone if topic.topic_id in outcome.gone else outcome.error or ErrorCode(row.error_code)
+            for topic in prepared.topics
+            for row in topic.partitions
+        }
 
     def ends(self, at: TopicPartition) -> list[tuple[str, int, int]]:
         """The markers in a partition: how, producer id and epoch."""

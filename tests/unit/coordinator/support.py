@@ -151,12 +151,15 @@ class Log(Generic[ShardT]):
 
 
 def commit_decision(
-    offsets: GroupOffsets, request: OffsetCommitRequest, version: int, time: Time
+    offsets: GroupOffsets, request: OffsetCommitRequest, version: int, time: Time, *, transactional: bool = False
 ) -> CoordinatorResult[OffsetCommitResponse]:
-    """What a group decides on an OffsetCommit, with the rows of its answer."""
+    """What a group decides on an OffsetCommit or a TxnOffsetCommit, with the rows of its answer."""
     prepared = PreparedCommit(GROUP_SERDE, offsets.settings.longest_metadata, AMPLE)
     prepared.add(request, time.wall_ms())
-    decision = offsets.commit_prepared(request, version, time.now_ms, prepared)
+    if transactional:
+        decision = offsets.commit_transactional(request, version, prepared)
+    else:
+        decision = offsets.commit(request, version, time.now_ms, prepared)
     if decision.response:
         return CoordinatorResult(refused(request, decision.response))
     return CoordinatorResult(OffsetCommitResponse(topics=prepared.topics), decision.records)

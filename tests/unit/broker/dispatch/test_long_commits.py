@@ -149,13 +149,13 @@ def test_more_than_a_batch_takes_is_refused_and_changes_nothing(monkeypatch: pyt
     world = world_of(40_000)
     client = world.connect()
     made: list[int] = []
-    accepted = GroupOffsets.commit_prepared
+    accepted = GroupOffsets.commit
 
     def noted(*given: object) -> object:
         made.append(len(given[-1].records))  # type: ignore[attr-defined]
         return accepted(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(GroupOffsets, "commit_prepared", noted)
+    monkeypatch.setattr(GroupOffsets, "commit", noted)
     answer = client.call(commit(topic("t", 40_000)), 9, OffsetCommitResponse)
     assert {row[2] for row in rows_of(answer)} == {ErrorCode.UNKNOWN_SERVER_ERROR}
     assert len(rows_of(answer)) == 40_000
@@ -198,8 +198,8 @@ def test_a_topic_that_is_deleted_before_the_group_decides_keeps_no_offset(
     t, small = [image.topic_id for image in images if image is not None]
     prepare = GroupOffsetsService.prepare
 
-    def and_delete(*given: object) -> object:
-        prepared = prepare(*given)  # type: ignore[arg-type]
+    def and_delete(service: GroupOffsetsService, *, short: bool) -> object:
+        prepared = prepare(service, short=short)
         world.clock.call_soon(lambda: world.services.metadata.delete_topics(["small"]))
         return prepared
 

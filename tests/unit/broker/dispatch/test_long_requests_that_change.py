@@ -164,8 +164,8 @@ def test_a_topic_that_goes_meanwhile_is_unknown(monkeypatch: pytest.MonkeyPatch)
     committing = Committing()
     prepare = GroupOffsetsService.prepare
 
-    def and_delete(service: GroupOffsetsService) -> object:
-        prepared = prepare(service)
+    def and_delete(service: GroupOffsetsService, *, short: bool) -> object:
+        prepared = prepare(service, short=short)
         committing.world.clock.call_soon(lambda: committing.world.services.metadata.delete_topics(["u"]))
         return prepared
 

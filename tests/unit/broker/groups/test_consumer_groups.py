@@ -19,6 +19,12 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
 )
 from shareq.protocol.generated.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
+from shareq.protocol.generated.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
 from tests.support.clients.share_client import configure
 
 GROUP = "g"
@@ -172,6 +178,41 @@ def test_what_may_be_done_to_it_is_returned_when_asked_for(asked: bool, bits: in
         (GROUP, ErrorCode.NONE, bits),
         ("h", ErrorCode.GROUP_ID_NOT_FOUND, -(2**31)),
     ]
+
+
+@pytest.mark.parametrize("version", [9, 10])
+def test_a_commit_of_what_its_member_had_in_that_epoch(version: int) -> None:
+    """KIP-1251: by name, and beside a topic that does not exist, as by id."""
+    world = BrokerWorld()
+    topic_id = world.create_topic("t", 2).topic_id
+    heartbeat(world, "m1", topics=["t"])
+    world.clock.advance(1_000)  # group.consumer.assignment.interval.ms
+    heartbeat(world, "m2", topics=["t"])
+    owned = [ConsumerGroupHeartbeatRequestTopicPartitions(topic_id, [0])]
+    assert heartbeat(world, "m1", 2).member_epoch == 2, "it has partition 1 to give up"
+    request = ConsumerGroupHeartbeatRequest(GROUP, "m1", 2, topic_partitions=owned)
+    assert world.connect().call(request, 1, ConsumerGroupHeartbeatResponse).member_epoch == 3
+
+    def commit(epoch: int, partition: int) -> list[int]:
+        named = ("", topic_id) if version == 10 else ("t", bytes(16))
+        unknown = ("", b"?" * 16) if version == 10 else ("unknown", bytes(16))
+        topics = [
+            OffsetCommitRequestTopic(*named, [OffsetCommitRequestPartition(partition, 5, committed_metadata="")]),
+            OffsetCommitRequestTopic(*unknown, [OffsetCommitRequestPartition(0, 5, committed_metadata="")]),
+        ]
+        offsets = OffsetCommitRequest(GROUP, epoch, "m1", topics=topics)
+        answer = world.connect().call(offsets, version, OffsetCommitResponse)
+        assert len(answer.topics) == 2
+        return [
+            row.error_code
+            for topic in answer.topics
+            for row in topic.partitions
+            if (topic.name, topic.topic_id) == named
+        ]
+
+    stale = [ErrorCode.STALE_MEMBER_EPOCH]
+    errors = {each: commit(*each) for each in ((3, 0), (2, 0), (1, 0), (2, 1), (4, 0))}
+    assert errors == {(3, 0): [0], (2, 0): [0], (1, 0): stale, (2, 1): stale, (4, 0): stale}
 
 
 @pytest.mark.parametrize(

@@ -360,7 +360,7 @@ def test_offsets_that_an_open_transaction_may_change() -> None:
     row = offset_commit.OffsetCommitRequestPartition(0, 5)
     topics = [offset_commit.OffsetCommitRequestTopic("t", rig.id_of("t"), [row])]
     request = offset_commit.OffsetCommitRequest(group_id="g", topics=topics)
-    rig.ports.answer(rig.transactions.offsets.commit(producer, "x", request, 5))
+    rig.ports.answer(rig.commit_offsets(producer, request, 5))
     for stable, error in ((False, NONE), (True, ErrorCode.UNSTABLE_OFFSET_COMMIT)):
         asked = offset_fetch.OffsetFetchRequestGroup(
             "g", topics=[offset_fetch.OffsetFetchRequestTopics("t", ZERO_UUID, [0])]

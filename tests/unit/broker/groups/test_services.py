@@ -350,7 +350,7 @@ def committed(rig: GroupRig, topic: str, *, topic_id: bytes) -> None:
     prepared.add(request, rig.ports.clock.wall_ms())
     pending = rig.service.coordinator.schedule(
         "o",
-        lambda shard: shard.offsets.commit_prepared(request, 9, rig.ports.clock.now_ms(), prepared),
+        lambda shard: shard.offsets.commit(request, 9, rig.ports.clock.now_ms(), prepared),
         lambda error: error,
     )
     assert rig.ports.answer(pending) is ErrorCode.NONE

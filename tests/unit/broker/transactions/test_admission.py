@@ -8,7 +8,6 @@ from shareq.broker.coordinator_runtime.partition import ProducerEpoch
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import WRITE_TOPIC, WRITE_TRANSACTION, Right
 from shareq.broker.transactions.admission import Refusals, Writer, transactional_producer
-from shareq.broker.transactions.offsets import as_offset_commit
 from shareq.broker.transactions.produce import ProduceRefusals, admit_batches
 from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.transaction.metadata import TopicPartition
@@ -17,15 +16,9 @@ from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
-    OffsetCommitResponse,
 )
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup
 from shareq.protocol.generated.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from shareq.protocol.generated.txn_offset_commit import (
-    TxnOffsetCommitRequest,
-    TxnOffsetCommitRequestPartition,
-    TxnOffsetCommitRequestTopic,
-)
 from shareq.protocol.primitives import ZERO_UUID
 from shareq.protocol.records.batch import RecordData, build_batch
 from tests.support.fakes.transaction_rig import T0, T1, U0, TransactionRig
@@ -318,10 +311,6 @@ def commit_request(rig: Rig, *topics: str, group: str = "g") -> OffsetCommitRequ
     )
 
 
-def rows(answer: OffsetCommitResponse) -> dict[str, ErrorCode]:
-    return {topic.name: ErrorCode(row.error_code) for topic in answer.topics for row in topic.partitions}
-
-
 def committed(rig: Rig) -> dict[str, int]:
     answer = rig.fetch_begun(OffsetFetchRequestGroup("g", topics=None), 9).value
     return {topic.name: row.committed_offset for topic in answer.topics for row in topic.partitions}
@@ -330,9 +319,9 @@ def committed(rig: Rig) -> dict[str, int]:
 def test_offsets_count_when_their_transaction_is_committed() -> None:
     rig = Rig()
     producer = rig.begun()
-    pending = rig.transactions.offsets.commit(producer, "x", commit_request(rig, "t"), 5)
+    pending = rig.commit_offsets(producer, commit_request(rig, "t"), 5)
     assert rig.ports.topics.created[-1] == OFFSETS
-    assert rows(rig.ports.answer(pending)) == {"t": NONE}
+    assert rig.ports.answer(pending) == {"t": NONE}
     assert committed(rig) == {}
     assert rig.end(producer).error is NONE
     assert committed(rig) == {"t": 5}
@@ -342,7 +331,7 @@ def test_offsets_count_when_their_transaction_is_committed() -> None:
 def test_offsets_of_an_aborted_transaction_never_count() -> None:
     rig = Rig()
     producer = rig.begun()
-    rig.ports.answer(rig.transactions.offsets.commit(producer, "x", commit_request(rig, "t"), 5))
+    rig.ports.answer(rig.commit_offsets(producer, commit_request(rig, "t"), 5))
     rig.end(producer, commit=False)
     assert committed(rig) == {}
 
@@ -353,34 +342,21 @@ def test_offsets_of_an_aborted_transaction_never_count() -> None:
 def test_an_older_producer_has_to_have_added_the_groups_partition(version: int, reported: ErrorCode) -> None:
     rig = Rig(OFFSETS)
     producer = rig.begun(T0)
-    answer = rig.transactions.offsets.commit(producer, "x", commit_request(rig, "t"), version).value
-    assert rows(answer) == {"t": reported}
+    answer = rig.commit_offsets(producer, commit_request(rig, "t"), version).value
+    assert answer == {"t": reported}
     added = rig.transactions.coordinator.add_partitions("x", *producer, [GROUP], 1)
     rig.ports.answer(added)
-    pending = rig.transactions.offsets.commit(producer, "x", commit_request(rig, "t", "u"), version)
-    assert rows(rig.ports.answer(pending)) == {"t": NONE, "u": NONE}
-
-
-def test_offsets_of_no_group_and_without_a_topic_that_can_be_made() -> None:
-    rig = Rig()
-    producer = rig.begun()
-    assert rows(rig.transactions.offsets.commit(producer, "x", commit_request(rig, "t", group=""), 5).value) == {
-        "t": ErrorCode.INVALID_GROUP_ID
-    }
-    assert rig.ports.topics.topic(OFFSETS) is None
-    rig.ports.impossible_topics()
-    assert rows(rig.transactions.offsets.commit(producer, "x", commit_request(rig, "t"), 5).value) == {
-        "t": ErrorCode.COORDINATOR_NOT_AVAILABLE
-    }
+    pending = rig.commit_offsets(producer, commit_request(rig, "t", "u"), version)
+    assert rig.ports.answer(pending) == {"t": NONE, "u": NONE}
 
 
 def test_topics_that_go_before_it_can_be_done() -> None:
     rig = Rig()
     producer = rig.begun()
-    pending = rig.transactions.offsets.commit(producer, "x", commit_request(rig, "u", "t"), 5)
+    pending = rig.commit_offsets(producer, commit_request(rig, "u", "t"), 5)
     rig.ports.topics.delete("u")
     rig.ports.logs.flush()
-    assert rows(pending.value) == {"u": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "t": NONE}
+    assert pending.value == {"u": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "t": NONE}
     assert rig.end(producer).error is NONE
     assert committed(rig) == {"t": 5}
 
@@ -388,29 +364,9 @@ def test_topics_that_go_before_it_can_be_done() -> None:
 def test_offsets_that_cannot_be_written() -> None:
     rig = Rig(OFFSETS)
     producer = rig.begun(GROUP)
-    pending = rig.transactions.offsets.commit(producer, "x", commit_request(rig, "t"), 5)
+    pending = rig.commit_offsets(producer, commit_request(rig, "t"), 5)
     rig.ports.logs.lose_all()
-    assert rows(pending.value) == {"t": ErrorCode.NOT_COORDINATOR}
-
-
-def test_a_request_without_its_producer() -> None:
-    request = TxnOffsetCommitRequest(
-        transactional_id="x",
-        group_id="g",
-        producer_id=7,
-        producer_epoch=1,
-        generation_id_or_member_epoch=4,
-        member_id="m",
-        group_instance_id="i",
-        topics=[TxnOffsetCommitRequestTopic("t", partitions=[TxnOffsetCommitRequestPartition(3, 50, 2, "note")])],
-    )
-    assert as_offset_commit(request) == OffsetCommitRequest(
-        group_id="g",
-        generation_id_or_member_epoch=4,
-        member_id="m",
-        group_instance_id="i",
-        topics=[OffsetCommitRequestTopic("t", ZERO_UUID, [OffsetCommitRequestPartition(3, 50, 2, "note")])],
-    )
+    assert pending.value == {"t": ErrorCode.NOT_COORDINATOR}
 
 
 def test_each_partition_of_a_topic_is_looked_at_by_itself() -> None:

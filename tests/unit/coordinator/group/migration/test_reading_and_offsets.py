@@ -64,7 +64,8 @@ def test_a_transaction_of_a_classic_member_commits_by_its_generation() -> None:
     world, one, generation = mixed()
     offsets = world.log.shard.offsets
     for epoch, error in ((generation, ErrorCode.NONE), (generation + 1, ErrorCode.ILLEGAL_GENERATION)):
-        response = offsets.commit_transactional(commit_request(world, one, epoch, 0), 5).response
+        request = commit_request(world, one, epoch, 0)
+        response = commit_decision(offsets, request, 5, world.time, transactional=True).response
         assert response.topics[0].partitions[0].error_code == error
 
 

@@ -97,9 +97,9 @@ def test_a_prepared_commit_is_written_and_counted(transactional: bool) -> None:
     ):
         request.generation_id_or_member_epoch = generation
         if transactional:
-            result = offsets.commit_prepared_transactional(request, version, prepared)
+            result = offsets.commit_transactional(request, version, prepared)
         else:
-            result = offsets.commit_prepared(request, version, world.time.now_ms, prepared)
+            result = offsets.commit(request, version, world.time.now_ms, prepared)
         assert result.response is error
         assert result.records == (tuple(prepared.records) if error is NONE else ())
         assert result.encoded == (tuple(prepared.encoded) if error is NONE else ())
@@ -112,9 +112,9 @@ def test_a_prepared_commit_without_room_is_refused_after_what_the_group_says() -
     request = commit_of(t=[""])
     prepared.add(request, 7_000)
     with pytest.raises(RecordsTooLarge):
-        world.shard.offsets.commit_prepared(request, 9, world.time.now_ms, prepared)
+        world.shard.offsets.commit(request, 9, world.time.now_ms, prepared)
     request.generation_id_or_member_epoch = 3
-    refusal = world.shard.offsets.commit_prepared(request, 9, world.time.now_ms, prepared)
+    refusal = world.shard.offsets.commit(request, 9, world.time.now_ms, prepared)
     assert refusal.response is ErrorCode.GROUP_ID_NOT_FOUND
 
 
@@ -126,10 +126,10 @@ def test_a_prepared_commit_is_a_sign_of_life() -> None:
     for _ in range(3):
         world.log.advance(44_000)
         prepared = PreparedCommit(GROUP_SERDE, 9, AMPLE)
-        result = world.shard.offsets.commit_prepared(request, 9, world.time.now_ms, prepared)
+        result = world.shard.offsets.commit(request, 9, world.time.now_ms, prepared)
         assert result.response is NONE
     world.log.advance(46_000)
-    late = world.shard.offsets.commit_prepared(request, 9, world.time.now_ms, prepared)
+    late = world.shard.offsets.commit(request, 9, world.time.now_ms, prepared)
     assert late.response is ErrorCode.UNKNOWN_MEMBER_ID
 
 

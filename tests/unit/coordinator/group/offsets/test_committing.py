@@ -14,6 +14,7 @@ from shareq.protocol.generated.offset_commit import (
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest
 from tests.unit.coordinator.group.offsets.world import NONE, OffsetsWorld
 from tests.unit.coordinator.group.share.world import CLIENT
+from tests.unit.coordinator.support import commit_decision
 
 T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)
 
@@ -137,7 +138,8 @@ def test_an_offset_of_a_transaction_says_of_which_topic_it_is() -> None:
     """Apache Kafka's do not: there an offset of a deleted topic may turn up in one that has its name."""
     world = OffsetsWorld()
     topics = [OffsetCommitRequestTopic("t", world.id_of("t"), [OffsetCommitRequestPartition(0, 5)])]
-    world.log.run(world.shard.offsets.commit_transactional(OffsetCommitRequest("g", topics=topics), 6))
+    request = OffsetCommitRequest("g", topics=topics)
+    world.log.run(commit_decision(world.shard.offsets, request, 6, world.time, transactional=True))
     committed = world.shard.offsets.store.get("g", "t", 0)
     assert committed is not None
     assert (committed.offset, committed.topic_id) == (5, world.id_of("t"))

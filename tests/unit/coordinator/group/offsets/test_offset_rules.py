@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import pytest
 
+from shareq.coordinator.group.groups import Group
 from shareq.coordinator.group.offsets import rules
+from shareq.coordinator.group.offsets.commit import refused
 from shareq.coordinator.group.share.group import ShareGroup
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
+    OffsetCommitResponseTopic,
 )
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest
 from tests.unit.coordinator.group.consumer.world import ConsumerWorld
 from tests.unit.coordinator.group.offsets.world import NONE, OffsetsWorld
 from tests.unit.coordinator.group.share.world import CLIENT
+from tests.unit.coordinator.support import commit_decision
 
 DAY_MS = 86_400_000
 
@@ -23,6 +29,15 @@ DAY_MS = 86_400_000
 def commit_of(generation: int = -1, member: str = "", topic_id: bytes = b"t" * 16) -> OffsetCommitRequest:
     topics = [OffsetCommitRequestTopic("t", topic_id, [OffsetCommitRequestPartition(0, 5, committed_metadata="")])]
     return OffsetCommitRequest("g", generation, member, topics=topics)
+
+
+def error_of(
+    rule: Callable[[Group | None, OffsetCommitRequest, Iterable[OffsetCommitResponseTopic], int], ErrorCode],
+    group: Group | None,
+    request: OffsetCommitRequest,
+    version: int,
+) -> ErrorCode:
+    return rule(group, request, refused(request, NONE).topics, version)
 
 
 @pytest.mark.parametrize(
@@ -36,13 +51,13 @@ def commit_of(generation: int = -1, member: str = "", topic_id: bytes = b"t" * 1
 )
 def test_a_transaction_without_a_group(generation: int, version: int, error: ErrorCode) -> None:
     """Version 6 of TxnOffsetCommit knows that a group is missing."""
-    assert rules.transactional_commit_error(None, commit_of(generation), version) is error
+    assert error_of(rules.transactional_commit_error, None, commit_of(generation), version) is error
 
 
 def test_a_generation_without_a_group_is_none_also_if_it_is_the_first() -> None:
-    assert rules.commit_error(None, commit_of(-1), 9) is NONE
-    assert rules.commit_error(None, commit_of(0), 9) is ErrorCode.GROUP_ID_NOT_FOUND
-    assert rules.commit_error(None, commit_of(0), 8) is ErrorCode.ILLEGAL_GENERATION
+    assert error_of(rules.commit_error, None, commit_of(-1), 9) is NONE
+    assert error_of(rules.commit_error, None, commit_of(0), 9) is ErrorCode.GROUP_ID_NOT_FOUND
+    assert error_of(rules.commit_error, None, commit_of(0), 8) is ErrorCode.ILLEGAL_GENERATION
 
 
 def test_a_transaction_need_not_name_the_member_of_a_classic_group() -> None:
@@ -50,9 +65,9 @@ def test_a_transaction_need_not_name_the_member_of_a_classic_group() -> None:
     world.has_members("t")
     group = world.shard.classic.group("g")
     assert group is not None
-    assert rules.transactional_commit_error(group, commit_of(), 5) is NONE
-    assert rules.commit_error(group, commit_of(), 9) is ErrorCode.UNKNOWN_MEMBER_ID
-    assert rules.transactional_commit_error(group, commit_of(4, "m"), 5) is ErrorCode.ILLEGAL_GENERATION
+    assert error_of(rules.transactional_commit_error, group, commit_of(), 5) is NONE
+    assert error_of(rules.commit_error, group, commit_of(), 9) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert error_of(rules.transactional_commit_error, group, commit_of(4, "m"), 5) is ErrorCode.ILLEGAL_GENERATION
 
 
 def test_a_transaction_of_a_member_of_a_consumer_group() -> None:
@@ -62,18 +77,18 @@ def test_a_transaction_of_a_member_of_a_consumer_group() -> None:
     group, topic_id = world.group, world.topic_id("foo")
     epoch = group.current_of("m").member_epoch
     for version in (5, 6):
-        assert rules.transactional_commit_error(group, commit_of(), version) is NONE
-        assert rules.transactional_commit_error(group, commit_of(epoch, "m"), version) is NONE
-        unknown = rules.transactional_commit_error(group, commit_of(epoch, "other"), version)
+        assert error_of(rules.transactional_commit_error, group, commit_of(), version) is NONE
+        assert error_of(rules.transactional_commit_error, group, commit_of(epoch, "m"), version) is NONE
+        unknown = error_of(rules.transactional_commit_error, group, commit_of(epoch, "other"), version)
         assert unknown is ErrorCode.UNKNOWN_MEMBER_ID
     stale = commit_of(epoch + 1, "m", topic_id)
-    assert rules.transactional_commit_error(group, stale, 5) is ErrorCode.ILLEGAL_GENERATION
-    assert rules.transactional_commit_error(group, stale, 6) is ErrorCode.STALE_MEMBER_EPOCH
+    assert error_of(rules.transactional_commit_error, group, stale, 5) is ErrorCode.ILLEGAL_GENERATION
+    assert error_of(rules.transactional_commit_error, group, stale, 6) is ErrorCode.STALE_MEMBER_EPOCH
 
 
 def test_a_refused_transactional_commit_says_so_for_each_partition() -> None:
     world = OffsetsWorld()
-    result = world.shard.offsets.commit_transactional(commit_of(3), 6)
+    result = commit_decision(world.shard.offsets, commit_of(3), 6, world.time, transactional=True)
     (topic,) = result.response.topics
     assert (topic.name, topic.topic_id, result.records) == ("t", b"t" * 16, ())
     assert [(row.partition_index, row.error_code) for row in topic.partitions] == [(0, ErrorCode.GROUP_ID_NOT_FOUND)]
