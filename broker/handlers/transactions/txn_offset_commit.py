@@ -10,10 +10,13 @@ v6: topics by their ids, UNKNOWN_TOPIC_ID; GROUP_ID_NOT_FOUND, STALE_MEMBER_EPOC
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from operator import attrgetter
+from typing import Final
 
 from shareq.broker.coordinator_runtime.partition import ProducerEpoch
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.in_turns import pieces
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.foundation.turn_budget import PIECE
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC, WRITE_TRANSACTION
 from shareq.broker.transactions.offsets import CommitOutcome, partition_of
@@ -29,13 +32,11 @@ from shareq.protocol.generated.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
-    from shareq.broker.foundation.pending import Pending
-
 _IDS_FROM: Final = 6
 
 _Topics = Sequence[TxnOffsetCommitRequestTopic]
+_Partitions = Sequence[TxnOffsetCommitRequestPartition]
+_index: Final = attrgetter("partition_index")
 _Errors = dict[tuple[str | bytes, int], ErrorCode]
 """By the topic's name or id, whichever the request has, and partition."""
 
@@ -80,16 +81,14 @@ def failed(request: TxnOffsetCommitRequest, error: ErrorCode) -> TxnOffsetCommit
     """Return the same error for every partition."""
     return TxnOffsetCommitResponse(
         topics=[
-            TxnOffsetCommitResponseTopic(topic.name, topic.topic_id, _rows(topic, topic.partitions, {}, error))
+            TxnOffsetCommitResponseTopic(topic.name, topic.topic_id, _rows("", topic.partitions, {}, error))
             for topic in request.topics
         ]
     )
 
 
 async def _existing(ctx: RequestContext, topics: _Topics, errors: _Errors) -> list[list[OffsetCommitRequestTopic]]:
-    """Return what the client may read and what exists, with names and ids, in parts that are made into records at a
-    time. Adds the errors of the rest to `errors`.
-    """
+    """Return what exists and the client may read, with names and ids, in parts; add errors of the rest to `errors`."""
     by_id = ctx.api_version >= _IDS_FROM
     metadata = ctx.services.metadata
     parts: list[list[OffsetCommitRequestTopic]] = [[]]
@@ -103,9 +102,8 @@ async def _existing(ctx: RequestContext, topics: _Topics, errors: _Errors) -> li
         count = 0 if image is None else image.partitions
         for some in pieces(topic.partitions, PIECE):
             there = [partition_of(each) for each in some if 0 <= each.partition_index < count]
-            for each in some if len(there) < len(some) else ():
-                if not 0 <= each.partition_index < count:
-                    errors[_key(topic), each.partition_index] = error
+            others = [each.partition_index for each in some if not 0 <= each.partition_index < count]
+            errors.update(((_key(topic), partition), error) for partition in others)
             if there and image is not None:
                 parts[-1].append(OffsetCommitRequestTopic(image.name, image.topic_id, there))
             weight += 1 + len(some)
@@ -137,22 +135,15 @@ async def _answer(ctx: RequestContext, topics: _Topics, errors: _Errors, others:
     for topic in topics:
         response.topics.append(TxnOffsetCommitResponseTopic(topic.name, topic.topic_id, []))
         for some in pieces(topic.partitions, PIECE):
-            response.topics[-1].partitions += _rows(topic, some, errors, others)
+            response.topics[-1].partitions += _rows(_key(topic), some, errors, others)
             await ctx.breathe(1 + len(some))
     return response
 
 
 def _rows(
-    topic: TxnOffsetCommitRequestTopic,
-    partitions: Sequence[TxnOffsetCommitRequestPartition],
-    errors: _Errors,
-    others: ErrorCode,
+    key: str | bytes, partitions: _Partitions, errors: _Errors, others: ErrorCode
 ) -> list[TxnOffsetCommitResponsePartition]:
-    key = _key(topic)
-    return [
-        TxnOffsetCommitResponsePartition(each.partition_index, errors.get((key, each.partition_index), others))
-        for each in partitions
-    ]
+    return [TxnOffsetCommitResponsePartition(each, errors.get((key, each), others)) for each in map(_index, partitions)]
 
 
 def _key(topic: TxnOffsetCommitRequestTopic) -> str | bytes:
