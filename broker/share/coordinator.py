@@ -77,7 +77,7 @@ class ShareCoordinatorService(Service):
         self._now_ns = host.env.clock.now_ns
         self.writes = Durations()
         self.longest_write = Longest()
-        self._routes: dict[SharePartitionKey, int] = {}
+        self._routes: dict[bytes, dict[SharePartitionKey, int]] = {}  # by topic id
         wall_ms = host.env.clock.wall_ms
         self.partitions: CoordinatorPartitions[ShareCoordinatorShard] = CoordinatorPartitions(
             host,
@@ -177,10 +177,10 @@ class ShareCoordinatorService(Service):
 
     def _finish_deletions(self) -> None:
         """Forget topics that metadata does not know: a crash came between their deletion and ours."""
-        states = [key for partition in self.partitions for key in partition.shard.share_partitions()]
-        gone = frozenset(key.topic_id for key in states if self._metadata.topic_by_id(key.topic_id) is None)
+        states = self._all_states()
+        gone = frozenset(key.topic_id for _, key in states if self._metadata.topic_by_id(key.topic_id) is None)
         if gone:
-            self._hand_over_letters(lambda key: key.topic_id in gone)
+            self._hand_over_letters((shard, key) for shard, key in states if key.topic_id in gone)
             self._forget(gone)
 
     def leader_moved(self, topic: str, partition: int) -> None:
@@ -195,14 +195,19 @@ class ShareCoordinatorService(Service):
     def topic_goes(self, topic: TopicImage) -> None:
         """Have the dead letters written that the states owe which `topic_deleted` will forget."""
         if topic.name == SHARE_GROUP_STATE:
-            self._hand_over_letters(lambda _key: True)
+            self._hand_over_letters(self._all_states())
         else:
-            self._hand_over_letters(lambda key: key.topic_id == topic.topic_id)
+            shards = [partition.shard for partition in self.partitions]
+            self._hand_over_letters(
+                (shard, key) for shard in shards for key in shard.share_partitions_of(topic.topic_id)
+            )
 
-    def _hand_over_letters(self, goes: Callable[[SharePartitionKey], bool]) -> None:
+    def _all_states(self) -> list[tuple[ShareCoordinatorShard, SharePartitionKey]]:
         shards = [partition.shard for partition in self.partitions]
-        keys = [(shard, key) for shard in shards for key in shard.share_partitions() if goes(key)]
-        owed = {key: batches for shard, key in keys if (batches := shard.archiving(key))}
+        return [(shard, key) for shard in shards for key in shard.share_partitions()]
+
+    def _hand_over_letters(self, states: Iterable[tuple[ShareCoordinatorShard, SharePartitionKey]]) -> None:
+        owed = {key: batches for shard, key in states if (batches := shard.archiving(key))}
         if owed:
             self._write_letters(owed)
 
@@ -216,7 +221,8 @@ class ShareCoordinatorService(Service):
     def _forget(self, topic_ids: frozenset[bytes]) -> None:
         for partition in self.partitions:
             partition.run(lambda shard: shard.topics_deleted(topic_ids), lambda _error: None)
-        self._routes = {key: at for key, at in self._routes.items() if key.topic_id not in topic_ids}
+        for topic_id in topic_ids:
+            self._routes.pop(topic_id, None)
 
     def owes_letters(self, key: SharePartitionKey) -> Pending[bool]:
         """Persister port."""
@@ -290,14 +296,15 @@ class ShareCoordinatorService(Service):
 
     def _partition_of(self, key: SharePartitionKey) -> CoordinatorPartition[ShareCoordinatorShard] | None:
         """The partition that holds the state; None without a topic of states."""
-        route = self._routes.get(key)
+        routes = self._routes.get(key.topic_id)
+        route = None if routes is None else routes.get(key)
         if route is None:
             count = self.partitions.count
             if not count:
                 return None
             route = partition_for(key, count)
             if self._metadata.topic_by_id(key.topic_id) is not None:  # what an outsider makes up is not remembered
-                self._routes[key] = route
+                self._routes.setdefault(key.topic_id, {})[key] = route
         return self.partitions.get(route)
 
 

@@ -102,6 +102,7 @@ class ShareCoordinatorShard:
         self._metadata = metadata
         self._wall_ms = wall_ms
         self._states: dict[SharePartitionKey, ShareState] = {}
+        self._of_topic: dict[bytes, dict[SharePartitionKey, None]] = {}  # keys of `_states`
         self._warm = 0
         self._cold_check_due_ms = 0
 
@@ -112,6 +113,10 @@ class ShareCoordinatorShard:
     def share_partitions(self) -> list[SharePartitionKey]:
         """The share partitions that have a state."""
         return list(self._states)
+
+    def share_partitions_of(self, topic_id: bytes) -> list[SharePartitionKey]:
+        """Return the share partitions of the topic that have a state."""
+        return list(self._of_topic.get(topic_id, ()))
 
     def archiving(self, key: SharePartitionKey) -> list[StateBatch]:
         """Return the batches of the state whose records are archiving, ascending."""
@@ -265,8 +270,7 @@ class ShareCoordinatorShard:
 
     def topics_deleted(self, topic_ids: Collection[bytes]) -> CoordinatorResult[None]:
         """Remove every state of topics that were deleted."""
-        gone = frozenset(topic_ids)
-        records = tuple(tombstone(key) for key in self._states if key.topic_id in gone)
+        records = tuple(tombstone(key) for topic_id in topic_ids for key in self._of_topic.get(topic_id, ()))
         return CoordinatorResult(None, records, atomic=False)
 
     # -- CoordinatorShard
@@ -431,7 +435,7 @@ class ShareCoordinatorShard:
             written = combine(state_batches(value.state_batches))
         state = self._states.get(key)
         if state is None:
-            state = self._states[key] = ShareState(key)
+            state = self._new_state(key)
             state.snapshot_epoch = value.snapshot_epoch
             self._warm += 1
         if value.start_offset != UNSET:
@@ -450,7 +454,7 @@ class ShareCoordinatorShard:
     def _replay_snapshot(self, key: SharePartitionKey, value: ShareSnapshotValue) -> None:
         state = self._states.get(key)
         if state is None:
-            state = self._states[key] = ShareState(key)
+            state = self._new_state(key)
         elif not state.is_cold:
             self._warm -= 1
         state.has_snapshot = True
@@ -471,10 +475,21 @@ class ShareCoordinatorShard:
         if not state.is_cold:
             self._warm += 1
 
+    def _new_state(self, key: SharePartitionKey) -> ShareState:
+        state = self._states[key] = ShareState(key)
+        self._of_topic.setdefault(key.topic_id, {})[key] = None
+        return state
+
     def _forget(self, key: SharePartitionKey) -> None:
         state = self._states.pop(key, None)
-        if state is not None and not state.is_cold:
+        if state is None:
+            return
+        if not state.is_cold:
             self._warm -= 1
+        keys = self._of_topic[key.topic_id]
+        del keys[key]
+        if not keys:
+            del self._of_topic[key.topic_id]
 
 
 def _merged(state: ShareState, written: Sequence[StateBatch], start_offset: int) -> list[StateBatch]:

@@ -19,7 +19,8 @@ from shareq.broker.share.core.effects import StateBatch, WriteState
 from shareq.broker.share.persister import PersistedState
 from shareq.coordinator.share.keys import SharePartitionKey, partition_for
 from shareq.coordinator.share.results import SummaryResult
-from shareq.coordinator.share.shard import ShareCoordinatorSettings
+from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordinatorShard
+from shareq.coordinator.share.state_batches import StateBatch as StoredBatch
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
 from shareq.protocol.records.compression import Compression
 from shareq.protocol.share import RecordState
@@ -287,6 +288,33 @@ def test_a_deleted_topic_takes_its_states_with_it() -> None:
     states = [key for partition in rig.service.partitions for key in partition.shard.share_partitions()]
     assert states == [rig.key()]
     assert rig.service.read_summary(gone[0]).value.error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.python_form
+def test_the_deletion_of_a_topic_looks_at_its_own_states_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = Rig()
+    gone, others = rig.key(0, "u"), [rig.key(group=f"g{n}") for n in range(50)]
+    rig.initialized(gone, *others)
+    looked_at: list[SharePartitionKey] = []
+
+    def noted(shard: ShareCoordinatorShard, key: SharePartitionKey) -> list[StoredBatch]:
+        looked_at.append(key)
+        return archiving(shard, key)
+
+    def all_of_them(_shard: ShareCoordinatorShard) -> list[SharePartitionKey]:
+        raise AssertionError("looked at all states")
+
+    archiving = ShareCoordinatorShard.archiving
+    monkeypatch.setattr(ShareCoordinatorShard, "archiving", noted)
+    monkeypatch.setattr(ShareCoordinatorShard, "share_partitions", all_of_them)
+    topic = rig.ports.topics.delete("u")
+    rig.service.topic_goes(topic)
+    rig.service.topic_deleted(topic)
+    rig.ports.logs.flush()
+    assert looked_at == [gone]
+    shards = [partition.shard for partition in rig.service.partitions]
+    assert not any(shard.share_partitions_of(gone.topic_id) for shard in shards)
+    assert sum(len(shard.share_partitions_of(others[0].topic_id)) for shard in shards) == 50
 
 
 def test_with_their_own_topic_all_states_are_gone_and_routes_are_made_again() -> None:
