@@ -105,6 +105,8 @@ Inspect.scheduled = scheduled
 _PAUSING: Final = "pause_before_scheduled"
 
 
+PAUSED: Final = ("test_scheduled",)
+"""Pauses before it asks a worker, see `_PAUSE`."""
 LEFT_OUT: Final = (
     "test_chord_on_error",
     "test_enabling_flag_allow_error_cb_on_chord_header",
