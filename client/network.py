@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import random
 import selectors
 import ssl
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from typing import NamedTuple
 
+from shareq.client.chance import CHANCE
 from shareq.client.cluster import Cluster
 from shareq.client.config import Address, ClientConfig
 from shareq.client.connection import Clock, Connection, Exchange, open_connection
@@ -311,7 +311,7 @@ class Network:
 
     def _any_broker(self, deadline: float) -> Connection | None:
         nodes = list(self._cluster.brokers)
-        random.shuffle(nodes)  # not every client at the same broker
+        CHANCE.shuffle(nodes)  # not every client at the same broker
         nodes.sort(key=lambda node: self._failed_at.get(node, 0.0))
         for node in nodes:
             try:
@@ -456,7 +456,7 @@ def backoff_s(first_ms: int, most_ms: int, failures: int) -> float:
     """The pause, in seconds. It doubles with each failure, with a fifth of chance, so that clients do not come back all
     at once."""
     pause_ms = min(first_ms * 2.0 ** min(failures - 1, 30), max(first_ms, most_ms))
-    return pause_ms * random.uniform(0.8, 1.2) / 1000
+    return pause_ms * CHANCE.uniform(0.8, 1.2) / 1000
 
 
 def _heard(connections: Set[Connection], timeout_s: float) -> list[Connection]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import random
 import ssl
 from collections.abc import Collection, Iterable
 from typing import Final
 
 from shareq.client.aio.connection import Connection
+from shareq.client.chance import CHANCE
 from shareq.client.cluster import Cluster
 from shareq.client.config import Address, ClientConfig
 from shareq.client.errors import BrokerError, ClientError, Unintelligible, Unreachable, understood
@@ -249,7 +249,7 @@ class Network:
 
     async def _any_broker(self) -> Connection | None:
         nodes = list(self._cluster.brokers)
-        random.shuffle(nodes)  # not every client at the same broker
+        CHANCE.shuffle(nodes)  # not every client at the same broker
         for node in nodes:
             with contextlib.suppress(Unreachable):
                 return await self.connection(node)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import time
 import warnings
 from collections import Counter
@@ -15,6 +14,7 @@ from typing import Final, Literal, Self
 
 from shareq.client.aio.network import Network
 from shareq.client.aio.producer.batches import Appended, Batch, Lane, check, size_of
+from shareq.client.chance import CHANCE
 from shareq.client.config import ClientConfig
 from shareq.client.errors import BrokerError, ClientError, ConfigError, Unreachable, understood
 from shareq.client.network import backoff_s
@@ -289,7 +289,7 @@ class Producer:
             return partition_of_key(key, partitions)
         chosen = self._sticky.get(topic)
         if chosen not in partitions:
-            chosen = self._sticky[topic] = random.choice(partitions)
+            chosen = self._sticky[topic] = CHANCE.choice(partitions)
         return chosen
 
     # -- sending

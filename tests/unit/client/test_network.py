@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from devtools.kafka.apache_kafka import free_port
+from shareq.client.chance import CHANCE
 from shareq.client.config import ClientConfig
 from shareq.client.errors import BrokerError, ClientError, Disconnected, Unreachable, UnsupportedApi
 from shareq.client.network import Tries
@@ -505,8 +506,14 @@ def certain(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, float]]:
         asked.append((low, high))
         return 1.0
 
-    monkeypatch.setattr(random, "uniform", uniform)
+    monkeypatch.setattr(CHANCE, "uniform", uniform)
     return asked
+
+
+def test_pauses_leave_the_chance_of_the_application_alone() -> None:
+    clock, before = Clock(), random.getstate()
+    pauses(Tries(config_of(), 60_000, clock, clock.sleep), 3, clock)
+    assert random.getstate() == before
 
 
 def test_pauses_double_from_the_first_to_the_most(certain: list[tuple[float, float]]) -> None:

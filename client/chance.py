@@ -1,0 +1,15 @@
+"""A source of chance for clients: the state of the module `random` belongs to the application.
+
+A client in the background would otherwise change what an application draws that has seeded it.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import Final
+
+CHANCE: Final = random.Random()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=CHANCE.seed)  # else all children would choose alike
