@@ -160,7 +160,7 @@ def test_backups_under_load(tmp_path: Path) -> None:
     ):
         for _ in range(BACKUPS):
             time.sleep(2)
-            finished = {offset for _, offset in load.ledger.finished}
+            finished = {offset for _, offset in list(load.ledger.finished)}
             before.append((load.pairs, load.queued, load.latest[0], finished))
             shareq("backup", broker.data_dir, dest)
         assert load.pairs > 10
