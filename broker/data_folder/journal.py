@@ -97,8 +97,8 @@ class JournalFile:
             if self._file is not None and self._synced_bytes < self._size:
                 self._sync_soon(self._file)
             return
-        for error in errors.values():
-            self.on_failed_sync(error)
+        if errors:
+            self.on_failed_sync(next(iter(errors.values())))
             return
         self._synced_bytes = size
         if size < self._size:

@@ -1,4 +1,4 @@
-"""How much of one turn of the loop is left for work that can be split.
+"""The budget of one turn of the loop for work that can be split.
 
 Work of unknown cost per element measures itself: it counts its elements, looks at the clock every `LOOK` of them, and
 pauses once `TURN_NS` were spent in this turn. Where time stands still while code runs (tests, the simulation), elements
@@ -26,7 +26,7 @@ PIECE: Final = 100
 
 
 class LoopTime(Protocol):
-    """What a budget needs of a `Clock` (`environment.py`)."""
+    """The part of a `Clock` (`environment.py`) that a budget needs."""
 
     @property
     def stands_still(self) -> bool: ...
@@ -66,7 +66,7 @@ PAUSE: Final = Pause()
 _NO_PAUSE: Final = _NoPause()
 
 Breath = Pause | _NoPause
-"""What `breathe` returns, to be awaited."""
+"""The result of `breathe`, to be awaited."""
 
 
 class TurnBudget:

@@ -57,7 +57,7 @@ _UNKNOWN_ID: Final = ErrorCode.UNKNOWN_TOPIC_ID
 _HIDDEN: Final = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 MaySee = Callable[[str], bool]
-"""Whether a client may know of the topic of this name."""
+"""Returns True if a client may know of the topic of this name."""
 
 Ask = Callable[[Callable[[], Pending[ErrorCode]]], Pending[ErrorCode]]
 """Calls its argument, which has the group decide, unless the client may not make a group that does not exist."""
@@ -232,12 +232,7 @@ class GroupOffsetsService:
 
         def decide(shard: GroupCoordinatorShard) -> CoordinatorResult[ErrorCode]:
             # The request may have waited for its turn, and topics may have been deleted meanwhile.
-            topic_by_id = self._metadata.topic_by_id
-            for topic in prepared.topics:
-                if topic_by_id(topic.topic_id) is None:
-                    gone.add(topic.topic_id)
-            if gone:
-                prepared.leave_out(gone)
+            gone.update(prepared.leave_out_gone(self._metadata.topic_by_id))
             return shard.offsets.commit(request, version, self._clock.now_ms(), prepared)
 
         error = await ask(lambda: self._groups.schedule(request.group_id, decide, lambda error: error))

@@ -1,4 +1,4 @@
-"""What is left to do of topics that were deleted: their folders, checkpoints that still name their logs, metadata.
+"""The rest of the work on deleted topics: their folders, checkpoints that still name their logs, metadata.
 
 It is done in later ticks, once for all topics of a tick, and no two syncs of it in one turn.
 """

@@ -96,7 +96,7 @@ class LogStarts:
         return self._move(starts, "by retention")
 
     def delete_in_turns(self, cuts: Mapping[PartitionLog, int]) -> Generator[None, None, dict[PartitionLog, ErrorCode]]:
-        """As `delete_records`, `TURN_WORK` in one turn: each saves the starts of its logs with one write."""
+        """Do `delete_records`, `TURN_WORK` in one turn: each saves the starts of its logs with one write."""
         results: dict[PartitionLog, ErrorCode] = {}
         for part in _parts(cuts, lambda log: self._cut_work(log, _below(log, cuts[log]))):
             if results:
@@ -108,7 +108,7 @@ class LogStarts:
     def retain_in_turns(
         self, logs: Iterable[PartitionLog], wall_ms: Callable[[], int], done: Callable[[bool], None]
     ) -> None:
-        """As `apply_retention`, `TURN_WORK` in one turn, the first at once if it may; `done` is called with whether all
+        """Do `apply_retention`, `TURN_WORK` in one turn, the first at once if it may; `done` is called with whether all
         new starts could be saved, unless `stop` comes before.
         """
         parts = _parts(logs, lambda log: self._retention_work(log, wall_ms()))

@@ -79,9 +79,7 @@ class TransactionalOffsets:
 
         def decide(shard: GroupCoordinatorShard) -> CoordinatorResult[ErrorCode]:
             # The request may have waited for its turn, and topics may have been deleted meanwhile.
-            gone.update(each.topic_id for each in prepared.topics if self._metadata.topic_by_id(each.topic_id) is None)
-            if gone:
-                prepared.leave_out(gone)
+            gone.update(prepared.leave_out_gone(self._metadata.topic_by_id))
             return shard.offsets.commit_transactional(header, version, prepared)
 
         def admitted(refusals: Refusals) -> Pending[CommitOutcome]:

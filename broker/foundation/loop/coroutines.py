@@ -55,7 +55,7 @@ def begin(
     in_turns: Callable[[Iterator[None]], None],
     failed: Callable[[Exception], None],
 ) -> Pending[T]:
-    """As `drive`, for callers that take a `Pending` in any case."""
+    """Drive a coroutine for a caller that takes a `Pending` in any case; see `drive`."""
     answer = drive(coroutine, budget, in_turns, failed)
     return answer.result if isinstance(answer, Driven) else completed(answer)
 

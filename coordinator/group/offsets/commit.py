@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable, Set
 
 from shareq.coordinator.group.offsets.offset import NO_EXPIRY, CommittedOffset
 from shareq.coordinator.group.offsets.records import offset_record
@@ -85,6 +85,14 @@ class PreparedCommit:
         self.records += result.records
         if self.is_too_large:
             self.records, self.encoded = [], []
+
+    def leave_out_gone(self, topic_by_id: Callable[[bytes], object | None]) -> frozenset[bytes]:
+        """Have no records of topics that do not exist any more, and return their ids."""
+        ids = {topic.topic_id for topic in self.topics}
+        gone = frozenset(each for each in ids if topic_by_id(each) is None)
+        if gone:
+            self.leave_out(gone)
+        return gone
 
     def leave_out(self, topic_ids: Set[bytes]) -> None:
         """Have no records of these topics: they were deleted meanwhile. `topics` stay as they are."""
