@@ -96,7 +96,7 @@ async def _earlier_form(ctx: RequestContext, group: OffsetFetchResponseGroup) ->
     for topic in group.topics:
         rows: list[OffsetFetchResponsePartition] = []
         response.topics.append(OffsetFetchResponseTopic(topic.name, rows))
-        for some in pieces(topic.partitions, PIECE):
+        for some in [*pieces(topic.partitions, PIECE)] or [()]:  # a topic without any counts, too
             rows += map(_row_of, some)
             await ctx.breathe(1 + len(some))
     return response

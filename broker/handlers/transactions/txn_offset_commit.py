@@ -100,7 +100,7 @@ async def _existing(ctx: RequestContext, topics: _Topics, errors: _Errors) -> li
         if name is not None and not ctx.may(READ_TOPIC, name):
             image, error = None, READ_TOPIC.error
         count = 0 if image is None else image.partitions
-        for some in pieces(topic.partitions, PIECE):
+        for some in [*pieces(topic.partitions, PIECE)] or [()]:  # a topic without any counts, too
             there = [partition_of(each) for each in some if 0 <= each.partition_index < count]
             others = [each.partition_index for each in some if not 0 <= each.partition_index < count]
             errors.update(((_key(topic), partition), error) for partition in others)
@@ -134,7 +134,7 @@ async def _answer(ctx: RequestContext, topics: _Topics, errors: _Errors, others:
     response = TxnOffsetCommitResponse()
     for topic in topics:
         response.topics.append(TxnOffsetCommitResponseTopic(topic.name, topic.topic_id, []))
-        for some in pieces(topic.partitions, PIECE):
+        for some in [*pieces(topic.partitions, PIECE)] or [()]:  # a topic without any counts, too
             response.topics[-1].partitions += _rows(_key(topic), some, errors, others)
             await ctx.breathe(1 + len(some))
     return response

@@ -52,6 +52,7 @@ from shareq.protocol.generated.txn_offset_commit import (
 )
 from shareq.protocol.records.batch import RecordData, build_batch
 from tests.support.clients.access import STANDARD
+from tests.support.coroutines import paused_everywhere
 
 COUNT = 3_000
 NONE, UNKNOWN = ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -158,6 +159,16 @@ def test_an_error_of_the_group_is_that_of_all_that_exists() -> None:
     assert {error for name, partition, error in answer if name == "t"} == {refused}
     assert answer[-7:] == committing.commit(ROWS[-7:], 6, generation=3)
     assert not committing.world.services.groups.coordinator.partition("g").shard.offsets.store.pending("g")
+
+
+def test_topics_without_partitions_have_their_turns_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    committing = Committing()
+    pauses = paused_everywhere(monkeypatch)
+    topics = [TxnOffsetCommitRequestTopic(f"none{n}") for n in range(30)]
+    request = TxnOffsetCommitRequest("tx", "g", *committing.producer, topics=topics)
+    answer = committing.client.call(request, 5, TxnOffsetCommitResponse)
+    assert len(answer.topics) == 30
+    assert len(pauses) >= 60, "when they are looked at, and when they are answered"
 
 
 def test_a_topic_that_goes_meanwhile_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
