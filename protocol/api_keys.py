@@ -1,4 +1,4 @@
-"""Which APIs the protocol has, and the codec of each. Knows nothing of what the broker serves."""
+"""The APIs of the protocol that are in use, and the codec of each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CODECS: Final[dict[int, ApiCodec]] = {}
 
 
 def codec(api_key: int) -> ApiCodec:
-    """The codec of an API. Its module is imported on the first call. KeyError for a key without versions."""
+    """Return the codec of an API; its module is imported on the first call. KeyError: no API in use has the key."""
     found = _CODECS.get(api_key)
     if found is None:
         found = _CODECS[api_key] = _load(api_key)

@@ -19,7 +19,6 @@ from shareq.protocol.generated.index import APIS
 from shareq.protocol.generated.request_header import RequestHeader as RequestHeaderMessage
 from shareq.protocol.primitives import MalformedMessage, Message, Tags, read_tags
 
-_START: Final = Struct(">hhi")
 _START_AND_CLIENT: Final = Struct(">hhih")
 _CORRELATION_ID: Final = Struct(">i")
 
@@ -51,17 +50,6 @@ def request_header_version(api_key: int, api_version: int) -> int:
 def response_header_version(api_key: int, api_version: int) -> int:
     """0, or 1 for flexible versions of all APIs but ApiVersions. KeyError for an unknown key."""
     return 1 if api_version >= flexible_from(api_key) and api_key != ApiKey.API_VERSIONS else 0
-
-
-def peek_request(frame: bytes) -> tuple[int, int, int]:
-    """Key, version and correlation id: the first 8 bytes, the same in all header versions.
-
-    All that may be read of a request whose key or version is unknown. Raises `MalformedMessage`.
-    """
-    if len(frame) < _START.size:
-        raise MalformedMessage(f"request of {len(frame)} bytes")
-    api_key, api_version, correlation_id = _START.unpack_from(frame)
-    return api_key, api_version, correlation_id
 
 
 def decode_request_header(frame: bytes) -> RequestHeader:

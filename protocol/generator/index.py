@@ -14,9 +14,9 @@ from shareq.protocol.primitives import NEVER
 
 
 def index_text(messages: list[MessageSpec], kafka_version: str) -> str:
-    """`index.py`: the `ApiKey` enum, one row for each API that has versions, and the module of every message."""
+    """`index.py`: the `ApiKey` enum, and one row for each API that has versions."""
     out = CodeBuffer()
-    out.docstring("Every API and message: key, module, classes, versions.\n\n" + banner(["schemas"], kafka_version))
+    out.docstring("Every API in use: key, module, classes, versions.\n\n" + banner(["schemas"], kafka_version))
     out.line()
     out.line("from __future__ import annotations")
     out.line()
@@ -27,7 +27,7 @@ def index_text(messages: list[MessageSpec], kafka_version: str) -> str:
     )
     out.blank()
     with out.block("class ApiKey(IntEnum):"):
-        out.docstring("The requests that have versions, by Kafka's names.")
+        out.docstring("The requests in use, by Kafka's names.")
         out.line()
         for spec in requests:
             out.line(f"{_api_name(spec).upper()} = {spec.api_key}")
@@ -36,13 +36,6 @@ def index_text(messages: list[MessageSpec], kafka_version: str) -> str:
     with out.block("APIS: dict[int, tuple[str, str, int, int, int, bool, tuple[str, ...]]] = {"):
         for spec in requests:
             out.bracketed(f"{spec.api_key}: (", _api_row(spec), "),")
-    out.line("}")
-    out.line()
-    out.line("# message: (module, kind)")
-    with out.block("MESSAGES: dict[str, tuple[str, str]] = {"):
-        for spec in messages:
-            if not spec.valid_versions.empty:
-                out.line(f'"{spec.name}": ("{module_name(spec.name)}", "{spec.kind.value}"),')
     out.line("}")
     return out.text()
 

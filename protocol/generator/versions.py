@@ -48,11 +48,6 @@ class Versions:
     def __iter__(self) -> Iterator[int]:
         return iter(range(self.lowest, self.highest + 1))
 
-    def intersect(self, other: Versions) -> Versions:
-        """The versions in both."""
-        lowest, highest = max(self.lowest, other.lowest), min(self.highest, other.highest)
-        return NONE if lowest > highest else Versions(lowest, highest)
-
     def covers(self, other: Versions) -> bool:
         """Whether every version of `other` is in this range. True for an empty `other`."""
         return other.empty or (self.lowest <= other.lowest and other.highest <= self.highest)

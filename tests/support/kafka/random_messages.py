@@ -12,15 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import Any, Final
 
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.index import MESSAGES
-from shareq.protocol.generator.__main__ import SCHEMAS
+from shareq.protocol.generator.__main__ import SCHEMAS, is_unused
+from shareq.protocol.generator.codec import module_text
 from shareq.protocol.generator.layout import FieldLayout, StructLayout
 from shareq.protocol.generator.model import MessageCodec, Module
 from shareq.protocol.generator.names import module_name, snake
-from shareq.protocol.generator.spec import INTEGER_RANGES, FieldSpec, Kind, load_folder
+from shareq.protocol.generator.spec import INTEGER_RANGES, FieldSpec, Kind, MessageSpec, load_folder
 from shareq.protocol.primitives import Message, Structure, Tags
 
 
@@ -50,21 +51,27 @@ class KnownMessage:
 
 @cache
 def known_messages() -> dict[str, KnownMessage]:
-    """Every message that has versions, by name."""
-    modules: dict[str, list[Any]] = {}
+    """Return every message that has versions, by name. Those that the product does not use get their codec here."""
+    modules: dict[str, list[MessageSpec]] = {}
     for message in load_folder(SCHEMAS):
         if not message.valid_versions.empty:
             modules.setdefault(module_name(message.name), []).append(message)
     known: dict[str, KnownMessage] = {}
     for name, messages in modules.items():
+        classes = _executed(messages) if is_unused(messages[0]) else import_module(f"shareq.protocol.generated.{name}")
         for codec in Module(messages).codecs:
             spec = codec.message
-            classes = import_module(f"shareq.protocol.generated.{name}")
             known[spec.name] = KnownMessage(spec.name, spec.kind, spec.api_key, codec, classes)
     return known
 
 
-MESSAGE_NAMES = sorted(MESSAGES)
+def _executed(messages: list[MessageSpec]) -> ModuleType:
+    module = ModuleType(f"tests.generated.{module_name(messages[0].name)}")
+    exec(compile(module_text(messages, ""), module.__name__, "exec"), module.__dict__)  # of our own schemas
+    return module
+
+
+MESSAGE_NAMES = sorted(known_messages())
 _LAST_OF_4_3: Final = ErrorCode.SHARE_SESSION_LIMIT_REACHED
 """The last code that other implementations know."""
 

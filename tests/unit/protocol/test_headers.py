@@ -15,7 +15,6 @@ from shareq.protocol.headers import (
     decode_request_header,
     decode_response_header,
     encode_request,
-    peek_request,
     request_header_version,
     response_header,
     response_header_version,
@@ -88,10 +87,7 @@ def test_api_versions_is_the_only_exception() -> None:
     assert exceptions == {ApiKey.API_VERSIONS}
 
 
-def test_of_an_unknown_request_only_the_first_eight_bytes_are_read() -> None:
-    assert peek_request(bytes.fromhex("03e7 0063 00000007 ffff")) == (999, 99, 7)
-    with pytest.raises(MalformedMessage):
-        peek_request(bytes(7))
+def test_an_unknown_request_is_malformed() -> None:
     with pytest.raises(MalformedMessage, match="unknown api key 999"):
         decode_request_header(bytes.fromhex("03e7 0063 00000007 ffff"))
 

@@ -28,27 +28,6 @@ def test_both_ends_are_members() -> None:
     assert HIGHEST in Versions.parse("2+")
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "both"),
-    [
-        ("0+", "1-2", "1-2"),
-        ("0-3", "2+", "2-3"),
-        ("0-1", "2-3", "none"),
-        ("none", "0+", "none"),
-        ("0", "0+", "0"),
-        ("1+", "3+", "3+"),
-    ],
-)
-def test_intersection(one: str, other: str, both: str) -> None:
-    assert Versions.parse(one).intersect(Versions.parse(other)) == Versions.parse(both)
-    assert Versions.parse(other).intersect(Versions.parse(one)) == Versions.parse(both)
-
-
-def test_nullable_versions_may_be_wider_than_the_field() -> None:
-    """ShareFetchResponse.Records: versions 0+, nullable 0, valid 1-2: never null."""
-    assert Versions.parse("0").intersect(Versions.parse("1-2")).empty
-
-
 def test_covering() -> None:
     assert Versions.parse("0+").covers(Versions.parse("3-4"))
     assert not Versions.parse("3-4").covers(Versions.parse("0+"))
