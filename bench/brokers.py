@@ -76,7 +76,7 @@ def secured(folder: Path) -> Secure:
 
 @dataclass(slots=True)
 class Shareq:
-    """`python -m shareq.broker serve` with its defaults, but for options, and properties given as NAME=VALUE.
+    """`python -m shareq serve` with its defaults, but for options, and properties given as NAME=VALUE.
 
     `packages` is a folder with another shareq, to run in the place of this checkout's.
     """
@@ -99,7 +99,7 @@ class Shareq:
 
     def start(self, timeout_s: float = 20) -> float:
         compile_modules()
-        command = [sys.executable, "-m", "shareq.broker", "serve", "--data-dir", str(self.folder / "data")]
+        command = [sys.executable, "-m", "shareq", "serve", "--data-dir", str(self.folder / "data")]
         if not any(text.startswith("listeners=") for text in self.properties):
             command += ["--listen", self.address]
         command += [argument for text in self.properties for argument in ("--set", text)]

@@ -30,7 +30,7 @@ def main() -> int:
         _run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)], outside)
         versions = {
             _run([str(outside / "venv" / "bin" / "shareq"), "--version"], outside),
-            _run([str(python), "-m", "shareq.broker", "--version"], outside),
+            _run([str(python), "-m", "shareq", "--version"], outside),
         }
         materials = _run([str(python), str(ROOT / "scripts" / "sbom.py"), "shareq"], outside)
         # What can be imported without Spark, and what Spark looks for.
@@ -39,7 +39,7 @@ def main() -> int:
         if why_not() is None:
             forms = "import shareq.broker.share.service, shareq.compiled; from shareq.protocol.records import walk; "
             _run([str(python), "-c", forms + "assert shareq.compiled.is_compiled() and walk.COMPILED"], outside)
-        pages = "from importlib.resources import files; page = files('shareq.client.console') / 'static' / 'views'"
+        pages = "from importlib.resources import files; page = files('shareq.ops.console') / 'static' / 'views'"
         _run([str(python), "-c", f"{pages} / 'window.js'; assert page.is_file()"], outside)
     if len(versions) != 1:
         print(f"the two ways to start print different versions: {versions}", file=sys.stderr)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from devtools.documents import write_between
-from shareq.client.cli.meta import leaves, schema
+from shareq.ops.cli.meta import leaves, schema
 
 DOCUMENT: Final = Path(__file__).resolve().parents[1] / "docs" / "cli.md"
 BEGIN: Final = "<!-- fields: begin -->"

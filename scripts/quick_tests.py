@@ -25,7 +25,7 @@ CORES: Final = (
     "tests/unit/client/share",
 )
 UNITS: Final = "tests/unit"
-PACKAGES: Final = ("aio", "broker", "client", "coordinator", "protocol", "spark", "testing")
+PACKAGES: Final = ("aio", "broker", "client", "coordinator", "ops", "protocol", "spark", "testing")
 """Folders at the top that are installed below `shareq`."""
 
 

@@ -247,13 +247,13 @@ class ForkedBroker(_AsProcess):
 
 
 class CommandBroker(_AsProcess):
-    """`python -m shareq.broker serve`, as a user starts it: nothing inside is a test's, and nothing can be changed."""
+    """`python -m shareq serve`, as a user starts it: nothing inside is a test's, and nothing can be changed."""
 
     def __init__(self, launch: Launch) -> None:
         read, write = os.pipe()
         arguments, variables = launch.command_line()
         wanted: dict[str, Any] = {
-            "command": [sys.executable, "-P", "-m", "shareq.broker", "serve", *arguments],
+            "command": [sys.executable, "-P", "-m", "shareq", "serve", *arguments],
             "environment": variables,
             "own_dir": launch.own_folder,
         }

@@ -14,7 +14,7 @@ from shareq.testing.failure import CALL_TIMEOUT_S, BrokerFailed
 from shareq.testing.launch import Launch
 
 if TYPE_CHECKING:
-    from shareq.broker.process.serve_options import Wanted
+    from shareq.broker.process.serve import Wanted
     from shareq.broker.process.server import Server
     from shareq.testing.inside.world import Inside
 
@@ -156,10 +156,10 @@ def _options(launch: Launch) -> tuple[Wanted, Mapping[str, int], str, bool]:
     """What the options ask for: the broker, the levels of its log by logger, its format, --insecure. BrokerFailed."""
     import click
 
-    from shareq.broker.cli import serve
     from shareq.broker.process import logging_setup
-    from shareq.broker.process.serve_options import wanted_of
-    from shareq.broker.process.usage import CommandEnd
+    from shareq.ops.cli.main import serve
+    from shareq.ops.cli.serve_options import wanted_of
+    from shareq.ops.cli.shared.usage import CommandEnd
 
     try:
         options = serve.make_context("shareq serve", launch.arguments()).params

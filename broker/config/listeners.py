@@ -11,7 +11,7 @@ from shareq.broker.security.listener_security import PLAINTEXT, SERVED_PROTOCOLS
 
 # NAME://HOST:PORT; the host may be empty, or an IPv6 address in brackets.
 _ADDRESS: Final = r"([^:/]+)://(\[[0-9A-Fa-f:.%]+\]|[^\[\]/:,]*):([0-9]{1,5})"
-_HIGHEST_PORT: Final = 65_535
+HIGHEST_PORT: Final = 65_535
 _EVERY_INTERFACE: Final = ("", "0.0.0.0", "::")
 
 
@@ -58,8 +58,8 @@ def _addresses(values: Mapping[str, ConfigValue], key: str) -> dict[str, tuple[s
         match = re.fullmatch(_ADDRESS, text)
         if match is None:
             raise ConfigError(key, text, "must be NAME://HOST:PORT, with commas between several")
-        if int(match[3]) > _HIGHEST_PORT:
-            raise ConfigError(key, text, f"must have a port of at most {_HIGHEST_PORT}")
+        if int(match[3]) > HIGHEST_PORT:
+            raise ConfigError(key, text, f"must have a port of at most {HIGHEST_PORT}")
         name = match[1].upper()
         if name in result:
             raise ConfigError(key, _text(values, key), f"must not name the listener {name} twice")

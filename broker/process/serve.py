@@ -6,10 +6,10 @@ import asyncio
 import gc
 import logging
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.process.allocator import keep_freed_memory
@@ -18,13 +18,24 @@ from shareq.broker.process.server import SEAMS, Seams, Server
 from shareq.broker.process.sockets import Address
 
 if TYPE_CHECKING:
-    from shareq.broker.process.http.console import Console
-    from shareq.broker.process.serve_options import Wanted
+    from shareq.broker.config.broker_config import BrokerConfig
+    from shareq.broker.process.http.console import Console, ConsoleOptions
+    from shareq.broker.process.scram_option import NewScramUser
 
 logger = logging.getLogger(__name__)
 
 WARM_UP_AFTER_S: Final = 0.1  # after the start; first requests are soon there, and import what they need themselves
 WARM_UP_STEP_S: Final = 0.002
+
+
+class Wanted(NamedTuple):
+    """The broker that a command line asks for. `metrics`: host and port to serve them at."""
+
+    config: BrokerConfig
+    features: Mapping[str, int]
+    metrics: tuple[str, int] | None
+    new_users: Sequence[NewScramUser]
+    console: ConsoleOptions | None = None
 
 
 def serve_forever(

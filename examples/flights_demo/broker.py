@@ -39,7 +39,7 @@ class DemoBroker(Protocol):
 
 @dataclass(slots=True)
 class Shareq:
-    """`python -m shareq.broker serve` on a free port of this machine."""
+    """`python -m shareq serve` on a free port of this machine."""
 
     folder: Path
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Shareq:
         return f"127.0.0.1:{self.port}"
 
     def start(self, timeout_s: float = 20) -> float:
-        command = [sys.executable, "-m", "shareq.broker", "serve", "--listen", self.address]
+        command = [sys.executable, "-m", "shareq", "serve", "--listen", self.address]
         command += ["--data-dir", str(self.folder / "data")]
         command += [f"--set={name}={value}" for name, value in self.settings.items()]
         with (self.folder / "broker.log").open("ab") as log:

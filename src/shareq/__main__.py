@@ -1,6 +1,12 @@
 """`python -m shareq` is the command `shareq`."""
 
-from shareq.broker.__main__ import main
+import gc
+
+gc.disable()  # until `main` runs: importing makes little garbage and many objects to look at
+
+from shareq.ops.cli.main import main  # noqa: E402
+
+__all__ = ["main"]
 
 if __name__ == "__main__":
     main(prog_name="shareq")

@@ -21,12 +21,12 @@ from typing import Any
 
 import click
 
-from shareq.broker.cli import serve
 from shareq.broker.process.serve import serve_forever
-from shareq.broker.process.serve_options import configure_log, wanted_of
 from shareq.broker.process.server import Server
 from shareq.broker.process.sockets import ServeError
-from shareq.broker.process.usage import FAILURE, USAGE_ERROR, CommandEnd
+from shareq.ops.cli.main import serve
+from shareq.ops.cli.serve_options import configure_log, wanted_of
+from shareq.ops.cli.shared.usage import FAILURE, USAGE_ERROR, CommandEnd
 from shareq.testing.inside.world import Inside, Start
 
 

@@ -271,6 +271,6 @@ if __name__ == "__main__":
         fail_writes(os.environ[FAILING].split(","))
     if HANDED_OUT in os.environ:
         note_handed_out(os.environ[HANDED_OUT])
-    from shareq.broker.cli import main
+    from shareq.ops.cli.main import main
 
     main()

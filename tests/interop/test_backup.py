@@ -126,7 +126,7 @@ def at_work(broker: Broker) -> Iterator[Load]:
 
 
 def shareq(*arguments: object) -> str:
-    command = [sys.executable, "-m", "shareq.broker", *map(str, arguments)]
+    command = [sys.executable, "-m", "shareq", *map(str, arguments)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120, env=child_environment(), check=False)
     assert result.returncode == 0, result.stderr
     return result.stdout

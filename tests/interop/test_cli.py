@@ -1,6 +1,6 @@
 """Every command of `shareq` about a cluster, on ours and on Apache Kafka; and Kafka's own tools, which say the same.
 
-`--broker=apache` runs them there. The scenes are those of `tests/unit/client/cli`.
+`--broker=apache` runs them there. The scenes are those of `tests/unit/ops/cli`.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ LEAST_MB = 20
 SHAREQ = """
 import sys
 from pathlib import Path
-from shareq.broker.cli import main
+from shareq.ops.cli.main import main
 try:
     main()
 finally:  # what a process was forked from counts in its resource usage: VmHWM begins with the program

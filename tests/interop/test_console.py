@@ -19,9 +19,9 @@ from typing import Any
 
 import pytest
 
-from shareq.client.cli.shared.profile import read_properties
 from shareq.client.config import ClientConfig
 from shareq.client.share.consumer import AckRange, ShareRangeConsumer
+from shareq.ops.cli.shared.profile import read_properties
 from shareq.protocol.share import AcknowledgeType
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.protocol import tool_arguments

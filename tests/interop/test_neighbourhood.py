@@ -32,7 +32,7 @@ RECORDS = 300
 
 
 def shareq(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "shareq.broker", *map(str, arguments)]
+    command = [sys.executable, "-m", "shareq", *map(str, arguments)]
     return subprocess.run(command, check=False, env=child_environment(), capture_output=True, text=True, timeout=120)
 
 

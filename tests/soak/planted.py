@@ -192,6 +192,6 @@ if __name__ == "__main__":
     measure_disk(_levers)
     if FAULT in os.environ:
         _plant(Fault[os.environ[FAULT]])
-    from shareq.broker.cli import main
+    from shareq.ops.cli.main import main
 
     main()

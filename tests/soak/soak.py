@@ -202,7 +202,7 @@ class Soak:
         self._node.stop()
         took_s = time.monotonic() - asked
         checked = subprocess.run(
-            [sys.executable, "-m", "shareq.broker", "verify", str(self._node.data_dir)],
+            [sys.executable, "-m", "shareq", "verify", str(self._node.data_dir)],
             capture_output=True,
             text=True,
             check=False,

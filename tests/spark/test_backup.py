@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def shareq(*arguments: object) -> None:
-    command = [sys.executable, "-m", "shareq.broker", *map(str, arguments)]
+    command = [sys.executable, "-m", "shareq", *map(str, arguments)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=60, env=child_environment(), check=False)
     assert result.returncode == 0, result.stderr
 

@@ -198,7 +198,7 @@ class Images:
         result = ImageResult(kind, number, self._seed)
         folder = Path(tempfile.mkdtemp(prefix="shareq-image-"))
         # A power loss starts the machine again, and the broker goes by that.
-        module = "shareq.broker" if kind.is_kill else "tests.storage.rebooted"
+        module = "shareq" if kind.is_kill else "tests.storage.rebooted"
         node = Node(folder / "data", self._settings, module=module)
         try:
             image.write(node.data_dir)

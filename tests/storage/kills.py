@@ -70,7 +70,7 @@ class Round:
         *,
         show: Callable[[str], None] = lambda _line: None,
         settings: Mapping[str, str] | None = None,
-        module: str = "shareq.broker",
+        module: str = "shareq",
         environment: Mapping[str, str] | None = None,
         keep: Path | None = None,
     ) -> None:

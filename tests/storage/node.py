@@ -42,7 +42,7 @@ class Node:
 
     data_dir: Path
     settings: Mapping[str, str]
-    module: str = "shareq.broker"
+    module: str = "shareq"
     prefix: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     options: Sequence[str] = ()

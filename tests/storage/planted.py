@@ -121,6 +121,6 @@ def plant(fault: Fault, arguments: list[str]) -> None:
 
 if __name__ == "__main__":
     plant(Fault[os.environ[VARIABLE]], sys.argv)
-    from shareq.broker.cli import main
+    from shareq.ops.cli.main import main
 
     main()

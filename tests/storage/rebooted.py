@@ -5,8 +5,8 @@ A disk that a power loss has left is no disk of this start of the machine, and t
 
 from __future__ import annotations
 
-from shareq.broker.cli import main
 from shareq.broker.foundation.os_fs import OsFs
+from shareq.ops.cli.main import main
 
 if __name__ == "__main__":
     setattr(OsFs, "boot_id", lambda _fs: "another start of the machine")  # noqa: B010

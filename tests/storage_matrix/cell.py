@@ -192,7 +192,7 @@ def _is_about(line: str, target: Target) -> bool:
 
 
 def _repair(work: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "shareq.broker", "verify", work, "--repair"]
+    command = [sys.executable, "-m", "shareq", "verify", work, "--repair"]
     return subprocess.run(command, capture_output=True, text=True, timeout=REPAIR_S, check=False)
 
 

@@ -219,7 +219,7 @@ def _repair(refusal: str) -> tuple[str, str]:
     found = COMMAND.search(refusal)
     assert found is not None
     words = shlex.split(found[1])
-    command = [sys.executable, "-m", "shareq.broker", *words[1:]]
+    command = [sys.executable, "-m", "shareq", *words[1:]]
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=REPAIR_S, check=False, env=child_environment()
     )

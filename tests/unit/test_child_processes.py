@@ -11,7 +11,7 @@ import pytest
 from shareq.testing.failure import child_environment
 
 ROOT = Path(__file__).parents[2]
-PRODUCT = ("protocol", "coordinator", "broker", "client", "spark", "aio", "integrations", "testing", "src")
+PRODUCT = ("protocol", "coordinator", "broker", "client", "spark", "aio", "integrations", "ops", "testing", "src")
 
 
 def starts() -> Iterator[tuple[str, list[object]]]:

@@ -122,7 +122,7 @@ def test_connections_that_come_too_fast_wait_their_turn(connect: Connect) -> Non
 
 
 def serve_with_files(limit: int, data_dir: Path, *, synced: bool = False) -> subprocess.Popen[str]:
-    serve = [sys.executable, "-m", "shareq.broker", "serve", "--listen", "127.0.0.1:0", "--data-dir", str(data_dir)]
+    serve = [sys.executable, "-m", "shareq", "serve", "--listen", "127.0.0.1:0", "--data-dir", str(data_dir)]
     if synced:
         serve += ["--set", "log.flush.interval.messages=1"]
     command = f"ulimit -n {limit} && exec {shlex.join(serve)}"

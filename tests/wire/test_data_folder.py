@@ -26,7 +26,7 @@ IMAGES: Final = 20  # of each of three kinds of damage
 
 def refused(data_dir: Path) -> str:
     """The one line with which it does not start."""
-    command = [sys.executable, "-m", "shareq.broker", "serve", "--data-dir", str(data_dir), "--listen", "127.0.0.1:0"]
+    command = [sys.executable, "-m", "shareq", "serve", "--data-dir", str(data_dir), "--listen", "127.0.0.1:0"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=30, env=child_environment(), check=False)
     assert result.returncode == 1, result
     lines = result.stderr.splitlines()

@@ -28,7 +28,7 @@ def sasl_options(tmp_path: Path) -> list[str]:
 
 
 def refused(tmp_path: Path, *arguments: str) -> str:
-    command = [sys.executable, "-m", "shareq.broker", "serve", "--data-dir", str(tmp_path / "data"), *arguments]
+    command = [sys.executable, "-m", "shareq", "serve", "--data-dir", str(tmp_path / "data"), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=30, env=child_environment(), check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
@@ -38,7 +38,7 @@ def refused(tmp_path: Path, *arguments: str) -> str:
 
 def first_line(tmp_path: Path, *arguments: str) -> str:
     """What a broker says when it listens; it is stopped then."""
-    command = [sys.executable, "-m", "shareq.broker", "serve", "--data-dir", str(tmp_path / "data"), *arguments]
+    command = [sys.executable, "-m", "shareq", "serve", "--data-dir", str(tmp_path / "data"), *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=child_environment()) as process:
         assert process.stdout is not None
         line = process.stdout.readline()

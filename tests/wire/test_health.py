@@ -23,7 +23,7 @@ PATIENT_S = 30.0
 
 
 def run_check(*arguments: str) -> tuple[int, str, str]:
-    command = [sys.executable, "-m", "shareq.broker", "check", *arguments]
+    command = [sys.executable, "-m", "shareq", "check", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=child_environment(), check=False)
     return done.returncode, done.stdout, done.stderr
 

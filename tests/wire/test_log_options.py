@@ -16,7 +16,7 @@ from shareq.testing.broker import child_environment
 
 def log_of(tmp_path: Path, *arguments: str, **variables: str) -> list[str]:
     """What a broker logs that is started and stopped."""
-    command = [sys.executable, "-m", "shareq.broker", "serve", "--listen", "127.0.0.1:0", *arguments]
+    command = [sys.executable, "-m", "shareq", "serve", "--listen", "127.0.0.1:0", *arguments]
     environment = {**child_environment(), **variables}
     with subprocess.Popen(
         [*command, "--data-dir", str(tmp_path / "data")],
@@ -57,7 +57,7 @@ def test_an_option_wins_over_the_environment(tmp_path: Path) -> None:
     ("option", "value"), [("--log-level", "loud"), ("--log-level", "INFO,a=1"), ("--log-format", "xml")]
 )
 def test_a_wrong_value_is_refused_in_one_line(tmp_path: Path, option: str, value: str) -> None:
-    command = [sys.executable, "-m", "shareq.broker", "serve", "--data-dir", str(tmp_path / "data"), option, value]
+    command = [sys.executable, "-m", "shareq", "serve", "--data-dir", str(tmp_path / "data"), option, value]
     done = subprocess.run(command, capture_output=True, text=True, timeout=30, env=child_environment(), check=False)
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()

@@ -199,7 +199,7 @@ def test_the_process_reports_itself() -> None:
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "shareq.broker", "serve", *arguments]
+    command = [sys.executable, "-m", "shareq", "serve", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=30, env=child_environment(), check=False)
 
 
@@ -281,7 +281,7 @@ def test_two_brokers_that_start_at_once_on_one_port(tmp_path: Path) -> None:
 
 
 def test_the_start_line_names_the_address(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "shareq.broker", "serve", "--listen", "127.0.0.1:0"]
+    command = [sys.executable, "-m", "shareq", "serve", "--listen", "127.0.0.1:0"]
     command += ["--data-dir", str(tmp_path / "data"), "--metrics", "[::1]:0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=child_environment()) as process:
         assert process.stdout is not None

@@ -243,7 +243,7 @@ def test_a_start_without_keys_is_refused_in_one_line(tmp_path: Path, content: by
 def test_a_start_without_the_extra_names_it(tmp_path: Path) -> None:
     path = tmp_path / "keys.json"
     path.write_bytes(jwks(KEY))
-    hidden = "import sys; sys.modules['jwt'] = None; from shareq.broker.__main__ import main; main()"
+    hidden = "import sys; sys.modules['jwt'] = None; from shareq.__main__ import main; main()"
     options = [text for name, value in oauth_properties(path).items() for text in ("--set", f"{name}={value}")]
     done = subprocess.run(
         [sys.executable, "-c", hidden, "serve", "--data-dir", tmp_path / "data", *options],

@@ -29,7 +29,7 @@ from shareq.testing.broker import child_environment
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "shareq.broker", *arguments]
+    command = [sys.executable, "-m", "shareq", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=30, env=child_environment(), check=False)
 
 
@@ -98,7 +98,7 @@ def test_a_data_folder_that_is_a_file_is_one_line_and_code_1(tmp_path: Path) -> 
 def serving(data: Path, redirections: str = "", before: str = "") -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
     """`shareq serve` under a shell's redirections, once it listens, and its log."""
     port, log = free_port(), data.with_suffix(".log")
-    serve = shlex.join([sys.executable, "-m", "shareq.broker", "serve", "--data-dir", str(data)])
+    serve = shlex.join([sys.executable, "-m", "shareq", "serve", "--data-dir", str(data)])
     line = f"{before} exec {serve} --listen 127.0.0.1:{port} 2>{shlex.quote(str(log))} {redirections}"
     before_it = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests themselves may run under nohup
     process = subprocess.Popen(["/bin/sh", "-c", line], env=child_environment(), stdout=subprocess.DEVNULL)
@@ -154,7 +154,7 @@ def test_a_broker_whose_first_line_nobody_can_read_serves_all_the_same(tmp_path:
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["serve", "--help"]])
 def test_an_answer_that_cannot_be_written_is_one_line_and_code_1(arguments: list[str]) -> None:
     with open("/dev/full", "w") as full:
-        command = [sys.executable, "-m", "shareq.broker", *arguments]
+        command = [sys.executable, "-m", "shareq", *arguments]
         result = subprocess.run(
             command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=30, env=child_environment(), check=False
         )

@@ -57,7 +57,7 @@ def _make(data_dir: Path, topic: str) -> None:
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "shareq.broker", *arguments]
+    command = [sys.executable, "-m", "shareq", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, env=child_environment(), check=False)
 
 

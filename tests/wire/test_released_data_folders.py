@@ -13,8 +13,8 @@ from devtools.clients.requests import create_topic
 from devtools.clients.wire import WireClient
 from shareq.broker.maintenance.backup.metadata import copy_metadata
 from shareq.broker.metadata.format_version import FORMAT_VERSION
-from shareq.client.check import check
 from shareq.client.errors import ClientError
+from shareq.ops.cli.check import check
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from shareq.protocol.generated.update_features import FeatureUpdateKey, UpdateFeaturesRequest, UpdateFeaturesResponse

@@ -51,7 +51,7 @@ def test_what_is_a_secret(name: str, text: str, expected: bool) -> None:
     ],
 )
 def test_a_secret_in_an_option_is_refused_in_one_line(tmp_path: Path, setting: str, variable: str) -> None:
-    command = [sys.executable, "-m", "shareq.broker", "serve", "--data-dir", str(tmp_path / "data")]
+    command = [sys.executable, "-m", "shareq", "serve", "--data-dir", str(tmp_path / "data")]
     done = subprocess.run(
         [*command, "--set", f"{setting}={SECRET}"],
         capture_output=True,

@@ -230,7 +230,7 @@ async def test_helpers_are_there_for_asyncio() -> None:
 # -- shareq serve --ephemeral
 
 
-EPHEMERAL = [sys.executable, "-m", "shareq.broker", "serve", "--ephemeral"]
+EPHEMERAL = [sys.executable, "-m", "shareq", "serve", "--ephemeral"]
 
 
 def test_an_ephemeral_broker_says_where_it_is_and_leaves_nothing(tmp_path: Path) -> None:

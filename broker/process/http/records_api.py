@@ -8,10 +8,10 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.config.listeners import HIGHEST_PORT
 from shareq.broker.http.server import BACKLOG, HttpServer
 from shareq.broker.process.exposure import is_loopback
 from shareq.broker.process.sockets import Address, ServeError, address_text, begin_to_listen, bind
-from shareq.broker.process.usage import HIGHEST_PORT
 from shareq.broker.records_api.api import SHORTEST_TOKEN, RecordsApi, refuse
 from shareq.broker.records_api.query import ROOT
 

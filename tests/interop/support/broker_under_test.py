@@ -49,7 +49,7 @@ APACHE_SETTINGS = {
 
 @dataclass(slots=True)
 class OurProcess:
-    """`python -m shareq.broker serve` as a child process. `start` again after an end: same data, same port.
+    """`python -m shareq serve` as a child process. `start` again after an end: same data, same port.
 
     `settings` with several `listeners` give all addresses; `port` is one of them then. `tls` where it has TLS.
     """
@@ -63,7 +63,7 @@ class OurProcess:
 
     def start(self, timeout_s: float = 20) -> float:
         """Start and wait for the first answer; seconds that took. RuntimeError with the log when it does not come."""
-        command = [sys.executable, "-m", "shareq.broker", "serve", "--data-dir", str(self.folder / "data")]
+        command = [sys.executable, "-m", "shareq", "serve", "--data-dir", str(self.folder / "data")]
         if "," not in self.settings.get("listeners", ""):
             command += ["--listen", f"127.0.0.1:{self.port}"]
         words, secrets = options_of(self.settings)

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
-from shareq.broker.cli import main
-from shareq.client.cli.meta import leaves, schema
+from shareq.ops.cli.main import main
+from shareq.ops.cli.meta import leaves, schema
 
 LEAVES = dict(leaves())
 SCHEMAS = {name: schema(name, command) for name, command in LEAVES.items()}

@@ -13,8 +13,8 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from shareq.broker.cli import main
 from shareq.broker.metrics.endpoint import HEALTH_PATH, READY_PATH
+from shareq.ops.cli.main import main
 
 DOCKER: Final = Path(__file__).parents[3] / "docker"
 UNIT: Final = DOCKER / "shareq.service"

@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 import pytest
 
-from shareq.broker.cli import serve
-from shareq.client.cli.console import command as console
-from shareq.client.console import pollers
-from shareq.client.console.views import records, shared, windows
+from shareq.ops.cli.console import command as console
+from shareq.ops.cli.main import serve
+from shareq.ops.console import pollers
+from shareq.ops.console.views import records, shared, windows
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 TEXT = (DOCS / "console.md").read_text()

@@ -12,7 +12,7 @@ from scripts.check_words import INSTEAD, main, problems_of
 
 @pytest.mark.parametrize("word", INSTEAD)
 def test_each_word_is_found_in_prose_of_every_folder(word: str) -> None:
-    for name in ("broker/cli.py", "docs/tour.md", "tests/conftest.py"):
+    for name in ("ops/cli/main.py", "docs/tour.md", "tests/conftest.py"):
         assert list(problems_of(name, f"a\nb {word.title()}, c")) == [
             f"{name}:2: {word.title()}: write {INSTEAD[word]}"
         ]

@@ -350,7 +350,7 @@ def test_bounds_are_written_as_prometheus_does() -> None:
 def test_nothing_of_prometheus_is_imported_without_metrics() -> None:
     """It would nearly double the time of a start."""
     code = (
-        "import sys, shareq.broker.cli, shareq.broker.process.server, shareq.broker.groups.coordinator\n"
+        "import sys, shareq.ops.cli.main, shareq.broker.process.server, shareq.broker.groups.coordinator\n"
         "import shareq.broker.share.partitions, shareq.broker.handlers.share.share_fetch\n"
         "print([name for name in sys.modules if 'prometheus' in name or name.startswith('shareq.broker.metrics.')])"
     )

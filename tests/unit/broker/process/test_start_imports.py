@@ -35,7 +35,7 @@ _NOT_ASKED_FOR = ("aiohttp", "shareq.broker.process.http.console", "shareq.clien
 
 
 def test_without_a_console_nothing_of_it_is_imported() -> None:
-    script = "import sys, shareq.broker.cli, shareq.broker.process.serve; print(*sys.modules)"
+    script = "import sys, shareq.ops.cli.main, shareq.broker.process.serve; print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     bare = subprocess.run(
         [sys.executable, "-c", "import sys, asyncio; print(*sys.modules)"], capture_output=True, text=True, check=True

@@ -18,8 +18,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from shareq.broker.cli import main
 from shareq.client.errors import ConfigError
+from shareq.ops.cli.main import main
 from shareq.worker import Message, Worker
 from shareq.worker.group import GroupFacts
 from shareq.worker.health import HealthServer

@@ -1,0 +1,1 @@
+"""What an operator uses: every command, the web console, and the state of every record."""

@@ -1,0 +1,178 @@
+"""`shareq console`: a web console of any cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import socket
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from shareq.client.config import ClientConfig
+from shareq.client.errors import ConfigError
+from shareq.ops.cli.shared.api import api_options, records_api
+from shareq.ops.cli.shared.command import CONTEXT, Session
+from shareq.ops.cli.shared.exits import NO_CONNECTION, USAGE, exit_with, say, warn_of_readers
+from shareq.ops.cli.shared.profile import client_config, read_properties
+
+if TYPE_CHECKING:
+    from shareq.ops.console.guard import Rules
+    from shareq.ops.console.views.windows import Windows
+
+DEFAULT_LISTEN: Final = "127.0.0.1:8080"
+BACKLOG: Final = 128
+API_TIMEOUT_S: Final = 5.0
+MISSING: Final = "the console needs aiohttp: pip install 'shareq[console]'"
+EPILOG: Final = """\b
+Examples:
+  shareq console
+      The cluster at 127.0.0.1:9092, at http://127.0.0.1:8080.
+  shareq console broker.example.com:9095 --config admin.properties --token-file token
+      With TLS and a login. Everything it shows needs the token, for it shows what that login may see.
+  shareq console --profile here --api http://127.0.0.1:9465 --api-token-file operator
+      With the windows: which member has which record. Only a broker of shareq knows.
+
+\b
+Without --token-file it changes nothing. With it, the token's holder may send dead letters back, reset groups, and
+delete groups and topics. Nothing is encrypted: for other machines put a proxy with TLS before it, or use ssh -L.
+
+\b
+Exit codes: 0 stopped by a signal, 2 wrong options, or aiohttp is missing, 3 the address cannot be listened on.
+"""
+
+
+@click.command("console", context_settings=CONTEXT, epilog=EPILOG)
+@click.argument("bootstrap", metavar="[HOST:PORT]", required=False)
+@click.option(
+    "--listen", metavar="HOST:PORT", default=DEFAULT_LISTEN, show_default=True, help="Where. Port 0: any free."
+)
+@click.option("--token-file", metavar="FILE", help="Has the token that changes need; without it nothing is changed.")
+@click.option("--config", "config_file", metavar="FILE", help="Properties of a Kafka client: TLS, SASL.")
+@click.option("--property", "properties", metavar="KEY=VALUE", multiple=True, help="One of them. Repeatable.")
+@click.option("--profile", metavar="NAME", help="Of ~/.config/shareq/config.toml [SHAREQ_PROFILE].")
+@api_options
+@click.option("--of-broker", type=int, hidden=True, help="A listening socket's number: of `shareq serve --console`.")
+def command(
+    bootstrap: str | None,
+    listen: str,
+    token_file: str | None,
+    config_file: str | None,
+    properties: tuple[str, ...],
+    profile: str | None,
+    api: str | None,
+    api_token_file: str | None,
+    of_broker: int | None,
+) -> None:
+    """Serve a web console of a cluster: shareq, or any of Apache Kafka.
+
+    Prints its address once it listens. It stops with Ctrl-C.
+    """
+    if find_spec("aiohttp") is None:
+        exit_with(USAGE, MISSING)
+    from shareq.ops.console.server import Wish, run
+    from shareq.ops.console.views.windows import Windows
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s console: %(message)s")
+    private = False
+    if of_broker is not None:
+        config, windows, token, private = _from_broker(bootstrap, config_file)
+        bound = socket.socket(fileno=of_broker)
+    else:
+        config = client_config(bootstrap, config_file, profile, properties, 30.0)
+        try:
+            windows = Windows(records_api(Session(config, False, profile), api, api_token_file))
+        except ConfigError as error:
+            exit_with(USAGE, f"--api {error}")
+        token = None if token_file is None else read_token("--token-file", token_file)
+        bound = _bind(listen)
+    with bound, contextlib.suppress(KeyboardInterrupt):
+        rules = _rules(bound, token, config, private)
+        address = _address(bound)
+
+        def ready() -> None:
+            if of_broker is None:
+                access = "read-only" if rules.token is None else "changes need the token"
+                cluster = ", ".join(map(str, config.bootstrap_servers))
+                click.echo(f"shareq console of {cluster} at http://{address}/, {access}")
+
+        run(Wish(config, rules, windows), bound, ready=ready, with_stdin=of_broker is not None)
+
+
+def _from_broker(bootstrap: str | None, config_file: str | None) -> tuple[ClientConfig, Windows, str | None, bool]:
+    """What the broker hands over, secrets by standard input; nothing of the user's environment counts. Third is the
+    console's token, last whether the broker has rights, so that not every user may see all.
+    """
+    from shareq.ops.console.views.windows import Windows
+    from shareq.ops.records_api import RecordsApi
+
+    given = read_properties(config_file) if config_file is not None else {}
+    if bootstrap is not None:
+        given = {"bootstrap.servers": bootstrap, **given}
+    handed = json.loads(os.read(sys.stdin.fileno(), 65_536) or "{}")
+    try:
+        config = ClientConfig.from_properties(given)
+        url = handed.get("records_api")
+        api = None if url is None else RecordsApi(url, handed["token"], tls=config.tls, timeout_s=API_TIMEOUT_S)
+        return config, Windows(api), handed.get("console_token"), bool(handed.get("token_to_read"))
+    except ConfigError as error:
+        exit_with(USAGE, f"--console-config: {error}")
+
+
+def _rules(bound: socket.socket, token: str | None, config: ClientConfig, private: bool) -> Rules:
+    """Ends the command for a console that would show too much to too many."""
+    from shareq.ops.console.guard import Rules, exposure, is_loopback
+
+    loopback = is_loopback(str(bound.getsockname()[0]))
+    logs_in = private or config.sasl is not None or (config.tls is not None and config.tls.certificate is not None)
+    if problem := exposure(loopback, token, logs_in):
+        exit_with(USAGE, f"the console on {_address(bound)} {problem}")
+    return Rules(token, token is not None and (logs_in or not loopback), loopback)
+
+
+def read_token(option: str, path: str) -> str:
+    """The token in a file, without white space around it. Ends the command for one that could be guessed."""
+    from shareq.ops.console.guard import LEAST_TOKEN
+
+    try:
+        with open(path, encoding="ascii") as file:
+            token = file.read().strip()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "must be ASCII"
+        exit_with(USAGE, f"{option} {path}: {reason}")
+    if len(token) < LEAST_TOKEN or not token.isprintable() or " " in token:
+        exit_with(USAGE, f"{option} {path}: must have a token of at least {LEAST_TOKEN} visible characters")
+    warn_of_readers(option, path)
+    return token
+
+
+def _bind(listen: str) -> socket.socket:
+    host, colon, port = listen.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > 65_535 or (":" in host and not host.startswith("[")):
+        exit_with(USAGE, f"--listen {listen}: must be HOST:PORT, for example {DEFAULT_LISTEN}")
+    try:
+        found = socket.getaddrinfo(
+            host.strip("[]") or None, int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        family, kind, protocol, _, address = found[0]
+        bound = socket.socket(family, kind, protocol)
+        try:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind(address)
+            bound.listen(BACKLOG)
+        except OSError:
+            bound.close()
+            raise
+    except OSError as error:
+        say(f"cannot listen on {listen}: {error.strerror or error}")
+        raise SystemExit(NO_CONNECTION) from None
+    return bound
+
+
+def _address(bound: socket.socket) -> str:
+    host, port = bound.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

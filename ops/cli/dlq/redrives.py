@@ -1,0 +1,365 @@
+"""`shareq dlq redrive`, `redrives`, `cancel`: dead letters on their way back, which only shareq can do."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Final, NamedTuple
+
+import click
+
+from shareq.client.admin.calls import Partition
+from shareq.client.admin.redrives import LetterFilter, Redrive, SentLetters, letter_of
+from shareq.client.admin.topics import EARLIEST, LATEST
+from shareq.client.errors import ClientError
+from shareq.client.reader import Reader
+from shareq.ops.cli.output.progress import Progress
+from shareq.ops.cli.records.text import read_to_end
+from shareq.ops.cli.shared.command import ClusterGroup, Session, cluster_command, dry_run_option, yes_option
+from shareq.ops.cli.shared.exits import REFUSED, USAGE, exit_with
+from shareq.ops.cli.shared.where import iso, moment, partitions_of
+from shareq.protocol.generated.start_redrive import StartRedriveRequest
+
+LOOK_EVERY_S: Final = 0.5
+MOST_RANGES: Final = 16
+"""Of offsets in one call: each is a redrive of its own, and a broker runs so many at a time."""
+
+
+class RedriveRow(NamedTuple):
+    redrive: Annotated[str, "Its name."]
+    state: Annotated[str, "RUNNING, DONE, CANCELLED or FAILED; with --dry-run PLANNED (of dlq cancel as it is)."]
+    queue: Annotated[str, "Where the letters are."]
+    target: Annotated[str, "The topic that they go to, or: their topics."]
+    left: Annotated[int | None, "Letters that are to be looked at."]
+    counts: Annotated[
+        Mapping[str, int],
+        "What became of the others: REDRIVEN, FILTERED, ALREADY_SENT, or why one stayed. With --dry-run, and a filter "
+        "or letters sent back: MATCHING, ALREADY_SENT, FILTERED and NOT_A_LETTER, as they would be found now.",
+    ]
+    per_second: Annotated[int, "At most so many records a second."]
+    owner: Annotated[str | None, "The user that began it."]
+    started: Annotated[str | None, "When, in UTC."]
+    trouble: Annotated[str | None, "What it waits for, or why it failed."]
+
+
+_COLUMNS: Final = ("redrive", "state", "queue", "target", "left", "counts", "trouble")
+
+
+def _offsets(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> list[tuple[int, int]]:
+    """Offsets as 42, and the first and the last of some, inclusive, as 0-5."""
+    return [_first_and_last(text) for text in texts]
+
+
+def _first_and_last(text: str) -> tuple[int, int]:
+    first, dash, last = text.partition("-")
+    if not all(each.isdecimal() and each.isascii() and len(each) < 19 for each in (first, last if dash else first)):
+        raise click.BadParameter(f"{text}: must be an offset, or a range as 0-5")
+    found = int(first), int(last if dash else first)
+    if found[1] < found[0]:
+        raise click.BadParameter(f"{text}: ends before it begins")
+    return found
+
+
+def ranges_of(given: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Ranges in ascending order, none of which touches another one: no letter is in two of them."""
+    found: list[tuple[int, int]] = []
+    for first, last in sorted(given):
+        if found and first <= found[-1][1] + 1:
+            found[-1] = found[-1][0], max(found[-1][1], last)
+        else:
+            found.append((first, last))
+    return found
+
+
+def names_of(name: str, count: int) -> list[str]:
+    """The names of `count` redrives that one call begins: the name itself, or with numbers behind it."""
+    return [name] if count == 1 else [f"{name}.{number}" for number in range(1, count + 1)]
+
+
+def add_redrives(command: ClusterGroup) -> None:
+    """Give `shareq dlq` the commands."""
+    row, columns = RedriveRow, _COLUMNS
+    for name, examples, function in (
+        (
+            "redrive",
+            "  shareq dlq redrive monday dlq.orders --dry-run\n"
+            "  shareq dlq redrive monday dlq.orders --group packers --yes --wait\n"
+            "  shareq dlq redrive some dlq.orders:0 --offset 42 --offset 50-59 --yes",
+            _redrive,
+        ),
+        ("redrives", "  shareq dlq redrives\n  shareq dlq redrives monday --json", _redrives),
+        ("cancel", "  shareq dlq cancel monday --dry-run\n  shareq dlq cancel monday --yes", _cancel),
+    ):
+        empty = "no redrives" if name == "redrives" else None
+        cluster_command(command, name, examples, row=row, columns=columns, empty=empty)(function)
+
+
+@click.argument("name")
+@click.argument("queue", metavar="QUEUE[:PARTITION]")
+@click.option(
+    "--offset",
+    "offsets",
+    metavar="OFFSET[-LAST]",
+    callback=_offsets,
+    multiple=True,
+    help="Only these letters, by offset in the partition: 42, or 0-5. Repeatable.",
+)
+@click.option("--group", help="Only letters of this share group.")
+@click.option("--source-topic", metavar="TOPIC[:PARTITION]", help="Only of records of this topic.")
+@click.option(
+    "--source-offset",
+    "source_offsets",
+    metavar="OFFSET[-LAST]",
+    callback=_offsets,
+    multiple=True,
+    help="Only of records at these offsets of it.",
+)
+@click.option("--reason", help="Only with this message, or this disposition.")
+@click.option("--died-from", metavar="TIME", help="Only of records that died then or later.")
+@click.option("--died-until", metavar="TIME", help="Only of records that died before.")
+@click.option("--to-group", is_flag=True, help="To the topic redrive.GROUP, which --group alone reads.")
+@click.option(
+    "--per-second", type=click.IntRange(1, 1_000_000), default=100, show_default=True, help="At most so many."
+)
+@click.option("--again", is_flag=True, help="Also letters that were sent back before.")
+@click.option("--wait", is_flag=True, help="Until it is over.")
+@yes_option
+@dry_run_option
+def _redrive(
+    session: Session,
+    name: str,
+    queue: str,
+    offsets: list[tuple[int, int]],
+    group: str | None,
+    source_topic: str | None,
+    source_offsets: list[tuple[int, int]],
+    reason: str | None,
+    died_from: str | None,
+    died_until: str | None,
+    to_group: bool,
+    per_second: int,
+    again: bool,
+    wait: bool,
+    yes: bool,
+    dry_run: bool,
+) -> Iterator[RedriveRow]:
+    """Send dead letters back, in the background, each once. Each NAME serves once. Only shareq can do it.
+
+    Letters go to the topics they are from, and stay in the queue. Those that a redrive has sent back before are passed
+    over (ALREADY_SENT), unless --again is given. shareq dlq redrives shows how far it is. Offsets that
+    are not neighbours are sent back by a redrive for each range, called NAME.1, NAME.2 and so on.
+    """
+    if to_group and group is None:
+        exit_with(USAGE, "dlq redrive: --to-group needs --group")
+    if len(source_offsets) > 1:
+        exit_with(USAGE, "dlq redrive: --source-offset takes one range")
+    source, source_partition = _source(source_topic)
+    wanted = LetterFilter(
+        group,
+        source,
+        source_partition,
+        *(source_offsets[0] if source_offsets else (-1, -1)),
+        reason,
+        -1 if died_from is None else moment("--died-from", died_from),
+        -1 if died_until is None else moment("--died-until", died_until),
+    )
+    ranges = ranges_of(offsets) or [(-1, -1)]
+    if len(ranges) > MOST_RANGES:
+        exit_with(USAGE, f"dlq redrive: --offset names {len(ranges)} ranges; {MOST_RANGES} at most at a time")
+    partitions = partitions_of(session, [queue])
+    if not partitions:
+        return
+    topic = partitions[0][0]
+    _check_queue(session, topic)
+    if offsets and len(partitions) > 1:
+        exit_with(USAGE, f"dlq redrive --offset: name the partition, as {queue}:0")
+    number = partitions[0][1] if ":" in queue or offsets else -1
+    target = f"redrive.{group}" if to_group else source or "their topics"
+    requests = [
+        _request(each, topic, number, one, wanted, int(to_group), max(1, per_second // len(ranges)), again=again)
+        for each, one in zip(names_of(name, len(ranges)), ranges, strict=True)
+    ]
+    if dry_run:
+        yield from (_planned(session, each, partitions, wanted, target) for each in requests)
+        return
+    session.confirm(f"send letters of {queue} to {target}", yes)
+    yield from _start(session, requests, wait)
+
+
+def _source(text: str | None) -> tuple[str | None, int]:
+    """A topic and, with a colon before it, a partition of it."""
+    if text is None:
+        return None, -1
+    topic, colon, number = text.rpartition(":")
+    return (topic, int(number)) if colon and topic and number.isdecimal() else (text, -1)
+
+
+def _check_queue(session: Session, topic: str) -> None:
+    if session.admin.redrives.is_queue(topic) is False:  # where this user may not look, the broker decides
+        exit_with(USAGE, f"dlq redrive {topic}: is no dead-letter queue; shareq dlq list shows those there are")
+
+
+def _request(
+    name: str,
+    queue: str,
+    partition: int,
+    offsets: tuple[int, int],
+    wanted: LetterFilter,
+    target: int,
+    per_second: int,
+    *,
+    again: bool,
+) -> StartRedriveRequest:
+    return StartRedriveRequest(
+        name,
+        queue,
+        partition,
+        first_offset=offsets[0],
+        last_offset=offsets[1],
+        group_id=wanted.group,
+        source_topic=wanted.source_topic,
+        source_partition=wanted.source_partition,
+        first_source_offset=wanted.first_source_offset,
+        last_source_offset=wanted.last_source_offset,
+        reason=wanted.reason,
+        died_from_ms=wanted.died_from_ms,
+        died_until_ms=wanted.died_until_ms,
+        target=target,
+        records_per_second=per_second,
+        again=again,
+    )
+
+
+def _start(session: Session, requests: Sequence[StartRedriveRequest], wait: bool) -> Iterator[RedriveRow]:
+    begun: list[str] = []
+    for request in requests:
+        try:
+            session.admin.redrives.start(request)
+        except ClientError as error:
+            session.failed(error)
+        else:
+            begun.append(request.name)
+    for name in begun:
+        yield _row(_over(session, name) if wait else _now(session, name))
+
+
+# -- what would be done
+
+
+def _planned(
+    session: Session, request: StartRedriveRequest, partitions: Sequence[Partition], wanted: LetterFilter, target: str
+) -> RedriveRow:
+    starts, ends = _letters(session, request, partitions)
+    sent = SentLetters(()) if request.again else session.admin.redrives.sent_back_from(request.queue)
+    is_known = wanted.takes_all and not any(sent.upto(number) > start for (_, number), start in starts.items())
+    counts = Counter[str]() if is_known else _matching(session, starts, ends, wanted, sent)
+    if wanted.takes_all and not counts["ALREADY_SENT"]:
+        counts.clear()
+    left = sum(ends[each] - start for each, start in starts.items())
+    return RedriveRow(
+        request.name, "PLANNED", request.queue, target, left, counts, request.records_per_second, None, None, None
+    )
+
+
+def _letters(
+    session: Session, request: StartRedriveRequest, partitions: Sequence[Partition]
+) -> tuple[dict[Partition, int], dict[Partition, int]]:
+    """Where the letters begin that would be looked at, and where they end, exclusive."""
+    starts, ends = dict[Partition, int](), dict[Partition, int]()
+    firsts = session.admin.topics.offsets(dict.fromkeys(partitions, EARLIEST))
+    lasts = session.admin.topics.offsets(dict.fromkeys(partitions, LATEST))
+    for each in partitions:
+        for outcome in (first := firsts[each], last := lasts[each]):
+            if isinstance(outcome, ClientError):
+                raise outcome
+        start = max(getattr(first, "offset", None) or 0, request.first_offset)
+        end = getattr(last, "offset", None) or 0
+        if request.last_offset >= 0:
+            end = min(end, request.last_offset + 1)
+        if start < end:
+            starts[each], ends[each] = start, end
+    return starts, ends
+
+
+def _matching(
+    session: Session,
+    starts: Mapping[Partition, int],
+    ends: Mapping[Partition, int],
+    wanted: LetterFilter,
+    sent: SentLetters,
+) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    with Progress() as progress:
+        for number, found in enumerate(read_to_end(Reader(session.network, starts), ends), 1):
+            progress.show(f"{number:,} letters read")
+            letter = letter_of(found.record.headers)
+            if letter.topic is None or letter.group is None or letter.partition is None or letter.offset is None:
+                counts["NOT_A_LETTER"] += 1
+            elif not wanted.takes(letter, found.record.timestamp):
+                counts["FILTERED"] += 1
+            else:
+                is_sent = sent.has(found.partition, found.record.offset, letter, found.record.timestamp)
+                counts["ALREADY_SENT" if is_sent else "MATCHING"] += 1
+    return counts
+
+
+# -- how far it is
+
+
+def _row(redrive: Redrive) -> RedriveRow:
+    return RedriveRow(
+        redrive.name,
+        redrive.state,
+        redrive.queue,
+        redrive.target,
+        redrive.left,
+        redrive.counts,
+        redrive.per_second,
+        redrive.owner,
+        iso(redrive.started_ms),
+        redrive.trouble,
+    )
+
+
+def _now(session: Session, name: str) -> Redrive:
+    ((_, outcome),) = session.admin.redrives.find([name])
+    if isinstance(outcome, ClientError):
+        raise outcome
+    return outcome
+
+
+def _over(session: Session, name: str) -> Redrive:
+    with Progress() as progress:
+        while (now := _now(session, name)).state == "RUNNING":
+            counts = "".join(f", {what} {count:,}" for what, count in now.counts.items())
+            trouble = f"; {now.trouble}" if now.trouble else ""
+            progress.show(f"redrive {name}: {now.left:,} letters left{counts}{trouble}")
+            time.sleep(LOOK_EVERY_S)
+    if now.state == "FAILED":
+        session.code = REFUSED
+    return now
+
+
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+def _redrives(session: Session, names: tuple[str, ...]) -> Iterator[RedriveRow]:
+    """Show how far redrives are. Only shareq has them."""
+    for _, outcome in session.admin.redrives.find(names or None):
+        if isinstance(outcome, ClientError):
+            session.failed(outcome)
+        else:
+            yield _row(outcome)
+
+
+@click.argument("name")
+@yes_option
+@dry_run_option
+def _cancel(session: Session, name: str, yes: bool, dry_run: bool) -> Iterator[RedriveRow]:
+    """End a redrive where it is. Only shareq has them."""
+    now = _now(session, name)
+    if dry_run:
+        yield _row(now)
+        return
+    session.confirm(f"end redrive {name}", yes)
+    session.admin.redrives.cancel(name)
+    yield _row(_now(session, name))

@@ -1,0 +1,171 @@
+"""What commands print: tables for people, plain text for pipes, JSON for programs. Rows are never all held."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from shareq.ops.cli.output.progress import Progress
+from shareq.ops.cli.output.schema import to_json
+
+_UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"))
+PAGE: Final = 1000
+"""Rows whose widths make a table's; further ones are in tables of their own."""
+_NUMBERS: Final = (int, float)
+_LINE_ENDS: Final = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"}
+"""Those that JSON lets stand in a string."""
+
+
+def _json_text(value: Any, indent: int | None = None) -> str:
+    """Return JSON that no reader of lines cuts in two: Python's `splitlines` takes more than \\n for an end."""
+    return json.dumps(value, indent=indent, ensure_ascii=False).translate(_LINE_ENDS)
+
+
+def print_json_rows(rows: Iterable[Any]) -> None:
+    """An array, a row a line. It is closed also where the rows end with an error, if it was begun."""
+    begun = False
+    try:
+        for row in rows:
+            sys.stdout.write((",\n" if begun else "[\n") + _json_text(to_json(row)))
+            begun = True
+    finally:
+        if begun:
+            sys.stdout.write("\n]\n")
+    if not begun:
+        sys.stdout.write("[]\n")
+
+
+def print_json(value: Any) -> None:
+    """One object, in several lines."""
+    sys.stdout.write(_json_text(to_json(value), indent=2) + "\n")
+
+
+def print_json_line(value: Any) -> None:
+    """One object in one line, at once: for streams."""
+    sys.stdout.write(_json_text(to_json(value)) + "\n")
+    sys.stdout.flush()
+
+
+def print_table(rows: Iterable[Any], columns: Sequence[str]) -> int:
+    """Rows in columns, with rich on a terminal that has it. Returns how many."""
+    count = 0
+    is_terminal = sys.stdout.isatty()
+    draw = _rich_table if is_terminal and _has_rich() else _plain_table
+    for page in _pages(rows):
+        count += len(page)
+        Progress.clear()
+        draw(page, [_column(name, people=is_terminal) for name in columns])
+    return count
+
+
+def print_object(row: Any, columns: Sequence[str]) -> None:
+    """One row, a field a line."""
+    width = max(map(len, columns))
+    for name in columns:
+        sys.stdout.write(f"{_title(name).lower():{width}}  {_text(getattr(row, name))}\n")
+
+
+def _pages(rows: Iterable[Any]) -> Iterator[list[Any]]:
+    left = iter(rows)
+    while page := list(islice(left, PAGE)):
+        yield page
+
+
+class _Column(NamedTuple):
+    """A field of rows, its title, and how a value is written."""
+
+    name: str
+    title: str
+    text: Callable[[Any], str]
+
+
+def _column(name: str, *, people: bool) -> _Column:
+    """Durations have a unit for people, and are milliseconds for everything else."""
+    if people and name.endswith("_ms"):
+        return _Column(name, _title(name.removesuffix("_ms")), duration)
+    return _Column(name, _title(name), _text)
+
+
+def duration(value: int | None) -> str:
+    """Milliseconds in the unit that fits."""
+    if value is None:
+        return "-"
+    for unit, name in _UNITS:
+        if value >= unit:
+            return f"{value / unit:.1f}{name}"
+    return f"{value}ms"
+
+
+def _plain_table(rows: Sequence[Any], columns: Sequence[_Column]) -> None:
+    texts = [[each.text(getattr(row, each.name)) for each in columns] for row in rows]
+    titles = [each.title for each in columns]
+    widths = [max(len(each[at]) for each in (titles, *texts)) for at in range(len(columns))]
+    right = [_is_numeric(rows, each.name) for each in columns]
+    for line in (titles, *texts):
+        cells = [
+            text.rjust(width) if numeric else text.ljust(width)
+            for text, width, numeric in zip(line, widths, right, strict=True)
+        ]
+        sys.stdout.write("  ".join(cells).rstrip() + "\n")
+
+
+def _rich_table(rows: Sequence[Any], columns: Sequence[_Column]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for each in columns:
+        table.add_column(each.title, justify="right" if _is_numeric(rows, each.name) else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(each.text(getattr(row, each.name))) for each in columns))
+    Console().print(table)
+
+
+def _is_numeric(rows: Sequence[Any], name: str) -> bool:
+    values = [getattr(row, name) for row in rows]
+    return all(value is None or (isinstance(value, _NUMBERS) and not isinstance(value, bool)) for value in values)
+
+
+def _has_rich() -> bool:
+    try:
+        import rich  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ").upper()
+
+
+def _text(value: Any) -> str:
+    """A cell. Control characters of names and records are shown, not sent to the terminal."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}" if value != int(value) else f"{int(value)}"
+    if isinstance(value, Mapping):
+        return " ".join(f"{key}:{_inner(each)}" for key, each in value.items()) or "-"
+    if isinstance(value, tuple):
+        return _inner(value) or "-"
+    return printable(str(value)) or "-"
+
+
+def _inner(value: Any) -> str:
+    return ",".join(_text(each) for each in value) if isinstance(value, tuple) else _text(value)
+
+
+def printable(text: str) -> str:
+    """The text with everything escaped that is no visible character or blank."""
+    return text if text.isprintable() else "".join(each if each.isprintable() else _escaped(each) for each in text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode()

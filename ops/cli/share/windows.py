@@ -1,0 +1,170 @@
+"""What is in flight of a share group, partition by partition: from the records API, or from the log of states."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+from shareq.client.admin.calls import NotFound, Partition
+from shareq.client.admin.topics import LATEST
+from shareq.client.errors import ClientError
+from shareq.ops.cli.output.printing import printable
+from shareq.ops.cli.share.plot import has_colour, plot, width_of_terminal
+from shareq.ops.cli.share.record_choice import FINISHED
+from shareq.ops.cli.shared.command import Session, now_ms
+from shareq.ops.cli.shared.exits import say
+from shareq.ops.records_api import RangeRow, RecordsApi
+from shareq.ops.share_states import WRITTEN, StoredState, stored_states
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import RecordState
+
+NOTE: Final = (
+    "as the cluster has written it down: a record that is unfinished is available, or locked by a member; "
+    "which, by whom and since when, no broker says without the records API (--api)"
+)
+
+
+class Full(NamedTuple):
+    """A window that takes nothing more: how much is in flight, how much may be, and how many records are behind it."""
+
+    in_flight: int
+    limit: int
+    behind: int
+
+
+class Window(NamedTuple):
+    """A share partition: its start offset (None: not resolved), the high watermark (None: not known), and what lies
+    between, as ranges. `ranges` takes the first offset, states (none: all) and a member. `finished`: how many offsets
+    are acknowledged or archived behind one that is not. `full`: only the records API knows.
+    """
+
+    topic: str
+    partition: int
+    start: int | None
+    end: int | None
+    ranges: Callable[[int, Collection[str], str | None], Iterator[RangeRow]]
+    finished: int
+    full: Full | None = None
+
+
+def windows(
+    session: Session, api: RecordsApi | None, group: str, topics: Collection[str], partitions: Collection[Partition]
+) -> Iterator[Window]:
+    """Those of a group, by topic and number: of these whole topics and partitions, or with neither all. Raises NotFound
+    for a group that has begun with none of them.
+    """
+
+    def is_wanted(topic: str, number: int) -> bool:
+        return not (topics or partitions) or topic in topics or (topic, number) in partitions
+
+    found = _of_api(api, group, is_wanted) if api is not None else _of_states(session, group, is_wanted)
+    count = 0
+    for each in found:
+        count += 1
+        yield each
+    if not count:
+        raise NotFound(
+            ErrorCode.RESOURCE_NOT_FOUND, f"share group {group}", "It has not begun with any partition there."
+        )
+
+
+def _of_api(api: RecordsApi, group: str, is_wanted: Callable[[str, int], bool]) -> Iterator[Window]:
+    for row in api.partitions(group):
+        topic, number = row["topic"], row["partition"]
+        if is_wanted(topic, number):
+
+            def ranges(
+                first: int, states: Collection[str], member: str | None, topic: str = topic, number: int = number
+            ) -> Iterator[RangeRow]:
+                return api.ranges(group, topic, number, first=first, states=states, member=member)
+
+            finished = sum(row["states"].get(state, 0) for state in FINISHED)
+            yield Window(topic, number, row["start_offset"], row["high_watermark"], ranges, finished, _full(row))
+
+
+def _full(row: dict[str, Any]) -> Full | None:
+    """Of a row of the API. A window that has nothing behind it holds nothing up."""
+    if row["start_offset"] is None or row["high_watermark"] is None:
+        return None
+    full = Full(row["in_flight"], row["in_flight_limit"], row["high_watermark"] - row["end_offset"])
+    return full if full.in_flight >= full.limit and full.behind > 0 else None
+
+
+def why_full(window: Window) -> str | None:
+    """What a full window holds up, and what has to be finished first; None for a window that takes more."""
+    if window.full is None:
+        return None
+    return (
+        f"the window is full ({window.full.in_flight:,} of {window.full.limit:,}, share.partition.max.record.locks): "
+        f"{window.full.behind:,} records behind it wait for offset {window.start}"
+    )
+
+
+def _of_states(session: Session, group: str, is_wanted: Callable[[str, int], bool]) -> Iterator[Window]:
+    for _, described in session.admin.share_groups.describe([group]):
+        if isinstance(described, ClientError):
+            raise described
+    positions = dict(session.admin.share_groups.offsets([group]))[group]
+    if isinstance(positions, ClientError):
+        raise positions
+    wanted = sorted(each for each in positions if is_wanted(*each))
+    states = stored_states(session.network, group, wanted) if wanted else {}
+    ends = session.admin.topics.offsets(dict.fromkeys(wanted, LATEST))
+    for partition in wanted:
+        state, last = states[partition], ends[partition]
+        end = None if isinstance(last, ClientError) else last.offset
+        if isinstance(state, ClientError):
+            session.failed(state)
+            continue
+        rows = tuple(_rows(state, end))
+
+        def ranges(
+            first: int, states: Collection[str], member: str | None, rows: Collection[RangeRow] = rows
+        ) -> Iterator[RangeRow]:
+            del member
+            for row in rows:
+                if row.last >= first and (not states or row.state in states):
+                    yield row._replace(first=max(row.first, first))
+
+        finished = sum(row.last - row.first + 1 for row in rows if row.state in FINISHED)
+        yield Window(*partition, state.start, end, ranges, finished)
+
+
+def _rows(state: StoredState, end: int | None) -> Iterator[RangeRow]:
+    """From the start offset to the high watermark (`end`, exclusive)."""
+    if state.start is None:
+        return
+    at_ms, position = now_ms(), state.start
+
+    def row(first: int, last: int, name: str, deliveries: int | None) -> RangeRow:
+        return RangeRow(first, last, name, False, deliveries, None, None, None, None, None, None, None, at_ms)
+
+    for first, last, number, deliveries in state.batches:
+        if position < first:
+            yield row(position, first - 1, "unfinished", None)
+        name = "unfinished" if number == RecordState.AVAILABLE else WRITTEN.get(number, "unfinished")
+        yield row(first, last, name, deliveries)
+        position = last + 1
+    if end is not None and position < end:
+        yield row(position, end - 1, "unfinished", None)
+
+
+def draw_windows(session: Session, api: RecordsApi | None, groups: Iterable[str]) -> None:
+    """Print the strips of groups, partition by partition."""
+    colour, width = has_colour(), width_of_terminal()
+    for group in groups:
+        for window in windows(session, api, group, (), ()):
+            rows = list(window.ranges(0, (), None))
+            rest = 0
+            if api is None and rows and rows[-1].deliveries is None:
+                last = rows.pop()  # nothing is written down of these: most of them may never have been read
+                rest = last.last - last.first + 1
+            name = f"{group} {window.topic}:{window.partition}"
+            sys.stdout.writelines(f"{line}\n" for line in ("", *plot(printable(name), rows, width, colour=colour)))
+            if why := why_full(window):
+                sys.stdout.write(f"  {why}\n")
+            if rest:
+                sys.stdout.write(f"  and {rest:,} offsets behind them, of which nothing is written down\n")
+    if api is None:
+        say(NOTE)

@@ -1,0 +1,275 @@
+"""What `shareq top` shows: samples of a cluster, and rates between two of them.
+
+Lag and positions come over the wire, from any cluster; deliveries, what is in flight and its age from the records API
+of shareq, where it is given. None stands for what is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from heapq import nsmallest
+from typing import Annotated, Any, Final, NamedTuple
+
+from shareq.client.admin import Admin
+from shareq.client.admin.calls import Outcome, Partition, batched, sum_known
+from shareq.client.admin.share_groups import SharePosition
+from shareq.client.admin.topics import LATEST
+from shareq.client.errors import ClientError
+from shareq.ops.records_api import RecordsApi
+
+MOST_GROUPS: Final = 1_000
+MOST_PARTITIONS: Final = 50_000
+"""Share groups, and partitions that they have begun, of one sample: it is taken every other second."""
+
+
+class GroupSample(NamedTuple):
+    """A share group. `lag`, `finished` (records done with since the beginning of the logs) and the five of the API are
+    numbers of records, the first two without the `unknown` partitions whose lag is not known; `oldest_ms` is when the
+    oldest unfinished one was put in flight.
+    """
+
+    state: str
+    members: int | None
+    partitions: int
+    lag: int | None
+    unknown: int
+    finished: int | None
+    in_flight: int | None = None
+    held: int | None = None
+    acquired: int | None = None
+    accepted: int | None = None
+    redelivered: int | None = None
+    oldest_ms: int | None = None
+
+
+class Sample(NamedTuple):
+    """A cluster at the time `at_s` (monotonic). `ends`: of each topic, the sum of its high watermarks; `now_ms` is the
+    broker's time of day where the API has it; `left_out` is how many groups there are beside those.
+    """
+
+    at_s: float
+    groups: Mapping[str, GroupSample]
+    ends: Mapping[str, int]
+    now_ms: int | None
+    left_out: int = 0
+
+
+class TopGroupRow(NamedTuple):
+    group: Annotated[str, "The share group."]
+    state: Annotated[str, "Kafka's name of its state."]
+    members: Annotated[int | None, "How many there are; null without the records API."]
+    partitions: Annotated[int, "Partitions that it has begun."]
+    lag: Annotated[int | None, "Records that are not done with, in all partitions whose lag is known; null if none is."]
+    unknown: Annotated[int, "Partitions whose lag is not known."]
+    lag_per_s: Annotated[float | None, "How fast the lag grows; null in the first sample, and while `unknown` changes."]
+    in_flight: Annotated[
+        int | None,
+        "Offsets in flight, finished ones behind an unfinished one included; null without the records API.",
+    ]
+    held: Annotated[
+        int | None, "Those of them that members have; null without the records API, or if there are too many to count."
+    ]
+    acquired_per_s: Annotated[float | None, "Records handed out, again included; null without the records API."]
+    acknowledged_per_s: Annotated[
+        float | None, "Records accepted; without the records API those done with, given up or not."
+    ]
+    redeliveries_per_s: Annotated[float | None, "Records handed out again; null without the records API."]
+    oldest_ms: Annotated[int | None, "Age of the oldest unfinished record in flight; null without the records API."]
+
+
+class TopTopicRow(NamedTuple):
+    topic: Annotated[str, "The topic."]
+    end: Annotated[int, "The sum of its high watermarks."]
+    records_per_s: Annotated[float | None, "Records written; null in the first sample."]
+
+
+class TopRow(NamedTuple):
+    seconds: Annotated[float | None, "Between the two samples that rates are of; null in the first one."]
+    groups: Annotated[tuple[TopGroupRow, ...], "Share groups."]
+    topics: Annotated[tuple[TopTopicRow, ...], "Topics that they have begun."]
+    left_out: Annotated[int, "Groups beyond the first 1,000, those with members first."]
+
+
+class PartitionView(NamedTuple):
+    """A share partition of the group that is looked at. The rest is None without the records API."""
+
+    topic: str
+    partition: int
+    start: int | None
+    end: int | None
+    lag: int | None
+    in_flight: int | None = None
+    held: int | None = None
+    states: str | None = None
+    oldest_ms: int | None = None
+
+
+class MemberView(NamedTuple):
+    """A member of the group that is looked at. `held`: offsets it has; None without the records API."""
+
+    member: str
+    client: str
+    host: str
+    partitions: int
+    held: int | None
+
+
+def take(admin: Admin, api: RecordsApi | None, at_s: float, patterns: Sequence[str] = ()) -> Sample:
+    """A sample of share groups, with `patterns` of those whose name is like one of them: `MOST_GROUPS` at most, those
+    with members first, and no more once `MOST_PARTITIONS` are reached. Groups that vanish meanwhile are left out.
+    """
+    listed, count = _listed(admin, patterns)
+    positions: dict[str, dict[Partition, Outcome[SharePosition]]] = {}
+    asked = begun = 0
+    for some in batched(listed, 50):
+        if begun >= MOST_PARTITIONS:
+            break
+        asked += len(some)
+        for group, outcome in admin.share_groups.offsets(some):
+            if not isinstance(outcome, ClientError):
+                positions[group] = outcome
+                begun += len(outcome)
+    wanted = {partition for each in positions.values() for partition in each}
+    found = admin.topics.offsets(dict.fromkeys(sorted(wanted), LATEST)) if wanted else {}
+    ends = {each: one.offset or 0 for each, one in found.items() if not isinstance(one, ClientError)}
+    groups = {group: _group(listed[group], each, ends) for group, each in positions.items()}
+    now_ms = None if api is None else _add_api(groups, api)
+    sums: dict[str, int] = {}
+    for (topic, _), end in ends.items():
+        sums[topic] = sums.get(topic, 0) + end
+    return Sample(at_s, groups, sums, now_ms, count - asked)
+
+
+def _listed(admin: Admin, patterns: Sequence[str]) -> tuple[dict[str, str], int]:
+    """States by group, of at most `MOST_GROUPS`; and how many there are."""
+    count = 0
+
+    def rows() -> Iterator[tuple[bool, str, str]]:
+        nonlocal count
+        for row in admin.groups.find(("share",)):
+            if not patterns or any(fnmatchcase(row.group_id, each) for each in patterns):
+                count += 1
+                yield row.state == "Empty", row.group_id, row.state
+
+    return {name: state for _, name, state in nsmallest(MOST_GROUPS, rows())}, count
+
+
+def _group(
+    state: str, positions: Mapping[Partition, Outcome[SharePosition]], ends: Mapping[Partition, int]
+) -> GroupSample:
+    lags = {each: None if isinstance(one, ClientError) else one.lag for each, one in positions.items()}
+    lag, unknown = sum_known(lags.values())
+    finished = sum(ends[each] - behind for each, behind in lags.items() if behind is not None and each in ends)
+    return GroupSample(state, None, len(positions), lag, unknown, None if lag is None else finished)
+
+
+def _add_api(groups: dict[str, GroupSample], api: RecordsApi) -> int:
+    last = max(groups, default="")
+    for row in api.groups(behind=min(groups, default="")[:-1]):
+        if row["group"] > last:
+            break
+        sample = groups.get(row["group"])
+        if sample is not None:
+            groups[row["group"]] = sample._replace(
+                members=row["members"],
+                in_flight=row["in_flight"],
+                held=row.get("held"),
+                acquired=row["deliveries"],
+                accepted=row["accepted"],
+                redelivered=row["redeliveries"],
+                oldest_ms=row["oldest_in_flight_ms"],
+            )
+    now_ms: int = api.about()["at_ms"]
+    return now_ms
+
+
+def rates(before: Sample | None, now: Sample) -> TopRow:
+    """The rows of a sample, with rates since the one before."""
+    seconds = None if before is None else now.at_s - before.at_s
+    old_groups = {} if before is None else before.groups
+    old_ends = {} if before is None else before.ends
+    groups = [_group_row(name, old_groups.get(name), each, seconds, now.now_ms) for name, each in now.groups.items()]
+    topics = [TopTopicRow(name, end, _rate(old_ends.get(name), end, seconds)) for name, end in now.ends.items()]
+    return TopRow(seconds, tuple(sorted(groups)), tuple(sorted(topics)), now.left_out)
+
+
+def _group_row(
+    name: str, old: GroupSample | None, new: GroupSample, seconds: float | None, now_ms: int | None
+) -> TopGroupRow:
+    def rate(field: str) -> float | None:
+        return _rate(None if old is None else getattr(old, field), getattr(new, field), seconds)
+
+    same = old is not None and old.unknown == new.unknown  # else it is a difference of sums over other partitions
+    by_wire = rate("finished") if same else None
+    done = by_wire if new.accepted is None else rate("accepted")
+    age_ms = None if new.oldest_ms is None or now_ms is None else max(0, now_ms - new.oldest_ms)
+    return TopGroupRow(
+        name,
+        new.state,
+        new.members,
+        new.partitions,
+        new.lag,
+        new.unknown,
+        rate("lag") if same else None,
+        new.in_flight,
+        new.held,
+        rate("acquired"),
+        done,
+        rate("redelivered"),
+        age_ms,
+    )
+
+
+def _rate(old: int | None, new: int | None, seconds: float | None) -> float | None:
+    if old is None or new is None or not seconds:
+        return None
+    return round((new - old) / seconds, 3)
+
+
+def look_into(admin: Admin, api: RecordsApi | None, group: str) -> tuple[list[PartitionView], list[MemberView]]:
+    """Partitions and members of one group; nothing of one that does not exist (any more)."""
+    rows: dict[Partition, PartitionView] = {}
+    for _, outcome in admin.share_groups.offsets([group]):
+        positions = {} if isinstance(outcome, ClientError) else outcome
+        ends = admin.topics.offsets(dict.fromkeys(positions, LATEST)) if positions else {}
+        for each, one in positions.items():
+            start, lag = (None, None) if isinstance(one, ClientError) else (one.start, one.lag)
+            end = ends[each]
+            rows[each] = PartitionView(*each, start, None if isinstance(end, ClientError) else end.offset, lag)
+    held: dict[str, int] = {}
+    if api is not None:
+        try:
+            _add_windows(rows, held, api.partitions(group))
+        except ClientError:
+            held = {}  # the group has ended: what the wire says is shown
+    members = [
+        MemberView(
+            one.member_id,
+            one.client_id,
+            one.host,
+            sum(map(len, one.assignment.values())),
+            None if api is None else held.get(one.member_id, 0),
+        )
+        for _, found in admin.share_groups.describe([group])
+        if not isinstance(found, ClientError)
+        for one in found.members
+    ]
+    return [rows[each] for each in sorted(rows)], members
+
+
+def _add_windows(
+    rows: dict[Partition, PartitionView], held: dict[str, int], windows: Iterable[Mapping[str, Any]]
+) -> None:
+    for window in windows:
+        for member, count in window["held"].items():
+            held[member] = held.get(member, 0) + count
+        place = window["topic"], window["partition"]
+        if place in rows:
+            states = " ".join(f"{state}:{count}" for state, count in window["states"].items())
+            rows[place] = rows[place]._replace(
+                in_flight=window["in_flight"],
+                held=sum(window["held"].values()),
+                states=states or None,
+                oldest_ms=window["oldest_age_ms"],
+            )

@@ -1,0 +1,247 @@
+"""`shareq topics`: list, describe, create, alter, delete, trim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import Annotated, NamedTuple
+
+import click
+
+from shareq.client.admin.calls import batched
+from shareq.client.admin.configs import Change
+from shareq.client.admin.topics import EARLIEST, LATEST, NewTopic, TopicInfo
+from shareq.client.errors import BrokerError, ClientError
+from shareq.ops.cli.output.progress import Progress
+from shareq.ops.cli.shared.command import Session, cluster_command, cluster_group, dry_run_option, yes_option
+from shareq.ops.cli.shared.exits import USAGE, exit_with
+from shareq.ops.cli.shared.profile import pairs
+from shareq.ops.cli.shared.where import FORMS, offsets_of, partitions_of, place
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.primitives import uuid_to_text
+
+command = cluster_group("topics", "Topics: list, describe, create, alter, delete, trim.")
+
+
+class TopicRow(NamedTuple):
+    topic: Annotated[str, "Its name."]
+    topic_id: Annotated[str, "Its id, in URL-safe base64 as Kafka's tools print it."]
+    partitions: Annotated[int, "How many it has."]
+    replication_factor: Annotated[int, "Replicas of its first partition."]
+    internal: Annotated[bool, "Whether it belongs to the brokers."]
+
+
+class TopicPartitionRow(NamedTuple):
+    topic: Annotated[str, "The topic."]
+    partition: Annotated[int, "The partition's number."]
+    leader: Annotated[int | None, "Node id of its leader; null without one."]
+    replicas: Annotated[tuple[int, ...], "Node ids of its replicas."]
+    in_sync: Annotated[tuple[int, ...], "Node ids of the replicas in sync."]
+    start: Annotated[int | None, "The first offset of the log; null where it cannot be had."]
+    end: Annotated[int | None, "The high watermark: the offset after the last record that can be read."]
+
+
+class TopicChangeRow(NamedTuple):
+    topic: Annotated[str, "The topic."]
+    partitions: Annotated[int | None, "Its partitions; null where the cluster does not say."]
+    done: Annotated[bool, "False with --dry-run."]
+
+
+class TrimRow(NamedTuple):
+    topic: Annotated[str, "The topic."]
+    partition: Annotated[int, "The partition's number."]
+    start: Annotated[int, "The first offset that is left."]
+    done: Annotated[bool, "False with --dry-run."]
+
+
+@cluster_command(
+    command,
+    "list",
+    "  shareq topics list\n  shareq topics list 'orders*' --json",
+    row=TopicRow,
+    columns=("topic", "partitions", "replication_factor", "internal"),
+    empty="no topics",
+)
+@click.argument("patterns", metavar="[NAME]...", nargs=-1)
+@click.option("--internal", is_flag=True, help="Also those that belong to the brokers.")
+def list_topics(session: Session, patterns: tuple[str, ...], internal: bool) -> Iterator[TopicRow]:
+    """List topics, by name; * and ? in a NAME stand for any text and one character."""
+    for topic in session.admin.topics.all():
+        if (internal or not topic.internal) and (not patterns or any(fnmatchcase(topic.name, one) for one in patterns)):
+            replicas = len(topic.partitions[0].replicas) if topic.partitions else 0
+            yield TopicRow(topic.name, uuid_to_text(topic.topic_id), len(topic.partitions), replicas, topic.internal)
+
+
+@cluster_command(command, "describe", "  shareq topics describe orders", row=TopicPartitionRow)
+@click.argument("topics", metavar="TOPIC...", nargs=-1, required=True)
+def describe(session: Session, topics: tuple[str, ...]) -> Iterator[TopicPartitionRow]:
+    """Show the partitions of topics: leaders, replicas, first and last offsets.
+
+    Properties are shown by shareq configs describe topic NAME.
+    """
+    for _, outcome in session.admin.topics.describe(topics):
+        if isinstance(outcome, ClientError):
+            session.failed(outcome)
+        else:
+            yield from _partitions(session, outcome)
+
+
+def _partitions(session: Session, topic: TopicInfo) -> Iterator[TopicPartitionRow]:
+    led = [(topic.name, each.partition) for each in topic.partitions if each.leader is not None]
+    starts = session.admin.topics.offsets(dict.fromkeys(led, EARLIEST))
+    ends = session.admin.topics.offsets(dict.fromkeys(led, LATEST))
+    for each in topic.partitions:
+        start, end = starts.get((topic.name, each.partition)), ends.get((topic.name, each.partition))
+        yield TopicPartitionRow(
+            topic.name,
+            each.partition,
+            each.leader,
+            each.replicas,
+            each.in_sync,
+            None if start is None or isinstance(start, ClientError) else start.offset,
+            None if end is None or isinstance(end, ClientError) else end.offset,
+        )
+
+
+@cluster_command(
+    command,
+    "create",
+    "  shareq topics create orders --partitions 3\n  shareq topics create audit --set retention.ms=-1 --if-not-exists",
+    row=TopicChangeRow,
+)
+@click.argument("topics", metavar="TOPIC...", nargs=-1, required=True)
+@click.option("--partitions", "-p", type=click.IntRange(1), help="How many [default: the broker's].")
+@click.option("--replication-factor", "-r", type=click.IntRange(1), help="How many replicas [default: the broker's].")
+@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A property. Repeatable.")
+@click.option("--if-not-exists", is_flag=True, help="A topic that exists is no failure.")
+@dry_run_option
+def create(
+    session: Session,
+    topics: tuple[str, ...],
+    partitions: int | None,
+    replication_factor: int | None,
+    settings: tuple[str, ...],
+    if_not_exists: bool,
+    dry_run: bool,
+) -> Iterator[TopicChangeRow]:
+    """Create topics."""
+    configs = pairs("--set", settings)
+    new = [NewTopic(name, partitions or -1, replication_factor or -1, configs) for name in dict.fromkeys(topics)]
+    for name, outcome in session.admin.topics.create(new, dry_run=dry_run).items():
+        if not isinstance(outcome, ClientError):
+            yield TopicChangeRow(name, outcome.partitions if outcome.partitions >= 0 else None, not dry_run)
+        elif not (if_not_exists and _exists(outcome)):
+            session.failed(outcome)
+
+
+def _exists(error: ClientError) -> bool:
+    return isinstance(error, BrokerError) and error.code == ErrorCode.TOPIC_ALREADY_EXISTS
+
+
+@cluster_command(
+    command,
+    "alter",
+    "  shareq topics alter orders --partitions 6\n  shareq topics alter orders --set retention.ms=3600000 --dry-run",
+    row=TopicChangeRow,
+)
+@click.argument("topic")
+@click.option("--partitions", "-p", type=click.IntRange(1), help="The new number, the old ones included.")
+@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A property. Repeatable.")
+@click.option("--unset", metavar="KEY", multiple=True, help="A property that gets its default again. Repeatable.")
+@dry_run_option
+def alter(
+    session: Session,
+    topic: str,
+    partitions: int | None,
+    settings: tuple[str, ...],
+    unset: tuple[str, ...],
+    dry_run: bool,
+) -> Iterator[TopicChangeRow]:
+    """Add partitions to a topic, or change its properties. Partitions cannot be taken away."""
+    change = Change(pairs("--set", settings), unset)
+    if partitions is None and not settings and not unset:
+        exit_with(USAGE, "topics alter: give --partitions, --set or --unset")
+    if settings or unset:
+        altered = session.admin.configs.alter({("topic", topic): change}, dry_run=dry_run)["topic", topic]
+        if isinstance(altered, ClientError):
+            raise altered
+    if partitions is not None:
+        counted = session.admin.topics.set_partitions({topic: partitions}, dry_run=dry_run)[topic]
+        if isinstance(counted, ClientError):
+            raise counted
+    yield TopicChangeRow(topic, partitions, not dry_run)
+
+
+@cluster_command(
+    command,
+    "delete",
+    "  shareq topics delete orders --dry-run\n  shareq topics delete orders returns --yes",
+    row=TopicChangeRow,
+)
+@click.argument("topics", metavar="TOPIC...", nargs=-1, required=True)
+@yes_option
+@dry_run_option
+def delete(session: Session, topics: tuple[str, ...], yes: bool, dry_run: bool) -> Iterator[TopicChangeRow]:
+    """Delete topics with all their records."""
+    found: list[TopicInfo] = []
+    for _, outcome in session.admin.topics.describe(topics):
+        if isinstance(outcome, ClientError):
+            session.failed(outcome)
+        else:
+            found.append(outcome)
+    counts = {topic.name: len(topic.partitions) for topic in found}
+    if dry_run or not found:
+        yield from (TopicChangeRow(name, count, False) for name, count in counts.items())
+        return
+    session.confirm(f"delete {', '.join(counts)} with all records", yes)
+    done = 0
+    with Progress() as progress:
+        for some in batched(counts):
+            for name, deleted in session.admin.topics.delete(some).items():
+                if isinstance(deleted, ClientError):
+                    session.failed(deleted)
+                else:
+                    yield TopicChangeRow(name, counts[name], True)
+            done += len(some)
+            progress.show(f"{done:,} of {len(counts):,} topics")
+
+
+@cluster_command(
+    command,
+    "trim",
+    "  shareq topics trim orders --before latest --dry-run\n"
+    "  shareq topics trim orders:0 --before 1200 --yes\n"
+    "  shareq topics trim orders --before -7d --yes",
+    row=TrimRow,
+)
+@click.argument("topics", metavar="TOPIC[:PARTITION]...", nargs=-1, required=True)
+@click.option("--before", metavar="PLACE", required=True, help=f"Remove what is before: {FORMS}.")
+@yes_option
+@dry_run_option
+def trim(session: Session, topics: tuple[str, ...], before: str, yes: bool, dry_run: bool) -> Iterator[TrimRow]:
+    """Remove the oldest records of topics."""
+    yield from trimmed(
+        session, topics, before, f"remove the records before {before} of {', '.join(topics)}", yes=yes, dry_run=dry_run
+    )
+
+
+def trimmed(
+    session: Session, topics: Sequence[str], before: str, question: str, *, yes: bool, dry_run: bool
+) -> Iterator[TrimRow]:
+    """Remove the records before that place, when `question` was answered: topics, or partitions written as topic:0."""
+    wanted: dict[tuple[str, int], int] = {}
+    at = place("--before", before)
+    for partition, outcome in offsets_of(session.admin, at, partitions_of(session, topics)).items():
+        if isinstance(outcome, ClientError):
+            session.failed(outcome)
+        else:
+            wanted[partition] = outcome
+    if dry_run or not wanted:
+        yield from (TrimRow(*partition, offset, False) for partition, offset in sorted(wanted.items()))
+        return
+    session.confirm(question, yes)
+    for partition, start in sorted(session.admin.topics.trim(wanted).items()):
+        if isinstance(start, ClientError):
+            session.failed(start)
+        else:
+            yield TrimRow(*partition, start, True)

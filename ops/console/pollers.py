@@ -1,0 +1,139 @@
+"""What views show, asked for once for all browsers that look, again each second, and not at all when none does."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from shareq.client.errors import ClientError
+from shareq.ops.console.lanes import Busy
+
+logger = logging.getLogger(__name__)
+
+EVERY_S: Final = 1.0
+SHARE_OF_TIME: Final = 10
+"""A look that takes long is taken seldom: it may have a tenth of the time."""
+LOOKED_AT_S: Final = 5.0
+"""A view that no browser has asked for so long is not looked at."""
+FIRST_LOOK_S: Final = 10.0
+MAX_PAUSE_S: Final = 15.0
+MAX_POLLERS: Final = 64
+HISTORY: Final = 300
+"""Points of a history."""
+
+Look = Callable[[], Awaitable[Any]]
+Sample = Callable[[Any], Mapping[str, float | None]]
+
+
+class Point(NamedTuple):
+    """What was true at a time, in milliseconds since the epoch."""
+
+    at_ms: int
+    values: Mapping[str, float | None]
+
+
+class Seen(NamedTuple):
+    """What a poller knows: its newest data, when they were made, and why there are none that are newer."""
+
+    made_ms: int | None
+    data: Any
+    error: str | None
+    points: tuple[Point, ...]
+
+
+class Poller:
+    """Looks while it is asked. Owned by `Pollers`."""
+
+    def __init__(self, look: Look, sample: Sample | None) -> None:
+        self._look = look
+        self._sample = sample
+        self._data: Any = None
+        self._made_ms: int | None = None
+        self._error: str | None = None
+        self._points: deque[Point] = deque(maxlen=HISTORY)
+        self._looked = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self.asked_at = time.monotonic()
+
+    @property
+    def at_work(self) -> bool:
+        """Whether it looks, or waits to look again."""
+        return self._task is not None and not self._task.done()
+
+    async def seen(self) -> Seen:
+        """The newest there is; the first that comes, if what there is was made before anybody looked again."""
+        self.asked_at = time.monotonic()
+        if not self.at_work:
+            self._looked.clear()
+            self._task = asyncio.create_task(self._run())
+        try:
+            async with asyncio.timeout(FIRST_LOOK_S):
+                await self._looked.wait()
+        except TimeoutError:
+            return Seen(self._made_ms, self._data, "the cluster has not answered yet", tuple(self._points))
+        return Seen(self._made_ms, self._data, self._error, tuple(self._points))
+
+    def stop(self) -> None:
+        """Look no more."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        failures = 0
+        while time.monotonic() - self.asked_at < LOOKED_AT_S:
+            began = time.monotonic()
+            failures = 0 if await self._once() else failures + 1
+            self._looked.set()
+            took = time.monotonic() - began
+            pause = max(EVERY_S - took, took * (SHARE_OF_TIME - 1) if took > EVERY_S / SHARE_OF_TIME else 0.0)
+            if failures:
+                pause = min(EVERY_S * 2 ** (failures - 1), MAX_PAUSE_S)
+            await asyncio.sleep(min(pause, MAX_PAUSE_S))
+
+    async def _once(self) -> bool:
+        try:
+            self._data = await self._look()
+        except (ClientError, Busy) as error:
+            self._error = str(error)
+            return False
+        except Exception:
+            logger.exception("the console could not make a view")
+            self._error = "the console could not make this view: its log says why"
+            return False
+        self._error, self._made_ms = None, time.time_ns() // 1_000_000
+        if self._sample is not None:
+            self._points.append(Point(self._made_ms, self._sample(self._data)))
+        return True
+
+
+class Pollers:
+    """The pollers, by what they look at. At most MAX_POLLERS: the one that was asked least recently gives way."""
+
+    def __init__(self) -> None:
+        self._pollers: dict[tuple[str, ...], Poller] = {}
+
+    async def seen(self, key: tuple[str, ...], look: Look, sample: Sample | None = None) -> Seen:
+        """What the poller of this key knows; it is made if there is none. Raises Busy when all are at work."""
+        poller = self._pollers.get(key)
+        if poller is None:
+            self._make_room()
+            poller = self._pollers[key] = Poller(look, sample)
+        return await poller.seen()
+
+    def close(self) -> None:
+        """Stop all."""
+        for poller in self._pollers.values():
+            poller.stop()
+        self._pollers.clear()
+
+    def _make_room(self) -> None:
+        if len(self._pollers) < MAX_POLLERS:
+            return
+        key, oldest = min(self._pollers.items(), key=lambda item: item[1].asked_at)
+        if oldest.at_work:
+            raise Busy("too many views are open in browsers: close some")
+        del self._pollers[key]

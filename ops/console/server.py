@@ -1,0 +1,288 @@
+"""The console's HTTP server: each request past the guard, to a file, a view, a question or a change."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol
+
+from aiohttp import web
+
+from shareq import __version__
+from shareq.client.admin import Admin
+from shareq.client.config import ClientConfig
+from shareq.client.errors import BrokerError, ClientError, Unreachable, UnsupportedApi, understood
+from shareq.ops.console.guard import API, HEADERS, Refusal, Rules, knows_token, refusal
+from shareq.ops.console.lanes import Busy, Lane
+from shareq.ops.console.pollers import Pollers, Seen
+from shareq.ops.console.routes import CHANGES, QUESTIONS, VIEWS, View
+from shareq.ops.console.static_files import static_files
+from shareq.ops.console.views.shared import Json, Look, WrongRequest
+from shareq.ops.console.views.windows import Windows
+from shareq.protocol.errors import ErrorCode
+
+logger = logging.getLogger(__name__)
+
+MAX_BODY_BYTES: Final = 64 * 1024
+MAX_REQUESTS: Final = 128
+"""Under way at a time; a browser has six at most."""
+MAX_CONNECTIONS: Final = 256
+"""Open at a time: the oldest give way, for one that never asks would stay for ever."""
+SWEEP_S: Final = 1.0
+MAX_QUERY: Final = 4096
+POLL_TIMEOUT_MS: Final = 5_000
+"""A cluster that does not answer a view so long is said to be away."""
+QUESTION_TIMEOUT_MS: Final = 15_000
+FETCH_BYTES: Final = 4 << 20
+"""Of one answer with records."""
+_NOT_FOUND: Final = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.GROUP_ID_NOT_FOUND,
+        ErrorCode.RESOURCE_NOT_FOUND,
+        ErrorCode.OFFSET_OUT_OF_RANGE,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a console is to show, and to whom. `windows` asks the broker's records API, if it has one."""
+
+    config: ClientConfig
+    rules: Rules
+    windows: Windows
+
+
+class Asks(Protocol):
+    """A `Lane`, as it is used."""
+
+    async def call(self, function: Look, /) -> Json: ...
+
+    def close(self) -> None: ...
+
+
+class Console:
+    """The application. Owned by the loop that it is made on."""
+
+    def __init__(self, wish: Wish, *, polls: Asks | None = None, questions: Asks | None = None) -> None:
+        """`polls` and `questions`: what asks the cluster for views, and for what users want once."""
+        self._wish = wish
+        self._files = static_files()
+        self._pollers = Pollers()
+        self._polls = polls or Lane("polls", _bounded(wish.config, POLL_TIMEOUT_MS), threads=2, waiting=64)
+        self._questions = questions or Lane(
+            "questions", _bounded(wish.config, QUESTION_TIMEOUT_MS), threads=2, waiting=16
+        )
+        self._requests = 0
+
+    def application(self) -> web.Application:
+        """What aiohttp runs."""
+        application = web.Application(middlewares=[self._guarded], client_max_size=MAX_BODY_BYTES)
+        application.router.add_get(f"{API}session", self._session)
+        for name, view in VIEWS.items():
+            application.router.add_get(API + name, self._view(name, view))
+        for name, question in QUESTIONS.items():
+            application.router.add_get(API + name, self._question(question))
+        for name, change in CHANGES.items():
+            application.router.add_post(API + name, self._change(name, change))
+        for path in self._files:
+            application.router.add_get(path, self._file)
+        application.on_cleanup.append(self._close)
+        return application
+
+    async def _close(self, _: web.Application) -> None:
+        self._pollers.close()
+        await asyncio.to_thread(self._polls.close)
+        await asyncio.to_thread(self._questions.close)
+
+    # -- what every request passes
+
+    @web.middleware
+    async def _guarded(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        refused = refusal(self._wish.rules, request.method, request.path, request.headers)
+        if refused is None and len(request.query_string) > MAX_QUERY:
+            refused = Refusal(414, f"the query must have at most {MAX_QUERY} characters")
+        if refused is None and self._requests >= MAX_REQUESTS:
+            refused = Refusal(503, "the console is busy: try again soon")
+        if refused is not None:
+            answer: web.StreamResponse = _json({"error": refused.text}, refused.status)
+        else:
+            self._requests += 1
+            try:
+                answer = await handler(request)
+            except web.HTTPException as error:
+                answer = _json({"error": error.reason}, error.status)
+            except Exception as error:
+                answer = _failed(error)
+            finally:
+                self._requests -= 1
+        answer.headers.update(HEADERS)
+        return answer
+
+    # -- requests
+
+    async def _file(self, request: web.Request) -> web.Response:
+        found = self._files[request.path]
+        headers = {"ETag": f'"{found.etag}"', "Cache-Control": "no-cache"}
+        if request.headers.get("If-None-Match") == headers["ETag"]:
+            return web.Response(status=304, headers=headers)
+        return web.Response(body=found.body, content_type=found.content_type, charset="utf-8", headers=headers)
+
+    async def _session(self, request: web.Request) -> web.Response:
+        """What the pages have to know before they show anything."""
+        rules = self._wish.rules
+        return _json(
+            {
+                "version": __version__,
+                "cluster": ", ".join(map(str, self._wish.config.bootstrap_servers)),
+                "read_only": rules.token is None,
+                "may_change": knows_token(rules, request.headers),
+                "windows": self._wish.windows.known,
+            }
+        )
+
+    def _view(self, name: str, view: View) -> Callable[[web.Request], Awaitable[web.Response]]:
+        async def handle(request: web.Request) -> web.Response:
+            given = request.query
+            look = _understood(view.look_of(given, self._wish.windows))
+            key = (name, *(given.get(each, "") for each in view.names))
+            seen = await self._pollers.seen(key, lambda: self._polls.call(look), view.sample)
+            return _json(_seen(seen))
+
+        return handle
+
+    def _question(self, question: Callable[[Any], Look]) -> Callable[[web.Request], Awaitable[web.Response]]:
+        async def handle(request: web.Request) -> web.Response:
+            return _json(await self._questions.call(_understood(question(request.query))))
+
+        return handle
+
+    def _change(self, name: str, change: Callable[[Any], Look]) -> Callable[[web.Request], Awaitable[web.Response]]:
+        async def handle(request: web.Request) -> web.Response:
+            try:
+                body = json.loads(await request.read())
+            except (ValueError, RecursionError):
+                raise WrongRequest("the body must be JSON") from None
+            if not isinstance(body, dict):
+                raise WrongRequest("the body must be a JSON object")
+            look = _understood(change(body))
+            try:
+                done = await self._questions.call(look)
+            except ClientError as error:
+                logger.warning("%s by %s: refused: %s", name, request.remote, error)
+                raise
+            logger.info("%s by %s: %s", name, request.remote, json.dumps(done))
+            return _json(done)
+
+        return handle
+
+
+def _understood(look: Look) -> Look:
+    """The same, with an error of the client for answers that say what cannot be."""
+
+    def call(admin: Admin) -> Json:
+        with understood():
+            return look(admin)
+
+    return call
+
+
+def _bounded(config: ClientConfig, timeout_ms: int) -> ClientConfig:
+    """The client's configuration, with times and sizes of one who waits at a browser."""
+    return replace(
+        config,
+        default_api_timeout_ms=min(config.default_api_timeout_ms, timeout_ms),
+        request_timeout_ms=min(config.request_timeout_ms, timeout_ms),
+        connection_setup_timeout_ms=min(config.connection_setup_timeout_ms, timeout_ms),
+        fetch_max_bytes=min(config.fetch_max_bytes, FETCH_BYTES),
+    )
+
+
+def _json(value: Json, status: int = 200) -> web.Response:
+    body = json.dumps(value, separators=(",", ":")).encode()
+    headers = {"Cache-Control": "no-store"}
+    if status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return web.Response(body=body, status=status, content_type="application/json", headers=headers)
+
+
+def _seen(seen: Seen) -> Json:
+    names = sorted({name for point in seen.points for name in point.values})
+    history: Json = {name: [point.values.get(name) for point in seen.points] for name in names}
+    return {
+        "made_ms": seen.made_ms,
+        "error": seen.error,
+        "data": seen.data,
+        "history": {"at_ms": [point.at_ms for point in seen.points], **history} if names else None,
+    }
+
+
+def _failed(error: Exception) -> web.Response:
+    """What went wrong, as an answer: the request's fault, the cluster's refusal, or that it is away."""
+    if isinstance(error, WrongRequest):
+        return _json({"error": str(error)}, 400)
+    if isinstance(error, Busy):
+        return _json({"error": str(error)}, 503)
+    if isinstance(error, UnsupportedApi):
+        return _json({"error": str(error)}, 501)
+    if isinstance(error, Unreachable):
+        return _json({"error": str(error)}, 502)
+    if isinstance(error, BrokerError):
+        return _json({"error": str(error)}, 404 if error.code in _NOT_FOUND else 409)
+    if isinstance(error, ClientError):
+        return _json({"error": str(error)}, 502)
+    logger.error("a request could not be answered", exc_info=error)
+    return _json({"error": "the console could not answer: its log says why"}, 500)
+
+
+def run(wish: Wish, bound: socket.socket, *, ready: Callable[[], None], with_stdin: bool = False) -> None:
+    """Serve on a bound socket until SIGTERM or SIGINT; `with_stdin`: until standard input ends, and SIGINT is for
+    the process at its other end. `ready` is called when it listens.
+    """
+    asyncio.run(_run(wish, bound, ready, with_stdin))
+
+
+async def _run(wish: Wish, bound: socket.socket, ready: Callable[[], None], with_stdin: bool) -> None:
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, stopping.set)
+    if with_stdin:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        loop.add_reader(sys.stdin.fileno(), _read_to_end, stopping)
+    else:
+        loop.add_signal_handler(signal.SIGINT, stopping.set)
+    runner = web.AppRunner(Console(wish).application(), access_log=None, keepalive_timeout=15, shutdown_timeout=1)
+    await runner.setup()
+    try:
+        await web.SockSite(runner, bound).start()
+        ready()
+        sweeping = asyncio.create_task(sweep(runner))
+        await stopping.wait()
+        sweeping.cancel()
+    finally:
+        await runner.cleanup()
+
+
+async def sweep(runner: web.AppRunner) -> None:
+    """Cut off the oldest connections above MAX_CONNECTIONS, until cancelled."""
+    while runner.server is not None:
+        for connection in runner.server.connections[:-MAX_CONNECTIONS]:
+            connection.force_close()
+        await asyncio.sleep(SWEEP_S)
+
+
+def _read_to_end(stopping: asyncio.Event) -> None:
+    if not os.read(sys.stdin.fileno(), 1024):
+        stopping.set()
+        asyncio.get_running_loop().remove_reader(sys.stdin.fileno())

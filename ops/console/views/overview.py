@@ -1,0 +1,40 @@
+"""The overview: the cluster, its brokers, its features, how many topics and groups there are, and who lags most."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from shareq.client.admin import Admin
+from shareq.ops.console.views.share_groups import longest_lags
+from shareq.ops.console.views.shared import Json, Look
+from shareq.ops.console.views.windows import Windows
+
+SHOWN: Final = 10
+"""Share groups."""
+MOST_GROUPS: Final = 200
+"""With more share groups none is shown: all of them would have to be asked for each look."""
+
+
+def overview(windows: Windows) -> Look:
+    """Return what shows the cluster; `share_groups` is None where there are too many of them. Raises ClientError."""
+
+    def look(admin: Admin) -> Json:
+        cluster = admin.cluster.describe()
+        topics = list(admin.topics.all())
+        groups = list(admin.groups.find())
+        shared = {each.group_id: each.state for each in groups if each.kind == "share"}
+        return {
+            "cluster_id": cluster.cluster_id,
+            "controller": cluster.controller,
+            "brokers": [each._asdict() for each in cluster.brokers],
+            "features": [each._asdict() for each in admin.cluster.features()],
+            "topics": sum(not topic.internal for topic in topics),
+            "internal_topics": sum(topic.internal for topic in topics),
+            "partitions": sum(len(topic.partitions) for topic in topics),
+            "without_leader": sum(each.leader is None for topic in topics for each in topic.partitions),
+            "groups": dict(Counter(each.kind or "unknown" for each in groups)),
+            "share_groups": longest_lags(admin, windows, shared, SHOWN) if len(shared) <= MOST_GROUPS else None,
+        }
+
+    return look
