@@ -10,6 +10,7 @@ import pytest
 
 from shareq.broker.metrics.families import FAMILIES
 from shareq.broker.metrics.family import Family, Kind
+from tests.support.each import for_each
 
 TEXT = (Path(__file__).resolve().parents[3] / "docs" / "metrics.md").read_text()
 
@@ -77,7 +78,7 @@ def test_every_row_says_what_it_means_and_where_it_comes_from() -> None:
         assert bool(row.kafka) or row.name.startswith("shareq_"), f"{row.name} is Apache Kafka's by its name"
 
 
-@pytest.mark.parametrize("name", KAFKA_METRICS)
+@for_each("name", KAFKA_METRICS)
 def test_every_metric_of_groups_and_transactions_is_there_or_the_reason_why_not(name: str) -> None:
     kafka_columns = [line.split("|")[4] for line in TEXT.splitlines() if line.count("|") == 6]
     reasons = [line.split("|")[1] for line in TEXT.splitlines() if line.count("|") == 3]

@@ -10,9 +10,10 @@ import pytest
 from shareq.coordinator.share import state_batches
 from shareq.coordinator.share.keys import SharePartitionKey, partition_for
 from shareq.ops.share_states import StateBatch, combined, place
+from tests.support.each import for_each
 
 
-@pytest.mark.parametrize("seed", range(200))
+@for_each("seed", range(200))
 def test_batches_are_combined_as_the_share_coordinator_does(seed: int) -> None:
     rng = random.Random(seed)
     rows = []

@@ -10,13 +10,13 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from kio.index import load_entity_module
 from kio.schema.index import schema_name_map
 from kio.serial import entity_reader, entity_writer
 from kio.static.constants import EntityType
 
 from shareq.protocol.generator.names import module_name
+from tests.support.each import for_each
 from tests.support.kafka.random_messages import MESSAGE_NAMES, RandomMessages, message_versions
 
 SAMPLES = 3
@@ -52,7 +52,7 @@ def test_kio_has_nearly_all_messages_of_the_clients() -> None:
     assert len(SHARED) >= 190
 
 
-@pytest.mark.parametrize("name", SHARED)
+@for_each("name", SHARED)
 def test_kio_reads_and_rewrites_our_bytes(name: str) -> None:
     messages = RandomMessages(f"kio {name}", tame=True)
     for known, theirs, version in shared_versions(name):

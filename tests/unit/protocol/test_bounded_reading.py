@@ -26,6 +26,7 @@ from shareq.protocol.generated.share_acknowledge import (
     ShareAcknowledgeRequest,
 )
 from shareq.protocol.primitives import Message, read_numbers, uvarint
+from tests.support.each import for_each
 from tests.support.kafka.random_messages import MESSAGE_NAMES, RandomMessages, message_versions
 
 MOST = 100_000
@@ -43,7 +44,7 @@ def in_steps(cls: type[Message], data: bytes, version: int, most: int = MOST) ->
         pauses += 1
 
 
-@pytest.mark.parametrize("name", MESSAGE_NAMES)
+@for_each("name", MESSAGE_NAMES)
 def test_every_message_is_read_as_by_its_own_decoder(name: str) -> None:
     messages = RandomMessages(f"bounded {name}")
     for known, version in message_versions(name):
@@ -54,7 +55,7 @@ def test_every_message_is_read_as_by_its_own_decoder(name: str) -> None:
         assert in_steps(known.message_class, data, version)[0] == message
 
 
-@pytest.mark.parametrize("name", MESSAGE_NAMES)
+@for_each("name", MESSAGE_NAMES)
 def test_damaged_bytes_are_refused_as_by_its_own_decoder(name: str) -> None:
     rng = random.Random(f"bounded damage {name}")
     messages = RandomMessages(f"bounded damage {name}")

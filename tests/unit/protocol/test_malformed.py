@@ -17,6 +17,7 @@ from shareq.protocol.generated.request_header import RequestHeader
 from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest
 from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
 from shareq.protocol.primitives import Message
+from tests.support.each import for_each
 from tests.support.kafka.random_messages import MESSAGE_NAMES, RandomMessages, message_versions
 
 
@@ -30,7 +31,7 @@ def attempt(cls: type[Message], data: bytes, version: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", MESSAGE_NAMES)
+@for_each("name", MESSAGE_NAMES)
 def test_a_message_cut_short_is_malformed(name: str) -> None:
     rng = random.Random(f"cut {name}")
     messages = RandomMessages(f"cut {name}")
@@ -40,7 +41,7 @@ def test_a_message_cut_short_is_malformed(name: str) -> None:
             assert not attempt(known.message_class, data[:length], version), f"version {version}, {length} bytes"
 
 
-@pytest.mark.parametrize("name", MESSAGE_NAMES)
+@for_each("name", MESSAGE_NAMES)
 def test_damaged_bytes_are_read_or_refused(name: str) -> None:
     rng = random.Random(f"damage {name}")
     messages = RandomMessages(f"damage {name}")
@@ -54,7 +55,7 @@ def test_damaged_bytes_are_read_or_refused(name: str) -> None:
         attempt(known.message_class, rng.randbytes(rng.randrange(100)), version)
 
 
-@pytest.mark.parametrize("name", MESSAGE_NAMES)
+@for_each("name", MESSAGE_NAMES)
 def test_a_huge_length_takes_no_memory(name: str) -> None:
     """Each place of a message in turn gets the largest int32 and the largest compact length."""
     messages = RandomMessages(f"huge {name}")

@@ -7,12 +7,13 @@ import pytest
 from shareq.protocol.errors import UnencodableMessage
 from shareq.protocol.generator.names import snake
 from shareq.protocol.generator.spec import FieldSpec
+from tests.support.each import for_each
 from tests.support.kafka.random_messages import MESSAGE_NAMES, KnownMessage, RandomMessages, message_versions
 
 SAMPLES = 10
 
 
-@pytest.mark.parametrize("name", MESSAGE_NAMES)
+@for_each("name", MESSAGE_NAMES)
 def test_every_version_reads_back_what_it_wrote(name: str) -> None:
     messages = RandomMessages(f"round trip {name}")
     for known, version in message_versions(name):
@@ -25,7 +26,7 @@ def test_every_version_reads_back_what_it_wrote(name: str) -> None:
             assert read.encode(version) == data
 
 
-@pytest.mark.parametrize("name", MESSAGE_NAMES)
+@for_each("name", MESSAGE_NAMES)
 def test_a_message_is_read_from_the_middle_of_a_buffer(name: str) -> None:
     messages = RandomMessages(f"offset {name}")
     for known, version in message_versions(name):
@@ -37,14 +38,14 @@ def test_a_message_is_read_from_the_middle_of_a_buffer(name: str) -> None:
         assert known.message_class.decode(memoryview(out), version, 6) == (message, end)
 
 
-@pytest.mark.parametrize("name", MESSAGE_NAMES)
+@for_each("name", MESSAGE_NAMES)
 def test_defaults_round_trip_in_every_version(name: str) -> None:
     for known, version in message_versions(name):
         data = known.message_class().encode(version)
         assert known.message_class.decode(data, version) == (known.message_class(), len(data))
 
 
-@pytest.mark.parametrize("name", MESSAGE_NAMES)
+@for_each("name", MESSAGE_NAMES)
 def test_a_field_of_another_version_is_dropped_if_ignorable_and_refused_if_not(name: str) -> None:
     for known, version in message_versions(name):
         for field in known.codec.layouts.by_version[version].fields:
@@ -59,7 +60,7 @@ def test_a_field_of_another_version_is_dropped_if_ignorable_and_refused_if_not(n
                     message.encode(version)
 
 
-@pytest.mark.parametrize("name", MESSAGE_NAMES)
+@for_each("name", MESSAGE_NAMES)
 def test_null_is_refused_where_the_version_does_not_allow_it(name: str) -> None:
     for known, version in message_versions(name):
         for field in known.codec.layouts.by_version[version].fields:
@@ -72,7 +73,7 @@ def test_null_is_refused_where_the_version_does_not_allow_it(name: str) -> None:
                 message.encode(version)
 
 
-@pytest.mark.parametrize("name", MESSAGE_NAMES)
+@for_each("name", MESSAGE_NAMES)
 def test_unknown_tags_are_refused_in_versions_without_tags(name: str) -> None:
     for known, version in message_versions(name):
         if known.codec.layouts.by_version[version].flexible or not known.codec.layouts.ever_flexible:

@@ -16,6 +16,7 @@ from shareq.protocol.generated.offset_fetch import (
 from shareq.protocol.primitives import Gathered, UnencodableMessage
 from shareq.protocol.row_writing import RowWriter
 from shareq.protocol.stepped_writing import STEP_ELEMENTS, SteppedWriter
+from tests.support.each import for_each
 from tests.support.kafka.random_messages import MESSAGE_NAMES, RandomMessages, message_versions
 
 START = b"0123"
@@ -42,7 +43,7 @@ def finished(steps: Generator[None, None, Gathered]) -> Gathered | None:
 
 
 @pytest.mark.parametrize("gathered_from", [1, 100, 32 * 1024])
-@pytest.mark.parametrize("name", MESSAGE_NAMES)
+@for_each("name", MESSAGE_NAMES)
 def test_bytes_are_the_same_however_small_the_steps(
     name: str, gathered_from: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from shareq.broker.quotas.allowance import Allowance, Throttles, Usage
 from shareq.broker.quotas.rate import Rate, Windows
+from tests.support.each import for_each
 from tests.unit.broker.quotas.apache_kafkas_rates import RUNS
 
 BOUND = 100.0
@@ -22,7 +23,7 @@ def test_the_times_to_wait_are_apache_kafkas(
         assert allowance.spend(value, now_ms) == throttle_ms, now_ms
 
 
-@pytest.mark.parametrize("seed", range(100))
+@for_each("seed", range(100))
 def test_waits_are_those_of_a_rate_that_is_looked_at_each_time(seed: int) -> None:
     """With what is used at one moment in parts, nothing used, parts taken back, long pauses, other quotas meanwhile."""
     random = Random(seed)

@@ -9,6 +9,7 @@ import pytest
 from shareq.broker.quotas.entity import DEFAULT, QuotaEntity, entity_of, value_problem
 from shareq.broker.quotas.filters import DEFAULT_ENTITY, EXACT, SPECIFIED, matches
 from shareq.broker.quotas.limits import Limit, Limits
+from tests.support.each import for_each
 
 KEY = "producer_byte_rate"
 IN_ORDER = (  # Apache Kafka's documentation, "Quotas": the first of them that there is holds
@@ -24,7 +25,7 @@ IN_ORDER = (  # Apache Kafka's documentation, "Quotas": the first of them that t
 SHARED = ("alice app", "alice app", "alice ", "alice app", "alice app", "alice ", " app", " app")
 
 
-@pytest.mark.parametrize("present", list(product((False, True), repeat=8)))
+@for_each("present", list(product((False, True), repeat=8)))
 def test_the_first_that_there_is_holds(present: tuple[bool, ...]) -> None:
     there = [position for position, there in enumerate(present) if there]
     limits = Limits(KEY, {IN_ORDER[at]: {KEY: at + 1.0, "other": 99.0} for at in there})

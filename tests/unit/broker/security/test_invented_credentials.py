@@ -14,6 +14,7 @@ from shareq.broker.security.credentials import CredentialKey, ScramCredential
 from shareq.broker.security.invented_credentials import Form, InventedCredentials, form_of
 from shareq.broker.security.scram_keys import credential_from_password
 from tests.support.clients.sasl import SaslWorld
+from tests.support.each import for_each
 
 SHA_256, SHA_512 = "SCRAM-SHA-256", "SCRAM-SHA-512"
 STRANGERS = [f"stranger {number}" for number in range(40)]
@@ -217,7 +218,7 @@ def test_users_of_one_mechanism_are_no_pattern_for_the_other() -> None:
     assert len(invented.of(SHA_512, "nobody").salt) == 32
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", range(20))
 def test_after_any_changes_it_is_as_if_made_for_the_users_there_are(seed: int) -> None:
     chance = Random(seed)
     invented, known = following(), dict[CredentialKey, ScramCredential]()

@@ -11,6 +11,7 @@ import pytest
 
 from shareq.protocol.compiled import is_made_of
 from shareq.protocol.records import key_chains
+from tests.support.each import for_each
 from tests.support.kafka.walk_forms import CHAIN_FORMS
 from tests.support.models.key_hashes import key_hashes
 
@@ -85,7 +86,7 @@ def chance_runs(rng: Random, everything: list[int]) -> list[tuple[int, int, Stat
 
 
 @pytest.mark.parametrize("holes", [(10,), (10, 10, 10, 1_020, 1_040, 2**40)], ids=["dense", "holes"])
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", range(40))
 def test_the_head_of_a_key_is_its_lowest_unfinished_offset(form: ModuleType, seed: int, holes: tuple[int, ...]) -> None:
     rng = Random(seed)
     chains, model, upto, everything = form.KeyChains(), Model(), 0, [0, 1]

@@ -10,6 +10,7 @@ import pytest
 
 from shareq.protocol.compiled import is_made_of
 from shareq.protocol.records import offset_walk, run_walk
+from tests.support.each import for_each
 from tests.support.kafka.run_statuses import (
     AGAIN,
     DONE,
@@ -49,7 +50,7 @@ def test_the_compiled_form_is_of_this_source(form: ModuleType) -> None:
         assert is_made_of(import_module("shareq.protocol.records._offset_walk"), offset_walk.__name__)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@for_each("seed", SEEDS)
 def test_runs_are_those_of_neighbours_with_one_status(form: ModuleType, seed: int) -> None:
     rng, base, plain = chance(seed, FREE, FREE, WAITS, HELD)
     first, last = part_of(rng, base, plain)
@@ -60,7 +61,7 @@ def test_runs_are_those_of_neighbours_with_one_status(form: ModuleType, seed: in
     assert form.runs_in(plain, base, first, first - 1, 5) == []
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@for_each("seed", SEEDS)
 def test_what_is_available_is_found_and_counted(form: ModuleType, seed: int) -> None:
     rng, base, plain = chance(seed, FREE, AGAIN, WAITS, HELD, OTHER)
     first, last = part_of(rng, base, plain)
@@ -71,7 +72,7 @@ def test_what_is_available_is_found_and_counted(form: ModuleType, seed: int) -> 
     assert form.count_available(plain, base, first, last) == (count, available[-1][1] if available else -1)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@for_each("seed", SEEDS)
 def test_runs_get_other_statuses_and_the_rest_keeps_its_own(form: ModuleType, seed: int) -> None:
     rng, base, plain = chance(seed, FREE, WAITS)
     first, last = part_of(rng, base, plain)
@@ -81,7 +82,7 @@ def test_runs_get_other_statuses_and_the_rest_keeps_its_own(form: ModuleType, se
     assert plain == expected
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@for_each("seed", SEEDS)
 def test_the_first_unfinished_one_is_found_from_any_index(form: ModuleType, seed: int) -> None:
     archived = Status("archived", 4, done=True)
     rng, _, plain = chance(seed, DONE, DONE, archived, archived, HELD)
@@ -90,7 +91,7 @@ def test_the_first_unfinished_one_is_found_from_any_index(form: ModuleType, seed
     assert form.unfinished(plain, at) == found
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@for_each("seed", SEEDS)
 def test_parts_from_the_front_are_those_of_runs(form: ModuleType, seed: int) -> None:
     rng, base, plain = chance(seed, FREE, FREE, AGAIN, WAITS, LATER, Status("again", state=5), HELD)
     first, last = part_of(rng, base, plain)
@@ -99,7 +100,7 @@ def test_parts_from_the_front_are_those_of_runs(form: ModuleType, seed: int) -> 
     assert form.from_front(plain, base, first, last, 5, taken, passed, cost, 1.2) == of_runs
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@for_each("seed", SEEDS)
 def test_parts_are_handed_out(form: ModuleType, seed: int) -> None:
     rng, base, plain = chance(seed, FREE, AGAIN, WAITS)
     new = {FREE: HELD, AGAIN: OTHER}
@@ -119,7 +120,7 @@ def test_parts_are_handed_out(form: ModuleType, seed: int) -> None:
     assert plain == expected
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@for_each("seed", SEEDS)
 def test_own_offsets_are_accepted_up_to_the_first_other_acknowledgement(form: ModuleType, seed: int) -> None:
     rng, base, plain = chance(seed, HELD, HELD, HELD, OTHER, WAITS)
     end, offset, acks = base + len(plain), base, []
@@ -177,7 +178,7 @@ def test_the_first_row_is_one_of_its_own_at_any_offset(form: ModuleType, first: 
     assert rows == [Row(first, first, 2, 1)]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@for_each("seed", SEEDS)
 def test_what_a_write_left_pending_is_settled(form: ModuleType, seed: int) -> None:
     own = [Status("accepted", 2, write_id=5, after=DONE), Status("released", write_id=5, after=AGAIN)]
     kept = Status("as it is", 4, write_id=5)
@@ -198,7 +199,7 @@ def test_what_a_write_left_pending_is_settled(form: ModuleType, seed: int) -> No
     assert plain == expected
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@for_each("seed", SEEDS)
 def test_offsets_of_several_lists_are_freed_where_they_wait(form: ModuleType, seed: int) -> None:
     rng = Random(seed)
     firsts, lists, base = [], [], rng.choice((0, 2**40))

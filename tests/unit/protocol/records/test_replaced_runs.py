@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 
+from tests.support.each import for_each
 from tests.support.kafka.walk_forms import RUN_FORMS
 
 pytestmark = pytest.mark.parametrize("form", RUN_FORMS)
@@ -21,7 +22,7 @@ def runs_of(plain: Sequence[object], first: int) -> tuple[list[int], list[object
     return [first + at for at in starts], [plain[at] for at in starts]
 
 
-@pytest.mark.parametrize("seed", range(200))
+@for_each("seed", range(200))
 def test_the_offsets_that_have_the_one_status_get_the_other(form: ModuleType, seed: int) -> None:
     rng = Random(seed)
     size, first = rng.randint(1, 30), rng.choice((0, 7, 2**40))

@@ -10,6 +10,7 @@ import pytest
 
 from shareq.protocol.compiled import is_made_of
 from shareq.protocol.records import run_walk
+from tests.support.each import for_each
 from tests.support.kafka.run_statuses import (
     AGAIN,
     DONE,
@@ -59,7 +60,7 @@ def test_ranges_ascend(form: ModuleType, numbers: list[int], ascending: bool) ->
     assert form.ascend(numbers, 4) is ascending
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@for_each("seed", SEEDS)
 def test_own_runs_are_accepted_up_to_the_first_other_acknowledgement(form: ModuleType, seed: int) -> None:
     rng, base, plain = chance(seed, HELD, HELD, OTHER, WAITS, DONE)
     starts, statuses = runs_of(plain, base)
@@ -136,7 +137,7 @@ def test_what_makes_an_offset_cheaper_is_taken_from_the_front(form: ModuleType) 
     assert cost(form, [waits, HELD], 7) == (0, 0)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@for_each("seed", SEEDS)
 def test_parts_are_the_available_runs_between_two_offsets(form: ModuleType, seed: int) -> None:
     rng, base, plain = chance(seed, FREE, AGAIN, WAITS, HELD)
     first = rng.randint(base, base + len(plain) - 1)
@@ -153,7 +154,7 @@ def test_parts_are_the_available_runs_between_two_offsets(form: ModuleType, seed
     )
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@for_each("seed", SEEDS)
 def test_whole_runs_are_handed_out_up_to_the_first_other_part(form: ModuleType, seed: int) -> None:
     rng, base, plain = chance(seed, FREE, AGAIN, WAITS)
     starts, statuses = runs_of(plain, base)
@@ -178,7 +179,7 @@ def test_whole_runs_are_handed_out_up_to_the_first_other_part(form: ModuleType, 
     assert plain_of(starts, statuses, end) == expected
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@for_each("seed", SEEDS)
 def test_what_a_write_left_pending_is_settled(form: ModuleType, seed: int) -> None:
     own = [Status("accepted", 2, write_id=5, after=DONE), Status("released", write_id=5, after=AGAIN)]
     kept = Status("as it is", 4, write_id=5)
@@ -212,7 +213,7 @@ def by_offset(rows: list[Row]) -> dict[int, tuple[int, int]]:
     return {offset: (row.deliveries, row.state) for row in rows for offset in range(row.first, row.last + 1)}
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@for_each("seed", SEEDS)
 def test_of_two_accounts_the_greater_count_and_state_counts(form: ModuleType, seed: int) -> None:
     rng = Random(seed)
     base = rng.choice((0, 4, 2**40))
@@ -264,7 +265,7 @@ def test_rows_that_can_be_and_are_combined_are_an_account(form: ModuleType, rows
     assert form.is_account(rows, Row, 0b101) is sound
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@for_each("seed", SEEDS)
 def test_edges_are_of_the_part_of_each_range_in_a_record_batch(form: ModuleType, seed: int) -> None:
     rng = Random(seed)
     ranges: list[tuple[int, int, int]] = []

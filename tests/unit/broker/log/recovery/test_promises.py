@@ -14,6 +14,7 @@ from shareq.broker.log.promises.manifest import parse_manifest, row_line
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import Record, decode_records
+from tests.support.each import for_each
 from tests.support.worlds.log_world import DATA, TOPIC, LogWorld, batch_of, read_all, values_of
 from tests.support.worlds.recovered_log import FIRST_LOG, FOLDER, MANIFEST, SIZE, idempotent, killed, put, world_of
 
@@ -100,7 +101,7 @@ def test_without_either_record_of_log_starts_nothing_starts() -> None:
         world.start()
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", range(40))
 def test_lost_pages_of_the_unsynced_tail_never_stop_a_start(seed: int) -> None:
     """11 of 100 starts used to be refused: sound batches followed what was lost."""
     rng = Random(seed)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-import pytest
-
 from shareq.broker.share.core.aborted import aborted_ranges, cut_out, held_before
 from shareq.broker.share.core.values import AcquiredRange
 from shareq.protocol.errors import ErrorCode
+from tests.support.each import for_each
 from tests.support.models.share_partition import (
     ACCEPT,
     FAILED,
@@ -257,7 +256,7 @@ def random_log(rng: Random) -> tuple[list[Batch], list[Transaction], int]:
     return log, aborted, min(began.values(), default=offset)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@for_each("seed", range(60))
 def test_a_batch_is_aborted_when_the_next_marker_of_its_producer_aborts(seed: int) -> None:
     """M-073, M-078: recognised from headers and the log's list alone, whatever part of the log a read brings."""
     rng = Random(seed)

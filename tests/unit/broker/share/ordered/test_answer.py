@@ -22,6 +22,7 @@ from shareq.protocol.records.batch import Record, RecordData, batch_headers, bui
 from shareq.protocol.records.compression import Compression
 from shareq.protocol.records.control import build_end_transaction_marker
 from tests.support.clients.share_client import acquired_of
+from tests.support.each import for_each
 from tests.unit.broker.share.test_order_by_key import member_of, ordered_world, produce
 
 
@@ -40,7 +41,7 @@ def sent_records(data: bytes | memoryview) -> list[Record]:
     return list(chain.from_iterable(decode_records(whole[at : at + header.size]) for at, header in spans))
 
 
-@pytest.mark.parametrize("seed", range(150))
+@for_each("seed", range(150))
 def test_the_acquired_records_of_several_batches_are_sent_in_order_each_as_it_was(seed: int) -> None:
     rng = Random(seed)
     batches: list[bytes] = []

@@ -10,6 +10,7 @@ import pytest
 from shareq.client.state_colours import LOOKS
 from shareq.ops.cli.share.plot import Span, cells, has_colour, legend, look_of, plot, strip
 from shareq.ops.records_api import RangeRow
+from tests.support.each import for_each
 
 
 def row(first: int, last: int, state: str) -> RangeRow:
@@ -37,7 +38,7 @@ def test_offsets_that_the_log_does_not_have_are_blank() -> None:
     assert strip([Span(0, 1, "acquired"), Span(4, 4, "archived")], 80, colour=False) == "QQ  X"
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", range(20))
 def test_a_cell_has_the_state_of_most_of_its_offsets(seed: int) -> None:
     rng = random.Random(seed)
     spans, position = [], rng.randrange(100)

@@ -12,6 +12,7 @@ from shareq.broker.share.core.window.batches import BatchMap
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
 from shareq.broker.share.core.window.window import InFlightWindow
 from shareq.protocol.share import RecordState
+from tests.support.each import for_each
 
 NEW = settled(RecordState.AVAILABLE, 0)
 COLOURS = [settled(RecordState.AVAILABLE, count) for count in range(4)]
@@ -73,7 +74,7 @@ def commit(batch: InFlightBatch, plain: Plain, rng: Random) -> None:
         assert found is None or found in available
 
 
-@pytest.mark.parametrize("seed", range(60))
+@for_each("seed", range(60))
 def test_runs_always_report_the_same_as_one_status_per_offset(seed: int) -> None:
     rng = Random(seed)
     batch, plain = InFlightBatch(10, 29, NEW), [NEW] * 20
@@ -116,7 +117,7 @@ def test_offset_form_is_for_good_though_equal_runs_merge() -> None:
     assert (batch.starts, batch.offset_form) == ([0], True)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", range(40))
 def test_single_offsets_of_one_status_get_another(seed: int) -> None:
     rng = Random(seed)
     batch = InFlightBatch(10, 29, NEW)
@@ -140,7 +141,7 @@ def test_a_batch_of_which_nothing_is_replaced_keeps_its_form() -> None:
     assert (batch.starts, batch.offset_form) == ([0, 3, 5], True)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@for_each("seed", range(30))
 def test_the_map_finds_what_a_sorted_list_finds(seed: int) -> None:
     rng = Random(seed)
     batches, plain = BatchMap(), dict[int, InFlightBatch]()

@@ -6,14 +6,13 @@ from collections.abc import Callable
 from itertools import pairwise
 from random import Random
 
-import pytest
-
 from shareq.broker.share.core.effects import StateBatch
 from shareq.broker.share.core.values import AckBatch, AcquiredRange
 from shareq.broker.share.core.window.batch import InFlightBatch, merged
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
 from shareq.broker.share.core.window.offset_batch import OffsetBatch
 from shareq.protocol.share import RecordState
+from tests.support.each import for_each
 
 FIRST, LAST = 10, 39
 FREE, AGAIN = settled(RecordState.AVAILABLE, 0), settled(RecordState.AVAILABLE, 1)
@@ -168,7 +167,7 @@ class Both:
         assert self.offsets.offset_form
 
 
-@pytest.mark.parametrize("seed", range(150))
+@for_each("seed", range(150))
 def test_both_forms_have_the_same_life(seed: int) -> None:
     both = Both(seed)
     steps: list[Callable[[], None]] = [
