@@ -222,7 +222,7 @@ class Services:
             return
         from shareq.broker.share.dlq.topics import BrokerQueues, warn_of_queue
 
-        queues = BrokerQueues(self.metadata, self.configs, self.logs, self.leaders, self.turns, self.env.clock.wall_ms)
+        queues = BrokerQueues(self.env, self.metadata, self.configs, self.logs, self.leaders, self.turns)
         warn_of_queue(resource.name, self.configs.share_group(resource.name).dead_letter_queue, queues)
 
     # -- what SCRAM asks for
@@ -301,7 +301,7 @@ class Services:
 
         if self.started_with.group_share_dlq_manager_class_name != DEAD_LETTERS:
             return None
-        topics = BrokerQueues(self.metadata, self.configs, self.logs, self.leaders, self.turns, self.env.clock.wall_ms)
+        topics = BrokerQueues(self.env, self.metadata, self.configs, self.logs, self.leaders, self.turns)
         return DeadLetterQueues(self.env, self.configs, topics)
 
     @cached_property

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.foundation.bounded_log import cut
+from shareq.broker.network.connection import CloseConnection
 from shareq.broker.security.names import ANONYMOUS, CLUSTER_NAME
 
 if TYPE_CHECKING:
@@ -73,9 +74,13 @@ class RequestContext:
         self.services.client_lines.log(logger, host, text, logging.WARNING, text, *arguments, client_address=host)
 
     def failed(self, error: Exception) -> None:
-        """A request that goes on in turns (`foundation/loop/turns.py`) has failed, by our own fault: log it, and close
-        the connection, which waits for an answer that does not come.
+        """Close the connection, which waits for an answer that does not come: a request has failed in a later turn.
+
+        A `CloseConnection` is the client's fault; what else is raised is ours, and logged as such.
         """
+        if isinstance(error, CloseConnection):
+            self.connection.abandon(str(error))
+            return
         logger.error("%s: a request that was handled in turns failed", self.connection, exc_info=error)
         self.connection.abandon("internal error in a request that was handled in turns")
 

@@ -12,9 +12,10 @@ a single record of a compressed batch, which is INVALID_RECORD beyond it: max.de
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from shareq.broker.foundation.loop.coroutines import in_steps
 from shareq.broker.foundation.loop.effort import (
     AT_ONCE,
     EFFORT,
@@ -22,7 +23,7 @@ from shareq.broker.foundation.loop.effort import (
     PACKING_EFFORT,
     RECORD_EFFORT,
     RECORDS_AT_ONCE,
-    STEP_EFFORT,
+    elements_of,
 )
 from shareq.broker.log.settings import LEAST_OPENED_BYTES, MOST_RECORDS, UNLIMITED, LogSettings
 from shareq.protocol.errors import ErrorCode, MalformedMessage
@@ -56,6 +57,7 @@ from shareq.protocol.records.compression import (
 from shareq.protocol.records.walk import KEYLESS, OUT_OF_ORDER, OUT_OF_TIME, UNREADABLE
 
 if TYPE_CHECKING:
+    from shareq.broker.foundation.turn_budget import Breath
     from shareq.protocol.records.opening import Run
 
 __all__ = [
@@ -90,7 +92,7 @@ class RecordError(NamedTuple):
 
 
 class LargeBatch(Exception):
-    """A batch that takes more than a turn to check: `Admission.check_in_steps` does. Nothing has happened."""
+    """A batch that takes more than a turn to check: `Admission.check_large` does. Nothing has happened."""
 
     def __init__(self, header: BatchHeader) -> None:
         super().__init__(f"{header.records_count} records in {header.size} bytes")
@@ -109,8 +111,8 @@ class Checked(NamedTuple):
 
 
 class _Walked:
-    """The records of a batch that were walked over: so many, what was found, the newest and the longest of them, and
-    those that are refused.
+    """The records of a batch that were walked over: how many, what was found, the newest and the longest of them, and
+    those that are refused, at most `MOST_RECORD_ERRORS`.
     """
 
     __slots__ = ("allowed", "errors", "found", "longest", "newest", "records")
@@ -169,8 +171,8 @@ class Admission:
             return error
         if header.base_offset != 0:
             return ErrorCode.INVALID_RECORD
-        if at_once and header.records_count > RECORDS_AT_ONCE:
-            raise LargeBatch(header)
+        if header.records_count > RECORDS_AT_ONCE and (error := _check_count(header, at_once)):
+            return error
         if header.attributes & CODEC_MASK:
             opened = self._open(batch, header, AT_ONCE if at_once and self._most_opened > AT_ONCE else 0)
             if isinstance(opened, ErrorCode):
@@ -184,10 +186,12 @@ class Admission:
         EFFORT.spent += RECORD_EFFORT * header.records_count
         low, high, no_time = self._allowed(header.base_timestamp, now_wall_ms)
         found, newest = records_walk.walk(data, at, header.records_count, low, high, no_time)
-        if at == 0 and len(data) > self._largest_record and self._has_larger(data, header.records_count, found):
-            return ErrorCode.INVALID_RECORD
-        if found & self._refused:
-            return _error_of(found)
+        compressed_size = 0 if at else len(data)
+        if found & self._refused or compressed_size > self._largest_record:
+            readable = compressed_size and not found & UNREADABLE
+            longest = records_walk.largest(data, 0, header.records_count) if readable else 0
+            if refused := self._refusal(found, longest):
+                return refused
         if header.base_timestamp + newest != header.max_timestamp and not self._settings.append_time:
             return _with_newest(batch, header, newest)
         return batch, header
@@ -201,48 +205,48 @@ class Admission:
             raise LargeBatch(header)
         EFFORT.spent += effort
 
-    def check_in_steps(self, batch: Batch, header: BatchHeader, now_wall_ms: int) -> Generator[None, None, Checked]:
-        """What `check` found to take longer than a turn, with a pause after every `STEP_EFFORT`, and after every piece
-        that is compressed again. Of a batch with
-        several faults another one may be named.
-        """
-        from shareq.protocol.records.opening import record_runs  # large batches alone need it
+    async def check_large(
+        self, batch: Batch, header: BatchHeader, now_wall_ms: int, breathe: Callable[[int], Breath]
+    ) -> Checked:
+        """Check the records of a batch for which `check` raised `LargeBatch`, by the same rules, with pauses."""
+        from shareq.protocol.records.opening import pieces, record_runs  # large batches alone need it
 
-        count, codec = header.records_count, Compression(header.compression)
-        if codec and count > MOST_RECORDS:
-            return Checked(ErrorCode.MESSAGE_TOO_LARGE, [])
         walked = _Walked(self._allowed(header.base_timestamp, now_wall_ms))
-        spent = 0
-        payload = memoryview(batch)[HEADER_SIZE:]
-        most_opened = self._opened_of(codec, payload) if codec else len(batch)
+        codec, payload = Compression(header.compression), memoryview(batch)[HEADER_SIZE:]
+        opened = pieces(codec, payload, self._opened_of(codec, payload) if codec else len(batch))
         try:
-            for run in record_runs(codec, payload, count, most_opened):
-                self._walk_on(walked, run, header, now_wall_ms)
-                spent += run.opened + RECORD_EFFORT * run.records
-                if spent >= STEP_EFFORT:
-                    spent = 0
-                    yield
-        except TooLargeToOpen:
-            return Checked(ErrorCode.MESSAGE_TOO_LARGE, [])
-        except MalformedMessage:
-            return Checked(ErrorCode.INVALID_RECORD, [])
-        if codec and walked.longest > self._largest_record:
-            return Checked(ErrorCode.INVALID_RECORD, [])
-        if walked.found & self._refused:
-            return Checked(_error_of(walked.found), walked.errors[:MOST_RECORD_ERRORS])
+            try:
+                for run in record_runs(opened, header.records_count):
+                    self._walk_on(walked, run, header, now_wall_ms)
+                    await breathe(elements_of(run.opened + RECORD_EFFORT * run.records))
+            except MalformedMessage:
+                for piece in opened:  # it may be too large as well, which is the error then
+                    await breathe(elements_of(len(piece)))
+                raise
+        except MalformedMessage as error:
+            return Checked(_opening_error(error), [])
+        longest = walked.longest if codec else 0
+        if refused := self._refusal(walked.found, longest):
+            return Checked(refused, [] if longest > self._largest_record else walked.errors)
         if not self._settings.append_time:
             batch, header = _with_newest(batch, header, walked.newest)
-        return Checked((batch, header), [], (yield from self._packed(batch, header)))
+        return Checked((batch, header), [], await self._packed(batch, header))
 
-    def _packed(self, batch: Batch, header: BatchHeader) -> Generator[None, None, Batch | None]:
-        """The batch, which was opened before, as the topic's `compression.type` has it; None if it has that already."""
+    def _refusal(self, found: int, longest: int) -> ErrorCode:
+        """Return the error of a batch whose records have this in common, the longest of them so many bytes."""
+        if longest > self._largest_record:
+            return ErrorCode.INVALID_RECORD
+        return _error_of(found) if found & self._refused else ErrorCode.NONE
+
+    async def _packed(self, batch: Batch, header: BatchHeader) -> Batch | None:
+        """Return a batch that was opened before as the topic's `compression.type` has it; None if it has that."""
         from shareq.protocol.records.opening import pieces
 
         codec = self._settings.compression_type
         if codec is None or header.compression == codec:
             return None
         opened = pieces(Compression(header.compression), memoryview(batch)[HEADER_SIZE:], MAX_DECOMPRESSED_BYTES)
-        return with_payload(batch, codec, (yield from compress_pieces(codec, opened)))
+        return with_payload(batch, codec, await in_steps(compress_pieces(codec, opened)))
 
     def _walk_on(self, walked: _Walked, run: Run, header: BatchHeader, now_wall_ms: int) -> None:
         """Walk over the next records. Raises `MalformedMessage` where nothing else of them matters."""
@@ -256,47 +260,37 @@ class Admission:
         if len(data) > self._largest_record:
             walked.longest = max(walked.longest, records_walk.largest(data, 0, count))
         if found & self._refused and len(walked.errors) < MOST_RECORD_ERRORS:
-            walked.errors += self._errors(data, count, walked.allowed, header, now_wall_ms, walked.records)
+            most = MOST_RECORD_ERRORS - len(walked.errors)
+            faults = records_walk.faults(data, 0, count, *walked.allowed, self._settings.compact, most)
+            walked.errors += [
+                RecordError(walked.records + at, self._reason(fault, header.base_timestamp + delta, now_wall_ms))
+                for at, fault, delta in faults
+                if fault & self._refused
+            ]
         walked.found |= found
         walked.newest = max(walked.newest, newest)
         walked.records += count
 
-    def _errors(
-        self, data: bytes, count: int, allowed: tuple[int, int, int], header: BatchHeader, now_wall_ms: int, first: int
-    ) -> list[RecordError]:
-        """The refused ones of `count` records that are all of `data`; the first of them is record `first`."""
-        found_at = records_walk.faults(data, 0, count, *allowed, self._settings.compact, MOST_RECORD_ERRORS)
-        return [
-            RecordError(first + index, self._reason(fault, header.base_timestamp + delta, now_wall_ms))
-            for index, fault, delta in found_at
-            if fault & self._refused
-        ]
-
     def record_errors(self, batch: Batch, now_wall_ms: int) -> list[RecordError]:
-        """Which records `check` refuses a batch for; none if it is refused as a whole. MOST_RECORD_ERRORS at most."""
+        """Return the records that `check` refuses a batch for, none if it is refused as a whole.
+
+        At most `MOST_RECORD_ERRORS` of them.
+        """
+        from shareq.protocol.records.opening import Run  # batches at fault alone need it
+
         header = validate_batch(batch)
         if isinstance(header, ErrorCode) or header.base_offset or header.attributes & _NOT_FOR_CLIENTS:
             return []
         if header.attributes & LOG_APPEND_TIME:
             reason = "A producer cannot set the timestamp type LogAppendTime."
             return [RecordError(index, reason) for index in range(min(header.records_count, MOST_RECORD_ERRORS))]
+        walked = _Walked(self._allowed(header.base_timestamp, now_wall_ms))
         try:
             _, data, at = records_block(batch, self._most_opened)
+            self._walk_on(walked, Run(data[at:], header.records_count, 0, 0), header, now_wall_ms)
         except MalformedMessage:
             return []
-        allowed = self._allowed(header.base_timestamp, now_wall_ms)
-        found, _ = records_walk.walk(data, at, header.records_count, *allowed)
-        if found & (UNREADABLE | OUT_OF_ORDER) or not found & self._refused:
-            return []
-        if at == 0 and len(data) > self._largest_record and self._has_larger(data, header.records_count, found):
-            return []
-        keyed = self._settings.compact
-        found_at = records_walk.faults(data, at, header.records_count, *allowed, keyed, MOST_RECORD_ERRORS)
-        return [
-            RecordError(index, self._reason(fault, header.base_timestamp + delta, now_wall_ms))
-            for index, fault, delta in found_at
-            if fault & self._refused
-        ]
+        return [] if at == 0 and walked.longest > self._largest_record else walked.errors
 
     def rewritten(
         self, batch: Batch, header: BatchHeader, now_wall_ms: int, checked: Checked | None = None
@@ -323,27 +317,19 @@ class Admission:
 
     def _open(self, batch: Batch, header: BatchHeader, at_once: int) -> bytes | ErrorCode:
         """The records, opened; raises `LargeBatch` where more than `at_once` bytes would come, 0 for no such bound."""
-        if header.records_count > MOST_RECORDS:
-            return ErrorCode.MESSAGE_TOO_LARGE
         most = at_once or self._opened_of(Compression(header.compression), memoryview(batch)[HEADER_SIZE:])
         try:
             return records_block(batch, most)[1]
-        except TooLargeToOpen:
-            EFFORT.spent += most
-            if at_once:
+        except MalformedMessage as error:
+            too_large = isinstance(error, TooLargeToOpen)
+            EFFORT.spent += most if too_large else self._most_opened  # it is not known how much was opened
+            if at_once and too_large:
                 raise LargeBatch(header) from None
-            return ErrorCode.MESSAGE_TOO_LARGE
-        except MalformedMessage:
-            EFFORT.spent += self._most_opened  # what it took is not known
-            return ErrorCode.INVALID_RECORD
+            return _opening_error(error)
 
     def _opened_of(self, codec: Compression, payload: memoryview) -> int:
         """How many bytes of records these compressed ones may stand for."""
         return min(self._most_opened, MOST_AT_ONCE) if opens_at_once(codec, payload) else self._most_opened
-
-    def _has_larger(self, opened: bytes, count: int, found: int) -> bool:
-        """Whether one of the records is larger than max.decompressed.message.bytes. `found` is what `walk` found."""
-        return not found & UNREADABLE and records_walk.largest(opened, 0, count) > self._largest_record
 
     def _allowed(self, base_timestamp: int, now_wall_ms: int) -> tuple[int, int, int]:
         """Lowest and highest time delta that a record may have, and the one of a record without a time.
@@ -392,6 +378,20 @@ def _check_attributes(header: BatchHeader) -> ErrorCode:
     if attributes & _NOT_FOR_CLIENTS or (attributes & TRANSACTIONAL and header.producer_id == NO_PRODUCER_ID):
         return ErrorCode.INVALID_RECORD
     return ErrorCode.INVALID_TIMESTAMP if attributes & LOG_APPEND_TIME else ErrorCode.NONE
+
+
+def _check_count(header: BatchHeader, at_once: bool) -> ErrorCode:
+    """Return the error of a batch of many records. Raises `LargeBatch` as `Admission.check` does."""
+    if header.attributes & CODEC_MASK and header.records_count > MOST_RECORDS:
+        return ErrorCode.MESSAGE_TOO_LARGE
+    if at_once:
+        raise LargeBatch(header)
+    return ErrorCode.NONE
+
+
+def _opening_error(error: MalformedMessage) -> ErrorCode:
+    """Return the error of a batch whose records could not be opened."""
+    return ErrorCode.MESSAGE_TOO_LARGE if isinstance(error, TooLargeToOpen) else ErrorCode.INVALID_RECORD
 
 
 def _error_of(found: int) -> ErrorCode:

@@ -213,7 +213,7 @@ class PartitionLog:
         `on_durable` is called once with NONE when the batch counts, or with the error when it was lost; never for a
         batch that is refused here by an ErrorCode. The log keeps a reference to a large `batch` until the flush: its
         bytes must not change before. POLICY_VIOLATION: `sender` may not add the batch's producer. With `at_once` raises
-        `LargeBatch` where a check takes longer than a turn; `checked` is what `admission.check_in_steps` returned then.
+        `LargeBatch` where a check takes longer than a turn; `checked` is what `admission.check_large` returned then.
         """
         if self._refusal:
             return self._refusal

@@ -89,7 +89,9 @@ class BrokerRedriveWorld:
     def append(
         self, topic: str, partition: int, batch: bytearray, now_wall_ms: int, on_durable: OnDurable
     ) -> ErrorCode:
-        return append_in_turns(self._turns, partial(self.log, topic, partition), batch, now_wall_ms, on_durable)
+        return append_in_turns(
+            self._turns, self._budget, partial(self.log, topic, partition), batch, now_wall_ms, on_durable
+        )
 
     def may(self, owner: Owner, right: Right, name: str) -> bool:
         authorizer = self._authorizer()

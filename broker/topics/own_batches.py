@@ -7,10 +7,12 @@ one: dead letters of many partitions, a round of a redrive. What is too much for
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-from shareq.broker.foundation.loop.effort import EFFORT, MOST_EFFORT
+from shareq.broker.foundation.loop.coroutines import drive
+from shareq.broker.foundation.loop.effort import AT_ONCE, EFFORT, MOST_EFFORT, elements_of
 from shareq.broker.foundation.loop.turns import Turns
+from shareq.broker.foundation.turn_budget import PAUSE, TurnBudget
 from shareq.broker.log.admission import Checked, LargeBatch
 from shareq.broker.log.append import OnDurable, Origin
 from shareq.broker.log.partition_log import PartitionLog
@@ -22,7 +24,7 @@ _FindLog = Callable[[], PartitionLog | ErrorCode]
 
 
 def append_in_turns(
-    turns: Turns, find_log: _FindLog, batch: bytearray, now_wall_ms: int, on_durable: OnDurable
+    turns: Turns, budget: TurnBudget, find_log: _FindLog, batch: bytearray, now_wall_ms: int, on_durable: OnDurable
 ) -> ErrorCode:
     """Append a batch without compression to the log that `find_log` returns, or return why it cannot be.
 
@@ -42,27 +44,34 @@ def append_in_turns(
         logger.error("%s-%d: a batch of the broker's own is not appended", log.topic, log.partition, exc_info=error)
         on_durable(ErrorCode.UNKNOWN_SERVER_ERROR)
 
-    turns.run(_in_turns(log, find_log, batch, now_wall_ms, on_durable), failed)
+    later = _append_later(log, find_log, batch, now_wall_ms, on_durable, budget)
+    drive(later, budget, lambda steps: turns.run(steps, failed), failed)
     return ErrorCode.NONE
 
 
-def _in_turns(
-    log: PartitionLog, find_log: _FindLog, batch: bytearray, now_wall_ms: int, on_durable: OnDurable
-) -> Iterator[None]:
-    """Where the log is deleted in between, or another broker leads the partition, that is the answer."""
+async def _append_later(
+    log: PartitionLog,
+    find_log: _FindLog,
+    batch: bytearray,
+    now_wall_ms: int,
+    on_durable: OnDurable,
+    budget: TurnBudget,
+) -> None:
+    """Append a batch in the next turns, or answer why not: its log was deleted, or another broker leads it."""
+    await PAUSE
     error = _other(log, find_log)
     try:
         error = error or _append(log, batch, now_wall_ms, on_durable)
     except LargeBatch as large:
-        yield
-        checked = yield from log.admission.check_in_steps(batch, large.header, now_wall_ms)
+        await budget.breathe(elements_of(AT_ONCE))
+        checked = await log.admission.check_large(batch, large.header, now_wall_ms, budget.breathe)
         error = _other(log, find_log) or _append(log, batch, now_wall_ms, on_durable, checked)
     if error:
         on_durable(error)
 
 
 def _other(log: PartitionLog, find_log: _FindLog) -> ErrorCode:
-    """Why `log` is not the partition's any more; NONE: it is. Another one may have been made under its name."""
+    """Return why `log` is not the partition's any more; NONE: it is. Another one may have been made under its name."""
     found = find_log()
     if found is log:
         return ErrorCode.NONE

@@ -65,15 +65,15 @@ class _Decompressor(Protocol):
     def unused_data(self) -> bytes: ...
 
 
-def record_runs(codec: Compression, payload: memoryview, count: int, max_bytes: int) -> Iterator[Run]:
-    """The `count` records of a batch, from its bytes behind the header; runs without records are pauses.
+def record_runs(opened_pieces: Iterator[bytes], count: int) -> Iterator[Run]:
+    """Yield the `count` records of a batch, from what `pieces` yields of it; runs without records are pauses.
 
-    Raises `MalformedMessage` for bytes that cannot be opened, and where the records do not fill them exactly, as far as
-    their lengths show that; `TooLargeToOpen` when more than `max_bytes` come out.
+    Raises `MalformedMessage` where the records do not fill the pieces exactly, as far as their lengths show that, and
+    what `pieces` raises.
     """
     rest: list[bytes] = []  # of a record that is not here whole
     held = needed = skip = longest = 0
-    for piece in pieces(codec, payload, max_bytes):
+    for piece in opened_pieces:
         opened = len(piece)
         if skip >= opened:
             skip -= opened
@@ -112,7 +112,7 @@ def find_in_steps(
     first, last = max(start_offset - base_offset, 0), min(upto - 1 - base_offset, header.last_offset_delta)
     left = header.records_count
     payload = memoryview(batch)[HEADER_SIZE:]
-    for run in record_runs(Compression(header.compression), payload, left, max_bytes):
+    for run in record_runs(pieces(Compression(header.compression), payload, max_bytes), left):
         offset, delta = find_time(run.data, 0, run.records, least, first, last)
         if offset == CANNOT_TELL:
             raise MalformedMessage("records that cannot be read")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import pytest
 
@@ -21,6 +21,16 @@ def begun(env: Environment, coroutine: Waiting[T]) -> Pending[T]:
     """Begin a coroutine; what it raises later, the clock's ticks raise, or what completes its `Pending`."""
     turns = Turns(env.clock.call_soon)
     return begin(coroutine, env.budget, lambda work: turns.run(work, _raised), _raised)
+
+
+def finished(coroutine: Waiting[T]) -> T:
+    """Run a coroutine that pauses, and waits for nothing, to its end."""
+    while True:
+        try:
+            waits_for = coroutine.send(None)
+        except StopIteration as end:
+            return cast(T, end.value)
+        assert waits_for is PAUSE
 
 
 def paused_everywhere(monkeypatch: pytest.MonkeyPatch) -> list[int]:

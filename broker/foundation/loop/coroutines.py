@@ -61,7 +61,10 @@ def begin(
 
 
 class Driven(Generic[T]):
-    """A coroutine that was suspended, and its `result`, which never comes if it is cancelled, or fails."""
+    """A coroutine that was suspended, and its `result`, which never comes if it is cancelled, or fails.
+
+    A coroutine may return a `Pending`, whose value is the result then: nothing of it is left to do when that comes.
+    """
 
     __slots__ = ("_budget", "_cancelled", "_coroutine", "_failed", "_in_turns", "_running", "result")
 
@@ -124,6 +127,9 @@ class Driven(Generic[T]):
             waits_for = self._coroutine.send(None)
         except StopIteration as end:
             value = cast(T, end.value)
+            if isinstance(value, Pending):
+                value.on_complete(self.result.complete)
+                return None
         else:
             if self._cancelled:  # by what it did itself
                 self._coroutine.close()

@@ -8,10 +8,17 @@ from __future__ import annotations
 
 from typing import Final
 
+from shareq.broker.foundation.turn_budget import LOOK
 from shareq.protocol.records.compression import Compression
 
 MOST_EFFORT: Final = 1024 * 1024
 """Bytes opened in one go, and the batch that goes beyond it."""
+
+ELEMENT_EFFORT: Final = 4 * 1024
+"""Bytes opened that count as one element of a turn's budget (`turn_budget.py`)."""
+
+LOOK_EFFORT: Final = LOOK * ELEMENT_EFFORT
+"""Effort between two looks at the clock."""
 
 STEP_EFFORT: Final = 192 * 1024
 """The same of a batch that is opened in steps: a third of a millisecond, with the slowest codec one."""
@@ -57,3 +64,8 @@ class Effort:
 
 
 EFFORT: Final = Effort()
+
+
+def elements_of(effort: int) -> int:
+    """Return how many elements of a turn's budget this effort is, at least one."""
+    return 1 + effort // ELEMENT_EFFORT

@@ -87,6 +87,7 @@ class Turns:
             self._call_soon(self._turn)
             return
         COLLECTOR.hold_off(self)
+        EFFORT.spent = 0
         work, failed = self._waiting[0]
         done = self._in_turn = True
         try:

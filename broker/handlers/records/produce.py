@@ -12,34 +12,74 @@ transaction (KIP-890). v13: topic ids instead of names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import run_in_turns
-from shareq.broker.foundation.loop.effort import EFFORT
-from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.foundation.loop.effort import BATCH_EFFORT, EFFORT, LOOK_EFFORT, REFUSED_EFFORT
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.records.produce_fast_path import ProduceFastPath
 from shareq.broker.handlers.shared.produce_append import ProduceAppend, refused_partition
+from shareq.broker.log.admission import LargeBatch
 from shareq.broker.network.connection import CloseConnection
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.produce import (
+    PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
+    TopicProduceData,
     TopicProduceResponse,
 )
 from shareq.protocol.records.batch import TRANSACTIONAL, attributes_of
 
+if TYPE_CHECKING:
+    from shareq.broker.transactions.produce import ProduceRefusals
+
 __all__ = ["ProduceFastPath", "failed", "handle"]
 
 
-def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse] | None:
-    """Append every batch of the request."""
-    return _admit(ctx, request) if _has_transactional(request) else _append(ctx, request, {})
+async def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse] | None:
+    """Append every batch of the request; the answer comes when they are durable."""
+    topics, acks = request.topic_data, request.acks  # held: a long request is given back while its batches are awaited
+    refusals: Mapping[tuple[str, int], ErrorCode] = {}
+    if _has_transactional(topics):
+        admitted = _admit(ctx, request)
+        if isinstance(admitted, ErrorCode):
+            return failed(request, admitted)
+        refusals = await admitted
+    produce = ProduceAppend(ctx, acks, refusals)
+    response = ProduceResponse()
+    due = EFFORT.spent + LOOK_EFFORT
+    for topic in topics:
+        image = produce.image(topic)
+        rows: list[PartitionProduceResponse] = []
+        response.responses.append(TopicProduceResponse(topic.name, topic.topic_id, rows))
+        EFFORT.spent += REFUSED_EFFORT
+        if EFFORT.spent >= due:
+            due = await produce.breathe(due)
+        for data in topic.partition_data:
+            if isinstance(image, ErrorCode):
+                EFFORT.spent += REFUSED_EFFORT
+                rows.append(produce.refuse(data, image))
+            else:
+                EFFORT.spent += BATCH_EFFORT
+                try:
+                    rows.append(produce.partition(image, data))
+                except LargeBatch as large:
+                    rows.append(await produce.large(large, image, data))
+            if EFFORT.spent >= due:
+                due = await produce.breathe(due)
+    if acks == 0:
+        if produce.failed:
+            raise CloseConnection(
+                "a Produce request with acks=0 failed, and has no response that could carry the error"
+            )
+        return None
+    return produce.answer(response)
 
 
-def _has_transactional(request: ProduceRequest) -> bool:
-    for topic in request.topic_data:
+def _has_transactional(topics: Sequence[TopicProduceData]) -> bool:
+    for topic in topics:
         for data in topic.partition_data:
             records = data.records
             if records is not None and attributes_of(records) & TRANSACTIONAL:
@@ -47,89 +87,23 @@ def _has_transactional(request: ProduceRequest) -> bool:
     return False
 
 
-def _admit(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse] | None:
-    """Append what may be; the connection waits only where the coordinator has to be asked."""
+def _admit(ctx: RequestContext, request: ProduceRequest) -> Pending[ProduceRefusals] | ErrorCode:
+    """Return which transactional batches may not be appended; the connection waits while a coordinator is asked.
+
+    Raises CloseConnection where it has to be asked, and no response is due.
+    """
     from shareq.broker.transactions.produce import admit_batches  # only transactions need these rules
 
     admitted = admit_batches(
         ctx.services.transactions.admission, ctx.services.lookup, ctx.may, ctx.api_version, request
     )
-    if isinstance(admitted, ErrorCode):
-        return failed(request, admitted)
-    if admitted.done:
-        return _append(ctx, request, admitted.value)
-    if request.acks == 0:
+    if request.acks == 0 and isinstance(admitted, Pending) and not admitted.done:
         raise CloseConnection("a transactional Produce request with acks=0 has no response that could carry an error")
-    topics = request.topic_data  # a long request is given back meanwhile, but for what is referred to
-
-    def append(refusals: Mapping[tuple[str, int], ErrorCode]) -> Pending[ProduceResponse]:
-        request.topic_data = topics
-        return _as_pending(_append(ctx, request, refusals))
-
-    return admitted.chain(append)
-
-
-def _append(
-    ctx: RequestContext, request: ProduceRequest, refusals: Mapping[tuple[str, int], ErrorCode]
-) -> ProduceResponse | Pending[ProduceResponse] | None:
-    produce = ProduceAppend(ctx, request.acks, refusals)
-    response = ProduceResponse()
-    steps = produce.append(request.topic_data, response.responses)
-    for _ in steps:
-        later: Pending[ProduceResponse] = Pending()
-        run_in_turns(ctx, _append_rest(ctx, request, produce, steps, response, later))
-        return later
-    return _appended(request, produce, response)
-
-
-def _append_rest(
-    ctx: RequestContext,
-    request: ProduceRequest,
-    produce: ProduceAppend,
-    steps: Iterator[None],
-    response: ProduceResponse,
-    later: Pending[ProduceResponse],
-) -> Iterator[None]:
-    """Append the other batches, so many in a turn as are opened in time. The connection waits."""
-    EFFORT.spent = 0
-    for _ in steps:
-        yield
-        EFFORT.spent = 0
-    try:
-        answer = _appended(request, produce, response)
-    except CloseConnection as error:
-        answer = None
-        ctx.connection.close(str(error))
-    if isinstance(answer, Pending):
-        answer.on_complete(later.complete)
-    else:
-        later.complete(cast(ProduceResponse, answer))  # None: acks=0, which gets no answer
-
-
-def _appended(
-    request: ProduceRequest, produce: ProduceAppend, response: ProduceResponse
-) -> ProduceResponse | Pending[ProduceResponse] | None:
-    """The answer once every batch was appended or refused."""
-    if request.acks == 0:
-        if produce.failed:
-            raise CloseConnection(
-                "a Produce request with acks=0 failed, and has no response that could carry the error"
-            )
-        return None
-    if not produce.missing:
-        return response
-    produce.response = response
-    produce.pending = Pending(parks=False)
-    return produce.pending
-
-
-def _as_pending(answer: ProduceResponse | Pending[ProduceResponse] | None) -> Pending[ProduceResponse]:
-    assert answer is not None, "acks=0 does not come here"
-    return answer if isinstance(answer, Pending) else completed(answer)
+    return admitted
 
 
 def failed(request: ProduceRequest, error: ErrorCode) -> ProduceResponse:
-    """The answer when the request could not be handled at all. Raises CloseConnection where none is due."""
+    """Return the answer when the request could not be handled at all. Raises CloseConnection where none is due."""
     if request.acks == 0:
         raise CloseConnection(
             f"a Produce request with acks=0 failed ({error.name}), and has no response that could carry the error"

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.foundation.loop.effort import BATCH_EFFORT, EFFORT, LOG_EFFORT, MOST_EFFORT, REFUSED_EFFORT
+from shareq.broker.foundation.loop.effort import (
+    AT_ONCE,
+    EFFORT,
+    LOG_EFFORT,
+    LOOK_EFFORT,
+    elements_of,
+)
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.admission import Checked, LargeBatch
 from shareq.broker.log.partition_log import Origin, PartitionLog
@@ -19,7 +25,6 @@ from shareq.protocol.generated.produce import (
     PartitionProduceResponse,
     ProduceResponse,
     TopicProduceData,
-    TopicProduceResponse,
 )
 from shareq.protocol.records.batch import ATTRIBUTES_AT, CODEC_MASK, Compression, attributes_of
 
@@ -31,23 +36,22 @@ _OF_RECORDS = (ErrorCode.INVALID_RECORD, ErrorCode.INVALID_TIMESTAMP)
 
 
 class ProduceAppend:
-    """The appends of one request; counts the batches that are not durable yet (`missing`).
+    """The appends of one request; counts the batches that are not durable yet.
 
     `refusals` are the errors of transactional batches, by topic and partition. `failed`: an append was refused here.
-    `pending` is completed with `response` when nothing is missing any more; both are set by the caller.
     """
 
     __slots__ = (
         "_acks",
+        "_answer",
         "_ctx",
+        "_missing",
         "_now_ms",
         "_paused",
         "_refusals",
+        "_response",
         "_services",
         "failed",
-        "missing",
-        "pending",
-        "response",
     )
 
     def __init__(self, ctx: RequestContext, acks: int, refusals: Mapping[tuple[str, int], ErrorCode]) -> None:
@@ -57,39 +61,21 @@ class ProduceAppend:
         self._acks = acks
         self._now_ms = ctx.services.env.clock.wall_ms()
         self._paused = False  # so that what was looked up may not be as it was
+        self._missing = 0
+        self._answer: Pending[ProduceResponse] | None = None
+        self._response: ProduceResponse | None = None
         self.failed = False
-        self.missing = 0
-        self.response: ProduceResponse | None = None
-        self.pending: Pending[ProduceResponse] | None = None
 
-    def append(self, topics: Sequence[TopicProduceData], rows: list[TopicProduceResponse]) -> Iterator[None]:
-        """Append the batches of the topics; `rows` gets those of the answer, which may still change until the batches
-        are durable. Pauses where what was opened is enough for one turn.
-        """
-        for data in topics:
-            image = self._image(data)
-            parts: list[PartitionProduceResponse] = []
-            rows.append(TopicProduceResponse(data.name, data.topic_id, parts))
-            if isinstance(image, ErrorCode):
-                self.failed = True
-                for part in data.partition_data:
-                    if EFFORT.spent > MOST_EFFORT:
-                        yield
-                    EFFORT.spent += REFUSED_EFFORT
-                    parts.append(refused_partition(part, image))
-                continue
-            for part in data.partition_data:
-                if EFFORT.spent > MOST_EFFORT:
-                    self._paused = True
-                    yield
-                EFFORT.spent += BATCH_EFFORT
-                try:
-                    parts.append(self._partition(image, part))
-                except LargeBatch as large:
-                    parts.append((yield from self._in_steps(large, image, part)))
+    def answer(self, response: ProduceResponse) -> ProduceResponse | Pending[ProduceResponse]:
+        """Return the response once every batch is durable. To be called once, behind the last append."""
+        if not self._missing:
+            return response
+        self._response = response
+        self._answer = Pending(parks=False)
+        return self._answer
 
-    def _image(self, data: TopicProduceData) -> TopicImage | ErrorCode:
-        """The topic, or the error of all its partitions."""
+    def image(self, data: TopicProduceData) -> TopicImage | ErrorCode:
+        """Return the topic, or the error of all its partitions."""
         metadata = self._services.metadata
         if self._ctx.api_version >= PRODUCE_IDS_FROM:
             image = metadata.topic_by_id(data.topic_id)
@@ -109,34 +95,41 @@ class ProduceAppend:
             return ErrorCode.INVALID_TOPIC_EXCEPTION
         return image
 
-    def _in_steps(
-        self, large: LargeBatch, image: TopicImage, data: PartitionProduceData
-    ) -> Generator[None, None, PartitionProduceResponse]:
+    async def breathe(self, due: int) -> int:
+        """Pause if the turn is spent; return the effort at which to look again. `due`: that at which to look now."""
+        await self._ctx.breathe(elements_of(EFFORT.spent - due + LOOK_EFFORT))
+        self._paused = True
+        return EFFORT.spent + LOOK_EFFORT
+
+    async def large(self, large: LargeBatch, image: TopicImage, data: PartitionProduceData) -> PartitionProduceResponse:
         """Append a batch that takes longer than a turn to check."""
         log, records = self._services.logs.get(image.name, data.index), data.records
         assert records is not None, "a batch was looked at"
+        await self._ctx.breathe(elements_of(AT_ONCE))
         self._paused = True
-        yield
-        checked = yield from log.admission.check_in_steps(records, large.header, self._now_ms)
-        return self._partition(image, data, checked)
+        checked = await log.admission.check_large(records, large.header, self._now_ms, self._ctx.breathe)
+        return self.partition(image, data, checked)
 
-    def _partition(
+    def partition(
         self, image: TopicImage, data: PartitionProduceData, checked: Checked | None = None
     ) -> PartitionProduceResponse:
-        """Append a batch, if need be when it was `checked`. Raises `LargeBatch` where it has to be."""
+        """Append a batch, if need be when it was `checked`, and return its row, which may change until it is durable.
+
+        Raises `LargeBatch` where it has to be checked before.
+        """
         deleted = self._paused and self._services.metadata.topic_by_id(image.topic_id) is None
         if deleted or not 0 <= data.index < image.partitions:
-            return self._refuse(data, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            return self.refuse(data, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if self._services.leaders.other_leader(image.name, data.index) is not None:
-            return self._refuse(data, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            return self.refuse(data, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         records = data.records
         error = ErrorCode.INVALID_RECORD if records is None else self._unacceptable(records)
         error = error or self._refusals.get((image.name, data.index), ErrorCode.NONE)
         if records is None or error is not ErrorCode.NONE:
-            return self._refuse(data, error)
+            return self.refuse(data, error)
         response = PartitionProduceResponse(data.index)
         log = self._services.logs.get(image.name, data.index)
-        on_durable = self._durable(response) if self._acks else None
+        on_durable = self._on_durable(response) if self._acks else None
         outcome = log.append(
             records,
             origin=Origin.CLIENT,
@@ -147,8 +140,8 @@ class ProduceAppend:
             checked=checked,
         )
         if isinstance(outcome, ErrorCode):
-            return self._blame(self._refuse(data, outcome), log, records, checked)
-        self.missing += 1
+            return self._blame(self.refuse(data, outcome), log, records, checked)
+        self._missing += 1
         response.base_offset = outcome.base_offset
         if outcome.base_offset == 0:
             EFFORT.spent += LOG_EFFORT
@@ -170,30 +163,31 @@ class ProduceAppend:
         return response
 
     def _unacceptable(self, records: bytes | memoryview) -> ErrorCode:
-        """What this request's version, or this broker, does not take, beyond what every append checks."""
+        """Return the error of what this request's version does not take, beyond what every append checks."""
         if len(records) <= ATTRIBUTES_AT:
             return ErrorCode.INVALID_RECORD
         if attributes_of(records) & CODEC_MASK == Compression.ZSTD and self._ctx.api_version < ZSTD_FROM:
             return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
         return ErrorCode.NONE
 
-    def _durable(self, response: PartitionProduceResponse) -> Callable[[ErrorCode], None]:
+    def _on_durable(self, response: PartitionProduceResponse) -> Callable[[ErrorCode], None]:
         def on_durable(error: ErrorCode) -> None:
             if error is not ErrorCode.NONE:
                 _refuse(response, error)
-            self.missing -= 1
-            if not self.missing and self.pending is not None and self.response is not None:
-                self.pending.complete(self.response)
+            self._missing -= 1
+            if not self._missing and self._answer is not None and self._response is not None:
+                self._answer.complete(self._response)
 
         return on_durable
 
-    def _refuse(self, data: PartitionProduceData, error: ErrorCode) -> PartitionProduceResponse:
+    def refuse(self, data: PartitionProduceData, error: ErrorCode) -> PartitionProduceResponse:
+        """Return the row of a batch that is not appended, and note that one was not."""
         self.failed = True
         return refused_partition(data, error)
 
 
 def refused_partition(data: PartitionProduceData, error: ErrorCode) -> PartitionProduceResponse:
-    """The row of a batch that is not appended."""
+    """Return the row of a batch that is not appended."""
     response = PartitionProduceResponse(data.index)
     _refuse(response, error)
     return response

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 from shareq.broker.config.keys.definition import int_value
 from shareq.broker.config.service import ConfigService
+from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.append import OnDurable
@@ -28,23 +28,24 @@ _CONFIGS: Final = ((DLQ_GROUP_ENABLE, "true"), ("message.timestamp.type", "Creat
 
 
 class BrokerQueues:
-    """`QueueTopics` of this broker. `wall_ms` gives the time of an append."""
+    """`QueueTopics` of this broker."""
 
     def __init__(
         self,
+        env: Environment,
         metadata: MetadataStore,
         configs: ConfigService,
         logs: LogManager,
         leaders: LeaderMap,
         turns: Turns,
-        wall_ms: Callable[[], int],
     ) -> None:
         self._metadata = metadata
         self._configs = configs
         self._logs = logs
         self._leaders = leaders
         self._turns = turns
-        self._wall_ms = wall_ms
+        self._budget = env.budget
+        self._wall_ms = env.clock.wall_ms
 
     def policy(self) -> QueuePolicy:
         config = self._configs.broker
@@ -66,7 +67,7 @@ class BrokerQueues:
 
     def append(self, name: str, partition: int, batch: bytearray, on_durable: OnDurable) -> ErrorCode:
         log = partial(led_log, self._leaders, self._logs, name, partition)
-        return append_in_turns(self._turns, log, batch, self._wall_ms(), on_durable)
+        return append_in_turns(self._turns, self._budget, log, batch, self._wall_ms(), on_durable)
 
 
 def warn_of_queue(group_id: str, name: str, queues: BrokerQueues) -> None:

@@ -449,12 +449,12 @@ def test_queues_of_dead_letters_are_made_one_after_the_other(monkeypatch: pytest
     world.clock.run_until_idle()
     syncs = Syncs(world, monkeypatch)
     queues = BrokerQueues(
+        world.services.env,
         world.services.metadata,
         world.services.configs,
         world.services.logs,
         world.services.leaders,
         world.services.turns,
-        world.clock.wall_ms,
     )
     made = [queues.create(f"dlq.{number % 5}") for number in range(10)]
     commits = world.db.commits

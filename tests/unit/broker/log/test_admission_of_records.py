@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import cramjam
 import pytest
 
+from shareq.broker.foundation.turn_budget import PAUSE
 from shareq.broker.log import admission
 from shareq.broker.log.admission import (
     LEAST_OPENED_BYTES,
@@ -15,10 +16,10 @@ from shareq.broker.log.admission import (
     MOST_RECORD_ERRORS,
     MOST_RECORDS,
     Admission,
+    Checked,
     RecordError,
 )
 from shareq.broker.log.settings import LogSettings
-from shareq.coordinator.shard import at_once
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import (
     CONTROL,
@@ -31,11 +32,13 @@ from shareq.protocol.records.batch import (
     validate_batch,
 )
 from shareq.protocol.records.compression import compress
+from tests.support.coroutines import finished
 from tests.support.kafka.odd_batches import Answer, odd_batches
 from tests.support.kafka.raw_batches import raw_batch, raw_record
 from tests.support.kafka.walk_forms import FORMS, RecordWalk
 
 NOW = 1_700_000_000_000
+NOT_TAKEN = CONTROL | DELETE_HORIZON | LOG_APPEND_TIME
 MOST = 2**63 - 1
 REAL_CODECS = list(Compression)[1:]
 SETTINGS: dict[str, dict[str, object]] = {  # what the cases' properties make of a log's settings
@@ -54,6 +57,49 @@ def _form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 
 def rules(**settings: object) -> Admission:
     return Admission(LogSettings(**settings))  # type: ignore[arg-type]
+
+
+def large(taking: Admission, batch: bytes) -> Checked:
+    """Check a batch as one that takes longer than a turn."""
+    return finished(taking.check_large(batch, read_header(batch), NOW, lambda _elements: PAUSE))
+
+
+def outcomes(taking: Admission, batch: bytes) -> tuple[tuple[object, object], tuple[object, object]]:
+    """How a batch is judged: the error and the records at fault, or what is stored; at once, and as a large one."""
+    found = taking.check(batch, NOW)
+    errors = taking.record_errors(batch, NOW) if isinstance(found, ErrorCode) else []
+    checked = large(taking, batch)
+    return (found, errors), (checked.admitted, checked.errors)
+
+
+@pytest.mark.parametrize("codec", list(Compression))
+@pytest.mark.parametrize("case", sorted(odd_batches(0, Compression.NONE)))
+def test_large_batches_are_judged_as_small_ones(case: str, codec: Compression) -> None:
+    odd = odd_batches(NOW, codec)[case]
+    settings = {name: value for key in odd.settings for name, value in SETTINGS[key].items()}
+    header = validate_batch(odd.batch)
+    if isinstance(header, ErrorCode) or header.base_offset or header.attributes & NOT_TAKEN:
+        return  # `check` refuses it by its header, before it looks how large it is
+    at_once, in_turns = outcomes(rules(**settings), odd.batch)
+    assert in_turns == at_once
+
+
+@pytest.mark.parametrize("codec", REAL_CODECS)
+@pytest.mark.parametrize("fault", ["unreadable", "out of order", "out of time", "cut short"])
+@pytest.mark.parametrize("size", ["fits", "a long record", "too much"])
+def test_of_several_faults_a_large_batch_names_the_same(codec: Compression, fault: str, size: str) -> None:
+    """A fault that stands in front of so many bytes that they are refused for that, too."""
+    first = {
+        "unreadable": raw_record(key=-2),
+        "out of order": raw_record(7),
+        "out of time": raw_record(time_delta=9_000_000),
+        "cut short": raw_record(longer=50),
+    }[fault]
+    bytes_of = {"fits": 100_000, "a long record": 500_000, "too much": 2 * LEAST_OPENED_BYTES}[size]
+    batch = raw_batch(first, raw_record(1, value=bytes(bytes_of)), codec=codec, timestamp_ms=NOW)
+    at_once, in_turns = outcomes(rules(max_decompressed_message_bytes=200_000), batch)
+    assert in_turns == at_once
+    assert isinstance(at_once[0], ErrorCode)
 
 
 @pytest.mark.parametrize("codec", list(Compression))
@@ -182,7 +228,7 @@ def test_what_is_opened_in_one_go_has_a_bound_of_its_own(in_steps: bool) -> None
         taking = rules(max_message_bytes=MOST_AT_ONCE, max_decompressed_message_bytes=2 * MOST_AT_ONCE)
         if not in_steps:
             return taking.check(batch, NOW)
-        return at_once(taking.check_in_steps(batch, read_header(batch), NOW)).admitted
+        return large(taking, batch).admitted
 
     assert outcome(MOST_AT_ONCE, framed=False) is ErrorCode.MESSAGE_TOO_LARGE
     assert not isinstance(outcome(MOST_AT_ONCE - 100, framed=False), ErrorCode)

@@ -169,7 +169,7 @@ def test_a_turn_that_fails_by_a_fault_is_tried_again(
 ) -> None:
     world = queue_of("gzip", keeps=True)
     with monkeypatch.context() as broken:
-        broken.setattr(Admission, "check_in_steps", lambda *_: iter([1 // 0]))
+        broken.setattr(Admission, "check_large", lambda *_: 1 // 0)
         a_large_one_dies(world)
         world.settle()
     assert "ZeroDivisionError" in caplog.text

@@ -10,7 +10,7 @@ import pytest
 from shareq.protocol.errors import MalformedMessage
 from shareq.protocol.records.batch import HEADER_SIZE, RecordData, build_batch, find_record, read_header
 from shareq.protocol.records.compression import Compression, TooLargeToOpen, compress
-from shareq.protocol.records.opening import PIECE_BYTES, Run, Step, find_in_steps, record_runs
+from shareq.protocol.records.opening import PIECE_BYTES, Run, Step, find_in_steps, pieces, record_runs
 from shareq.protocol.records.record_walk import LOWEST_DELTA
 from shareq.protocol.records.walk import OUT_OF_ORDER, UNREADABLE, largest, walk
 from tests.support.kafka.raw_batches import raw_record
@@ -25,7 +25,7 @@ def payload_of(records: list[RecordData]) -> bytes:
 
 
 def runs_of(codec: Compression, payload: bytes, count: int, limit: int = LIMIT) -> list[Run]:
-    return list(record_runs(codec, memoryview(compress(codec, payload)), count, limit))
+    return list(record_runs(pieces(codec, memoryview(compress(codec, payload)), limit), count))
 
 
 def walked(runs: list[Run]) -> tuple[int, int, int]:
@@ -95,7 +95,7 @@ def test_bytes_that_no_records_are_found(codec: Compression) -> None:
 @pytest.mark.parametrize("codec", CODECS, ids=lambda codec: codec.name)
 def test_more_than_the_limit_is_not_opened(codec: Compression) -> None:
     payload = payload_of([RecordData(None, bytes(1_000_000))] * 8)
-    runs, seen = record_runs(codec, memoryview(compress(codec, payload)), 8, 3_000_000), list[Run]()
+    runs, seen = record_runs(pieces(codec, memoryview(compress(codec, payload)), 3_000_000), 8), list[Run]()
     with pytest.raises(TooLargeToOpen):
         seen.extend(runs)
     assert sum(run.opened for run in seen) <= 3_000_000
@@ -106,19 +106,19 @@ def test_frames_behind_each_other_are_one_payload_and_what_is_cut_is_refused(cod
     records = [RecordData(b"k", b"v" * 1_000)] * 1_000
     payload = payload_of(records)
     first, second = compress(codec, payload[:400_000]), compress(codec, payload[400_000:])
-    runs = list(record_runs(codec, memoryview(first + second), 1_000, LIMIT))
+    runs = list(record_runs(pieces(codec, memoryview(first + second), LIMIT), 1_000))
     assert walked(runs) == (0, 0, 1_000)
     for broken in (first, first + second + b"junk", b"junk" + first):
         with pytest.raises(MalformedMessage):
-            list(record_runs(codec, memoryview(broken), 1_000, LIMIT))
+            list(record_runs(pieces(codec, memoryview(broken), LIMIT), 1_000))
     with pytest.raises(MalformedMessage, match=f"^{codec.name.lower()} data cut short$"):
-        list(record_runs(codec, memoryview(first + second[:-5]), 1_000, LIMIT))
+        list(record_runs(pieces(codec, memoryview(first + second[:-5]), LIMIT), 1_000))
 
 
 def test_a_small_gzip_stays_small() -> None:
     data = gzip.compress(bytes(20_000_000))
     with pytest.raises(MalformedMessage):
-        list(record_runs(Compression.GZIP, memoryview(data), 1, LIMIT))
+        list(record_runs(pieces(Compression.GZIP, memoryview(data), LIMIT), 1))
 
 
 BASE = 7_000_000_000

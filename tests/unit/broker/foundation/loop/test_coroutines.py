@@ -57,6 +57,21 @@ def test_what_waits_goes_on_in_the_call_that_completes_it() -> None:
     assert driven.result.value == 2
 
 
+def test_a_coroutine_may_end_before_its_answer_comes() -> None:
+    async def begin_answer(first: Pending[int], second: Pending[int]) -> Pending[int]:
+        await first
+        return second
+
+    loop = Loop()
+    first, second = Pending[int](), Pending[int]()
+    assert loop.drive(begin_answer(completed(1), second)) is second
+    driven = loop.drive(begin_answer(first, second))
+    first.complete(1)
+    assert not driven.result.done
+    second.complete(2)
+    assert driven.result.value == 2
+
+
 def test_an_answer_may_be_waited_for_twice() -> None:
     loop = Loop()
     pending: Pending[int] = Pending()

@@ -180,7 +180,7 @@ def test_acks_0_is_not_answered_by_a_fault_of_ours_either(
     def broken(*_: object) -> None:
         raise RuntimeError("planted")
 
-    monkeypatch.setattr(ProduceAppend, "append", broken)
+    monkeypatch.setattr(ProduceAppend, "image", broken)
     client.send(produce_request(batch(b"x"), topic="t", acks=0), 9)
     assert client.closed
     assert not client.frames
