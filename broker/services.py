@@ -18,6 +18,7 @@ from shareq.broker.disk.watch import DiskWatch
 from shareq.broker.fetch.sessions import FetchSessions
 from shareq.broker.fetch.wait import FetchWaits
 from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.loop.coroutines import beginner
 from shareq.broker.foundation.loop.stall_meter import Stalls
 from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.log.manager import LogManager
@@ -159,6 +160,7 @@ class Services:
         self.leaders = LeaderMap()
         self.answer_budget = AnswerBudget(env.clock)
         self.turns = Turns(env.clock.call_soon)
+        self.begin = beginner(env.budget, self.turns.run)
         self.stalls = Stalls()
         self.request_budget = RequestBudget(
             env.clock, started_with.queued_max_request_bytes, started_with.socket_request_max_bytes
@@ -353,6 +355,7 @@ class Services:
             self.lookup,
             self.logs,
             lambda: self.groups.coordinator.partitions,
+            begin=self.begin,
             new_producer_id=self.producer_ids.next,
             transaction_version=lambda: self.metadata.features.get(TRANSACTION_VERSION, 0),
             verifies=lambda: self.configs.broker.transaction_partition_verification_enable,

@@ -7,10 +7,23 @@ are counted instead, so a seed pauses at the same places every time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from typing import Final, Protocol
+from collections.abc import Callable, Generator, Sequence
+from typing import Final, Protocol, TypeVar
 
-__all__ = ["LOOK", "PAUSE", "PIECE", "TURN_ELEMENTS", "TURN_NS", "Breath", "LoopTime", "Pause", "TurnBudget"]
+__all__ = [
+    "LOOK",
+    "PAUSE",
+    "PIECE",
+    "TURN_ELEMENTS",
+    "TURN_NS",
+    "Breath",
+    "LoopTime",
+    "Pause",
+    "TurnBudget",
+    "in_pieces",
+]
+
+T = TypeVar("T")
 
 TURN_NS: Final = 2_000_000
 """Nanoseconds of one turn."""
@@ -23,6 +36,13 @@ LOOK: Final = 50
 
 PIECE: Final = 100
 """Elements of one array to handle before the next breath."""
+
+
+def in_pieces(items: Sequence[T]) -> Sequence[Sequence[T]]:
+    """Return the items, up to `PIECE` of them at a time, and one empty piece for none: what has no elements counts."""
+    if len(items) <= PIECE:
+        return (items,)
+    return [items[at : at + PIECE] for at in range(0, len(items), PIECE)]
 
 
 class LoopTime(Protocol):

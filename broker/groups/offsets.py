@@ -6,12 +6,12 @@ What a topic's id or name means is settled here; the shards keep offsets by name
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
-from typing import Final, TypeVar
+from typing import Final
 
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import in_steps
 from shareq.broker.foundation.pending import Pending, completed
-from shareq.broker.foundation.turn_budget import PIECE
+from shareq.broker.foundation.turn_budget import PIECE, in_pieces
 from shareq.broker.groups.coordinator import GroupCoordinatorService
 from shareq.broker.topics.internal import InternalTopics
 from shareq.coordinator.group.offsets import fetch
@@ -38,8 +38,6 @@ from shareq.protocol.generated.offset_fetch import (
 )
 from shareq.protocol.names import CONSUMER_OFFSETS
 from shareq.protocol.primitives import ZERO_UUID
-
-T = TypeVar("T")
 
 COMMIT_TOPIC_IDS_FROM = 10
 FETCH_TOPIC_IDS_FROM = 10
@@ -150,7 +148,7 @@ class GroupOffsetsService:
         for topic in request.topics:
             image = self._topic(topic.topic_id if version >= COMMIT_TOPIC_IDS_FROM else topic.name)
             may = self._may_see(image, topic.name, version >= COMMIT_TOPIC_IDS_FROM, may_read)
-            for some in _pieces(topic.partitions):
+            for some in in_pieces(topic.partitions):
                 if may:
                     self._sort(topic, some, image, version, existing[-1], rows)
                 else:
@@ -169,7 +167,7 @@ class GroupOffsetsService:
         """Return the same error for every partition."""
         rows = CommitRows()
         for topic in request.topics:
-            for some in _pieces(topic.partitions):
+            for some in in_pieces(topic.partitions):
                 rows.refuse(topic.name, topic.topic_id, some, error)
                 await self._breathe(1 + len(some))
         return OffsetCommitResponse(topics=rows.topics)
@@ -362,7 +360,7 @@ class GroupOffsetsService:
         for topic in topics:
             refused = OffsetFetchResponseTopics(topic.name, topic.topic_id, [])
             rows.append(refused)
-            for some in _pieces(topic.partition_indexes):
+            for some in in_pieces(topic.partition_indexes):
                 refused.partitions += fetch.refused_rows(some, error)
                 await self._breathe(1 + len(some))
         return rows
@@ -420,13 +418,6 @@ class GroupOffsetsService:
         if image is not None:
             return may_see(image.name)
         return by_id or may_see(name)
-
-
-def _pieces(items: Sequence[T]) -> Sequence[Sequence[T]]:
-    """Return the items, up to `PIECE` of them at a time, and one empty piece for none."""
-    if len(items) <= PIECE:
-        return (items,)
-    return [items[at : at + PIECE] for at in range(0, len(items), PIECE)]
 
 
 def _with_topics(request: OffsetCommitRequest, topics: list[OffsetCommitRequestTopic]) -> OffsetCommitRequest:

@@ -123,6 +123,12 @@ class InternalTopics:
             return work(NO_ERROR)
         return self._metadata.gate.pass_then(lambda: work(self.ensure(*names)))
 
+    async def made(self, *names: str) -> ApiError:
+        """Return what `ensure` says of the topics, once it may create what is missing."""
+        if self._missing(names):
+            await self._metadata.gate.passed()
+        return self.ensure(*names)
+
     def passing(self, *names: str) -> Generator[None, None, None]:
         """Pause until `ensure` may create what is missing."""
         if self._missing(names):

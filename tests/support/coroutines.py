@@ -6,13 +6,13 @@ from typing import TypeVar, cast
 
 import pytest
 
+from shareq.broker.foundation import turn_budget
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import Waiting, begin
 from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.foundation.turn_budget import PAUSE, Pause, TurnBudget
 from shareq.broker.groups import offsets
-from shareq.broker.handlers.groups import offset_fetch
 
 T = TypeVar("T")
 
@@ -42,7 +42,7 @@ def paused_everywhere(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return PAUSE
 
     monkeypatch.setattr(TurnBudget, "breathe", breathe)
-    for module in (offsets, offset_fetch):
+    for module in (turn_budget, offsets):
         monkeypatch.setattr(module, "PIECE", 1)
     monkeypatch.setattr(offsets, "PART", 1)
     return breaths

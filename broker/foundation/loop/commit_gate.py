@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from typing import TypeVar
 
-from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.pending import Pending, completed
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ class CommitGate:
         self._call_soon = call_soon
         self._closed = False
         self._waiting = 0  # work in steps
-        self._queue: deque[Callable[[], None]] = deque()
+        self._queue: deque[Pending[None]] = deque()
 
     @property
     def is_free(self) -> bool:
@@ -53,15 +53,21 @@ class CommitGate:
             if self._queue:
                 self._call_soon(self._let_through)
 
-    def pass_then(self, work: Callable[[], Pending[T]]) -> Pending[T]:
-        """Begin `work` now if it may pass, else when it may; for work that is not in steps. Returns what it answers."""
+    def passed(self) -> Pending[None]:
+        """Return a pending that is complete if work may pass now, else completed when it may: then it goes on in that
+        call. For work that is not in turns, which others would have to wait behind.
+        """
         if self.is_free:
-            return work()
-        result: Pending[T] = Pending()
-        self._queue.append(lambda: work().on_complete(result.complete))
+            return completed(None)
+        passed: Pending[None] = Pending()
+        self._queue.append(passed)
         if not self._closed:  # the work in front may pass, and not commit
             self._call_soon(self._let_through)
-        return result
+        return passed
+
+    def pass_then(self, work: Callable[[], Pending[T]]) -> Pending[T]:
+        """Begin `work` now if it may pass, else when it may; for work that is not in turns. Returns what it answers."""
+        return work() if self.is_free else self.passed().chain(lambda _passed: work())
 
     def _open(self) -> None:
         self._closed = False
@@ -71,7 +77,7 @@ class CommitGate:
         """Begin what waits, up to the first that commits."""
         try:
             while self._queue and not self._closed:
-                self._queue.popleft()()
+                self._queue.popleft().complete(None)
         finally:
             if self._queue and not self._closed:  # one of them raised
                 self._call_soon(self._let_through)

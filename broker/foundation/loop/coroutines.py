@@ -12,14 +12,20 @@ a short one to its end.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Coroutine, Generator, Iterator
 from types import coroutine as generator_based
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.foundation.turn_budget import PAUSE, Pause, TurnBudget
 
-__all__ = ["Driven", "Waiting", "begin", "drive", "in_steps"]
+if TYPE_CHECKING:
+    from shareq.broker.foundation.environment import Clock
+
+__all__ = ["Begin", "Driven", "Waiting", "begin", "beginner", "drive", "in_steps", "sleep"]
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -58,6 +64,30 @@ def begin(
     """Drive a coroutine for a caller that takes a `Pending` in any case; see `drive`."""
     answer = drive(coroutine, budget, in_turns, failed)
     return answer.result if isinstance(answer, Driven) else completed(answer)
+
+
+class Begin(Protocol):
+    """`begin` with everything but the coroutine: for parts of the broker that have work of their own."""
+
+    def __call__(self, coroutine: Waiting[T], /) -> Pending[T]: ...
+
+
+def beginner(budget: TurnBudget, run_in_turns: Callable[[Iterator[None], Callable[[Exception], None]], None]) -> Begin:
+    """Return what begins coroutines that no client's request drives. What they raise later is logged.
+
+    `run_in_turns`: as `Turns.run`.
+    """
+
+    def failed(error: Exception) -> None:
+        logger.error("work of the broker's own failed", exc_info=error)
+
+    def in_turns(steps: Iterator[None]) -> None:
+        run_in_turns(steps, failed)
+
+    def begin_one(coroutine: Waiting[T], /) -> Pending[T]:
+        return begin(coroutine, budget, in_turns, failed)
+
+    return begin_one
 
 
 class Driven(Generic[T]):
@@ -139,6 +169,13 @@ class Driven(Generic[T]):
             self._running = False
         self.result.complete(value)
         return None
+
+
+def sleep(clock: Clock, ms: int) -> Pending[None]:
+    """Return a pending that is completed after so many milliseconds."""
+    slept: Pending[None] = Pending()
+    clock.call_at(clock.now_ms() + ms, lambda: slept.complete(None))
+    return slept
 
 
 @generator_based

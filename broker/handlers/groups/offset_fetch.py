@@ -14,8 +14,7 @@ from functools import partial
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import pieces
-from shareq.broker.foundation.turn_budget import PIECE
+from shareq.broker.foundation.turn_budget import in_pieces
 from shareq.broker.groups.offsets import AskedOffsets
 from shareq.broker.security.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC
 from shareq.coordinator.group.offsets.fetch import NO_OFFSET
@@ -96,7 +95,7 @@ async def _earlier_form(ctx: RequestContext, group: OffsetFetchResponseGroup) ->
     for topic in group.topics:
         rows: list[OffsetFetchResponsePartition] = []
         response.topics.append(OffsetFetchResponseTopic(topic.name, rows))
-        for some in [*pieces(topic.partitions, PIECE)] or [()]:  # a topic without any counts, too
+        for some in in_pieces(topic.partitions):
             rows += map(_row_of, some)
             await ctx.breathe(1 + len(some))
     return response

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from random import Random
 from typing import Final, TypeVar, cast
 
@@ -9,10 +10,12 @@ from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.coordinator_runtime.ports import CoordinatorHost
 from shareq.broker.foundation.environment import Environment, Fs
+from shareq.broker.foundation.loop.coroutines import Begin
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.broker.topics.internal import InternalTopics
 from shareq.broker.topics.leaders import Leader, LeaderMap
+from tests.support.coroutines import begun
 from tests.support.fakes.memory_log import MemoryLogs
 from tests.support.fakes.topics import MemoryTopics
 
@@ -32,6 +35,7 @@ class FakeHost:
         self.logs = MemoryLogs(self.topics)
         self.leaders = LeaderMap()
         self.host = CoordinatorHost(self.env, self.topics, self.logs, self.leaders)
+        self.begin: Begin = partial(begun, self.env)
         counts = ("offsets.topic", "share.coordinator.state.topic", "transaction.state.log")
         self.config = BrokerConfig.load({f"{name}.num.partitions": "2" for name in counts})
         self.internal_topics = InternalTopics(self.topics, lambda: self.config)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devtools.in_memory.virtual_clock import VirtualClock
-from shareq.broker.foundation.loop.coroutines import Driven, begin, drive, in_steps
+from shareq.broker.foundation.loop.coroutines import Driven, begin, beginner, drive, in_steps, sleep
 from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.foundation.turn_budget import TURN_ELEMENTS, TurnBudget
@@ -123,6 +123,48 @@ def test_many_elements_are_done_in_turns_and_few_at_once() -> None:
     assert driven.result.value == 5 * TURN_ELEMENTS
     assert max(after - before for before, after in pairwise(seen)) <= TURN_ELEMENTS
     assert seen[0] == TURN_ELEMENTS
+
+
+def test_what_work_of_the_brokers_own_raises_is_logged_or_the_callers(caplog: pytest.LogCaptureFixture) -> None:
+    loop = Loop()
+    begin_one = beginner(loop.budget, loop.turns.run)
+    assert begin_one(answer(completed(1))).value == 2
+
+    async def fails(pending: Pending[int]) -> None:
+        if await pending:
+            await in_steps(two_steps())
+        raise ValueError("planted")
+
+    def two_steps() -> Generator[None, None, None]:
+        yield
+        yield
+
+    with pytest.raises(ValueError, match="planted"):
+        begin_one(fails(completed(0)))
+    for value in (0, 1):
+        pending: Pending[int] = Pending()
+        result = begin_one(fails(pending))
+        pending.complete(value)
+        loop.clock.run_until_idle()
+        assert not result.done
+        assert "planted" in caplog.text
+        caplog.clear()
+
+
+def test_a_coroutine_sleeps() -> None:
+    loop = Loop()
+    woken: list[int] = []
+
+    async def naps() -> None:
+        await sleep(loop.clock, 20)
+        woken.append(loop.clock.now_ms())
+
+    began = loop.clock.now_ms()
+    loop.drive(naps())
+    loop.clock.advance(19)
+    assert not woken
+    loop.clock.advance(5)
+    assert woken == [began + 20]
 
 
 def test_a_generator_that_pauses_can_be_awaited() -> None:
