@@ -66,6 +66,16 @@ class GroupNames:
         answer = self._names.make(group_id, owner, self._now(), ask)
         return completed(refuse(self._no_group_message)) if answer is None else answer
 
+    def refusal(self, group_id: str, owner: Hashable) -> str:
+        """Count a group that a request may make, and return ""; or return why not, if its owner has too many. Call
+        `settle` behind a request that was not refused.
+        """
+        return "" if self._names.admit(group_id, owner, self._now()) else self._no_group_message
+
+    def settle(self, group_id: str, owner: Hashable) -> None:
+        """Count the group no longer if the request did not make it."""
+        self._names.settle(group_id, owner)
+
     def join(
         self,
         joining: Joining,

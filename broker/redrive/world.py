@@ -105,13 +105,14 @@ class BrokerRedriveWorld:
         return allowed
 
     def new_producer_id(self) -> Pending[int | ErrorCode]:
-        def taken() -> Pending[int | ErrorCode]:
-            try:
-                return completed(self._producer_ids.next())
-            except OSError:
-                return completed(ErrorCode.KAFKA_STORAGE_ERROR)
+        return self._begun(self._new_producer_id())
 
-        return self._producer_ids.at_hand(taken)
+    async def _new_producer_id(self) -> int | ErrorCode:
+        await self._producer_ids.at_hand()
+        try:
+            return self._producer_ids.next()
+        except OSError:
+            return ErrorCode.KAFKA_STORAGE_ERROR
 
     def _begun(self, coroutine: Waiting[T]) -> Pending[T]:
         return begin(coroutine, self._budget, lambda work: self._turns.run(work, _failed), _failed)

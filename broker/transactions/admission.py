@@ -13,7 +13,7 @@ from typing import Final
 
 from shareq.broker.coordinator_runtime.partition import ProducerEpoch
 from shareq.broker.foundation.environment import Clock
-from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.foundation.loop.coroutines import Begin, sleep
 from shareq.broker.transactions.coordinator import TransactionCoordinatorService
 from shareq.broker.transactions.ports import TransactionLog
 from shareq.coordinator.transaction.metadata import TopicPartition
@@ -25,6 +25,9 @@ _RETRY_MS: Final = 20
 _RETRY_FOR_MS: Final = 100
 
 _CLIENT_VERSION: Final = 2
+
+_AS_LOG: Final = {ErrorCode.PRODUCER_FENCED: ErrorCode.INVALID_PRODUCER_EPOCH}
+"""Errors of the coordinator that a log has other names for."""
 
 Refusals = Mapping[TopicPartition, ErrorCode]
 """Those that may not be written to; INVALID_PRODUCER_EPOCH stands for every producer that was fenced."""
@@ -50,57 +53,44 @@ def transactional_producer(records: bytes | memoryview | None) -> tuple[Producer
 class TransactionAdmission:
     """Asks the transaction coordinator for what the logs do not know.
 
-    `verifies` is `transaction.partition.verification.enable` of the moment.
+    `verifies` is `transaction.partition.verification.enable` of the moment; `begin` is for callers that wait for a
+    `Pending`.
     """
 
-    def __init__(self, coordinator: TransactionCoordinatorService, clock: Clock, verifies: Callable[[], bool]) -> None:
+    def __init__(
+        self, coordinator: TransactionCoordinatorService, clock: Clock, begin: Begin, verifies: Callable[[], bool]
+    ) -> None:
         self._coordinator = coordinator
         self._clock = clock
+        self.begin: Final = begin
         self._verifies = verifies
 
-    def admit(self, writer: Writer, logs: Mapping[TopicPartition, TransactionLog]) -> Pending[Refusals]:
-        """The refusals; done at once when the logs know enough.
+    async def admit(self, writer: Writer, logs: Mapping[TopicPartition, TransactionLog]) -> Refusals:
+        """Return the refusals, without a wait if the logs know enough.
 
         INVALID_PRODUCER_EPOCH, INVALID_PRODUCER_ID_MAPPING, CONCURRENT_TRANSACTIONS, TRANSACTION_ABORTABLE (not part of
         the transaction), NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
         """
-        answer: Pending[Refusals] = Pending()
-        self._attempt(writer, logs, self._clock.now_ms() + _RETRY_FOR_MS, answer)
-        return answer
-
-    def _attempt(
-        self,
-        writer: Writer,
-        logs: Mapping[TopicPartition, TransactionLog],
-        give_up_at_ms: int,
-        answer: Pending[Refusals],
-    ) -> None:
-        refused: dict[TopicPartition, ErrorCode] = {}
-        unknown: list[TopicPartition] = []
-        for at, log in logs.items():
-            known = log.producers.get(writer.producer.producer_id)
-            if known is not None and writer.producer.epoch < known.epoch:
-                refused[at] = ErrorCode.INVALID_PRODUCER_EPOCH
-            elif not log.producers.is_open(*writer.producer):
-                unknown.append(at)
-
-        def decided(errors: Mapping[TopicPartition, ErrorCode]) -> None:
-            now = self._clock.now_ms()
+        give_up_at_ms = self._clock.now_ms() + _RETRY_FOR_MS
+        while True:
+            refused: dict[TopicPartition, ErrorCode] = {}
+            unknown: list[TopicPartition] = []
+            for at, log in logs.items():
+                known = log.producers.get(writer.producer.producer_id)
+                if known is not None and writer.producer.epoch < known.epoch:
+                    refused[at] = ErrorCode.INVALID_PRODUCER_EPOCH
+                elif not log.producers.is_open(*writer.producer):
+                    unknown.append(at)
+            errors = await self._ask(writer, unknown) if unknown else {}
             concurrent = any(error is ErrorCode.CONCURRENT_TRANSACTIONS for error in errors.values())
-            if writer.adds and concurrent and now < give_up_at_ms:
-                self._clock.call_at(now + _RETRY_MS, lambda: self._attempt(writer, logs, give_up_at_ms, answer))
-                return
-            fenced = {ErrorCode.PRODUCER_FENCED: ErrorCode.INVALID_PRODUCER_EPOCH}
-            refused.update({at: fenced.get(error, error) for at, error in errors.items() if error})
-            answer.complete(refused)
+            if not (writer.adds and concurrent and self._clock.now_ms() < give_up_at_ms):
+                refused.update({at: _AS_LOG.get(error, error) for at, error in errors.items() if error})
+                return refused
+            await sleep(self._clock, _RETRY_MS)
 
-        self._ask(writer, unknown).on_complete(decided)
-
-    def _ask(self, writer: Writer, partitions: list[TopicPartition]) -> Pending[dict[TopicPartition, ErrorCode]]:
-        if not partitions or not (writer.adds or self._verifies()):
-            return completed({})
+    async def _ask(self, writer: Writer, partitions: list[TopicPartition]) -> Mapping[TopicPartition, ErrorCode]:
         identity = (writer.transactional_id, *writer.producer)
         if writer.adds:
-            added = self._coordinator.add_partitions(*identity, partitions, _CLIENT_VERSION)
-            return added.then(lambda error: dict.fromkeys(partitions, error))
-        return self._coordinator.verify_partitions(*identity, partitions)
+            error = await self._coordinator.add_partitions(*identity, partitions, _CLIENT_VERSION)
+            return dict.fromkeys(partitions, error)
+        return await self._coordinator.verify_partitions(*identity, partitions) if self._verifies() else {}

@@ -12,7 +12,9 @@ from shareq.broker.coordinator_runtime.batches import CoordinatorLogSettings
 from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
 from shareq.broker.coordinator_runtime.ports import CoordinatorHost
 from shareq.broker.foundation.environment import TimerHandle
-from shareq.broker.foundation.pending import Pending, completed, gather
+from shareq.broker.foundation.loop.coroutines import Begin
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.foundation.turn_budget import LOOK
 from shareq.broker.topics.internal import InternalTopics
 from shareq.broker.transactions.markers import MarkerWriter, Partition
 from shareq.coordinator.ports import TopicImage
@@ -60,12 +62,15 @@ class TransactionCoordinatorService:
         host: CoordinatorHost,
         internal_topics: InternalTopics,
         markers: MarkerWriter,
+        begin: Begin,
         new_producer_id: Callable[[], int],
         transaction_version: Callable[[], int],
         settings: TransactionCoordinatorSettings,
         intervals: CleanupIntervals,
     ) -> None:
         self._clock = host.env.clock
+        self._breathe = host.env.budget.breathe
+        self._begin = begin
         self._internal_topics = internal_topics
         self._markers = markers
         self._next_producer_id = new_producer_id
@@ -90,19 +95,19 @@ class TransactionCoordinatorService:
 
     # -- requests
 
-    def init_producer_id(
+    async def init_producer_id(
         self, transactional_id: str, timeout_ms: int, expected: ExpectedProducer | None
-    ) -> Pending[ProducerResult]:
-        """InitProducerId. The internal topic is created here when it is not there yet."""
-        return self._ending(
+    ) -> ProducerResult:
+        """InitProducerId. The internal topic is created here when it is missing."""
+        return await self._ending(
             transactional_id, lambda shard: shard.init_producer_id(transactional_id, timeout_ms, expected)
         )
 
-    def end_transaction(
+    async def end_transaction(
         self, transactional_id: str, producer_id: int, producer_epoch: int, *, commit: bool, client_version: int
-    ) -> Pending[ProducerResult]:
+    ) -> ProducerResult:
         """EndTxn."""
-        return self._ending(
+        return await self._ending(
             transactional_id,
             lambda shard: shard.end_transaction(
                 transactional_id, producer_id, producer_epoch, commit=commit, client_version=client_version
@@ -150,14 +155,16 @@ class TransactionCoordinatorService:
             lambda error: transaction_error_entry(transactional_id, error),
         )
 
-    def list_transactions(self, wanted: TransactionFilter) -> Pending[list[list_transactions.TransactionState]]:
-        """The rows of ListTransactions, of all partitions."""
-
-        def rows_of(partition: Partition) -> Pending[list[list_transactions.TransactionState]]:
-            return partition.schedule(lambda: partition.shard.list_transactions(wanted), lambda _error: [])
-
-        answers = gather([rows_of(partition) for partition in self.partitions])
-        return answers.then(lambda parts: [row for part in parts for row in part])
+    async def list_transactions(self, wanted: TransactionFilter) -> list[list_transactions.TransactionState]:
+        """Return the rows of ListTransactions, of all partitions."""
+        parts: list[Pending[list[list_transactions.TransactionState]]] = []
+        for partition in self.partitions:
+            parts.append(partition.run(lambda shard: shard.list_transactions(wanted), lambda _error: []))
+            await self._breathe(LOOK)  # a partition may have many
+        rows: list[list_transactions.TransactionState] = []
+        for part in parts:
+            rows += await part
+        return rows
 
     # -- start, stop, news of topics
 
@@ -200,18 +207,17 @@ class TransactionCoordinatorService:
     def _abort_timed_out(self) -> None:
         self._timeouts = None
         for partition in self.partitions:
-            self._abort_timed_out_of(partition)
+            self._begin(self._abort_timed_out_of(partition))
         self._watch_timeouts()
 
-    def _abort_timed_out_of(self, partition: Partition) -> None:
-        def carry_out(decided: list[WriteMarkers]) -> None:
-            self.timed_out += len(decided)
-            for markers in decided:
-                self._markers.carry_out(partition, markers)
-            self._watch_timeouts()  # what could not be written is under way again
-
+    async def _abort_timed_out_of(self, partition: Partition) -> None:
         nothing: list[WriteMarkers] = []
-        partition.run(lambda shard: shard.abort_timed_out(), lambda _error: nothing).on_complete(carry_out)
+        decided = await partition.run(lambda shard: shard.abort_timed_out(), lambda _error: nothing)
+        self.timed_out += len(decided)
+        for markers in decided:
+            self._markers.carry_out(partition, markers)
+            await self._breathe(LOOK)  # a transaction may have many partitions
+        self._watch_timeouts()  # what could not be written is under way again
 
     def _watch_expiry(self) -> None:
         if self._closed or self._expiry is not None:
@@ -223,27 +229,25 @@ class TransactionCoordinatorService:
     def _remove_expired(self) -> None:
         self._expiry = None
         for partition in self.partitions:
-            removed = partition.run(lambda shard: shard.remove_expired(), lambda _error: 0)
-            removed.on_complete(lambda _count: self._watch_expiry())  # what could not be written is there again
+            self._begin(self._remove_expired_of(partition))
+
+    async def _remove_expired_of(self, partition: Partition) -> None:
+        await partition.run(lambda shard: shard.remove_expired(), lambda _error: 0)
+        self._watch_expiry()  # what could not be removed is there again
 
     # -- routing
 
-    def _ending(
+    async def _ending(
         self,
         transactional_id: str,
         operation: Callable[[TransactionCoordinatorShard], CoordinatorResult[ProducerResult]],
-    ) -> Pending[ProducerResult]:
+    ) -> ProducerResult:
         """Run an operation that may end a transaction."""
-        decided = self._schedule(transactional_id, operation, ProducerResult)
-
-        def carry_out(result: ProducerResult) -> Pending[ProducerResult]:
-            self._watch_expiry()
-            if result.markers is None:
-                return completed(result)
-            partition = self._partition(transactional_id)
-            return self._markers.carry_out(partition, result.markers).then(lambda _none: result)
-
-        return decided.chain(carry_out)
+        result = await self._schedule(transactional_id, operation, ProducerResult)
+        self._watch_expiry()
+        if result.markers is not None:
+            await self._markers.carry_out(self._partition(transactional_id), result.markers)
+        return result
 
     def _schedule(
         self,

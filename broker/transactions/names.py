@@ -5,18 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol
 
 from shareq.broker.foundation.environment import Clock
-from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.quotas.owned_names import OwnedNames
 from shareq.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
     from shareq.coordinator.transaction.shard import TransactionCoordinatorShard
-
-T = TypeVar("T")
 
 SILENT_MS: Final = 900_000
 """A producer that was silent for so long repeats no batch any more: `delivery.timeout.ms` is 2 minutes by default."""
@@ -30,12 +27,13 @@ class TransactionalIdNames:
         self._names = OwnedNames(most, self)
         self._now = clock.now_ms
 
-    def make(
-        self, transactional_id: str, owner: Hashable, ask: Callable[[], Pending[T]], refuse: Callable[[], T]
-    ) -> Pending[T]:
-        """The answer to a request that may make the id, or `refuse`'s when its owner has too many."""
-        answer = self._names.make(transactional_id, owner, self._now(), ask)
-        return completed(refuse()) if answer is None else answer
+    def admit(self, transactional_id: str, owner: Hashable) -> bool:
+        """Count an id that a request may make; return False if its owner has too many. Call `settle` behind it."""
+        return self._names.admit(transactional_id, owner, self._now())
+
+    def settle(self, transactional_id: str, owner: Hashable) -> None:
+        """Count the id no longer if the request did not make it."""
+        self._names.settle(transactional_id, owner)
 
     # -- Places: partitions of the transactions' topic
 

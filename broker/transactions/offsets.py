@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 
 from shareq.broker.coordinator_runtime.partition import ProducerEpoch
 from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
-from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.topics.ports import PartitionLogs
 from shareq.broker.transactions.admission import Refusals, TransactionAdmission, Writer
 from shareq.broker.transactions.ports import TransactionLog
@@ -59,14 +58,14 @@ class TransactionalOffsets:
         self._metadata = metadata
         self._logs = logs
 
-    def commit(
+    async def commit(
         self,
         writer: ProducerEpoch,
         transactional_id: str,
         header: OffsetCommitRequest,
         version: int,
         prepared: PreparedCommit,
-    ) -> Pending[CommitOutcome]:
+    ) -> CommitOutcome:
         """Commit, as part of the transaction, topics that were `prepared`; the header has none.
 
         The group's topic exists. All partitions are refused if the partition that keeps the group's offsets is not
@@ -82,16 +81,13 @@ class TransactionalOffsets:
             gone.update(prepared.leave_out_gone(self._metadata.topic_by_id))
             return shard.offsets.commit_transactional(header, version, prepared)
 
-        def admitted(refusals: Refusals) -> Pending[CommitOutcome]:
-            error = _refusal(refusals, at, version)
-            if error:
-                return completed(CommitOutcome(error))
-            partition = partitions.get(at.partition)
-            answer = partition.schedule(lambda: decide(partition.shard), lambda failure: failure, producer=writer)
-            return answer.then(lambda error: CommitOutcome(error, frozenset(gone)))
-
         admitting = Writer(transactional_id, writer, version >= _ADDS_FROM)
-        return self._admission.admit(admitting, {at: self._logs.get(*at)}).chain(admitted)
+        error = _refusal(await self._admission.admit(admitting, {at: self._logs.get(*at)}), at, version)
+        if error:
+            return CommitOutcome(error)
+        partition = partitions.get(at.partition)
+        error = await partition.schedule(lambda: decide(partition.shard), lambda failure: failure, producer=writer)
+        return CommitOutcome(error, frozenset(gone))
 
 
 def _refusal(refusals: Refusals, at: TopicPartition, version: int) -> ErrorCode:

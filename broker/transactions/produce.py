@@ -10,7 +10,7 @@ from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
 from shareq.broker.security.rights import WRITE_TOPIC, WRITE_TRANSACTION, Right
 from shareq.broker.topics.lookup import PRODUCE_IDS_FROM, PartitionLookup
-from shareq.broker.transactions.admission import Refusals, TransactionAdmission, Writer, transactional_producer
+from shareq.broker.transactions.admission import TransactionAdmission, Writer, transactional_producer
 from shareq.broker.transactions.ports import TransactionLog
 from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.protocol.errors import ErrorCode
@@ -64,12 +64,12 @@ def admit_batches(
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     (producer,) = batches.producers
     gaps = _gaps(batches, producer) if version >= ADDS_FROM else {}
-    admitted = admission.admit(Writer(transactional_id, producer, version >= ADDS_FROM), batches.logs)
 
-    def client_errors(refused: Refusals) -> ProduceRefusals:
-        return {(at.topic, at.partition): _client_error(version, error) for at, error in (gaps | dict(refused)).items()}
+    async def refusals() -> ProduceRefusals:
+        refused = await admission.admit(Writer(transactional_id, producer, version >= ADDS_FROM), batches.logs)
+        return {at: _client_error(version, error) for at, error in {**gaps, **refused}.items()}
 
-    return admitted.then(client_errors)
+    return admission.begin(refusals())
 
 
 def _transactional_batches(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
 from shareq.broker.coordinator_runtime.ports import CoordinatorHost
+from shareq.broker.foundation.loop.coroutines import Begin
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.foundation.service import Service
 from shareq.broker.log.markers import TransactionMarker
@@ -42,6 +43,7 @@ class TransactionService(Service):
         logs: PartitionLogs[TransactionLog],
         group_partitions: Callable[[], CoordinatorPartitions[GroupCoordinatorShard]],
         *,
+        begin: Begin,
         new_producer_id: Callable[[], int],
         transaction_version: Callable[[], int],
         verifies: Callable[[], bool],
@@ -53,12 +55,12 @@ class TransactionService(Service):
             return group_partitions().get(partition).end_transaction(marker)
 
         clock = host.env.clock
-        self.markers = MarkerWriter(lookup, clock, end_in_group)
+        self.markers = MarkerWriter(lookup, host.env, begin, end_in_group)
         self.coordinator = TransactionCoordinatorService(
-            host, internal_topics, self.markers, new_producer_id, transaction_version, settings, intervals
+            host, internal_topics, self.markers, begin, new_producer_id, transaction_version, settings, intervals
         )
         self.names = TransactionalIdNames(self.coordinator.partitions, most_per_owner, clock)
-        self.admission = TransactionAdmission(self.coordinator, clock, verifies)
+        self.admission = TransactionAdmission(self.coordinator, clock, begin, verifies)
         self.offsets = TransactionalOffsets(self.admission, group_partitions, host.metadata, logs)
 
     def recover(self) -> None:

@@ -9,43 +9,32 @@ from __future__ import annotations
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.security.rights import READ_GROUP, WRITE_TRANSACTION
 from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.transaction.metadata import TopicPartition
-from shareq.protocol.errors import ApiError, ErrorCode
+from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from shareq.protocol.names import CONSUMER_OFFSETS
 
 _FENCED_FROM: Final = 2
 
 
-def handle(
-    ctx: RequestContext, request: AddOffsetsToTxnRequest
-) -> AddOffsetsToTxnResponse | Pending[AddOffsetsToTxnResponse]:
+async def handle(ctx: RequestContext, request: AddOffsetsToTxnRequest) -> AddOffsetsToTxnResponse:
     if not ctx.may(WRITE_TRANSACTION, request.transactional_id):
         return AddOffsetsToTxnResponse(error_code=WRITE_TRANSACTION.error)
     if not ctx.may(READ_GROUP, request.group_id):
         return AddOffsetsToTxnResponse(error_code=READ_GROUP.error)
     services = ctx.services
-
-    def add(error: ApiError) -> Pending[ErrorCode]:
-        if error:
-            return completed(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        at = group_partition_for(request.group_id, services.groups.coordinator.partitions.count)
-        return services.transactions.coordinator.add_partitions(
-            request.transactional_id,
-            request.producer_id,
-            request.producer_epoch,
-            [TopicPartition(CONSUMER_OFFSETS, at)],
-            0,
-        )
-
-    added = services.internal_topics.with_topics((CONSUMER_OFFSETS,), add)
-    return added.then(lambda error: _response(ctx.api_version, error))
-
-
-def _response(version: int, error: ErrorCode) -> AddOffsetsToTxnResponse:
-    if version < _FENCED_FROM and error is ErrorCode.PRODUCER_FENCED:
+    if await services.internal_topics.made(CONSUMER_OFFSETS):
+        return AddOffsetsToTxnResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    at = group_partition_for(request.group_id, services.groups.coordinator.partitions.count)
+    error = await services.transactions.coordinator.add_partitions(
+        request.transactional_id,
+        request.producer_id,
+        request.producer_epoch,
+        [TopicPartition(CONSUMER_OFFSETS, at)],
+        0,
+    )
+    if ctx.api_version < _FENCED_FROM and error is ErrorCode.PRODUCER_FENCED:
         error = ErrorCode.INVALID_PRODUCER_EPOCH
     return AddOffsetsToTxnResponse(error_code=error)

@@ -9,22 +9,23 @@ of rights on names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import Steps, lacking_in_turns, pending_in_turns, run_in_turns
-from shareq.broker.foundation.pending import Pending, gather
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.foundation.turn_budget import in_pieces
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
 from shareq.broker.security.rights import CLUSTER_ACTION, WRITE_TOPIC, WRITE_TRANSACTION
-from shareq.broker.transactions.named_partitions import TURN_PARTITIONS, Errors, NamedPartitions, count, rows
 from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.add_partitions_to_txn import (
+    AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTopicResult,
     AddPartitionsToTxnTransaction,
 )
 
@@ -34,87 +35,107 @@ _BROKERS_FROM: Final = 4
 _CLIENT_VERSION: Final = 0
 _BROKERS_CLIENT_VERSION: Final = 2  # a broker that knows version 4 knows transaction version 2, says Apache Kafka
 
-Answer = AddPartitionsToTxnResponse | Pending[AddPartitionsToTxnResponse]
+_Topics = Sequence[AddPartitionsToTxnTopic]
+_Errors = dict[TopicPartition, ErrorCode]
+_Answer = Pending[ErrorCode] | Pending[_Errors]
+"""The error of all partitions, or of each. Those without an error of their own were not tried, for others have one."""
 
 
-def handle(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Answer:
+async def handle(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
     if ctx.api_version >= _BROKERS_FROM:
-        return _of_brokers(ctx, request)
-    if not ctx.may(WRITE_TRANSACTION, request.v3_and_below_transactional_id):
-        topics, error = request.v3_and_below_topics, WRITE_TRANSACTION.error
-        hidden = _named(ctx).refused_rows(topics, error, partial(run_in_turns, ctx))
-        return hidden.then(lambda rows: AddPartitionsToTxnResponse(results_by_topic_v3_and_below=rows))
-    return pending_in_turns(ctx, _of_client(ctx, request))
-
-
-def failed(request: AddPartitionsToTxnRequest, error: ErrorCode) -> AddPartitionsToTxnResponse:
-    """The same for every partition; above them all where brokers asked."""
-    if request.transactions:
-        return AddPartitionsToTxnResponse(error_code=error)
-    topics = request.v3_and_below_topics
-    everywhere = {TopicPartition(topic.name, each): error for topic in topics for each in topic.partitions}
-    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=rows(topics, everywhere))
-
-
-def _of_client(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Steps[Pending[AddPartitionsToTxnResponse]]:
-    topics = request.v3_and_below_topics
-    refused = yield from lacking_in_turns(ctx, WRITE_TOPIC, dict.fromkeys(topic.name for topic in topics))
-    identity = (
+        return await _of_brokers(ctx, request)
+    transaction = AddPartitionsToTxnTransaction(
         request.v3_and_below_transactional_id,
         request.v3_and_below_producer_id,
         request.v3_and_below_producer_epoch,
+        topics=request.v3_and_below_topics,
+    )
+    errors: ErrorCode | _Errors = WRITE_TRANSACTION.error
+    if ctx.may(WRITE_TRANSACTION, transaction.transactional_id):
+        answer = await _asked(ctx, transaction, clients=True)
+        errors = await answer
+    if ctx.api_version < _FENCED_FROM and errors is ErrorCode.PRODUCER_FENCED:
+        errors = ErrorCode.INVALID_PRODUCER_EPOCH
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=await _rows(ctx, transaction.topics, errors))
+
+
+def failed(request: AddPartitionsToTxnRequest, error: ErrorCode) -> AddPartitionsToTxnResponse:
+    """Return the same for every partition; above them all where brokers asked."""
+    if request.transactions:
+        return AddPartitionsToTxnResponse(error_code=error)
+    return AddPartitionsToTxnResponse(
+        results_by_topic_v3_and_below=[
+            AddPartitionsToTxnTopicResult(topic.name, _results(topic.name, topic.partitions, error))
+            for topic in request.v3_and_below_topics
+        ]
     )
 
-    def add(partitions: Sequence[TopicPartition]) -> Pending[Errors]:
-        added = ctx.services.transactions.coordinator.add_partitions(*identity, partitions, _CLIENT_VERSION)
-        return added.then(lambda error: dict.fromkeys(partitions, _known(ctx.api_version, error)))
 
-    refused |= INTERNAL_TOPICS  # no client may write to those, as in Apache Kafka
-    answered = _named(ctx).rows_of(topics, refused, add, partial(run_in_turns, ctx))
-    return answered.then(lambda rows: AddPartitionsToTxnResponse(results_by_topic_v3_and_below=rows))
-
-
-def _of_brokers(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Answer:
+async def _of_brokers(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
     if not ctx.may(CLUSTER_ACTION):
         return AddPartitionsToTxnResponse(error_code=CLUSTER_ACTION.error)
     transactions = request.transactions
-    answers: Pending[list[AddPartitionsToTxnResult]] = Pending()
-
-    def add() -> Iterator[None]:
-        begun = []
-        for transaction in transactions:
-            begun.append(_of_transaction(ctx, transaction))
-            yield
-        gather(begun).on_complete(answers.complete)
-
-    if sum(count(transaction.topics) for transaction in transactions) <= TURN_PARTITIONS:
-        for _ in add():
-            pass
-    else:
-        run_in_turns(ctx, add())
-    return answers.then(lambda results: AddPartitionsToTxnResponse(results_by_transaction=results))
+    asked: list[_Answer] = []
+    for each in transactions:  # all before the first is awaited: they become durable together
+        asked.append(await _asked(ctx, each, clients=False))
+        await ctx.breathe()
+    response = AddPartitionsToTxnResponse()
+    for each, answer in zip(transactions, asked, strict=True):
+        rows = await _rows(ctx, each.topics, await answer)
+        response.results_by_transaction.append(AddPartitionsToTxnResult(each.transactional_id, rows))
+        await ctx.breathe()
+    return response
 
 
-def _of_transaction(
-    ctx: RequestContext, transaction: AddPartitionsToTxnTransaction
-) -> Pending[AddPartitionsToTxnResult]:
-    identity = (transaction.transactional_id, transaction.producer_id, transaction.producer_epoch)
+async def _asked(ctx: RequestContext, transaction: AddPartitionsToTxnTransaction, *, clients: bool) -> _Answer:
+    """Ask the coordinator for all partitions, each once, unless one cannot be added. For `clients` rights count, and
+    internal topics are none to write to, as in Apache Kafka.
+    """
+    every: dict[TopicPartition, None] = {}
+    found: _Errors = {}
+    may: dict[str, bool] = {}
+    for topic in transaction.topics:
+        name, image = topic.name, ctx.services.metadata.topic(topic.name)
+        if clients and name not in may:
+            may[name] = ctx.may(WRITE_TOPIC, name) and name not in INTERNAL_TOPICS
+        refused = clients and not may[name]
+        error = ErrorCode.TOPIC_AUTHORIZATION_FAILED if refused else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        count = 0 if refused or image is None else image.partitions
+        for some in in_pieces(topic.partitions):
+            for partition in some:
+                at = TopicPartition(name, partition)
+                every[at] = None
+                if not 0 <= partition < count:
+                    found[at] = error
+            await ctx.breathe(1 + len(some))
+    if found:
+        return completed(found)
     coordinator = ctx.services.transactions.coordinator
-
-    def add(partitions: Sequence[TopicPartition]) -> Pending[Errors]:
-        if transaction.verify_only:
-            return coordinator.verify_partitions(*identity, partitions)
-        added = coordinator.add_partitions(*identity, partitions, _BROKERS_CLIENT_VERSION)
-        return added.then(lambda error: dict.fromkeys(partitions, error))
-
-    answered = _named(ctx).rows_of(transaction.topics, frozenset(), add, partial(run_in_turns, ctx))
-    return answered.then(lambda rows: AddPartitionsToTxnResult(transaction.transactional_id, rows))
+    identity = (transaction.transactional_id, transaction.producer_id, transaction.producer_epoch)
+    if transaction.verify_only:
+        return coordinator.verify_partitions(*identity, every)
+    return coordinator.add_partitions(*identity, every, _CLIENT_VERSION if clients else _BROKERS_CLIENT_VERSION)
 
 
-def _named(ctx: RequestContext) -> NamedPartitions:
-    return NamedPartitions(ctx.services.metadata)
+async def _rows(
+    ctx: RequestContext, topics: _Topics, errors: ErrorCode | _Errors
+) -> list[AddPartitionsToTxnTopicResult]:
+    rows: list[AddPartitionsToTxnTopicResult] = []
+    for topic in topics:
+        row = AddPartitionsToTxnTopicResult(topic.name, [])
+        rows.append(row)
+        for some in in_pieces(topic.partitions):
+            row.results_by_partition += _results(topic.name, some, errors)
+            await ctx.breathe(1 + len(some))
+    return rows
 
 
-def _known(version: int, error: ErrorCode) -> ErrorCode:
-    fenced = version < _FENCED_FROM and error is ErrorCode.PRODUCER_FENCED
-    return ErrorCode.INVALID_PRODUCER_EPOCH if fenced else error
+def _results(
+    topic: str, partitions: Sequence[int], errors: ErrorCode | _Errors
+) -> list[AddPartitionsToTxnPartitionResult]:
+    if isinstance(errors, ErrorCode):
+        return [AddPartitionsToTxnPartitionResult(each, errors) for each in partitions]
+    others = ErrorCode.OPERATION_NOT_ATTEMPTED
+    return [
+        AddPartitionsToTxnPartitionResult(each, errors.get(TopicPartition(topic, each), others)) for each in partitions
+    ]

@@ -9,8 +9,6 @@ from __future__ import annotations
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import Steps, TurnCount, in_turns
-from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.topic_names import name_error
 from shareq.broker.security.rights import READ_TOPIC
@@ -26,30 +24,21 @@ from shareq.protocol.generated.describe_producers import (
 _NONE = -1
 
 
-TURN_PRODUCERS: Final = 1_000
-"""So many are described in one turn, 2 µs each; a partition without any counts as one, a topic as two."""
+ENDS_WITH_CLIENT: Final = True
+"""It changes nothing."""
 
 
-def handle(
-    ctx: RequestContext, request: DescribeProducersRequest
-) -> DescribeProducersResponse | Pending[DescribeProducersResponse]:
-    return in_turns(ctx, _steps(ctx, request))
-
-
-def _steps(ctx: RequestContext, request: DescribeProducersRequest) -> Steps[DescribeProducersResponse]:
-    turn = TurnCount(TURN_PRODUCERS)
-    topics = []
+async def handle(ctx: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
+    response = DescribeProducersResponse()
     for topic in request.topics:
         error = _topic_error(ctx, topic.name)
         rows: list[PartitionResponse] = []
-        topics.append(TopicResponse(topic.name, rows))
+        response.topics.append(TopicResponse(topic.name, rows))
         for partition in topic.partition_indexes:
-            rows.append(_partition(ctx, topic.name, partition, error))
-            if turn.full(1 + len(rows[-1].active_producers)):
-                yield
-        if turn.full(2):
-            yield
-    return DescribeProducersResponse(topics=topics)
+            rows.append(await _partition(ctx, topic.name, partition, error))
+            await ctx.breathe()
+        await ctx.breathe()
+    return response
 
 
 def failed(request: DescribeProducersRequest, error: ErrorCode) -> DescribeProducersResponse:
@@ -69,16 +58,16 @@ def _topic_error(ctx: RequestContext, name: str) -> ApiError:
     return NO_ERROR if ctx.may(READ_TOPIC, name) else ApiError(READ_TOPIC.error)
 
 
-def _partition(ctx: RequestContext, topic: str, partition: int, error: ApiError) -> PartitionResponse:
+async def _partition(ctx: RequestContext, topic: str, partition: int, error: ApiError) -> PartitionResponse:
     if error:
         return PartitionResponse(partition, error.code, error.message)
     log = ctx.services.lookup.log(topic, partition)
     if isinstance(log, ErrorCode):
         return PartitionResponse(partition, log)
-    return PartitionResponse(partition, active_producers=_producers(log))
+    return PartitionResponse(partition, active_producers=await _producers(ctx, log))
 
 
-def _producers(log: PartitionLog) -> list[ProducerState]:
+async def _producers(ctx: RequestContext, log: PartitionLog) -> list[ProducerState]:
     states = []
     for producer_id in log.producers.producer_ids():
         producer = log.producers.get(producer_id)
@@ -93,4 +82,5 @@ def _producers(log: PartitionLog) -> list[ProducerState]:
                     current_txn_start_offset=producer.transaction_first_offset,
                 )
             )
+        await ctx.breathe()
     return states

@@ -10,9 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import WRITE_TRANSACTION
-from shareq.coordinator.transaction.outcome import ProducerResult
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.end_txn import EndTxnRequest, EndTxnResponse
 
@@ -20,21 +18,17 @@ _FENCED_FROM: Final = 2
 _BUMPS_FROM: Final = 5
 
 
-def handle(ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse | Pending[EndTxnResponse]:
+async def handle(ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse:
     if not ctx.may(WRITE_TRANSACTION, request.transactional_id):
         return EndTxnResponse(error_code=WRITE_TRANSACTION.error)
-    ended = ctx.services.transactions.coordinator.end_transaction(
+    result = await ctx.services.transactions.coordinator.end_transaction(
         request.transactional_id,
         request.producer_id,
         request.producer_epoch,
         commit=request.committed,
         client_version=2 if ctx.api_version >= _BUMPS_FROM else 0,
     )
-    return ended.then(lambda result: _response(ctx.api_version, result))
-
-
-def _response(version: int, result: ProducerResult) -> EndTxnResponse:
     error = result.error
-    if version < _FENCED_FROM and error is ErrorCode.PRODUCER_FENCED:
+    if ctx.api_version < _FENCED_FROM and error is ErrorCode.PRODUCER_FENCED:
         error = ErrorCode.INVALID_PRODUCER_EPOCH
     return EndTxnResponse(error_code=error, producer_id=result.producer_id, producer_epoch=result.producer_epoch)

@@ -10,13 +10,10 @@ not stable and not served.
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import Steps, in_turns
-from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.acls import Operation, ResourceKind
 from shareq.broker.security.names import CLUSTER_NAME
 from shareq.broker.security.rights import IDEMPOTENT_WRITE, WRITE_TRANSACTION
 from shareq.coordinator.transaction.init_producer_id import ExpectedProducer
-from shareq.coordinator.transaction.outcome import ProducerResult
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
@@ -24,26 +21,17 @@ _NONE = -1
 _FENCED_FROM = 4
 
 
-def handle(
-    ctx: RequestContext, request: InitProducerIdRequest
-) -> InitProducerIdResponse | Pending[InitProducerIdResponse]:
-    """Give out a producer id."""
+async def handle(ctx: RequestContext, request: InitProducerIdRequest) -> InitProducerIdResponse:
     error = _refusal(ctx, request.transactional_id)
     if error:
         return _refused(error)
     if request.transactional_id == "" or (request.producer_id == _NONE) != (request.producer_epoch == _NONE):
         return _refused(ErrorCode.INVALID_REQUEST)
+    await ctx.services.producer_ids.at_hand()
     if request.transactional_id is not None:
-        return _transactional(ctx, request, request.transactional_id)
-    return in_turns(ctx, _new(ctx))
-
-
-def _new(ctx: RequestContext) -> Steps[InitProducerIdResponse]:
-    services = ctx.services
-    if services.producer_ids.used_up:
-        yield from services.metadata.gate.passing()
+        return await _transactional(ctx, request, request.transactional_id)
     try:
-        producer_id = services.producer_ids.next()
+        producer_id = ctx.services.producer_ids.next()
     except OSError:
         return _refused(ErrorCode.KAFKA_STORAGE_ERROR)
     return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
@@ -64,28 +52,19 @@ def _refusal(ctx: RequestContext, transactional_id: str | None) -> ErrorCode:
     return ErrorCode.NONE if may else IDEMPOTENT_WRITE.error
 
 
-def _transactional(
+async def _transactional(
     ctx: RequestContext, request: InitProducerIdRequest, transactional_id: str
-) -> Pending[InitProducerIdResponse]:
+) -> InitProducerIdResponse:
+    transactions, owner = ctx.services.transactions, ctx.owner
+    if not transactions.names.admit(transactional_id, owner):
+        return _refused(ErrorCode.POLICY_VIOLATION)
     expected = None
     if request.producer_id != _NONE:
         expected = ExpectedProducer(request.producer_id, request.producer_epoch)
-    timeout_ms = request.transaction_timeout_ms
-    transactions = ctx.services.transactions
-    answer = ctx.services.producer_ids.at_hand(
-        lambda: transactions.names.make(
-            transactional_id,
-            ctx.owner,
-            lambda: transactions.coordinator.init_producer_id(transactional_id, timeout_ms, expected),
-            lambda: ProducerResult(ErrorCode.POLICY_VIOLATION),
-        )
-    )
-    return answer.then(lambda result: _response(ctx.api_version, result))
-
-
-def _response(version: int, result: ProducerResult) -> InitProducerIdResponse:
+    result = await transactions.coordinator.init_producer_id(transactional_id, request.transaction_timeout_ms, expected)
+    transactions.names.settle(transactional_id, owner)
     if result.error:
-        fenced = version < _FENCED_FROM and result.error is ErrorCode.PRODUCER_FENCED
+        fenced = ctx.api_version < _FENCED_FROM and result.error is ErrorCode.PRODUCER_FENCED
         return _refused(ErrorCode.INVALID_PRODUCER_EPOCH if fenced else result.error)
     return InitProducerIdResponse(producer_id=result.producer_id, producer_epoch=result.producer_epoch)
 

@@ -8,36 +8,34 @@ INVALID_REGULAR_EXPRESSION if it is none.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import DESCRIBE_TRANSACTION
 from shareq.coordinator.transaction.describe import TransactionFilter, unknown_states
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.list_transactions import (
     ListTransactionsRequest,
     ListTransactionsResponse,
-    TransactionState,
 )
 
+ENDS_WITH_CLIENT: Final = True
+"""It changes nothing."""
 
-def handle(
-    ctx: RequestContext, request: ListTransactionsRequest
-) -> ListTransactionsResponse | Pending[ListTransactionsResponse]:
+
+async def handle(ctx: RequestContext, request: ListTransactionsRequest) -> ListTransactionsResponse:
     matches = _matcher(request.transactional_id_pattern)
     if isinstance(matches, ErrorCode):
         return ListTransactionsResponse(error_code=matches)
     wanted = TransactionFilter(
         frozenset(request.producer_id_filters), frozenset(request.state_filters), request.duration_filter, matches
     )
-
-    def respond(rows: list[TransactionState]) -> ListTransactionsResponse:
-        return ListTransactionsResponse(
-            unknown_state_filters=unknown_states(request.state_filters),
-            transaction_states=[row for row in rows if ctx.sees(DESCRIBE_TRANSACTION, row.transactional_id)],
-        )
-
-    return ctx.services.transactions.coordinator.list_transactions(wanted).then(respond)
+    response = ListTransactionsResponse(unknown_state_filters=unknown_states(request.state_filters))
+    for row in await ctx.services.transactions.coordinator.list_transactions(wanted):
+        if ctx.sees(DESCRIBE_TRANSACTION, row.transactional_id):
+            response.transaction_states.append(row)
+        await ctx.breathe()
+    return response
 
 
 def _matcher(pattern: str | None) -> Callable[[str], bool] | ErrorCode | None:

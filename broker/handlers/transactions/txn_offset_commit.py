@@ -15,9 +15,7 @@ from typing import Final
 
 from shareq.broker.coordinator_runtime.partition import ProducerEpoch
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import pieces
-from shareq.broker.foundation.pending import Pending
-from shareq.broker.foundation.turn_budget import PIECE
+from shareq.broker.foundation.turn_budget import PIECE, in_pieces
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC, WRITE_TRANSACTION
 from shareq.broker.transactions.offsets import CommitOutcome, partition_of
 from shareq.coordinator.group.offsets.commit import PreparedCommit
@@ -64,15 +62,13 @@ async def handle(ctx: RequestContext, request: TxnOffsetCommitRequest) -> TxnOff
         prepared.add(OffsetCommitRequest(header.group_id, topics=part), ctx.services.env.clock.wall_ms())
         await ctx.breathe(PIECE if len(existing) > 1 else len(part))
 
-    def commit() -> Pending[CommitOutcome]:
-        offsets = ctx.services.transactions.offsets
-        return offsets.commit(producer, transactional_id, header, ctx.api_version, prepared)
-
-    if header.generation_id_or_member_epoch >= 0:  # makes no group
-        outcome = await commit()
-    else:
-        full = CommitOutcome(ErrorCode.GROUP_MAX_SIZE_REACHED)
-        outcome = await ctx.services.groups.names.make(header.group_id, ctx.owner, commit, lambda _: full)
+    names, owner, makes_group = ctx.services.groups.names, ctx.owner, header.generation_id_or_member_epoch < 0
+    if makes_group and names.refusal(header.group_id, owner):
+        return await _answer(ctx, topics, errors, ErrorCode.GROUP_MAX_SIZE_REACHED)
+    offsets = ctx.services.transactions.offsets
+    outcome = await offsets.commit(producer, transactional_id, header, ctx.api_version, prepared)
+    if makes_group:
+        names.settle(header.group_id, owner)
     await _add_errors(ctx, errors, prepared, outcome)
     return await _answer(ctx, topics, errors, outcome.error)
 
@@ -100,7 +96,7 @@ async def _existing(ctx: RequestContext, topics: _Topics, errors: _Errors) -> li
         if name is not None and not ctx.may(READ_TOPIC, name):
             image, error = None, READ_TOPIC.error
         count = 0 if image is None else image.partitions
-        for some in [*pieces(topic.partitions, PIECE)] or [()]:  # a topic without any counts, too
+        for some in in_pieces(topic.partitions):
             there = [partition_of(each) for each in some if 0 <= each.partition_index < count]
             others = [each.partition_index for each in some if not 0 <= each.partition_index < count]
             errors.update(((_key(topic), partition), error) for partition in others)
@@ -134,7 +130,7 @@ async def _answer(ctx: RequestContext, topics: _Topics, errors: _Errors, others:
     response = TxnOffsetCommitResponse()
     for topic in topics:
         response.topics.append(TxnOffsetCommitResponseTopic(topic.name, topic.topic_id, []))
-        for some in [*pieces(topic.partitions, PIECE)] or [()]:  # a topic without any counts, too
+        for some in in_pieces(topic.partitions):
             response.topics[-1].partitions += _rows(_key(topic), some, errors, others)
             await ctx.breathe(1 + len(some))
     return response

@@ -7,15 +7,14 @@ v2: the transaction version, which says whether a marker's epoch has to be a new
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections import deque
+from typing import Final, NamedTuple
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import run_in_turns
-from shareq.broker.foundation.pending import Pending, gather
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.log.markers import TransactionMarker
 from shareq.broker.security.rights import ALTER_CLUSTER, CLUSTER_ACTION
-from shareq.broker.transactions.markers import MarkerWriter
+from shareq.broker.transactions.markers import MARKER_ELEMENTS
 from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.write_txn_markers import (
@@ -27,72 +26,87 @@ from shareq.protocol.generated.write_txn_markers import (
     WriteTxnMarkersResponse,
 )
 
-TURN_MARKERS: Final = 75
-"""So many are written in one turn of the loop: 40 µs each, 0.2 ms where the log has to be made."""
-
 # Apache Kafka's coordinator does not expect these of a partition; a client neither.
 _AS_LEADER = {
     ErrorCode.NOT_COORDINATOR: ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.COORDINATOR_NOT_AVAILABLE: ErrorCode.NOT_LEADER_OR_FOLLOWER,
 }
 
-
-def handle(
-    ctx: RequestContext, request: WriteTxnMarkersRequest
-) -> WriteTxnMarkersResponse | Pending[WriteTxnMarkersResponse]:
-    if not (ctx.sees(ALTER_CLUSTER) or ctx.may(CLUSTER_ACTION)):
-        return failed(request, CLUSTER_ACTION.error)
-    at = [(row, each) for row in request.markers for each in _partitions(row)]
-    written: Pending[list[ErrorCode]] = Pending()
-    steps = _write(ctx.services.transactions.markers, at, written)
-    if len(at) <= TURN_MARKERS:
-        for _ in steps:
-            pass
-    else:
-        run_in_turns(ctx, steps)
-
-    def respond(errors: list[ErrorCode]) -> WriteTxnMarkersResponse:
-        results: dict[int, dict[TopicPartition, ErrorCode]] = {row.producer_id: {} for row in request.markers}
-        for (row, each), error in zip(at, errors, strict=True):
-            results[row.producer_id][each] = _AS_LEADER.get(error, error)
-        return WriteTxnMarkersResponse([_result(producer_id, rows) for producer_id, rows in results.items()])
-
-    return written.then(respond)
+_REFUSED: Final = completed(CLUSTER_ACTION.error)
 
 
-def _write(
-    markers: MarkerWriter, at: list[tuple[WritableTxnMarker, TopicPartition]], written: Pending[list[ErrorCode]]
-) -> Iterator[None]:
-    """Write each marker; `written` has what came of them when all are durable."""
-    answers: list[Pending[ErrorCode]] = []
-    for row, each in at:
-        answers.append(markers.write(each, _marker(row)))
-        if len(answers) % TURN_MARKERS == 0:
-            yield
-    gather(answers).on_complete(written.complete)
+async def handle(ctx: RequestContext, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+    may = ctx.sees(ALTER_CLUSTER) or ctx.may(CLUSTER_ACTION)
+    rows = _Rows()
+    written: deque[tuple[int, str, int, Pending[ErrorCode]]] = deque()
+    for row in request.markers:
+        rows.of_producer(row.producer_id)
+        for topic in row.topics:
+            for partition in topic.partition_indexes:
+                at = TopicPartition(topic.name, partition)
+                answer = ctx.services.transactions.markers.write(at, _marker(row)) if may else _REFUSED
+                written.append((row.producer_id, *at, answer))
+                await ctx.breathe(MARKER_ELEMENTS if may else 1)
+            await ctx.breathe()
+        await ctx.breathe()
+    while written:
+        producer_id, name, partition, answer = written.popleft()
+        error = await answer
+        rows.add(producer_id, name, partition, _AS_LEADER.get(error, error))
+        await ctx.breathe()
+    return rows.response
 
 
 def failed(request: WriteTxnMarkersRequest, error: ErrorCode) -> WriteTxnMarkersResponse:
-    """The same for every partition."""
-    return WriteTxnMarkersResponse(
-        [_result(row.producer_id, dict.fromkeys(_partitions(row), error)) for row in request.markers]
-    )
+    """Return the same error for every partition."""
+    rows = _Rows()
+    for row in request.markers:
+        rows.of_producer(row.producer_id)
+        for topic in row.topics:
+            for partition in topic.partition_indexes:
+                rows.add(row.producer_id, topic.name, partition, error)
+    return rows.response
 
 
-def _partitions(row: WritableTxnMarker) -> list[TopicPartition]:
-    return [TopicPartition(topic.name, partition) for topic in row.topics for partition in topic.partition_indexes]
+class _Topic(NamedTuple):
+    """The rows of a producer's topic, also by partition."""
+
+    result: WritableTxnMarkerTopicResult
+    rows: dict[int, WritableTxnMarkerPartitionResult]
+
+
+class _Rows:
+    """The rows of an answer: one for each partition of a producer, with the error that came last."""
+
+    __slots__ = ("_producers", "_topics", "response")
+
+    def __init__(self) -> None:
+        self.response = WriteTxnMarkersResponse()
+        self._producers: dict[int, WritableTxnMarkerResult] = {}
+        self._topics: dict[tuple[int, str], _Topic] = {}
+
+    def of_producer(self, producer_id: int) -> WritableTxnMarkerResult:
+        """Return the rows of a producer, which it has also without partitions."""
+        found = self._producers.get(producer_id)
+        if found is None:
+            found = self._producers[producer_id] = WritableTxnMarkerResult(producer_id, [])
+            self.response.markers.append(found)
+        return found
+
+    def add(self, producer_id: int, topic: str, partition: int, error: ErrorCode) -> None:
+        """Set the error of a partition."""
+        known = self._topics.get((producer_id, topic))
+        if known is None:
+            known = self._topics[producer_id, topic] = _Topic(WritableTxnMarkerTopicResult(topic, []), {})
+            self.of_producer(producer_id).topics.append(known.result)
+        row = known.rows.get(partition)
+        if row is None:
+            row = known.rows[partition] = WritableTxnMarkerPartitionResult(partition)
+            known.result.partitions.append(row)
+        row.error_code = error
 
 
 def _marker(row: WritableTxnMarker) -> TransactionMarker:
     return TransactionMarker(
         row.producer_id, row.producer_epoch, row.coordinator_epoch, row.transaction_result, row.transaction_version
-    )
-
-
-def _result(producer_id: int, errors: dict[TopicPartition, ErrorCode]) -> WritableTxnMarkerResult:
-    topics: dict[str, list[WritableTxnMarkerPartitionResult]] = {}
-    for at, error in errors.items():
-        topics.setdefault(at.topic, []).append(WritableTxnMarkerPartitionResult(at.partition, error))
-    return WritableTxnMarkerResult(
-        producer_id, [WritableTxnMarkerTopicResult(topic, rows) for topic, rows in topics.items()]
     )

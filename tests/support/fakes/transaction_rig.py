@@ -7,9 +7,12 @@ from shareq.broker.coordinator_runtime.partition import ProducerEpoch
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.transactions.coordinator import CleanupIntervals, transaction_coordinator_settings
 from shareq.broker.transactions.service import TransactionService
+from shareq.coordinator.transaction.describe import TransactionFilter
+from shareq.coordinator.transaction.init_producer_id import ExpectedProducer
 from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.coordinator.transaction.outcome import ProducerResult
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated import list_transactions
 from shareq.protocol.generated.offset_commit import OffsetCommitRequest
 from shareq.protocol.records.batch import decode_records, read_header
 from shareq.protocol.records.control import ControlType, read_control_record
@@ -39,6 +42,7 @@ class TransactionRig(GroupRig):
             ports.logs.lookup(),
             ports.logs,
             lambda: self.service.coordinator.partitions,
+            begin=ports.begin,
             new_producer_id=self._new_id,
             transaction_version=lambda: self.version,
             verifies=lambda: self.verifies,
@@ -55,7 +59,7 @@ class TransactionRig(GroupRig):
 
     def begun(self, *partitions: TopicPartition, name: str = "x") -> ProducerEpoch:
         """A producer, its transaction in these partitions, and one record in each that is a user's."""
-        answer = self.ports.answer(self.transactions.coordinator.init_producer_id(name, 60_000, None))
+        answer = self.ports.answer(self.init(name))
         assert answer.error is NONE
         producer = ProducerEpoch(answer.producer_id, answer.producer_epoch)
         if partitions:
@@ -68,9 +72,25 @@ class TransactionRig(GroupRig):
 
     def end(self, producer: ProducerEpoch, *, commit: bool = True, name: str = "x") -> ProducerResult:
         """EndTxn of transaction version 2, and everything that comes of it at once."""
-        pending = self.transactions.coordinator.end_transaction(name, *producer, commit=commit, client_version=2)
+        pending = self.end_txn(producer, commit=commit, name=name)
         self.ports.logs.flush()
         return pending.value
+
+    def end_txn(self, producer: ProducerEpoch, *, commit: bool = True, name: str = "x") -> Pending[ProducerResult]:
+        """EndTxn of transaction version 2."""
+        return self.ports.begin(
+            self.transactions.coordinator.end_transaction(name, *producer, commit=commit, client_version=2)
+        )
+
+    def init(
+        self, name: str = "x", expected: ExpectedProducer | None = None, *, timeout_ms: int = 60_000
+    ) -> Pending[ProducerResult]:
+        """InitProducerId."""
+        return self.ports.begin(self.transactions.coordinator.init_producer_id(name, timeout_ms, expected))
+
+    def listed(self, wanted: TransactionFilter | None = None) -> Pending[list[list_transactions.TransactionState]]:
+        """ListTransactions."""
+        return self.ports.begin(self.transactions.coordinator.list_transactions(wanted or TransactionFilter()))
 
     def commit_offsets(
         self, producer: ProducerEpoch, request: OffsetCommitRequest, version: int

@@ -11,14 +11,15 @@ from devtools.clients.requests import batch, produce
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.config.admin import ConfigAdmin
 from shareq.broker.foundation.loop.effort import RECORD_EFFORT, STEP_EFFORT
+from shareq.broker.foundation.turn_budget import TURN_ELEMENTS
 from shareq.broker.handlers.cluster import find_coordinator
 from shareq.broker.handlers.records import delete_records
+from shareq.broker.handlers.transactions import add_partitions_to_txn
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.share.coordinator import ShareCoordinatorService
 from shareq.broker.topics.lookup import PartitionLookup
-from shareq.broker.transactions import named_partitions
-from shareq.broker.transactions.markers import MarkerWriter
+from shareq.broker.transactions.markers import MARKER_ELEMENTS, MarkerWriter
 from shareq.coordinator.group.offsets import fetch as coordinator_fetch
 from shareq.coordinator.group.offsets.group_offsets import GroupOffsets
 from shareq.coordinator.transaction.metadata import TopicPartition
@@ -142,7 +143,7 @@ def test_markers_are_written_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [row.partition_index for row in answered.partitions] == topic.partition_indexes
     errors = [row.error_code for row in answered.partitions]
     assert errors == [ErrorCode.NONE, *[ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 2_999]
-    assert max(work.ticks) <= 500
+    assert max(work.ticks) <= TURN_ELEMENTS // MARKER_ELEMENTS
     assert sum(work.ticks) == 3_000
 
 
@@ -157,7 +158,7 @@ def test_partitions_of_transactions_are_looked_at_in_turns(
     world, work = BrokerWorld(), Work()
     world.create_topic("t", 2)
     stranger, neighbour = world.connect(), world.connect()
-    monkeypatch.setattr(named_partitions, "TopicPartition", work.count(TopicPartition))  # two for each
+    monkeypatch.setattr(add_partitions_to_txn, "TopicPartition", work.count(TopicPartition))  # two for each
     named = [AddPartitionsToTxnTopic(name, list(range(partitions))) for name, partitions in topics]
     if version == 3:
         request = AddPartitionsToTxnRequest(
@@ -186,7 +187,7 @@ def test_partitions_of_transactions_are_looked_at_in_turns(
     expected |= {at: ErrorCode.OPERATION_NOT_ATTEMPTED for at in (("t", 0), ("t", 1)) if at in expected}
     assert rows == expected
     assert sum(work.ticks) >= 2 * len(rows)
-    assert max(work.ticks) <= 5_000
+    assert max(work.ticks) <= 2 * TURN_ELEMENTS
 
 
 def test_share_states_are_initialised_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld
-from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.loop.coroutines import sleep
 from shareq.broker.groups.offsets import GroupOffsetsService
 from shareq.broker.handlers.groups.consumer_group_heartbeat import MOST_NAMES
 from shareq.broker.handlers.shared.alter_resource import MOST_PROPERTIES
@@ -193,10 +193,9 @@ def test_batches_of_a_transaction_that_the_coordinator_takes_time_for(monkeypatc
     committing = Committing()
     admit, clock = TransactionAdmission.admit, committing.world.clock
 
-    def admit_later(*arguments: Any) -> Pending[Refusals]:
-        later: Pending[Refusals] = Pending()
-        clock.call_at(clock.now_ms() + 20, lambda: admit(*arguments).on_complete(later.complete))
-        return later
+    async def admit_later(*arguments: Any) -> Refusals:
+        await sleep(clock, 20)
+        return await admit(*arguments)
 
     monkeypatch.setattr(TransactionAdmission, "admit", admit_later)
     producer_id, epoch = committing.producer

@@ -33,7 +33,8 @@ class Rig(TransactionRig):
     def admit(self, producer: ProducerEpoch, *at: TopicPartition, adds: bool = True) -> Pending[Refusals]:
         logs = self.ports.logs
         writer = Writer("x", producer, adds)
-        return self.transactions.admission.admit(writer, {each: logs.get(*each) for each in at})
+        admission = self.transactions.admission
+        return admission.begin(admission.admit(writer, {each: logs.get(*each) for each in at}))
 
     def ending(self, producer: ProducerEpoch) -> None:
         """Its outcome is decided, and its marker cannot be written for now."""

@@ -29,21 +29,19 @@ OFFSETS = "__consumer_offsets"
 
 def test_a_first_producer_makes_the_topic_and_gets_its_id_when_that_is_durable() -> None:
     rig = TransactionRig()
-    pending = rig.transactions.coordinator.init_producer_id("x", 60_000, None)
+    pending = rig.init()
     answer = rig.ports.answer(pending)
     assert (answer.error, answer.producer_id, answer.producer_epoch) == (NONE, 100, 0)
     assert rig.ports.topics.created[-1] == STATE
-    again = rig.ports.answer(rig.transactions.coordinator.init_producer_id("x", 60_000, ExpectedProducer(100, 0)))
+    again = rig.ports.answer(rig.init("x", ExpectedProducer(100, 0)))
     assert (again.producer_id, again.producer_epoch) == (100, 1)
-    assert rig.transactions.coordinator.init_producer_id("x", 0, None).value.error is (
-        ErrorCode.INVALID_TRANSACTION_TIMEOUT
-    )
+    assert rig.init(timeout_ms=0).value.error is (ErrorCode.INVALID_TRANSACTION_TIMEOUT)
 
 
 def test_a_producer_id_that_cannot_be_had() -> None:
     rig = TransactionRig()
     rig.no_ids = OSError("database is full")
-    answer = rig.transactions.coordinator.init_producer_id("x", 60_000, None).value
+    answer = rig.init().value
     assert answer.error is ErrorCode.KAFKA_STORAGE_ERROR
 
 
@@ -51,8 +49,8 @@ def test_without_a_topic_that_can_be_made_nothing_is_available() -> None:
     rig = TransactionRig()
     rig.ports.impossible_topics()
     coordinator, unavailable = rig.transactions.coordinator, ErrorCode.COORDINATOR_NOT_AVAILABLE
-    assert coordinator.init_producer_id("x", 60_000, None).value.error is unavailable
-    assert coordinator.end_transaction("x", 1, 0, commit=True, client_version=2).value.error is unavailable
+    assert rig.init().value.error is unavailable
+    assert rig.end_txn(ProducerEpoch(1, 0)).value.error is unavailable
     assert coordinator.add_partitions("x", 1, 0, [T0], 2).value is unavailable
     assert coordinator.verify_partitions("x", 1, 0, [T0, U0]).value == {T0: unavailable, U0: unavailable}
     assert coordinator.describe("x").value.error_code == unavailable
@@ -75,8 +73,8 @@ def test_what_sees_a_lost_decision_is_refused() -> None:
     coordinator = rig.transactions.coordinator
     added = coordinator.add_partitions("x", *producer, [T1], 2)
     verified = coordinator.verify_partitions("x", *producer, [T1])
-    described, listed = coordinator.describe("x"), coordinator.list_transactions(TransactionFilter())
-    ended = coordinator.end_transaction("x", *producer, commit=True, client_version=2)
+    described, listed = coordinator.describe("x"), rig.listed()
+    ended = rig.end_txn(producer)
     rig.ports.logs.lose_all()
     assert (added.value, verified.value, ended.value.error) == (LOST, {T1: LOST}, LOST)
     assert (described.value.error_code, listed.value) == (LOST, [])
@@ -91,9 +89,10 @@ def test_transactions_of_all_partitions_are_listed() -> None:
     for name in names:
         rig.begun(name=name)
     rig.begun(T0, name="x0")
-    listed = rig.transactions.coordinator.list_transactions(TransactionFilter()).value
-    assert sorted(row.transactional_id for row in listed) == names
-    (ongoing,) = rig.transactions.coordinator.list_transactions(TransactionFilter(states=("Ongoing",))).value
+    listed, filtered = rig.listed(), rig.listed(TransactionFilter(states=("Ongoing",)))
+    rig.ports.clock.run_until_idle()
+    assert sorted(row.transactional_id for row in listed.value) == names
+    (ongoing,) = filtered.value
     assert ongoing.transactional_id == "x0"
 
 
@@ -104,7 +103,7 @@ def test_transactions_of_all_partitions_are_listed() -> None:
 def test_an_end_is_answered_behind_its_markers(commit: bool) -> None:
     rig = TransactionRig()
     producer = rig.begun(T0, U0)
-    pending = rig.transactions.coordinator.end_transaction("x", *producer, commit=commit, client_version=2)
+    pending = rig.end_txn(producer, commit=commit)
     assert rig.ends(T0) == [], "the decision is not durable"
     rig.ports.logs.collect()
     state_log = rig.ports.logs.get(STATE, group_partition_for("x", 2))
@@ -140,11 +139,11 @@ def test_an_end_that_is_refused_writes_no_marker() -> None:
 def test_a_new_producer_has_the_old_ones_transaction_aborted_first() -> None:
     rig = TransactionRig()
     rig.begun(T0)
-    pending = rig.transactions.coordinator.init_producer_id("x", 60_000, None)
+    pending = rig.init()
     rig.ports.logs.flush()
     assert pending.value.error is ErrorCode.CONCURRENT_TRANSACTIONS
     assert [how for how, _, _ in rig.ends(T0)] == ["abort"]
-    answer = rig.ports.answer(rig.transactions.coordinator.init_producer_id("x", 60_000, None))
+    answer = rig.ports.answer(rig.init())
     assert (answer.error, answer.producer_epoch) == (NONE, 2)
 
 
@@ -179,7 +178,7 @@ def test_a_marker_that_cannot_be_written_is_tried_again_and_its_answer_does_not_
 def test_a_marker_that_is_lost_is_tried_again() -> None:
     rig = TransactionRig()
     producer = rig.begun(T0)
-    pending = rig.transactions.coordinator.end_transaction("x", *producer, commit=False, client_version=2)
+    pending = rig.end_txn(producer, commit=False)
     rig.ports.logs.collect()
     rig.ports.logs.get(STATE, group_partition_for("x", 2)).make_durable()
     rig.ports.logs.get("t", 0).lose()
@@ -222,7 +221,7 @@ def test_a_partition_that_is_gone_has_nothing_to_end(caplog: pytest.LogCaptureFi
 def test_a_last_record_that_is_lost_is_tried_again() -> None:
     rig = TransactionRig()
     producer = rig.begun(T0)
-    pending = rig.transactions.coordinator.end_transaction("x", *producer, commit=True, client_version=2)
+    pending = rig.end_txn(producer)
     rig.ports.logs.collect()
     state_log = rig.ports.logs.get(STATE, group_partition_for("x", 2))
     state_log.make_durable()
@@ -240,7 +239,7 @@ def test_a_last_record_that_is_lost_is_tried_again() -> None:
 def test_a_last_record_of_a_partition_that_was_given_up_is_left_to_the_next_leader() -> None:
     rig = TransactionRig()
     producer = rig.begun(T0)
-    pending = rig.transactions.coordinator.end_transaction("x", *producer, commit=True, client_version=2)
+    pending = rig.end_txn(producer)
     rig.ports.logs.collect()
     rig.ports.logs.get(STATE, group_partition_for("x", 2)).make_durable()
     rig.transactions.coordinator.partitions.resign()
@@ -337,7 +336,7 @@ def test_an_end_that_cannot_be_written_leaves_a_transaction_that_times_out() -> 
     """The look came while the end was being written, and found nothing under way."""
     rig = TransactionRig()
     producer = rig.begun(T0)
-    pending = rig.transactions.coordinator.end_transaction("x", *producer, commit=True, client_version=2)
+    pending = rig.end_txn(producer)
     rig.ports.clock.advance(10_000)
     rig.ports.logs.lose_all()
     assert (pending.value.error, rig.state()) == (LOST, "Ongoing")
@@ -470,7 +469,7 @@ def test_settings_are_those_of_the_configuration() -> None:
 def test_a_producer_that_is_not_the_one_it_says_is_fenced() -> None:
     rig = TransactionRig()
     rig.begun()
-    answer = rig.transactions.coordinator.init_producer_id("x", 60_000, ExpectedProducer(100, 7)).value
+    answer = rig.init("x", ExpectedProducer(100, 7)).value
     assert answer.error is ErrorCode.PRODUCER_FENCED
 
 
@@ -483,7 +482,7 @@ def test_a_description_that_fails_names_its_transactional_id() -> None:
 def test_everything_is_counted_by_transaction() -> None:
     rig = TransactionRig()
     for commit in (True, True, False, False):
-        answer = rig.ports.answer(rig.transactions.coordinator.init_producer_id("x", 60_000, None))
+        answer = rig.ports.answer(rig.init())
         producer = ProducerEpoch(answer.producer_id, answer.producer_epoch)
         rig.ports.answer(rig.transactions.coordinator.add_partitions("x", *producer, [U0], 2))
         rig.end(producer, commit=commit)
