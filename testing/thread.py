@@ -157,22 +157,20 @@ def _options(launch: Launch) -> tuple[Wanted, Mapping[str, int], str, bool]:
     import click
 
     from shareq.broker.process import logging_setup
-    from shareq.ops.cli.main import serve
-    from shareq.ops.cli.serve_options import wanted_of
-    from shareq.ops.cli.shared.usage import CommandEnd
+    from shareq.ops.cli.serve import command as serve
+    from shareq.ops.cli.serve_options import ServeOptions, wanted_of
+    from shareq.ops.cli.shared.exits import CommandEnd
 
     try:
-        options = serve.make_context("shareq serve", launch.arguments()).params
-        insecure, level = options.pop("insecure"), options.pop("log_level")
-        log_format = options.pop("log_format").lower()
-        del options["ephemeral"]  # it is, or the test has given a folder
+        options = ServeOptions(**serve.make_context("shareq serve", launch.arguments()).params)
+        level, log_format = options.log_level, options.log_format.lower()
         try:
             levels = logging_setup.parse_levels(level)
         except ValueError as error:
             raise click.UsageError(f"--log-level {error}") from error
         if log_format not in logging_setup.FORMATS:
             raise click.UsageError(f"--log-format {log_format}: must be one of {', '.join(logging_setup.FORMATS)}")
-        return wanted_of(**options), levels, log_format, insecure
+        return wanted_of(options), levels, log_format, options.insecure
     except click.UsageError as error:
         raise BrokerFailed(f"did not start:\nshareq: {error.format_message()}") from error
     except CommandEnd as end:

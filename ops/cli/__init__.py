@@ -1,44 +1,76 @@
-"""Commands about a running cluster, ours or any of Apache Kafka. Nothing is imported before a command is asked for."""
+"""Every command, by name. Nothing is imported before a command is called."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     import click
 
-MODULES: Final[dict[str, str]] = {
-    "topics": "topics",
-    "share": "share.command",
-    "groups": "groups.command",
-    "produce": "records.command",
-    "consume": "records.command",
-    "tail": "records.command",
-    "dlq": "dlq.command",
-    "configs": "cluster.configs",
-    "acls": "access.acls",
-    "users": "access.users",
-    "quotas": "access.quotas",
-    "cluster": "cluster.brokers",
-    "features": "cluster.features",
-    "transactions": "cluster.transactions",
-    "top": "top.command",
-    "console": "console",
-    "json-schema": "meta",
-    "completion": "meta",
+
+class Entry(NamedTuple):
+    """The module that has a command as `command`, or in `commands` by name, and the first sentence of its help."""
+
+    module: str
+    summary: str
+
+
+COMMANDS: Final = {
+    "backup": Entry(
+        "data_folder", "Back up the data folder DATA into DEST, a folder of backups; the broker may be running."
+    ),
+    "check": Entry("check", "Ask a running broker for ApiVersions, as any client does first."),
+    "export-logs": Entry(
+        "data_folder",
+        "Fill KAFKA, a folder that Apache Kafka 4.3 has formatted, with the topics of the data folder DATA.",
+    ),
+    "import-logs": Entry(
+        "data_folder", "Make DATA, an absent or empty folder, of the data folder KAFKA of Apache Kafka 4."
+    ),
+    "restore": Entry("data_folder", "Make DATA, an absent or empty folder, what a backup in DEST has."),
+    "serve": Entry("serve", "Run the broker until SIGTERM, SIGINT or, without TLS, SIGHUP."),
+    "verify": Entry(
+        "data_folder",
+        "Check every file of the data folder DATA: checksums, indexes, offsets, internal records, metadata.",
+    ),
+    "topics": Entry("topics", "Topics: list, describe, create, alter, delete, trim."),
+    "share": Entry(
+        "share.command", "Share groups: list, describe, members, offsets, lag, records, reset, delete, consume, peek."
+    ),
+    "groups": Entry("groups.command", "Consumer groups: list, describe, members, offsets, lag, reset, delete."),
+    "produce": Entry("records.command", "Write records: each line of standard input is one, without its line feed."),
+    "consume": Entry("records.command", "Print records, from the beginning up to what is there now."),
+    "tail": Entry(
+        "records.command",
+        "Print the last records of each partition, and end, as tail does; with -f go on with what comes.",
+    ),
+    "dlq": Entry("dlq.command", "Dead letters: queues, letters, redrives."),
+    "configs": Entry("cluster.configs", "Properties of topics, groups, brokers and client metrics."),
+    "acls": Entry("access.acls", "Who may do what: list, create, delete."),
+    "users": Entry("access.users", "Users that log in with SCRAM: list, set, delete."),
+    "quotas": Entry("access.quotas", "What users, client ids and addresses may use: list, alter."),
+    "cluster": Entry("cluster.brokers", "The cluster and its brokers: describe, brokers."),
+    "features": Entry("cluster.features", "Features and their levels: list, set."),
+    "transactions": Entry("cluster.transactions", "Transactions: list, describe, abort."),
+    "top": Entry(
+        "top.command", "Show share groups at work: lag, rates, what is in flight, how old the oldest is; and topics."
+    ),
+    "console": Entry("console", "Serve a web console of a cluster: shareq, or any of Apache Kafka."),
+    "json-schema": Entry("meta", "Print the JSON Schema of a command's --json; of all, by command, without one."),
+    "completion": Entry("meta", "Print a script that completes commands and options in a shell."),
+    "worker": Entry("worker", "Functions that work on the records of topics, as members of a share group."),
 }
-"""Commands, and the modules that have them as `command`, or as `commands` by name."""
-
-
-_WHOLE: Final = 1_000
 
 
 def command_of(name: str) -> click.Command:
-    """The command of a name in `MODULES`."""
-    module = import_module(f"shareq.ops.cli.{MODULES[name]}")
+    """Return the command of a name in `COMMANDS`."""
+    module = import_module(f"shareq.ops.cli.{COMMANDS[name].module}")
     found: click.Command = module.commands[name] if hasattr(module, "commands") else module.command
     return found
+
+
+_WHOLE: Final = 1_000
 
 
 def write_commands(group: click.Group, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -1,27 +1,90 @@
-"""Does a broker let a client in? What `shareq check --command-config` asks: handshake, ApiVersions, login."""
+"""`shareq check`: does a broker answer, and does it let a client in?"""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
+from typing import Final
 
-from shareq.client.config import ClientConfig
-from shareq.client.connection import open_connection
-from shareq.client.errors import ClientError, ConfigError
-from shareq.client.security.tls import tls_context
+import click
 
-__all__ = ["ClientError", "ConfigError", "check"]
+from shareq.ops.cli.shared.entry import own_command
+from shareq.ops.cli.shared.exits import REFUSED, USAGE, exit_with, host_and_port, pairs, read_properties
+
+MAX_TIMEOUT_S: Final = 3600.0
+
+EPILOG: Final = """\b
+Examples:
+  shareq check 127.0.0.1:9092 --timeout 3
+      Does it answer? On a listener without TLS, with or without SASL.
+  shareq check broker.example.com:9095 --command-config admin.properties
+      As a client with these properties, as for Kafka's tools: handshake of TLS, ApiVersions, login.
+  shareq check localhost:9094 --command-property security.protocol=SSL --command-property ssl.truststore.type=PEM \
+    --command-property ssl.truststore.location=ca.pem
+      The same without a file. Every user of the machine can read a command line: passwords belong into the file.
+
+\b
+Exit codes: 0 the broker has answered, 1 it has not (one line on stderr says why), 2 wrong options or properties.
+"""
 
 
-def check(host: str, port: int, properties: Mapping[str, str], timeout_s: float) -> None:
+@own_command("check", EPILOG)
+@click.argument("address", metavar="HOST:PORT")
+@click.option("--timeout", "timeout_s", metavar="SECONDS", default=5.0, show_default=True, help="When to give up.")
+@click.option("--command-config", "config_file", metavar="FILE", help="Properties of a client, for TLS and SASL.")
+@click.option(
+    "--command-property",
+    "settings",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="One property, over the file. Repeatable.",
+)
+def command(address: str, timeout_s: float, config_file: str | None, settings: tuple[str, ...]) -> None:
+    """Ask a running broker for ApiVersions, as any client does first. Works without authentication, too.
+
+    With properties of a client it also shakes hands and logs in as they say.
+    """
+    host, port = host_and_port("check", address, 9092)
+    if not 0 < timeout_s <= MAX_TIMEOUT_S:
+        exit_with(USAGE, f"--timeout {timeout_s:g}: must be above 0 and at most {MAX_TIMEOUT_S:g}")
+    if config_file is not None or settings:
+        properties = {} if config_file is None else read_properties(config_file, "--command-config")
+        _check_as_client(host, port, properties | pairs("--command-property", settings), timeout_s)
+        return
+    from shareq.broker.process.health import UnhealthyError
+    from shareq.broker.process.health import check as check_broker
+
+    try:
+        check_broker(host, port, timeout_s)
+    except UnhealthyError as error:
+        exit_with(REFUSED, f"{address}: {error}")
+
+
+def _check_as_client(host: str, port: int, properties: Mapping[str, str], timeout_s: float) -> None:
+    from shareq.client.errors import ClientError, ConfigError
+
+    try:
+        let_in(host, port, properties, timeout_s)
+    except ConfigError as error:
+        exit_with(USAGE, str(error))
+    except ClientError as error:
+        exit_with(REFUSED, str(error))
+
+
+def let_in(host: str, port: int, properties: Mapping[str, str], timeout_s: float) -> None:
     """Return when the broker at this address has let in a client with these properties of Kafka's Java client.
 
-    An empty host is this machine; `timeout_s` bounds everything but finding the host's addresses. Raises ConfigError
-    for what is wrong in `properties`, and ClientError with the address in it.
+    Handshake, ApiVersions, login. An empty host is this machine; `timeout_s` bounds everything but finding the host's
+    addresses. Raises ConfigError for what is wrong in `properties`, and ClientError with the address in it.
     """
+    from time import monotonic
+
+    from shareq.client.config import ClientConfig
+    from shareq.client.connection import open_connection
+    from shareq.client.security.tls import tls_context
+
     host = host or "127.0.0.1"
     bootstrap = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     config = ClientConfig.from_properties({**properties, "bootstrap.servers": bootstrap})
     context = None if config.tls is None else tls_context(config.tls)
     (address,) = config.bootstrap_servers
-    open_connection(address, "", config, context, time.monotonic() + timeout_s, time.monotonic).close()
+    open_connection(address, "", config, context, monotonic() + timeout_s, monotonic).close()

@@ -17,8 +17,8 @@ from shareq.client.config import ClientConfig
 from shareq.client.errors import ConfigError
 from shareq.ops.cli.shared.api import api_options, records_api
 from shareq.ops.cli.shared.command import CONTEXT, Session
-from shareq.ops.cli.shared.exits import NO_CONNECTION, USAGE, exit_with, say, warn_of_readers
-from shareq.ops.cli.shared.profile import client_config, read_properties
+from shareq.ops.cli.shared.exits import HIGHEST_PORT, NO_CONNECTION, USAGE, exit_with, read_properties, warn_of_readers
+from shareq.ops.cli.shared.profile import client_config
 
 if TYPE_CHECKING:
     from shareq.ops.console.guard import Rules
@@ -152,7 +152,7 @@ def read_token(option: str, path: str) -> str:
 
 def _bind(listen: str) -> socket.socket:
     host, colon, port = listen.rpartition(":")
-    if not colon or not port.isdecimal() or int(port) > 65_535 or (":" in host and not host.startswith("[")):
+    if not colon or not port.isdecimal() or int(port) > HIGHEST_PORT or (":" in host and not host.startswith("[")):
         exit_with(USAGE, f"--listen {listen}: must be HOST:PORT, for example {DEFAULT_LISTEN}")
     try:
         found = socket.getaddrinfo(
@@ -168,8 +168,7 @@ def _bind(listen: str) -> socket.socket:
             bound.close()
             raise
     except OSError as error:
-        say(f"cannot listen on {listen}: {error.strerror or error}")
-        raise SystemExit(NO_CONNECTION) from None
+        exit_with(NO_CONNECTION, f"cannot listen on {listen}: {error.strerror or error}")
     return bound
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from shareq.ops.cli import MODULES, command_of
+from shareq.ops.cli import COMMANDS, command_of
 from shareq.ops.cli.output.schema import schema_of
 from shareq.ops.cli.shared.command import CONTEXT, ClusterCommand
 from shareq.ops.cli.shared.exits import NOT_FOUND, exit_with
@@ -23,7 +23,7 @@ _EVERY_CALL = '[[ "$funcstack[1]" == _shareq ]]'
 
 def leaves() -> Iterator[tuple[str, ClusterCommand]]:
     """All commands about a cluster, by the words that call them."""
-    for name in MODULES:
+    for name in COMMANDS:
         found = command_of(name)
         if isinstance(found, click.Group):
             for each, one in found.commands.items():

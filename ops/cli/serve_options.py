@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from shareq.ops.cli.shared.usage import USAGE_ERROR, exit_with, host_and_port, pairs, read_properties, warn_of_readers
+from shareq.ops.cli.shared.exits import USAGE, exit_with, host_and_port, pairs, read_properties, warn_of_readers
 
 if TYPE_CHECKING:
     from shareq.broker.process.http.console import ConsoleOptions
@@ -17,43 +17,50 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def wanted_of(
-    listen: str | None,
-    advertise: str | None,
-    data_dir: str | None,
-    config_file: str | None,
-    settings: Iterable[str],
-    features: Iterable[str],
-    metrics: str | None,
-    scram_users: Iterable[str],
-    records_api: str | None,
-    records_api_token_file: str | None,
-    console: str | None = None,
-    console_token_file: str | None = None,
-    console_config: str | None = None,
-    environ: Mapping[str, str] = os.environ,
-) -> Wanted:
+class ServeOptions(NamedTuple):
+    """The options of `shareq serve`, as they were given."""
+
+    listen: str | None
+    advertise: str | None
+    insecure: bool
+    data_dir: str | None
+    config_file: str | None
+    settings: Sequence[str]
+    features: Sequence[str]
+    metrics: str | None
+    ephemeral: bool
+    scram_users: Sequence[str]
+    records_api: str | None
+    records_api_token_file: str | None
+    console: str | None
+    console_token_file: str | None
+    console_config: str | None
+    log_level: str
+    log_format: str
+
+
+def wanted_of(options: ServeOptions, environ: Mapping[str, str] = os.environ) -> Wanted:
     """Read the options of `shareq serve`, the file and the environment. Ends the command where they are wrong."""
     from shareq.broker.config.broker_config import BrokerConfig
     from shareq.broker.config.keys.definition import ConfigError
     from shareq.broker.process.serve import Wanted
 
     try:
-        properties = read_properties(config_file) if config_file is not None else {}
-        overrides = pairs("--set", settings)
+        properties = read_properties(options.config_file) if options.config_file is not None else {}
+        overrides = pairs("--set", options.settings)
         environment = dict(environ)
-        apply_options(properties, environment, overrides, listen, data_dir)
-        if advertise is not None:
-            apply_advertise({**properties, **set_by(environment), **overrides}, overrides, advertise)
-        apply_records_api(overrides, records_api, records_api_token_file)
-        console_options = console_options_of(console, console_token_file, console_config)
+        apply_options(properties, environment, overrides, options.listen, options.data_dir)
+        if options.advertise is not None:
+            apply_advertise({**properties, **set_by(environment), **overrides}, overrides, options.advertise)
+        apply_records_api(overrides, options.records_api, options.records_api_token_file)
+        console_options = console_options_of(options.console, options.console_token_file, options.console_config)
         if console_options is not None:
             console_options = apply_console({**properties, **set_by(environment)}, overrides, console_options)
         config = BrokerConfig.load(properties, overrides, environment)
     except ConfigError as error:
-        exit_with(USAGE_ERROR, str(error))
-    address = None if metrics is None else host_and_port("--metrics", metrics, 9464)
-    return Wanted(config, levels_of(features), address, scram_users_of(scram_users), console_options)
+        exit_with(USAGE, str(error))
+    address = None if options.metrics is None else host_and_port("--metrics", options.metrics, 9464)
+    return Wanted(config, levels_of(options.features), address, scram_users_of(options.scram_users), console_options)
 
 
 def refuse_secrets(settings: Iterable[str]) -> None:
@@ -64,7 +71,7 @@ def refuse_secrets(settings: Iterable[str]) -> None:
 
         if has_secret(name, text):
             exit_with(
-                USAGE_ERROR,
+                USAGE,
                 f"--set {name}: every user of this machine can read it here: put it into the file of --config or into "
                 f"the variable {variable_name(name)}, or point to it with ${{file:...}} (config.providers)",
             )
@@ -75,11 +82,11 @@ def configure_log(level: str, log_format: str) -> None:
     from shareq.broker.process import logging_setup
 
     if log_format.lower() not in logging_setup.FORMATS:
-        exit_with(USAGE_ERROR, f"--log-format {log_format}: must be one of {', '.join(logging_setup.FORMATS)}")
+        exit_with(USAGE, f"--log-format {log_format}: must be one of {', '.join(logging_setup.FORMATS)}")
     try:
         levels = logging_setup.parse_levels(level)
     except ValueError as error:
-        exit_with(USAGE_ERROR, f"--log-level {error}")
+        exit_with(USAGE, f"--log-level {error}")
     logging_setup.configure(levels, log_format.lower())
 
 
@@ -92,9 +99,9 @@ def scram_users_of(texts: Iterable[str]) -> list[NewScramUser]:
         try:
             user = parse_add_scram(text, os.environ)
         except ValueError as error:
-            exit_with(USAGE_ERROR, f"--add-scram: {error}")
+            exit_with(USAGE, f"--add-scram: {error}")
         except OSError as error:
-            exit_with(USAGE_ERROR, f"--add-scram: {error.filename}: {error.strerror}")
+            exit_with(USAGE, f"--add-scram: {error.filename}: {error.strerror}")
         if user.in_option:
             logger.warning(
                 "--add-scram: every user of this machine can read the password of %s in the command line: "
@@ -110,7 +117,7 @@ def levels_of(texts: Iterable[str]) -> dict[str, int]:
     result: dict[str, int] = {}
     for name, level in pairs("--feature", texts, "NAME=LEVEL").items():
         if not level.isdecimal():
-            exit_with(USAGE_ERROR, f"--feature {name}={level}: the level must be a whole number from 0 on")
+            exit_with(USAGE, f"--feature {name}={level}: the level must be a whole number from 0 on")
         result[name] = int(level)
     return result
 
@@ -124,7 +131,7 @@ def _listener_name(given: Mapping[str, str]) -> str:
     if all(protocols.get(name, name) == "PLAINTEXT" for name in names):
         return "PLAINTEXT"
     if len(names) > 1:
-        exit_with(USAGE_ERROR, f"--listen: there are several listeners ({', '.join(names)}); set listeners instead")
+        exit_with(USAGE, f"--listen: there are several listeners ({', '.join(names)}); set listeners instead")
     return names[0]
 
 
@@ -176,7 +183,7 @@ def apply_options(
             properties["advertised.listeners"] = ",".join(kept)
     if data_dir is not None:
         if not data_dir.strip():
-            exit_with(USAGE_ERROR, f"--data-dir {data_dir!r}: must name a folder")
+            exit_with(USAGE, f"--data-dir {data_dir!r}: must name a folder")
         for names in (properties, overrides):
             names.pop("log.dirs", None)
         environment.pop("SHAREQ_LOG_DIRS", None)
@@ -194,7 +201,7 @@ def apply_records_api(overrides: dict[str, str], address: str | None, token_file
                 overrides["shareq.records.api.token"] = file.read().strip()
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else "is no UTF-8"
-            exit_with(USAGE_ERROR, f"--records-api-token-file {token_file}: {reason}")
+            exit_with(USAGE, f"--records-api-token-file {token_file}: {reason}")
         warn_of_readers("--records-api-token-file", token_file)
 
 
@@ -202,7 +209,7 @@ def console_options_of(address: str | None, token_file: str | None, config_file:
     """What --console, --console-token-file and --console-config mean."""
     if address is None:
         if token_file is not None or config_file is not None:
-            exit_with(USAGE_ERROR, "--console-token-file and --console-config need --console")
+            exit_with(USAGE, "--console-token-file and --console-config need --console")
         return None
     from shareq.broker.process.http.console import ConsoleOptions, token_of
     from shareq.broker.process.sockets import Address
@@ -212,7 +219,7 @@ def console_options_of(address: str | None, token_file: str | None, config_file:
         try:
             token = token_of(token_file)
         except ValueError as error:
-            exit_with(USAGE_ERROR, f"--console-token-file {token_file}: {error}")
+            exit_with(USAGE, f"--console-token-file {token_file}: {error}")
         warn_of_readers("--console-token-file", token_file)
     client = {} if config_file is None else read_properties(config_file, "--console-config")
     protocol = client.get("security.protocol", "PLAINTEXT").upper()
@@ -233,11 +240,9 @@ def apply_advertise(given: Mapping[str, str], overrides: dict[str, str], adverti
     """Put --advertise over what is said of the one listener that there is."""
     host, _ = host_and_port("--advertise", advertise, 9092)
     if not host:
-        exit_with(USAGE_ERROR, f"--advertise {advertise}: must name a host that clients can connect to")
+        exit_with(USAGE, f"--advertise {advertise}: must name a host that clients can connect to")
     opened = {"listeners": given.get("listeners", "PLAINTEXT://")}
     names = _listener_names({**given, **opened}, {})
     if len(names) > 1:
-        exit_with(
-            USAGE_ERROR, f"--advertise: there are several listeners ({', '.join(names)}); set advertised.listeners"
-        )
+        exit_with(USAGE, f"--advertise: there are several listeners ({', '.join(names)}); set advertised.listeners")
     overrides["advertised.listeners"] = f"{names[0]}://{advertise}"

@@ -14,13 +14,12 @@ from shareq.client.admin.topics import EARLIEST, LATEST, NewTopic, TopicInfo
 from shareq.client.errors import BrokerError, ClientError
 from shareq.ops.cli.output.progress import Progress
 from shareq.ops.cli.shared.command import Session, cluster_command, cluster_group, dry_run_option, yes_option
-from shareq.ops.cli.shared.exits import USAGE, exit_with
-from shareq.ops.cli.shared.profile import pairs
+from shareq.ops.cli.shared.exits import USAGE, exit_with, pairs
 from shareq.ops.cli.shared.where import FORMS, offsets_of, partitions_of, place
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.primitives import uuid_to_text
 
-command = cluster_group("topics", "Topics: list, describe, create, alter, delete, trim.")
+command = cluster_group("topics")
 
 
 class TopicRow(NamedTuple):

@@ -7,19 +7,17 @@ import importlib
 import logging
 import os
 import sys
-from typing import Final, NoReturn
+from typing import Final
 
 import click
 
 from shareq.client.errors import ClientError, ConfigError
+from shareq.ops.cli.shared.exits import REFUSED, USAGE, exit_with
 from shareq.worker.app import Run, Worker
 from shareq.worker.live import LiveLine
 from shareq.worker.reload import run_again_on_changes
 
-REFUSED: Final = 1
-USAGE: Final = 2
-
-EPILOG = """\b
+EPILOG: Final = """\b
 Examples:
   shareq worker run packing:app
       The worker `app` of packing.py in this folder.
@@ -37,12 +35,12 @@ Exit codes: 0 stopped by a signal, 1 the cluster refused or is away, 2 wrong opt
 """
 
 
-@click.group()
-def worker() -> None:
+@click.group("worker")
+def command() -> None:
     """Functions that work on the records of topics, as members of a share group."""
 
 
-@worker.command(epilog=EPILOG)
+@command.command(epilog=EPILOG)
 @click.argument("target", metavar="MODULE:APP")
 @click.option("--reload", "reloads", is_flag=True, help="Start again when a .py file below this folder changes.")
 @click.option("-b", "--bootstrap-server", metavar="HOST:PORT", help="Instead of the worker's own.")
@@ -80,9 +78,9 @@ def run(
     try:
         asyncio.run(_serve(app, live))
     except ConfigError as error:
-        _exit_with(USAGE, str(error))
+        exit_with(USAGE, str(error))
     except ClientError as error:
-        _exit_with(REFUSED, str(error))
+        exit_with(REFUSED, str(error))
 
 
 async def _serve(app: Worker, live: LiveLine | None) -> None:
@@ -106,24 +104,19 @@ def load(target: str) -> Worker:
     """The worker that MODULE:APP names; modules of the current folder are found. Ends the command if there is none."""
     name, _, attribute = target.partition(":")
     if not name or not attribute:
-        _exit_with(USAGE, f"{target}: must be MODULE:APP, for example packing:app")
+        exit_with(USAGE, f"{target}: must be MODULE:APP, for example packing:app")
     sys.path.insert(0, os.getcwd())
     try:
         module = importlib.import_module(name)
     except ConfigError as error:  # of a handler's signature, an option
-        _exit_with(USAGE, f"{target}: {error}")
+        exit_with(USAGE, f"{target}: {error}")
     except ModuleNotFoundError as error:
         if error.name is not None and name.startswith(error.name):
-            _exit_with(USAGE, f"{target}: there is no module {error.name} in {os.getcwd()} or on Python's path")
+            exit_with(USAGE, f"{target}: there is no module {error.name} in {os.getcwd()} or on Python's path")
         raise
     found = getattr(module, attribute, None)
     if not isinstance(found, Worker):
         workers = [key for key, value in vars(module).items() if isinstance(value, Worker)]
         has = f"it has {', '.join(workers)}" if workers else "it has none"
-        _exit_with(USAGE, f"{target}: {attribute} is no shareq.worker.Worker of {name}; {has}")
+        exit_with(USAGE, f"{target}: {attribute} is no shareq.worker.Worker of {name}; {has}")
     return found
-
-
-def _exit_with(code: int, message: str) -> NoReturn:
-    click.echo(f"shareq: {message}", err=True)
-    raise SystemExit(code)

@@ -24,9 +24,9 @@ import click
 from shareq.broker.process.serve import serve_forever
 from shareq.broker.process.server import Server
 from shareq.broker.process.sockets import ServeError
-from shareq.ops.cli.main import serve
-from shareq.ops.cli.serve_options import configure_log, wanted_of
-from shareq.ops.cli.shared.usage import FAILURE, USAGE_ERROR, CommandEnd
+from shareq.ops.cli.serve import command as serve
+from shareq.ops.cli.serve_options import ServeOptions, configure_log, wanted_of
+from shareq.ops.cli.shared.exits import REFUSED, USAGE, CommandEnd
 from shareq.testing.inside.world import Inside, Start
 
 
@@ -39,15 +39,13 @@ def run(arguments: Sequence[str], control: socket.socket, start: Start, own_dir:
     inside = Inside(start, crash)
     channel = _Channel(control, inside, own_dir)
     try:
-        options = serve.make_context("shareq serve", list(arguments)).params
-        insecure = options.pop("insecure")
-        del options["ephemeral"]  # it is, or the test has given a folder
-        configure_log(options.pop("log_level"), options.pop("log_format"))
-        serve_forever(wanted_of(**options), insecure=insecure, seams=inside.seams, ready=channel.begin)
+        options = ServeOptions(**serve.make_context("shareq serve", list(arguments)).params)
+        configure_log(options.log_level, options.log_format)
+        serve_forever(wanted_of(options), insecure=options.insecure, seams=inside.seams, ready=channel.begin)
     except ServeError as error:
-        return _ended(USAGE_ERROR if error.usage else FAILURE, f"shareq: {error}")
+        return _ended(USAGE if error.usage else REFUSED, f"shareq: {error}")
     except click.UsageError as error:
-        return _ended(USAGE_ERROR, f"shareq: {error.format_message()}")
+        return _ended(USAGE, f"shareq: {error.format_message()}")
     except CommandEnd as end:
         return _ended(int(str(end.code)), f"shareq: {end.message}")
     return 0

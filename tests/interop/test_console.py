@@ -21,7 +21,7 @@ import pytest
 
 from shareq.client.config import ClientConfig
 from shareq.client.share.consumer import AckRange, ShareRangeConsumer
-from shareq.ops.cli.shared.profile import read_properties
+from shareq.ops.cli.shared.exits import read_properties
 from shareq.protocol.share import AcknowledgeType
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.protocol import tool_arguments

@@ -14,7 +14,7 @@ from devtools.clients.wire import WireClient
 from shareq.broker.maintenance.backup.metadata import copy_metadata
 from shareq.broker.metadata.format_version import FORMAT_VERSION
 from shareq.client.errors import ClientError
-from shareq.ops.cli.check import check
+from shareq.ops.cli.check import let_in
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from shareq.protocol.generated.update_features import FeatureUpdateKey, UpdateFeaturesRequest, UpdateFeaturesResponse
@@ -57,9 +57,9 @@ def test_the_secrets_of_a_released_data_folder_survive(tmp_path: Path, archive: 
     asked = secrets.Asked(**json.loads((tmp_path / "asked.json").read_text()))
     with Broker(config=secrets.SETTINGS, data_dir=tmp_path / "data") as broker:
         assert secrets.asked(broker) == asked
-        check(broker.host, broker.port, login(secrets.PASSWORD), 10)
+        let_in(broker.host, broker.port, login(secrets.PASSWORD), 10)
         with pytest.raises(ClientError):
-            check(broker.host, broker.port, login("guess"), 10)
+            let_in(broker.host, broker.port, login("guess"), 10)
         broker.kill()
         broker.start()
         assert secrets.asked(broker) == asked

@@ -12,7 +12,7 @@ from shareq.client.errors import ClientError
 from shareq.ops.cli.shared.command import Session, cluster_command, cluster_group, dry_run_option, yes_option
 from shareq.ops.cli.shared.exits import USAGE, exit_with, wrong
 
-command = cluster_group("acls", "Who may do what: list, create, delete.")
+command = cluster_group("acls")
 
 CLUSTER_NAME: Final = "kafka-cluster"
 _GIVEN: Final = tuple(name for name in RESOURCES if name != "any")

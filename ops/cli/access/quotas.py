@@ -8,10 +8,9 @@ from typing import Annotated, Any, NamedTuple
 import click
 
 from shareq.ops.cli.shared.command import Session, cluster_command, cluster_group, dry_run_option
-from shareq.ops.cli.shared.exits import USAGE, exit_with, wrong
-from shareq.ops.cli.shared.profile import pairs
+from shareq.ops.cli.shared.exits import USAGE, exit_with, pairs, wrong
 
-command = cluster_group("quotas", "What users, client ids and addresses may use: list, alter.")
+command = cluster_group("quotas")
 
 
 class QuotaRow(NamedTuple):

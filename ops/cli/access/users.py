@@ -15,7 +15,7 @@ from shareq.ops.cli.shared.command import Session, cluster_command, cluster_grou
 from shareq.ops.cli.shared.exits import USAGE, exit_with, wrong
 from shareq.protocol.errors import ErrorCode
 
-command = cluster_group("users", "Users that log in with SCRAM: list, set, delete.")
+command = cluster_group("users")
 
 SALT_BYTES: Final = 16
 _MECHANISMS = click.option(

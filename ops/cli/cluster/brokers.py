@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 from shareq.ops.cli.shared.command import Session, cluster_command, cluster_group
 
-command = cluster_group("cluster", "The cluster and its brokers: describe, brokers.")
+command = cluster_group("cluster")
 
 
 class ClusterRow(NamedTuple):

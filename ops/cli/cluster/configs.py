@@ -10,11 +10,10 @@ import click
 from shareq.client.admin.configs import KINDS, Change, Resource
 from shareq.client.errors import BrokerError, ClientError
 from shareq.ops.cli.shared.command import Session, cluster_command, cluster_group, dry_run_option
-from shareq.ops.cli.shared.exits import USAGE, exit_with, wrong
-from shareq.ops.cli.shared.profile import pairs
+from shareq.ops.cli.shared.exits import USAGE, exit_with, pairs, wrong
 from shareq.protocol.errors import ErrorCode
 
-command = cluster_group("configs", "Properties of topics, groups, brokers and client metrics.")
+command = cluster_group("configs")
 
 EVERY_BROKER: Final = "default"
 """What is written for the properties that all brokers have in common."""

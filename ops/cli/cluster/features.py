@@ -8,10 +8,9 @@ from typing import Annotated, NamedTuple
 import click
 
 from shareq.ops.cli.shared.command import Session, cluster_command, cluster_group, dry_run_option, yes_option
-from shareq.ops.cli.shared.exits import wrong
-from shareq.ops.cli.shared.profile import pairs
+from shareq.ops.cli.shared.exits import pairs, wrong
 
-command = cluster_group("features", "Features and their levels: list, set.")
+command = cluster_group("features")
 
 
 class FeatureRow(NamedTuple):

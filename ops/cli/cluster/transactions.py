@@ -12,7 +12,7 @@ from shareq.ops.cli.shared.command import Session, cluster_command, cluster_grou
 from shareq.ops.cli.shared.exits import USAGE, exit_with
 from shareq.ops.cli.shared.where import iso, partitions_of
 
-command = cluster_group("transactions", "Transactions: list, describe, abort.")
+command = cluster_group("transactions")
 
 
 class TransactionRow(NamedTuple):

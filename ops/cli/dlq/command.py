@@ -21,7 +21,7 @@ from shareq.ops.cli.shared.exits import USAGE, exit_with
 from shareq.ops.cli.shared.where import FORMS, from_option, offsets_of, partitions_of, place
 from shareq.ops.cli.topics import TrimRow, trimmed
 
-command = cluster_group("dlq", "Dead letters: queues, letters, redrives.")
+command = cluster_group("dlq")
 add_redrives(command)
 
 

@@ -17,7 +17,7 @@ from shareq.ops.cli.groups.shared import (
 )
 from shareq.ops.cli.shared.command import Session, cluster_group
 
-command = cluster_group("groups", "Consumer groups: list, describe, members, offsets, lag, reset, delete.")
+command = cluster_group("groups")
 
 
 class ConsumerKind:

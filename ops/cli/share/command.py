@@ -35,9 +35,7 @@ from shareq.protocol.names import AUTO_OFFSET_RESET
 from shareq.protocol.records.batch import batch_headers, decode_records
 from shareq.protocol.share import AcknowledgeType
 
-command = cluster_group(
-    "share", "Share groups: list, describe, members, offsets, lag, records, reset, delete, consume, peek."
-)
+command = cluster_group("share")
 
 
 class ShareKind:

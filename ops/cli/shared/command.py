@@ -16,7 +16,7 @@ from shareq.client.admin import Admin
 from shareq.client.config import ClientConfig
 from shareq.client.errors import ClientError, understood
 from shareq.client.network import Network
-from shareq.ops.cli import write_commands
+from shareq.ops.cli import COMMANDS, write_commands
 from shareq.ops.cli.output import printing
 from shareq.ops.cli.shared.completion import name_parameters
 from shareq.ops.cli.shared.exits import (
@@ -24,10 +24,10 @@ from shareq.ops.cli.shared.exits import (
     INTERRUPTED,
     NOT_CONFIRMED,
     USAGE,
-    exit_code,
     exit_with,
     say,
 )
+from shareq.ops.cli.shared.failures import exit_code
 from shareq.ops.cli.shared.profile import FIRST_CONTACT_MS, client_config
 
 Shape = Literal["rows", "object", "stream"]
@@ -140,9 +140,9 @@ def _in_one_line(
         exit_with(USAGE, f"{where}: {error.format_message()} (--help shows examples)")
 
 
-def cluster_group(name: str, text: str) -> ClusterGroup:
-    """A subject with commands."""
-    return ClusterGroup(name, help=text, context_settings=CONTEXT)
+def cluster_group(name: str) -> ClusterGroup:
+    """Make the group of a subject's commands."""
+    return ClusterGroup(name, help=COMMANDS[name].summary, context_settings=CONTEXT)
 
 
 def common_options() -> list[click.Parameter]:

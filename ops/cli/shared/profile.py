@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from shareq.client.config import ClientConfig
 from shareq.client.errors import ConfigError
-from shareq.ops.cli.shared.exits import USAGE, exit_with, wrong
+from shareq.ops.cli.shared.exits import USAGE, exit_with, pairs, read_properties, wrong
 
 DEFAULT_SERVER: Final = "127.0.0.1:9092"
 PREFIX: Final = "SHAREQ_CLIENT_"
@@ -100,26 +100,3 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, str
             yield from _flat(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def read_properties(path: str) -> dict[str, str]:
-    """A file of properties as Kafka's tools read it."""
-    import javaproperties
-
-    try:
-        with open(path, "rb") as file:
-            loaded: dict[str, str] = javaproperties.load(file)
-    except (OSError, ValueError) as error:
-        wrong("--config", path, str(error.strerror if isinstance(error, OSError) else error))
-    return loaded
-
-
-def pairs(option: str, texts: Iterable[str], form: str = "KEY=VALUE") -> dict[str, str]:
-    """Texts of that form; the last of a key wins."""
-    result: dict[str, str] = {}
-    for text in texts:
-        key, separator, value = text.partition("=")
-        if not separator or not key.strip():
-            wrong(option, text, f"must be {form}")
-        result[key.strip()] = value.strip()
-    return result

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from shareq.ops.cli.console import command as console
-from shareq.ops.cli.main import serve
+from shareq.ops.cli.serve import command as serve
 from shareq.ops.console import pollers
 from shareq.ops.console.views import records, shared, windows
 

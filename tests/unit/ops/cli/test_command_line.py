@@ -21,10 +21,9 @@ from shareq.client.errors import (
     Unreachable,
     UnsupportedApi,
 )
-from shareq.ops.cli import MODULES
-from shareq.ops.cli.main import CLUSTER_COMMANDS
+from shareq.ops.cli import COMMANDS, command_of
 from shareq.ops.cli.output.schema import fields
-from shareq.ops.cli.shared.exits import exit_code
+from shareq.ops.cli.shared.failures import exit_code
 from shareq.protocol.errors import ErrorCode
 from shareq.testing import Broker
 from tests.support.clients.shareq_cli import LEAVES, SCHEMAS, Shell
@@ -38,16 +37,32 @@ def shell() -> Shell:
     return Shell(NOWHERE)
 
 
-def test_the_entry_knows_the_commands() -> None:
-    assert tuple(MODULES) == CLUSTER_COMMANDS
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_says_what_the_command_itself_says_of_it(name: str) -> None:
+    found = command_of(name)
+    assert (found.name, found.get_short_help_str(1_000)) == (name, COMMANDS[name].summary)
 
 
-def test_nothing_of_the_client_is_imported_for_the_broker() -> None:
-    code = "import json, sys, shareq.ops.cli.main; print(json.dumps(sorted(sys.modules)))"
+@pytest.mark.parametrize(
+    ("line", "not_wanted"),
+    [
+        (["--help"], ("shareq.client", "shareq.broker", "shareq.protocol.generated", "asyncio", "javaproperties")),
+        (["serve", "--help"], ("shareq.client", "shareq.broker", "asyncio", "javaproperties", "rich")),
+        (["topics", "--help"], ("shareq.broker", "shareq.worker", "asyncio", "javaproperties", "rich")),
+    ],
+    ids=" ".join,
+)
+def test_only_what_a_command_needs_is_imported(line: list[str], not_wanted: tuple[str, ...]) -> None:
+    code = f"""
+import atexit, sys
+atexit.register(lambda: print(*sys.modules, file=sys.stderr))
+from shareq.__main__ import main
+main({line})
+"""
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = json.loads(ran.stdout)
+    loaded = ran.stderr.split()
     assert "shareq.ops.cli.main" in loaded
-    assert [name for name in loaded if name.startswith(("shareq.client", "rich", "javaproperties"))] == []
+    assert [name for name in loaded if name.startswith(not_wanted)] == []
 
 
 @pytest.mark.parametrize("name", sorted(LEAVES))

@@ -19,6 +19,7 @@ from shareq.client.errors import ClientError, Unreachable
 from shareq.ops.cli.output.schema import to_json
 from shareq.ops.cli.records.decoding import decoder
 from shareq.ops.cli.records.text import line_of, record_row
+from shareq.ops.cli.shared.exits import CommandEnd
 from shareq.protocol.records.batch import decode_records
 from tests.support.bad_records.records import BadRecord, bad_records, batch_of
 
@@ -146,23 +147,19 @@ def test_a_registry_that_is_not_there() -> None:
         decoder("avro", "http://127.0.0.1:1")(framed(7, b"x"))
 
 
-def test_avro_without_fastavro_is_one_clear_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_avro_without_fastavro_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fastavro", None)
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(CommandEnd) as ended:
         decoder("avro", "http://here")
     assert ended.value.code == 2
-    assert capsys.readouterr().err == (
-        "shareq: --decode avro: it needs fastavro, which is not installed: pip install fastavro\n"
-    )
+    assert ended.value.message == "--decode avro: it needs fastavro, which is not installed: pip install fastavro"
 
 
-def test_avro_without_a_registry_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_avro_without_a_registry_is_one_clear_line() -> None:
     pytest.importorskip("fastavro")
-    with pytest.raises(SystemExit):
+    with pytest.raises(CommandEnd) as ended:
         decoder("avro", None)
-    assert "--schema-registry" in capsys.readouterr().err
+    assert "--schema-registry" in ended.value.message
 
 
 def test_bad_records_have_a_row_and_a_line_in_every_form() -> None:

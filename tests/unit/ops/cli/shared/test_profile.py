@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from shareq.client.config import ClientConfig
+from shareq.ops.cli.shared.exits import CommandEnd
 from shareq.ops.cli.shared.profile import client_config, config_path
 
 PROFILES = """
@@ -117,9 +118,10 @@ def test_what_is_wrong_is_said_in_one_line(
     home: Home, capsys: pytest.CaptureFixture[str], given: dict[str, object], said: str
 ) -> None:
     home.profiles(PROFILES)
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(CommandEnd) as ended:
         home.config(**given)  # type: ignore[arg-type]
     assert ended.value.code == 2
+    ended.value.say_why()
     err = capsys.readouterr().err
     assert said in err
     assert err.count("\n") == 1
@@ -129,13 +131,14 @@ def test_what_is_wrong_is_said_in_one_line(
 def test_a_file_of_profiles_that_is_none(home: Home, capsys: pytest.CaptureFixture[str], text: str) -> None:
     home.profiles("")
     config_path(home.environment).write_text(text, "latin-1")
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(CommandEnd) as ended:
         home.config(profile="x")
     assert ended.value.code == 2
+    ended.value.say_why()
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_a_profile_without_a_file(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
+def test_a_profile_without_a_file(home: Home) -> None:
+    with pytest.raises(CommandEnd) as ended:
         home.config(profile="there")
-    assert "--profile there: there is no file " in capsys.readouterr().err
+    assert "--profile there: there is no file " in ended.value.message
