@@ -40,7 +40,10 @@ UNNAMED = {"GetTelemetrySubscriptionsRequest", "PushTelemetryRequest"}
 def test_the_apis_of_apache_kafka() -> None:
     """As `kafka-broker-api-versions.sh` shows them there, by the listeners in its schemas."""
     of_brokers = {
-        ApiKey(spec.api_key or 0): (spec.valid_versions.lowest, spec.valid_versions.highest - spec.latest_version_unstable)
+        ApiKey(spec.api_key or 0): (
+            spec.valid_versions.lowest,
+            spec.valid_versions.highest - spec.latest_version_unstable,
+        )
         for spec in load_folder(SCHEMAS)
         if "broker" in spec.listeners and not spec.valid_versions.empty
         if spec.name not in UNNAMED and spec.file.split("/")[0] != "shareq"
