@@ -91,6 +91,15 @@ def _no_frames(_connection: Connection) -> Callable[[bytes], None]:
     return refuse
 
 
+class _Context(RequestContext):
+    """A request whose faults end the seed, also those of its later turns, and what the world finds in its answer."""
+
+    __slots__ = ()
+
+    def failed(self, error: Exception) -> None:
+        raise error
+
+
 class World:
     """`run` once; raises InvariantBroken, or whatever the broker let escape."""
 
@@ -283,7 +292,7 @@ class World:
     def call(self, api: str, request: Message, version: int, connection: Connection) -> Pending[Message]:
         """Hand a request to the handler of that API, named in lower case."""
         handler = import_module(f"shareq.broker.handlers.{HANDLERS[ApiKey[api.upper()]].module}")
-        context = RequestContext(self.services, connection, version, "sim")
+        context = _Context(self.services, connection, version, "sim")
         answer = plain_handler(handler)(context, request)
         if isinstance(answer, Parts):
             answer = self._joined(answer)
