@@ -5,13 +5,15 @@ The two steps at the group coordinator, and why there are two, are in `shareq.co
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
-from shareq.broker.foundation.environment import Clock
-from shareq.broker.foundation.pending import Pending, completed, gather
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.loop.coroutines import gathered
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.groups.coordinator import GroupCoordinatorService
 from shareq.broker.groups.ports import EndedLog, ShareLeaders, ShareStates
 from shareq.broker.topics.internal import InternalTopics
@@ -19,9 +21,9 @@ from shareq.broker.topics.lookup import PartitionLookup
 from shareq.coordinator.group.groups import GroupKind
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.group.share.administration import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan
-from shareq.coordinator.group.share.group import TopicsById
+from shareq.coordinator.group.share.group import ShareGroup, TopicsById
 from shareq.coordinator.group.share.initialization import StateInitialization
-from shareq.coordinator.ports import MetadataImage, TopicImage
+from shareq.coordinator.ports import MetadataImage
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.results import SummaryResult
@@ -31,6 +33,7 @@ from shareq.protocol.generated.list_groups import ListedGroup
 from shareq.protocol.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 
 _UNKNOWN = ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text_of(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+_NOT_EMPTY = ApiError(ErrorCode.NON_EMPTY_GROUP, text_of(ErrorCode.NON_EMPTY_GROUP))
 _NO_OFFSET = ApiError(ErrorCode.INVALID_REQUEST, "The start offset is neither an offset nor -1.")
 
 
@@ -46,7 +49,7 @@ class AlteredOffsets:
     """An error for the whole request, or what became of each topic name and partition."""
 
     error: ApiError
-    partitions: Mapping[tuple[str, int], ApiError] = field(default_factory=dict)
+    partitions: dict[tuple[str, int], ApiError] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,9 @@ class ShareOffset:
     error: ErrorCode = ErrorCode.NONE
 
 
+_UNKNOWN_OFFSET = ShareOffset()
+
+
 @dataclass(frozen=True, slots=True)
 class ListedGroups:
     """The groups, and NONE or why some may be missing."""
@@ -82,16 +88,12 @@ class ListedGroups:
     error: ErrorCode = ErrorCode.NONE
 
 
-InitializeEach = Callable[
-    [Sequence[StateInitialization], Callable[[StateInitialization], Pending[ApiError]]], Pending[list[ApiError]]
-]
-"""Initialises every state with the function it is given; what came of them, in this order."""
+class AskedTopic(NamedTuple):
+    """Share partitions of one topic, and the summaries of their states, which are to come; none if it is unknown."""
 
-
-def _at_once(
-    states: Sequence[StateInitialization], initialize: Callable[[StateInitialization], Pending[ApiError]]
-) -> Pending[list[ApiError]]:
-    return gather([initialize(state) for state in states])
+    name: str
+    partitions: Sequence[int]
+    summaries: list[Pending[SummaryResult]]
 
 
 class GroupAdministration:
@@ -105,7 +107,7 @@ class GroupAdministration:
         lookup: PartitionLookup[EndedLog],
         states: ShareStates,
         leaders: ShareLeaders,
-        clock: Clock,
+        env: Environment,
     ) -> None:
         self._groups = groups
         self._internal_topics = internal_topics
@@ -113,97 +115,124 @@ class GroupAdministration:
         self._lookup = lookup
         self._states = states
         self._leaders = leaders
-        self._now = clock.now_ms
+        self._now = env.clock.now_ms
+        self._breathe = env.budget.breathe
 
     # -- all groups
 
-    def list_groups(self, states: Collection[str], types: Collection[str]) -> Pending[ListedGroups]:
-        """The groups of all shards in one of the states and of one of the types; empty filters let all pass."""
+    async def list_groups(self, states: Collection[str], types: Collection[str]) -> ListedGroups:
+        """Return the groups of all shards in one of the states and of one of the types; empty filters let all pass."""
+
+        def list_all(shard: GroupCoordinatorShard) -> CoordinatorResult[ListedGroups]:
+            return CoordinatorResult(ListedGroups(shard.list_groups(states, types).response))
+
         listings = [
-            partition.schedule(
-                lambda partition=partition: CoordinatorResult(  # type: ignore[misc]
-                    ListedGroups(partition.shard.list_groups(states, types).response)
-                ),
-                lambda error: ListedGroups((), error),
-            )
-            for partition in self._groups.partitions
+            partition.run(list_all, lambda error: ListedGroups((), error)) for partition in self._groups.partitions
         ]
+        groups: list[ListedGroup] = []
+        error = ErrorCode.NONE
+        for listing in await gathered(listings, self._breathe):
+            groups += listing.groups
+            error = error or listing.error
+        return ListedGroups(groups, error)
 
-        def merge(listings: list[ListedGroups]) -> ListedGroups:
-            errors = [listing.error for listing in listings if listing.error is not ErrorCode.NONE]
-            groups = [group for listing in listings for group in listing.groups]
-            return ListedGroups(groups, errors[0] if errors else ErrorCode.NONE)
+    def begin_delete_group(self, group_id: str) -> Pending[DeleteGroupPlan | ApiError]:
+        """Begin to delete a group with everything it has; `finish_delete_groups` goes on with what this answers.
 
-        return gather(listings).then(merge)
-
-    def delete_group(self, group_id: str) -> Pending[ApiError]:
-        """Delete a group with everything it has. Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, the coordinators'."""
+        This alone deletes a group of another kind. Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, the coordinator's.
+        """
         if not self._groups.partitions.count:
             return completed(ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found."))
-        if self._groups.partition(group_id).shard.group_kind(group_id) is not GroupKind.SHARE:
-            return self._groups.schedule(group_id, lambda shard: shard.delete_group(group_id), _log_failed)
-        plan = self._groups.schedule(
-            group_id,
-            lambda shard: shard.share.begin_delete_group(group_id),
-            lambda error: DeleteGroupPlan(_log_failed(error)),
+
+        def begin(shard: GroupCoordinatorShard) -> CoordinatorResult[DeleteGroupPlan | ApiError]:
+            if shard.group_kind(group_id) is GroupKind.SHARE:
+                return shard.share.begin_delete_group(group_id)
+            return shard.delete_group(group_id)
+
+        return self._groups.schedule(group_id, begin, _log_failed)
+
+    async def finish_delete_groups(
+        self, group_ids: Sequence[str], begun: list[Pending[DeleteGroupPlan | ApiError]]
+    ) -> list[ApiError]:
+        """Return what came of each group that was begun to be deleted, in this order, when all are gone, or stay.
+
+        The states of share groups go first; where that fails, their groups stay. Errors: the first step's, the states'.
+        Empties `begun`.
+        """
+        plans = await gathered(begun, self._breathe)
+        deleted = (plan for plan in plans if isinstance(plan, DeleteGroupPlan))
+        results = await self._remove((key, partial(self._delete, key)) for plan in deleted for key in plan.delete)
+        ended: list[Pending[ApiError]] = []
+        for group_id, plan in zip(group_ids, plans, strict=True):
+            if not isinstance(plan, DeleteGroupPlan):
+                ended.append(completed(plan))
+            elif plan.error:
+                ended.append(completed(plan.error))
+            else:
+                error = _first_error(list(islice(results, len(plan.delete)))).code
+                ended.append(self._finish_delete_group(group_id, error))
+                await self._breathe(len(plan.delete))
+            await self._breathe()
+        return await gathered(ended, self._breathe)
+
+    def _finish_delete_group(self, group_id: str, error: ErrorCode) -> Pending[ApiError]:
+        return self._groups.schedule(
+            group_id, lambda shard: shard.share.finish_delete_group(group_id, error), _log_failed
         )
-        return plan.chain(lambda plan: self._delete_share_group(group_id, plan))
-
-    def _delete_share_group(self, group_id: str, plan: DeleteGroupPlan) -> Pending[ApiError]:
-        if plan.error:
-            return completed(plan.error)
-
-        def finish(results: list[ApiError]) -> Pending[ApiError]:
-            error = _first_error(results).code
-            return self._groups.schedule(
-                group_id, lambda shard: shard.share.finish_delete_group(group_id, error), _log_failed
-            )
-
-        return self._delete_states(plan.delete).chain(finish)
 
     # -- offsets of share groups
 
-    def describe_offsets(self, group_id: str, name: str, partitions: Sequence[int]) -> Pending[list[ShareOffset]]:
-        """Start offset and lag of share partitions of one topic, in this order. Needs no group."""
-        topic = self._metadata.topic(name)
-        if topic is None:
-            return completed([ShareOffset()] * len(partitions))
-        return gather([self._describe_partition(group_id, topic, partition) for partition in partitions])
+    async def ask_offsets(self, group_id: str, topics: Mapping[str, Sequence[int]]) -> list[AskedTopic]:
+        """Ask for start offsets and lags of share partitions, by topic name. Needs no group."""
+        asked: list[AskedTopic] = []
+        for name, partitions in topics.items():
+            image = self._metadata.topic(name)
+            asked.append(AskedTopic(name, partitions, []))
+            if image is not None:
+                for partition in partitions:
+                    key = SharePartitionKey(group_id, image.topic_id, partition)
+                    asked[-1].summaries.append(self._states.read_summary(key))
+                    await self._breathe()
+            await self._breathe()
+        return asked
 
-    def topics_with_offsets(self, group_id: str) -> Pending[dict[str, list[int]] | ErrorCode]:
-        """Topic names and partitions that the group has share state of; nothing for a group that does not exist.
+    async def offsets_of(self, asked: AskedTopic) -> list[ShareOffset]:
+        """Return the start offset and lag of each partition that was asked for, when all have come."""
+        if not asked.summaries:
+            return [_UNKNOWN_OFFSET] * len(asked.partitions)
+        offsets: list[ShareOffset] = []
+        for partition, summary in zip(asked.partitions, await gathered(asked.summaries, self._breathe), strict=True):
+            offsets.append(self._share_offset(asked.name, partition, summary))
+            await self._breathe()
+        return offsets
+
+    def topics_with_offsets(self, group_id: str) -> Pending[TopicsById | ErrorCode]:
+        """Return the topics and partitions that the group has share state of; none for a group that does not exist.
 
         NOT_COORDINATOR where another broker knows that, or the log cannot be written that it would have to be in.
         """
         if not self._groups.partitions.count:
             return completed({})
-        initialized: Pending[TopicsById | ErrorCode] = self._groups.schedule(
+        return self._groups.schedule(
             group_id, lambda shard: shard.share.initialized_partitions(group_id), lambda error: error
         )
-        return initialized.then(_partitions_by_name)
 
-    def _describe_partition(self, group_id: str, topic: TopicImage, partition: int) -> Pending[ShareOffset]:
-        def describe(summary: SummaryResult) -> ShareOffset:
-            if summary.error is not ErrorCode.NONE:
-                return ShareOffset()  # Apache Kafka shows no error here either
-            start, first = summary.start_offset, summary.first_offset
-            if first == UNSET:
-                return ShareOffset(start, summary.leader_epoch)
-            log = self._lookup.log(topic.name, partition)
-            if log is ErrorCode.NOT_LEADER_OR_FOLLOWER:  # where the log ends is the leader's to say
-                return ShareOffset(start, summary.leader_epoch)
-            if isinstance(log, ErrorCode):  # deleted meanwhile
-                return ShareOffset(error=log)
-            lag = lag_of(log.high_watermark, first, summary.delivery_complete_count)
-            return ShareOffset(start, summary.leader_epoch, lag)
+    def _share_offset(self, topic: str, partition: int, summary: SummaryResult) -> ShareOffset:
+        if summary.error is not ErrorCode.NONE:
+            return _UNKNOWN_OFFSET  # Apache Kafka shows no error here either
+        start, first = summary.start_offset, summary.first_offset
+        if first == UNSET:
+            return ShareOffset(start, summary.leader_epoch)
+        log = self._lookup.log(topic, partition)
+        if log is ErrorCode.NOT_LEADER_OR_FOLLOWER:  # the leader alone knows where the log ends
+            return ShareOffset(start, summary.leader_epoch)
+        if isinstance(log, ErrorCode):  # deleted meanwhile
+            return ShareOffset(error=log)
+        lag = lag_of(log.high_watermark, first, summary.delivery_complete_count)
+        return ShareOffset(start, summary.leader_epoch, lag)
 
-        return self._states.read_summary(SharePartitionKey(group_id, topic.topic_id, partition)).then(describe)
-
-    def offsets_to_alter(
-        self, offsets: Mapping[str, Mapping[int, int]], full: Callable[[int], bool]
-    ) -> Generator[None, None, OffsetsToAlter]:
-        """What `alter_offsets` is asked for, by topic name and partition. Pauses when it has counted so many that
-        `full` returns true.
+    async def offsets_to_alter(self, offsets: Mapping[str, Mapping[int, int]]) -> OffsetsToAlter:
+        """Return what `alter_offsets` is asked for, by topic name and partition.
 
         An offset of -1 leaves it to `share.auto.offset.reset`, a lower one is refused (INVALID_REQUEST), and so is what
         does not exist (UNKNOWN_TOPIC_OR_PARTITION).
@@ -219,112 +248,106 @@ class GroupAdministration:
                     asked.refused[name, partition] = _UNKNOWN
                 else:
                     asked.sound.setdefault(name, {})[partition] = offset
-                if full(1):
-                    yield
-            if full(1):
-                yield
+                await self._breathe()
+            await self._breathe()
         return asked
 
-    def alter_offsets(
-        self, group_id: str, asked: OffsetsToAlter, each: InitializeEach = _at_once
-    ) -> Pending[AlteredOffsets]:
+    async def alter_offsets(self, group_id: str, asked: OffsetsToAlter) -> AlteredOffsets:
         """Give share partitions a new start offset; what was in flight is forgotten.
 
-        Creates the group if need be. Errors for all: see `ShareGroups.begin_alter_offsets`. `each` has the new states
-        written, all at once or some at a time.
+        Creates the group if need be. Errors for all: see `ShareGroups.begin_alter_offsets`. Takes ownership of `asked`.
         """
-
-        def begin(error: ApiError) -> Pending[AlteredOffsets]:
-            if error:
-                return completed(AlteredOffsets(ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message)))
-            now = self._now()
-            plan = self._groups.schedule(
-                group_id,
-                lambda shard: shard.share.begin_alter_offsets(group_id, asked.sound, now),
-                lambda error: AlterOffsetsPlan(_log_failed(error)),
-            )
-            return plan.chain(lambda plan: self._alter_offsets(group_id, plan, asked.refused, each))
-
-        return self._internal_topics.with_topics((CONSUMER_OFFSETS, SHARE_GROUP_STATE), begin)
-
-    def _alter_offsets(
-        self,
-        group_id: str,
-        plan: AlterOffsetsPlan,
-        refused: dict[tuple[str, int], ApiError],
-        each: InitializeEach,
-    ) -> Pending[AlteredOffsets]:
-        unknown = dict.fromkeys(plan.unknown, _UNKNOWN)  # deleted meanwhile
+        error = await self._internal_topics.made(CONSUMER_OFFSETS, SHARE_GROUP_STATE)
+        if error:
+            return AlteredOffsets(ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message))
+        now = self._now()
+        plan = await self._groups.schedule(
+            group_id,
+            lambda shard: shard.share.begin_alter_offsets(group_id, asked.sound, now),
+            lambda error: AlterOffsetsPlan(_log_failed(error)),
+        )
+        outcomes = asked.refused
+        outcomes.update(dict.fromkeys(plan.unknown, _UNKNOWN))  # deleted meanwhile
         if plan.error or not plan.initialize:
-            return completed(AlteredOffsets(plan.error, ChainMap(unknown, refused)))
+            return AlteredOffsets(plan.error, outcomes)
+        results = await self._remove((state.key, partial(self._initialize, state)) for state in plan.initialize)
+        failed: set[SharePartitionKey] = set()
+        for state, result in zip(plan.initialize, results, strict=True):
+            outcomes[plan.topics[state.key.topic_id].topic_name, state.key.partition] = result
+            if result:
+                failed.add(state.key)
+            await self._breathe()
+        outcome = await self._finish(group_id, lambda shard: shard.share.finish_alter_offsets(group_id, plan, failed))
+        return AlteredOffsets(outcome, outcomes)
 
-        def finish(results: list[ApiError]) -> Pending[AlteredOffsets]:
-            by_key = {each.key: result for each, result in zip(plan.initialize, results, strict=True)}
-            failed = {key for key, result in by_key.items() if result}
-            altered = {(plan.topics[key.topic_id].topic_name, key.partition): by_key[key] for key in by_key}
-            finished = self._finish(group_id, lambda shard: shard.share.finish_alter_offsets(group_id, plan, failed))
-            return finished.then(lambda outcome: AlteredOffsets(outcome, ChainMap(altered, unknown, refused)))
-
-        return each(plan.initialize, self._initialize).chain(finish)
-
-    def _initialize(self, state: StateInitialization) -> Pending[ApiError]:
-        """A new state, and in the same turn the leader that has the old one in memory gives it up."""
-
-        def initialize() -> Pending[ApiError]:
-            self._leaders.state_replaced((state.key,))
-            return self._states.initialize(state.key, state.state_epoch, state.start_offset)
-
-        return self._after_letters(state.key, initialize)
-
-    def delete_offsets(self, group_id: str, topic_names: Collection[str]) -> Pending[DeletedOffsets]:
+    async def delete_offsets(self, group_id: str, topic_names: Collection[str]) -> DeletedOffsets:
         """Forget whole topics. Errors: see `ShareGroups.begin_delete_offsets`; of a topic: the states'."""
         if not self._groups.partitions.count:
             error = ErrorCode.GROUP_ID_NOT_FOUND if group_id else ErrorCode.INVALID_GROUP_ID
-            return completed(DeletedOffsets(ApiError(error, f"Group {group_id} not found.")))
-        plan = self._groups.schedule(
+            return DeletedOffsets(ApiError(error, f"Group {group_id} not found."))
+        plan = await self._groups.schedule(
             group_id,
             lambda shard: shard.share.begin_delete_offsets(group_id, topic_names),
             lambda error: DeleteOffsetsPlan(_log_failed(error)),
         )
-        return plan.chain(lambda plan: self._delete_offsets(group_id, plan))
-
-    def _delete_offsets(self, group_id: str, plan: DeleteOffsetsPlan) -> Pending[DeletedOffsets]:
         if plan.error or not plan.delete:
-            return completed(DeletedOffsets(plan.error, refused=plan.refused))
-
-        def finish(results: list[ApiError]) -> Pending[DeletedOffsets]:
-            by_name = dict(zip(plan.delete, results, strict=True))
-            gone = {key.topic_id for name, keys in plan.delete.items() for key in keys if not by_name[name]}
-            finished = self._finish(group_id, lambda shard: shard.share.finish_delete_offsets(group_id, gone))
-            return finished.then(lambda outcome: DeletedOffsets(outcome, by_name, plan.refused))
-
-        deleted = [self._delete_states(keys).then(_first_error) for keys in plan.delete.values()]
-        return gather(deleted).chain(finish)
+            return DeletedOffsets(plan.error, refused=plan.refused)
+        keys = (key for keys in plan.delete.values() for key in keys)
+        results = await self._remove((key, partial(self._delete, key)) for key in keys)
+        by_name: dict[str, ApiError] = {}
+        gone: set[bytes] = set()
+        for name, deleted in plan.delete.items():
+            by_name[name] = _first_error(list(islice(results, len(deleted))))
+            if not by_name[name]:
+                gone.update(key.topic_id for key in deleted)
+            await self._breathe(1 + len(deleted))
+        outcome = await self._finish(group_id, lambda shard: shard.share.finish_delete_offsets(group_id, gone))
+        return DeletedOffsets(outcome, by_name, plan.refused)
 
     # -- the parts
 
-    def _delete_states(self, keys: Sequence[SharePartitionKey]) -> Pending[list[ApiError]]:
-        def delete(key: SharePartitionKey) -> Pending[ApiError]:
-            self._leaders.state_deleted((key,))
-            return self._states.delete(key)
+    def _initialize(self, state: StateInitialization) -> Pending[ApiError]:
+        """Begin a new state; in the same turn the leader that has the old one in memory gives it up."""
+        self._leaders.state_replaced((state.key,))
+        return self._states.initialize(state.key, state.state_epoch, state.start_offset)
 
-        return gather([self._after_letters(key, lambda key=key: delete(key)) for key in keys])  # type: ignore[misc]
+    def _delete(self, key: SharePartitionKey) -> Pending[ApiError]:
+        """Begin to delete a state, unless its group has noted since that it is to have one again (NON_EMPTY_GROUP)."""
+        group = self._share_group(key.group_id)
+        for topics in () if group is None else (group.initializing, group.initialized):
+            if key.topic_id in topics and key.partition in topics[key.topic_id].partitions:
+                return completed(_NOT_EMPTY)
+        self._leaders.state_deleted((key,))
+        return self._states.delete(key)
 
-    def _after_letters(self, key: SharePartitionKey, operation: Callable[[], Pending[ApiError]]) -> Pending[ApiError]:
-        """Do what removes a state, when the dead letters that it owes are written; and only if the group got no members
-        while these were awaited.
+    async def _remove(
+        self, removals: Iterable[tuple[SharePartitionKey, Callable[[], Pending[ApiError]]]]
+    ) -> Iterator[ApiError]:
+        """Begin what removes states, each in a turn in which it owes no dead letters; return the outcomes in order.
+
+        All letters are awaited side by side. A state stays if its group got members meanwhile (NON_EMPTY_GROUP).
         """
-        written = self._leaders.letters_written(key)
-        if written.done and not written.value:
-            return operation()
-
-        def go_on(error: ApiError) -> Pending[ApiError]:
-            group = self._groups.partition(key.group_id).shard.share_group(key.group_id)
+        begun: list[Pending[ApiError]] = []
+        owing: list[tuple[int, SharePartitionKey, Callable[[], Pending[ApiError]]]] = []
+        for key, removal in removals:
+            written = self._leaders.letters_written(key)
+            if written.done and not written.value:
+                begun.append(removal())
+            else:
+                owing.append((len(begun), key, removal))
+                begun.append(written)
+            await self._breathe()
+        for at, key, removal in owing:
+            # Others were awaited since these letters were written, so they are asked for again.
+            error = await begun[at] or await self._leaders.letters_written(key)
+            group = self._share_group(key.group_id)
             if not error and group is not None and group.members:
-                error = ApiError(ErrorCode.NON_EMPTY_GROUP, text_of(ErrorCode.NON_EMPTY_GROUP))
-            return completed(error) if error else operation()
+                error = _NOT_EMPTY
+            begun[at] = completed(error) if error else removal()
+        return iter(await gathered(begun, self._breathe))
 
-        return written.chain(go_on)
+    def _share_group(self, group_id: str) -> ShareGroup | None:
+        return self._groups.partition(group_id).shard.share_group(group_id)
 
     def _finish(
         self, group_id: str, operation: Callable[[GroupCoordinatorShard], CoordinatorResult[None]]
@@ -337,12 +360,6 @@ class GroupAdministration:
 
 def _first_error(results: Iterable[ApiError]) -> ApiError:
     return next(filter(None, results), NO_ERROR)
-
-
-def _partitions_by_name(topics: TopicsById | ErrorCode) -> dict[str, list[int]] | ErrorCode:
-    if isinstance(topics, ErrorCode):
-        return topics
-    return {topic.topic_name: sorted(topic.partitions) for topic in topics.values()}
 
 
 def _log_failed(error: ErrorCode) -> ApiError:

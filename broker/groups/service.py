@@ -45,7 +45,7 @@ class GroupService(Service):
         self.consumer = ConsumerGroupService(coordinator, internal_topics, host.env)
         self.offsets = GroupOffsetsService(coordinator, internal_topics, metadata, host.env)
         self.administration = GroupAdministration(
-            coordinator, internal_topics, metadata, lookup, states, leaders, clock
+            coordinator, internal_topics, metadata, lookup, states, leaders, host.env
         )
 
     def recover(self) -> None:

@@ -110,7 +110,7 @@ class InternalTopics:
     """Creates the coordinators' topics when they are first needed. `config` gives the configuration of the moment.
 
     Topics that are missing are created in a commit, and so by work that has passed the gate of commits: that of
-    `with_topics`, or in steps that of `passing`.
+    `with_topics`, in coroutines that of `ensured`, or in steps that of `passing`.
     """
 
     def __init__(self, metadata: TopicMetadata, config: Callable[[], BrokerConfig]) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Final
 
 from shareq.broker.foundation.environment import Fs
+from shareq.broker.foundation.loop.coroutines import begin
 from shareq.broker.foundation.pending import Pending, completed
-from shareq.broker.groups.administration import AlteredOffsets, GroupAdministration
+from shareq.broker.groups.administration import AlteredOffsets, GroupAdministration, OffsetsToAlter
 from shareq.broker.log import folders
 from shareq.broker.log.folders import Claim, FolderClaim, KnownTopics, PartitionFolders
 from shareq.broker.share.coordinator import ShareCoordinatorService
@@ -185,7 +186,7 @@ def folder_of_a_deleted_topic_is_taken_over() -> AbstractContextManager[object]:
 
 
 def deleted_group_leaves_its_states() -> AbstractContextManager[object]:
-    return replaced((GroupAdministration, "_delete_states", lambda _self, _keys: completed([])))
+    return replaced((GroupAdministration, "_delete", lambda _self, _key: completed(NO_ERROR)))
 
 
 def altered_partition_keeps_its_leader() -> AbstractContextManager[object]:
@@ -233,30 +234,41 @@ def only_the_first_partition_is_altered() -> AbstractContextManager[object]:
 def alteration_is_answered_before_it_is_durable() -> AbstractContextManager[object]:
     original = GroupAdministration.alter_offsets
 
-    def alter_offsets(self: GroupAdministration, group_id: str, asked: Any, *each: Any) -> Any:
+    def run(work: Iterator[None]) -> None:
+        for _ in work:
+            pass
+
+    async def alter_offsets(self: GroupAdministration, group_id: str, asked: OffsetsToAlter) -> AlteredOffsets:
         if not self._groups.partitions.count:
-            return original(self, group_id, asked, *each)
+            return await original(self, group_id, asked)
         live = self._groups.schedule(
             group_id, lambda shard: CoordinatorResult(shard.share_group(group_id)), lambda _error: None
         )
-        pending = original(self, group_id, asked, *each)
+        offsets, refused = asked.sound, dict(asked.refused)
+        breathe: Any = self._breathe
+        pending = begin(original(self, group_id, asked), breathe.__self__, run, _raised)
         if pending.done or (live.done and live.value is not None and live.value.members):
-            return pending
-        offsets = asked.sound
+            return await pending
         done = {(name, partition): NO_ERROR for name in offsets for partition in offsets[name] if partition < 9}
-        return completed(AlteredOffsets(NO_ERROR, {**done, **asked.refused}))
+        return AlteredOffsets(NO_ERROR, {**done, **refused})
 
     return replaced((GroupAdministration, "alter_offsets", alter_offsets))
 
 
 def deleted_offsets_count_as_initialized() -> AbstractContextManager[object]:
     original = administration.begin_delete_offsets
+
+    def delete(self: GroupAdministration, key: Any) -> Pending[ApiError]:
+        self._leaders.state_deleted((key,))
+        return self._states.delete(key)
+
     return replaced(
         (
             administration,
             "begin_delete_offsets",
             lambda *arguments: CoordinatorResult(original(*arguments).response),
-        )
+        ),
+        (GroupAdministration, "_delete", delete),  # it would ask the group
     )
 
 
@@ -273,6 +285,10 @@ def lag_is_one_too_small() -> AbstractContextManager[object]:
 
 def changed_settings_are_not_looked_up() -> AbstractContextManager[object]:
     return replaced((SharePartitionManager, "refresh_settings", lambda _self, _leader: None))
+
+
+def _raised(error: Exception) -> None:
+    raise error
 
 
 # Each with what the simulation says of it: one of these.

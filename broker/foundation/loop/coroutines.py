@@ -18,12 +18,12 @@ from types import coroutine as generator_based
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from shareq.broker.foundation.pending import Pending, completed
-from shareq.broker.foundation.turn_budget import PAUSE, Pause, TurnBudget
+from shareq.broker.foundation.turn_budget import PAUSE, Breath, Pause, TurnBudget
 
 if TYPE_CHECKING:
     from shareq.broker.foundation.environment import Clock
 
-__all__ = ["Begin", "Driven", "Waiting", "begin", "beginner", "drive", "in_steps", "sleep"]
+__all__ = ["Begin", "Driven", "Waiting", "begin", "beginner", "drive", "gathered", "in_steps", "sleep"]
 
 logger = logging.getLogger(__name__)
 
@@ -176,6 +176,16 @@ def sleep(clock: Clock, ms: int) -> Pending[None]:
     slept: Pending[None] = Pending()
     clock.call_at(clock.now_ms() + ms, lambda: slept.complete(None))
     return slept
+
+
+async def gathered(answers: list[Pending[T]], breathe: Callable[[], Breath]) -> list[T]:
+    """Return all answers, in order, once the last of them has arrived. Empties the list, some entries in a turn."""
+    values: list[T] = []
+    answers.reverse()
+    while answers:
+        values.append(await answers.pop())
+        await breathe()
+    return values
 
 
 @generator_based

@@ -6,19 +6,22 @@ v4: states. v5: types; share groups are listed in every version, and only here c
 
 from __future__ import annotations
 
+from typing import Final
+
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.foundation.pending import Pending
-from shareq.broker.groups.administration import ListedGroups
 from shareq.broker.security.rights import DESCRIBE_CLUSTER, DESCRIBE_GROUP
 from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
 
+ENDS_WITH_CLIENT: Final = True
+"""It changes nothing."""
 
-def handle(ctx: RequestContext, request: ListGroupsRequest) -> Pending[ListGroupsResponse]:
-    listed = ctx.services.groups.administration.list_groups(request.states_filter, request.types_filter)
+
+async def handle(ctx: RequestContext, request: ListGroupsRequest) -> ListGroupsResponse:
+    listed = await ctx.services.groups.administration.list_groups(request.states_filter, request.types_filter)
     see_all = ctx.sees(DESCRIBE_CLUSTER)
-
-    def respond(listed: ListedGroups) -> ListGroupsResponse:
-        groups = [group for group in listed.groups if see_all or ctx.sees(DESCRIBE_GROUP, group.group_id)]
-        return ListGroupsResponse(error_code=listed.error, groups=groups)
-
-    return listed.then(respond)
+    response = ListGroupsResponse(error_code=listed.error)
+    for group in listed.groups:
+        if see_all or ctx.sees(DESCRIBE_GROUP, group.group_id):
+            response.groups.append(group)
+        await ctx.breathe()
+    return response

@@ -8,23 +8,12 @@ created. READ on the group is needed, and on each topic. NON_EMPTY_GROUP, INVALI
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import (
-    Steps,
-    TurnCount,
-    each_in_turns,
-    emptied,
-    lacking_in_turns,
-    pending_in_turns,
-    pieces,
-)
-from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.groups.administration import AlteredOffsets
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
-from shareq.coordinator.group.share.initialization import StateInitialization
 from shareq.protocol.errors import ApiError, ErrorCode, text_of
 from shareq.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
@@ -35,97 +24,60 @@ from shareq.protocol.generated.alter_share_group_offsets import (
 )
 from shareq.protocol.primitives import ZERO_UUID
 
-TURN_PARTITIONS: Final = 200
-"""So many states are written in one turn, 50 µs each: what letters they owe is looked at, too."""
-
-_TURN_ROWS: Final = 2_000  # of the answer, a topic counted as one more
-
 _REFUSED: Final = ApiError(READ_TOPIC.error, text_of(READ_TOPIC.error))
 
 
-def handle(
-    ctx: RequestContext, request: AlterShareGroupOffsetsRequest
-) -> AlterShareGroupOffsetsResponse | Pending[AlterShareGroupOffsetsResponse]:
+async def handle(ctx: RequestContext, request: AlterShareGroupOffsetsRequest) -> AlterShareGroupOffsetsResponse:
     if not ctx.services.metadata.share_groups_enabled:
-        error = ErrorCode.UNSUPPORTED_VERSION
-        return AlterShareGroupOffsetsResponse(error_code=error, error_message=text_of(error))
+        return _refusal(ErrorCode.UNSUPPORTED_VERSION)
     if not ctx.may(READ_GROUP, request.group_id):
-        error = READ_GROUP.error
-        return AlterShareGroupOffsetsResponse(error_code=error, error_message=text_of(error))
-    return pending_in_turns(ctx, _steps(ctx, request))
-
-
-def _steps(
-    ctx: RequestContext, request: AlterShareGroupOffsetsRequest
-) -> Steps[Pending[AlterShareGroupOffsetsResponse]]:
+        return _refusal(READ_GROUP.error)
     topics = request.topics  # the request is given back before the answer comes, but for what is referred to
-    refused = yield from lacking_in_turns(ctx, READ_TOPIC, (topic.topic_name for topic in request.topics))
+    refused = await ctx.find_lacking(READ_TOPIC, (topic.topic_name for topic in topics))
     offsets: dict[str, dict[int, int]] = {}
-    turn = TurnCount(_TURN_ROWS)
-    for topic in request.topics:
+    for topic in topics:
         if topic.topic_name not in refused:
             by_partition = offsets.setdefault(topic.topic_name, {})
-            for some in pieces(topic.partitions, _TURN_ROWS):
-                by_partition.update((part.partition_index, part.start_offset) for part in some)
-                if turn.full(len(some)):
-                    yield
-        if turn.full():
-            yield
+            for partition in topic.partitions:
+                by_partition[partition.partition_index] = partition.start_offset
+                await ctx.breathe()
+        await ctx.breathe()
     groups = ctx.services.groups
-    asked = yield from groups.administration.offsets_to_alter(offsets, turn.full)
-    if len(offsets) > _TURN_ROWS:
-        yield from emptied(offsets)
-
-    def initialize_some(
-        states: Sequence[StateInitialization], initialize: Callable[[StateInitialization], Pending[ApiError]]
-    ) -> Pending[list[ApiError]]:
-        return each_in_turns(ctx, states, initialize, TURN_PARTITIONS)
-
-    pending = groups.names.make(
-        request.group_id,
-        ctx.owner,
-        lambda: groups.administration.alter_offsets(request.group_id, asked, initialize_some),
-        lambda message: AlteredOffsets(ApiError(ErrorCode.GROUP_MAX_SIZE_REACHED, message)),
-    )
-    done = pending.chain(lambda altered: pending_in_turns(ctx, _response(ctx, topics, altered, refused)))
-    return done.chain(lambda response: pending_in_turns(ctx, _after(response, asked.refused)))
+    asked = await groups.administration.offsets_to_alter(offsets)
+    await ctx.give_back(offsets)
+    full = groups.names.refusal(request.group_id, ctx.owner)
+    if full:
+        return AlterShareGroupOffsetsResponse(error_code=ErrorCode.GROUP_MAX_SIZE_REACHED, error_message=full)
+    altered = await groups.administration.alter_offsets(request.group_id, asked)
+    groups.names.settle(request.group_id, ctx.owner)
+    response = await _response(ctx, topics, altered, refused)
+    await ctx.give_back(altered.partitions)
+    return response
 
 
-def _response(
+def _refusal(error: ErrorCode) -> AlterShareGroupOffsetsResponse:
+    return AlterShareGroupOffsetsResponse(error_code=error, error_message=text_of(error))
+
+
+async def _response(
     ctx: RequestContext,
     asked: Sequence[AlterShareGroupOffsetsRequestTopic],
     altered: AlteredOffsets,
     refused: Set[str],
-) -> Steps[Pending[AlterShareGroupOffsetsResponse]]:
-    """The answer, so many rows in a turn."""
+) -> AlterShareGroupOffsetsResponse:
     if altered.error:
-        return completed(
-            AlterShareGroupOffsetsResponse(error_code=altered.error.code, error_message=altered.error.message)
-        )
-    turn = TurnCount(_TURN_ROWS)
+        return AlterShareGroupOffsetsResponse(error_code=altered.error.code, error_message=altered.error.message)
     topics: dict[str, AlterShareGroupOffsetsResponseTopic] = {}
     for each in asked:
         name = each.topic_name
         if name not in topics:
             image = ctx.services.metadata.topic(name)
             topics[name] = AlterShareGroupOffsetsResponseTopic(name, ZERO_UUID if image is None else image.topic_id)
-        for index in (part.partition_index for part in each.partitions):
-            result = _REFUSED if name in refused else altered.partitions[name, index]
-            topics[name].partitions.append(_partition(index, result))
-            if turn.full():
-                yield
-        if turn.full():
-            yield
-    return completed(AlterShareGroupOffsetsResponse(responses=list(topics.values())))
-
-
-def _after(
-    response: AlterShareGroupOffsetsResponse, refused: dict[tuple[str, int], ApiError]
-) -> Steps[Pending[AlterShareGroupOffsetsResponse]]:
-    if len(refused) > _TURN_ROWS:
-        yield from emptied(refused)
-    return completed(response)
-
-
-def _partition(partition: int, result: ApiError) -> AlterShareGroupOffsetsResponsePartition:
-    return AlterShareGroupOffsetsResponsePartition(partition, result.code, result.message)
+        for partition in each.partitions:
+            result = _REFUSED if name in refused else altered.partitions[name, partition.partition_index]
+            topics[name].partitions.append(
+                AlterShareGroupOffsetsResponsePartition(partition.partition_index, result.code, result.message)
+            )
+            await ctx.breathe()
+        await ctx.breathe()
+    return AlterShareGroupOffsetsResponse(responses=list(topics.values()))

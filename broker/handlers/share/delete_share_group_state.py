@@ -19,16 +19,14 @@ from shareq.protocol.generated.delete_share_group_state import (
 )
 
 
-def handle(ctx: RequestContext, request: DeleteShareGroupStateRequest) -> Pending[DeleteShareGroupStateResponse]:
+async def handle(ctx: RequestContext, request: DeleteShareGroupStateRequest) -> DeleteShareGroupStateResponse:
     coordinator = ctx.services.share_states
 
     def operate(key: SharePartitionKey, data: PartitionData) -> Pending[ApiError]:
         return coordinator.delete(key)
 
-    pending = for_each_partition(ctx, request.group_id, request.topics, operate, _result, PartitionResult)
-    return pending.then(
-        lambda topics: DeleteShareGroupStateResponse(results=[DeleteStateResult(*topic) for topic in topics])
-    )
+    topics = await for_each_partition(ctx, request.group_id, request.topics, operate, _result, PartitionResult)
+    return DeleteShareGroupStateResponse(results=[DeleteStateResult(*topic) for topic in topics])
 
 
 def _result(partition: int, result: ApiError) -> PartitionResult:

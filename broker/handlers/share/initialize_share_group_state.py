@@ -20,18 +20,14 @@ from shareq.protocol.generated.initialize_share_group_state import (
 )
 
 
-def handle(
-    ctx: RequestContext, request: InitializeShareGroupStateRequest
-) -> Pending[InitializeShareGroupStateResponse]:
+async def handle(ctx: RequestContext, request: InitializeShareGroupStateRequest) -> InitializeShareGroupStateResponse:
     coordinator = ctx.services.share_states
 
     def operate(key: SharePartitionKey, data: PartitionData) -> Pending[ApiError]:
         return coordinator.initialize(key, data.state_epoch, data.start_offset)
 
-    pending = for_each_partition(ctx, request.group_id, request.topics, operate, _result, PartitionResult)
-    return pending.then(
-        lambda topics: InitializeShareGroupStateResponse(results=[InitializeStateResult(*topic) for topic in topics])
-    )
+    topics = await for_each_partition(ctx, request.group_id, request.topics, operate, _result, PartitionResult)
+    return InitializeShareGroupStateResponse(results=[InitializeStateResult(*topic) for topic in topics])
 
 
 def _result(partition: int, result: ApiError) -> PartitionResult:

@@ -20,16 +20,14 @@ from shareq.protocol.generated.read_share_group_state import (
 )
 
 
-def handle(ctx: RequestContext, request: ReadShareGroupStateRequest) -> Pending[ReadShareGroupStateResponse]:
+async def handle(ctx: RequestContext, request: ReadShareGroupStateRequest) -> ReadShareGroupStateResponse:
     coordinator = ctx.services.share_states
 
     def operate(key: SharePartitionKey, data: PartitionData) -> Pending[ReadResult]:
         return coordinator.read(key, data.leader_epoch)
 
-    pending = for_each_partition(ctx, request.group_id, request.topics, operate, _result, PartitionResult)
-    return pending.then(
-        lambda topics: ReadShareGroupStateResponse(results=[ReadStateResult(*topic) for topic in topics])
-    )
+    topics = await for_each_partition(ctx, request.group_id, request.topics, operate, _result, PartitionResult)
+    return ReadShareGroupStateResponse(results=[ReadStateResult(*topic) for topic in topics])
 
 
 def _result(partition: int, result: ReadResult) -> PartitionResult:

@@ -21,18 +21,14 @@ from shareq.protocol.generated.read_share_group_state_summary import (
 )
 
 
-def handle(
-    ctx: RequestContext, request: ReadShareGroupStateSummaryRequest
-) -> Pending[ReadShareGroupStateSummaryResponse]:
+async def handle(ctx: RequestContext, request: ReadShareGroupStateSummaryRequest) -> ReadShareGroupStateSummaryResponse:
     coordinator = ctx.services.share_states
 
     def operate(key: SharePartitionKey, data: PartitionData) -> Pending[SummaryResult]:
         return coordinator.read_summary(key)
 
-    pending = for_each_partition(ctx, request.group_id, request.topics, operate, _result, PartitionResult)
-    return pending.then(
-        lambda topics: ReadShareGroupStateSummaryResponse(results=[ReadStateSummaryResult(*topic) for topic in topics])
-    )
+    topics = await for_each_partition(ctx, request.group_id, request.topics, operate, _result, PartitionResult)
+    return ReadShareGroupStateSummaryResponse(results=[ReadStateSummaryResult(*topic) for topic in topics])
 
 
 def _result(partition: int, result: SummaryResult) -> PartitionResult:

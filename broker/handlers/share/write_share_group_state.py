@@ -21,7 +21,7 @@ from shareq.protocol.generated.write_share_group_state import (
 )
 
 
-def handle(ctx: RequestContext, request: WriteShareGroupStateRequest) -> Pending[WriteShareGroupStateResponse]:
+async def handle(ctx: RequestContext, request: WriteShareGroupStateRequest) -> WriteShareGroupStateResponse:
     coordinator = ctx.services.share_states
 
     def operate(key: SharePartitionKey, data: PartitionData) -> Pending[ApiError]:
@@ -33,10 +33,8 @@ def handle(ctx: RequestContext, request: WriteShareGroupStateRequest) -> Pending
             key, data.state_epoch, data.leader_epoch, data.start_offset, data.delivery_complete_count, batches
         )
 
-    pending = for_each_partition(ctx, request.group_id, request.topics, operate, _result, PartitionResult)
-    return pending.then(
-        lambda topics: WriteShareGroupStateResponse(results=[WriteStateResult(*topic) for topic in topics])
-    )
+    topics = await for_each_partition(ctx, request.group_id, request.topics, operate, _result, PartitionResult)
+    return WriteShareGroupStateResponse(results=[WriteStateResult(*topic) for topic in topics])
 
 
 def _result(partition: int, result: ApiError) -> PartitionResult:

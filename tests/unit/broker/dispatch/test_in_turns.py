@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld
@@ -11,10 +9,7 @@ from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.in_turns import Steps, TurnCount, each_in_turns, in_turns, pieces
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.handlers.cluster import alter_replica_log_dirs
-from shareq.broker.handlers.share import describe_share_group_offsets
-from shareq.broker.handlers.shared.long import share_offsets
 from shareq.protocol.generated import alter_replica_log_dirs as moving
-from shareq.protocol.generated import describe_share_group_offsets as describing
 
 
 @pytest.fixture
@@ -77,35 +72,6 @@ def test_a_turn_is_full_by_what_was_counted() -> None:
     turn = TurnCount(10)
     assert [turn.full(each) for each in (4, 5, 1, 9, 20)] == [False, False, True, False, True]
     assert [list(each) for each in pieces(range(5), 2)] == [[0, 1], [2, 3], [4]]
-
-
-def offsets_of(world: BrokerWorld) -> Iterator[describing.DescribeShareGroupOffsetsResponse]:
-    topic = describing.DescribeShareGroupOffsetsRequestTopic
-    groups = [
-        describing.DescribeShareGroupOffsetsRequestGroup(
-            f"g{at}", [topic("t", [*range(40), 3]), topic("u", [1]), topic("t", [50, 2]), topic("none", [0])]
-        )
-        for at in range(5)
-    ]
-    groups.append(describing.DescribeShareGroupOffsetsRequestGroup("all", None))
-    request = describing.DescribeShareGroupOffsetsRequest(groups)
-    answer = describe_share_group_offsets.handle(context(world), request)
-    assert isinstance(answer, Pending)
-    world.clock.run_until_idle()
-    yield answer.value
-
-
-def test_offsets_described_in_turns_are_those_described_at_once(
-    world: BrokerWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (whole,) = offsets_of(world)
-    for each in (1, 7):
-        for name in ("TURN_PARTITIONS", "_NAMED", "_JOINED"):
-            monkeypatch.setattr(share_offsets, name, max(each, 1))
-        (parted,) = offsets_of(world)
-        assert parted == whole
-    partitions = [row.partition_index for row in whole.groups[0].topics[0].partitions]
-    assert partitions == [*range(40), 50]
 
 
 def test_of_a_partition_with_several_paths_the_last_counts_in_turns_too(

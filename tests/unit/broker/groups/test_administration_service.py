@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.groups.administration import AlteredOffsets, DeletedOffsets, ShareOffset
+from shareq.broker.groups.administration import AlteredOffsets, DeletedOffsets, ListedGroups, ShareOffset
 from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.share.results import SummaryResult
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
@@ -16,6 +16,7 @@ from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from tests.support.coroutines import begun, paused_everywhere
 from tests.support.fakes.group_rig import CLIENT, CONNECTION, OFFSETS, STATES, GroupRig, heartbeat
 from tests.support.fakes.host import ELSEWHERE
 
@@ -39,20 +40,37 @@ class Rig(GroupRig):
     def initialized(self, group: str = "g") -> dict[str, list[int]]:
         topics = self.admin.topics_with_offsets(group).value
         assert not isinstance(topics, ErrorCode)
-        return topics
+        return {topic.topic_name: sorted(topic.partitions) for topic in topics.values()}
 
     def called(self) -> list[object]:
         """The operations on states, without their keys."""
         return [call[0] for call in self.states.calls]
 
+    def listed(self, states: Sequence[str] = (), types: Sequence[str] = ()) -> ListedGroups:
+        return begun(self.ports.env, self.admin.list_groups(states, types)).value
+
+    def delete(self, group_id: str = "g") -> Pending[ApiError]:
+        async def deleted() -> ApiError:
+            (outcome,) = await self.admin.finish_delete_groups([group_id], [self.admin.begin_delete_group(group_id)])
+            return outcome
+
+        return begun(self.ports.env, deleted())
+
+    def describe(self, topic: str, *partitions: int) -> Pending[list[ShareOffset]]:
+        async def described() -> list[ShareOffset]:
+            (asked,) = await self.admin.ask_offsets("g", {topic: partitions})
+            return await self.admin.offsets_of(asked)
+
+        return begun(self.ports.env, described())
+
     def alter(self, group_id: str, offsets: Mapping[str, Mapping[int, int]]) -> Pending[AlteredOffsets]:
-        """Alter what is sorted out with a pause after each partition."""
-        steps = self.admin.offsets_to_alter(offsets, lambda _count: True)
-        while True:
-            try:
-                next(steps)
-            except StopIteration as end:
-                return self.admin.alter_offsets(group_id, end.value)
+        async def altered() -> AlteredOffsets:
+            return await self.admin.alter_offsets(group_id, await self.admin.offsets_to_alter(offsets))
+
+        return begun(self.ports.env, altered())
+
+    def delete_offsets(self, group_id: str, topics: Sequence[str]) -> Pending[DeletedOffsets]:
+        return begun(self.ports.env, self.admin.delete_offsets(group_id, topics))
 
 
 # -- list
@@ -60,17 +78,17 @@ class Rig(GroupRig):
 
 def test_groups_of_all_partitions_are_listed_by_state_and_type() -> None:
     rig = Rig(group=False)
-    assert rig.admin.list_groups((), ()).value.groups == []
+    assert rig.listed().groups == []
     groups = ["g0", "g1", "g2", "g3"]
     assert len({group_partition_for(group, 2) for group in groups}) == 2
     for group in groups:
         rig.join(group=group)
     rig.leave(group="g2")
-    listed = rig.admin.list_groups((), ()).value
+    listed = rig.listed()
     assert (sorted(each.group_id for each in listed.groups), listed.error) == (groups, NONE)
-    assert [each.group_id for each in rig.admin.list_groups(("empty",), ()).value.groups] == ["g2"]
-    assert rig.admin.list_groups((), ("classic",)).value.groups == []
-    assert len(rig.admin.list_groups((), ("share",)).value.groups) == 4
+    assert [each.group_id for each in rig.listed(("empty",), ()).groups] == ["g2"]
+    assert rig.listed((), ("classic",)).groups == []
+    assert len(rig.listed((), ("share",)).groups) == 4
 
 
 def test_a_partition_that_fails_is_reported_beside_the_groups_of_the_others() -> None:
@@ -79,7 +97,7 @@ def test_a_partition_that_fails_is_reported_beside_the_groups_of_the_others() ->
         rig.join(group=group)
     at = group_partition_for("g0", 2)
     rig.service.coordinator.partitions.get(at).resign()
-    listed = rig.admin.list_groups((), ()).value
+    listed = rig.listed()
     expected = {group for group in ("g0", "g1", "g2", "g3") if group_partition_for(group, 2) != at}
     assert ({each.group_id for each in listed.groups}, listed.error) == (expected, ErrorCode.NOT_COORDINATOR)
 
@@ -90,7 +108,7 @@ def test_a_partition_that_fails_is_reported_beside_the_groups_of_the_others() ->
 def test_a_share_group_goes_after_its_states() -> None:
     rig = Rig()
     rig.states.holds = True
-    pending = rig.admin.delete_group("g")
+    pending = rig.delete("g")
     assert rig.states.calls == []
     rig.ports.logs.flush()
     assert rig.states.calls == [("delete", rig.key(each)) for each in (0, 1)]
@@ -104,11 +122,11 @@ def test_a_share_group_goes_after_its_states() -> None:
 def test_states_that_cannot_be_deleted_keep_the_group() -> None:
     rig = Rig()
     rig.states.errors["delete"] = ErrorCode.COORDINATOR_NOT_AVAILABLE
-    pending = rig.admin.delete_group("g")
+    pending = rig.delete("g")
     rig.ports.logs.flush()
     assert pending.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
     rig.states.errors.clear()
-    pending = rig.admin.delete_group("g")
+    pending = rig.delete("g")
     rig.ports.logs.flush()
     assert (pending.value, len(rig.states.calls)) == (NO_ERROR, 4)
 
@@ -116,7 +134,7 @@ def test_states_that_cannot_be_deleted_keep_the_group() -> None:
 def test_a_group_without_states_touches_no_leader() -> None:
     rig = Rig()
     rig.ports.topics.delete("t")
-    pending = rig.admin.delete_group("g")
+    pending = rig.delete("g")
     rig.ports.logs.flush()
     assert (pending.value, rig.states.calls, rig.leaders.deleted) == (NO_ERROR, [], [])
 
@@ -124,10 +142,10 @@ def test_a_group_without_states_touches_no_leader() -> None:
 def test_groups_that_cannot_be_deleted() -> None:
     rig = Rig(group=False)
     nobody = ApiError(ErrorCode.GROUP_ID_NOT_FOUND, "Group g not found.")
-    assert rig.admin.delete_group("g").value == nobody
+    assert rig.delete("g").value == nobody
     rig.join()
-    assert rig.admin.delete_group("g").value.code is ErrorCode.NON_EMPTY_GROUP
-    assert rig.admin.delete_group("h").value.code is ErrorCode.GROUP_ID_NOT_FOUND
+    assert rig.delete("g").value.code is ErrorCode.NON_EMPTY_GROUP
+    assert rig.delete("h").value.code is ErrorCode.GROUP_ID_NOT_FOUND
     assert rig.leaders.deleted == []
 
 
@@ -135,13 +153,39 @@ def test_groups_that_cannot_be_deleted() -> None:
 def test_a_deletion_whose_steps_cannot_be_written(step: int) -> None:
     rig = Rig()
     rig.states.holds = True
-    pending = rig.admin.delete_group("g")
+    pending = rig.delete("g")
     if step == 2:
         rig.ports.logs.flush()
         rig.states.answer()
     rig.ports.logs.lose_all()
     assert pending.value == LOG_FAILED
     assert len(rig.states.calls) == (2 if step == 2 else 0)
+
+
+@pytest.mark.parametrize("whole", ["group", "offsets"])
+@pytest.mark.parametrize("news", ["joined", "left again", "altered"])
+def test_states_stay_that_a_group_is_to_have_again(whole: str, news: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two states that are deleted, others have their turns."""
+    paused_everywhere(monkeypatch)
+    rig = Rig()
+    pending = rig.delete() if whole == "group" else rig.delete_offsets("g", ["t"])
+    rig.ports.logs.flush()
+    while not rig.called():
+        rig.ports.clock.run_tick()
+    if news == "altered":
+        rig.service.coordinator.partition("g").run(
+            lambda shard: shard.share.begin_alter_offsets("g", {"t": {1: 5}}, 0), lambda _error: None
+        )
+    else:
+        rig.join("n")
+        if news == "left again":
+            rig.leave("n")
+    while not pending.done:
+        rig.ports.logs.flush()
+        rig.ports.clock.run_tick()
+    assert [call[1] for call in rig.states.calls if call[0] == "delete"] == [rig.key(0)]
+    outcome = pending.value if isinstance(pending.value, ApiError) else pending.value.topics["t"]
+    assert outcome.code is ErrorCode.NON_EMPTY_GROUP
 
 
 # -- describe offsets
@@ -156,7 +200,7 @@ def test_start_offsets_and_lags() -> None:
         rig.key(1): SummaryResult(leader_epoch=2, first_offset=0),  # acquired, and nothing finished
         rig.key(0, "u"): SummaryResult(leader_epoch=2, start_offset=-1, delivery_complete_count=0),
     }
-    offsets = {name: rig.admin.describe_offsets("g", name, (0, 1)).value for name in ("t", "u", "nowhere")}
+    offsets = {name: rig.describe(name, 0, 1).value for name in ("t", "u", "nowhere")}
     assert offsets == {
         "t": [ShareOffset(5, 3, 11), ShareOffset(-1, 2, 7)],
         "u": [ShareOffset(-1, 2), ShareOffset()],
@@ -167,11 +211,11 @@ def test_start_offsets_and_lags() -> None:
 def test_offsets_that_cannot_be_returned() -> None:
     rig = Rig(group=False)
     rig.states.errors["read_summary"] = ErrorCode.NOT_COORDINATOR
-    assert rig.admin.describe_offsets("g", "t", [0]).value == [ShareOffset()]
+    assert rig.describe("t", 0).value == [ShareOffset()]
     rig.states.errors.clear()
     rig.states.holds = True
     rig.states.summaries = {rig.key(0): SummaryResult(start_offset=5, delivery_complete_count=4, first_offset=5)}
-    pending = rig.admin.describe_offsets("g", "t", [0])
+    pending = rig.describe("t", 0)
     rig.ports.topics.delete("t")
     rig.states.answer()
     assert pending.value == [ShareOffset(error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)]
@@ -181,7 +225,7 @@ def test_the_topics_that_a_group_has_states_of() -> None:
     assert Rig(group=False).initialized() == {}
     rig = Rig()
     assert (rig.initialized(), rig.initialized("h")) == ({"t": [0, 1]}, {})
-    rig.admin.delete_group("g")
+    rig.delete("g")
     pending = rig.admin.topics_with_offsets("g")
     rig.ports.logs.lose_all()
     assert pending.value is ErrorCode.NOT_COORDINATOR
@@ -288,7 +332,7 @@ def test_altering_without_topics_that_can_be_made() -> None:
 def test_whole_topics_are_forgotten() -> None:
     rig = Rig()
     rig.states.holds = True
-    pending = rig.admin.delete_offsets("g", ["t", "u"])
+    pending = rig.delete_offsets("g", ["t", "u"])
     rig.ports.logs.flush()
     assert rig.called() == ["delete", "delete"]
     assert rig.leaders.deleted == [rig.key(0), rig.key(1)]
@@ -302,7 +346,7 @@ def test_whole_topics_are_forgotten() -> None:
 def test_states_that_cannot_be_deleted_are_reported_and_kept_in_mind() -> None:
     rig = Rig()
     rig.states.errors["delete"] = ErrorCode.COORDINATOR_NOT_AVAILABLE
-    pending = rig.admin.delete_offsets("g", ["t"])
+    pending = rig.delete_offsets("g", ["t"])
     rig.ports.logs.flush()
     assert pending.value.topics == {"t": ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)}
     state = rig.shard().share.group("g")
@@ -310,7 +354,7 @@ def test_states_that_cannot_be_deleted_are_reported_and_kept_in_mind() -> None:
     assert state.state_partitions is not None
     assert rig.id_of("t") in state.state_partitions.deleting
     rig.states.errors.clear()
-    pending = rig.admin.delete_offsets("g", ["t"])
+    pending = rig.delete_offsets("g", ["t"])
     rig.ports.logs.flush()
     assert pending.value.topics == {"t": NO_ERROR}
 
@@ -318,15 +362,15 @@ def test_states_that_cannot_be_deleted_are_reported_and_kept_in_mind() -> None:
 @pytest.mark.parametrize(("group", "error"), [("g", ErrorCode.GROUP_ID_NOT_FOUND), ("", ErrorCode.INVALID_GROUP_ID)])
 def test_offsets_of_no_group(group: str, error: ErrorCode) -> None:
     rig = Rig(group=False)
-    assert rig.admin.delete_offsets(group, ["t"]).value == DeletedOffsets(ApiError(error, f"Group {group} not found."))
+    assert rig.delete_offsets(group, ["t"]).value == DeletedOffsets(ApiError(error, f"Group {group} not found."))
     rig.ports.topics.add(OFFSETS, 2)
-    assert rig.admin.delete_offsets(group, ["t"]).value.error.code is error
+    assert rig.delete_offsets(group, ["t"]).value.error.code is error
 
 
 def test_offsets_of_a_group_with_members_stay() -> None:
     rig = Rig()
     rig.join()
-    answer = rig.admin.delete_offsets("g", ["t"]).value
+    answer = rig.delete_offsets("g", ["t"]).value
     assert (answer.error.code, rig.leaders.deleted) == (ErrorCode.NON_EMPTY_GROUP, [])
 
 
@@ -334,7 +378,7 @@ def test_offsets_of_a_group_with_members_stay() -> None:
 def test_a_deletion_of_offsets_whose_steps_cannot_be_written(step: int) -> None:
     rig = Rig()
     rig.states.holds = True
-    pending = rig.admin.delete_offsets("g", ["t"])
+    pending = rig.delete_offsets("g", ["t"])
     if step == 2:
         rig.ports.logs.flush()
         rig.states.answer()
@@ -347,8 +391,8 @@ def test_what_another_broker_coordinates() -> None:
     at = group_partition_for("g", 2)
     rig.ports.leaders.move(OFFSETS, at, ELSEWHERE)
     rig.service.leader_moved(OFFSETS, at)
-    assert rig.admin.delete_offsets("g", ["t"]).value.error == LOG_FAILED
-    assert rig.admin.delete_group("g").value == LOG_FAILED
+    assert rig.delete_offsets("g", ["t"]).value.error == LOG_FAILED
+    assert rig.delete("g").value == LOG_FAILED
 
 
 def test_groups_of_other_kinds_are_deleted_too() -> None:
@@ -356,8 +400,8 @@ def test_groups_of_other_kinds_are_deleted_too() -> None:
     row = OffsetCommitRequestPartition(0, 5)
     request = OffsetCommitRequest(group_id="o", topics=[OffsetCommitRequestTopic("t", partitions=[row])])
     rig.ports.answer(rig.commit_begun(request, 9))
-    assert rig.ports.answer(rig.admin.delete_group("o")) == NO_ERROR
-    assert rig.admin.list_groups((), ()).value.groups == []
+    assert rig.ports.answer(rig.delete("o")) == NO_ERROR
+    assert rig.listed().groups == []
 
 
 def test_what_an_alteration_could_not_initialize_is_asked_for_by_heartbeats_after_the_retry_time() -> None:
@@ -377,9 +421,9 @@ def test_what_an_alteration_could_not_initialize_is_asked_for_by_heartbeats_afte
 
 def test_topics_that_have_no_states_are_reported_with_the_reason() -> None:
     rig, absent = Rig(), ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The topic does not exist.")
-    pending = rig.admin.delete_offsets("g", ["t", "nowhere"])
+    pending = rig.delete_offsets("g", ["t", "nowhere"])
     rig.ports.logs.flush()
     assert (pending.value.topics, pending.value.refused) == ({"t": NO_ERROR}, {"nowhere": absent})
-    pending = rig.admin.delete_offsets("g", ["nowhere"])
+    pending = rig.delete_offsets("g", ["nowhere"])
     rig.ports.logs.flush()
     assert (pending.value.topics, pending.value.refused) == ({}, {"nowhere": absent})
