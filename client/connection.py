@@ -11,20 +11,18 @@ import secrets
 import socket
 import ssl
 from collections import deque
-from collections.abc import Callable
 from io import BytesIO
 from struct import Struct
 from typing import Final, NoReturn
 
 from shareq.client.config import Address, ClientConfig
+from shareq.client.core.tries import Clock
 from shareq.client.errors import AuthenticationFailed, Disconnected, Unreachable
 from shareq.client.protocol import ConnectionProtocol, Setup
 from shareq.client.security.config import SaslConfig
 from shareq.client.security.sasl import sasl_client
 from shareq.protocol.framing import SIZE_BYTES, frame
 from shareq.protocol.primitives import MalformedMessage, Message
-
-Clock = Callable[[], float]
 
 _SIZE: Final = Struct(">i")
 _CERTIFICATE_ALERTS: Final = ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED", "HANDSHAKE_FAILURE", "PROTOCOL_VERSION")
@@ -57,6 +55,10 @@ class Exchange:
         if self._answer is None:
             raise Disconnected(f"{self._failure} (during {self._name})")
         return self._answer
+
+    async def answer(self) -> Message:
+        """For the core: as `result`."""
+        return self.result()
 
     def give_up(self) -> None:
         """There will be no answer: the connection is closed, as after a deadline. Without effect when it is done."""
@@ -116,6 +118,18 @@ class Connection:
         self._exchanges.append(exchange)
         self._send(data, deadline)
         return exchange
+
+    async def send(self, message: Message, by: float, lowest: int = 0, highest: int | None = None) -> Exchange:
+        """For the core: as `submit`."""
+        return self.submit(message, by, lowest, highest)
+
+    def version(self, api_key: int, lowest: int = 0) -> int:
+        """Return the version that requests of this API have. Raises UnsupportedApi if none is from `lowest` on."""
+        return self.protocol.version(api_key, lowest)
+
+    def offers(self, api_key: int) -> bool:
+        """Return whether the broker serves an API at all."""
+        return self.protocol.offers(api_key)
 
     def receive_up_to(self, exchange: Exchange) -> None:
         """Read answers until this one has come, or the connection is closed."""

@@ -58,11 +58,11 @@ class Producer:
         """
         if self._producer is None:
             self._producer = self._calls.any(InitProducerIdRequest(None), InitProducerIdResponse, "producer id")
-        count = self._partitions()
-        if partition is not None and partition >= count:
+        partitions = self._partitions()
+        if partition is not None and partition not in partitions:
             raise BrokerError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"partition {self._topic}-{partition}")
         self._turn += 1
-        chosen = [partition if partition is not None else self._partition_of(each, count) for each in records]
+        chosen = [partition if partition is not None else self._partition_of(each, partitions) for each in records]
         batches: dict[Partition, list[RecordData]] = {}
         for number, record in zip(chosen, records, strict=True):
             batches.setdefault((self._topic, number), []).append(record)
@@ -79,15 +79,17 @@ class Producer:
             nexts[number] = None if offset is None else offset + 1
         return found
 
-    def _partitions(self) -> int:
+    def _partitions(self) -> list[int]:
         network = self._calls.network
         ids = network.topic_ids([self._topic])
         if self._topic not in ids:
             raise BrokerError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {self._topic}")
         return network.partitions(ids[self._topic])
 
-    def _partition_of(self, record: RecordData, count: int) -> int:
-        return self._turn % count if record.key is None else partition_of_key(record.key, range(count))
+    def _partition_of(self, record: RecordData, partitions: Sequence[int]) -> int:
+        if record.key is None:
+            return partitions[self._turn % len(partitions)]
+        return partition_of_key(record.key, partitions)
 
     def _send(self, records: dict[Partition, list[RecordData]], now_ms: int) -> dict[Partition, Outcome[int]]:
         producer = self._producer

@@ -240,7 +240,7 @@ class Helpers(ABC):
         ids = self._network.topic_ids([topic])
         if topic not in ids:
             raise KeyError(f"there is no topic {topic}")
-        partitions = [(topic, number) for number in range(self._network.partitions(ids[topic]))]
+        partitions = [(topic, number) for number in self._network.partitions(ids[topic])]
         return self._offsets(dict.fromkeys(partitions, EARLIEST)), self._offsets(dict.fromkeys(partitions, LATEST))
 
     def _ends(self, partitions: Iterable[Partition], *, committed_only: bool) -> dict[Partition, int]:

@@ -82,7 +82,7 @@ class Calls:
             error = BrokerError(code, what, getattr(answer, "error_message", None))
             if not is_retriable(code):
                 raise error
-            tries.wait(error)
+            self.network.wait(tries, error)
             with contextlib.suppress(Unreachable):
                 self.network.refresh([], timeout_ms=tries.left_ms)
 
@@ -147,7 +147,7 @@ class Calls:
             left = [key for key in left if key not in done]
             if left:
                 try:
-                    tries.wait(failures[left[0]])
+                    self.network.wait(tries, failures[left[0]])
                 except ClientError as given_up:
                     return done | {key: failures[key] for key in left[1:]} | {left[0]: given_up}
         return done
@@ -182,7 +182,7 @@ class Calls:
                 failures[partition] = NotFound(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name}")
             elif (leader := self.network.leader(ids[name], number)) is not None:
                 nodes.setdefault(leader, []).append(partition)
-            elif number >= self.network.partitions(ids[name]):
+            elif number not in self.network.partitions(ids[name]):
                 failures[partition] = NotFound(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"partition {name}-{number}")
             else:
                 failures[partition] = BrokerError(ErrorCode.LEADER_NOT_AVAILABLE, f"partition {name}-{number}")

@@ -6,9 +6,8 @@ import contextlib
 from collections.abc import Collection
 from typing import Final
 
-from shareq.client.connection import Exchange
 from shareq.client.errors import BrokerError, ClientError, Unreachable
-from shareq.client.network import Network
+from shareq.client.network import Exchange, Network
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 
@@ -24,7 +23,8 @@ def wait_until_known(network: Network, names: Collection[str]) -> None:
     with contextlib.suppress(ClientError):
         left = set(network.brokers(timeout_ms=tries.left_ms)) if names else set()
         while left := _behind(network, left, request, tries.left_ms):
-            tries.wait(BrokerError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"new topics on brokers {sorted(left)}"))
+            what = f"new topics on brokers {sorted(left)}"
+            network.wait(tries, BrokerError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, what))
 
 
 def _behind(network: Network, nodes: Collection[int], request: MetadataRequest, timeout_ms: int) -> set[int]:

@@ -68,7 +68,7 @@ class Positions:
             missing -= found.keys()
             if not missing:
                 return found
-            tries.wait(failure or Unreachable("a broker left out partitions that it was asked for"))
+            self._network.wait(tries, failure or Unreachable("a broker left out partitions that it was asked for"))
             with contextlib.suppress(Unreachable):
                 self._network.refresh({name for name, _ in missing}, timeout_ms=tries.left_ms)
 
@@ -92,11 +92,11 @@ class Positions:
                 if not is_retriable(error.code):
                     raise
                 self._network.forget_coordinator(group_id)
-                tries.wait(error)
+                self._network.wait(tries, error)
             except Unreachable as error:
                 # The broker that was the coordinator may be gone for good, and another one have taken over.
                 self._network.forget_coordinator(group_id)
-                tries.wait(error)
+                self._network.wait(tries, error)
 
     def _ask_coordinator(
         self, group_id: str, request: DescribeShareGroupOffsetsRequest, timeout_ms: int

@@ -7,10 +7,12 @@ in time ends the connection, since nobody could say what a later answer belongs 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
 import socket
 import ssl
 from collections import deque
+from collections.abc import Callable
 from struct import Struct
 from typing import Any, Final, NamedTuple, Self, cast
 
@@ -46,10 +48,43 @@ class _DialogueEnd(Exception):
     """Stands for StopIteration, which no future takes."""
 
 
-class _Exchange(NamedTuple):
-    """Waits for the answer to a request."""
+class Exchange:
+    """A request that was sent. `close` ends its connection, since nobody could say what a later answer belongs to."""
 
-    answer: asyncio.Future[Message]
+    __slots__ = ("_by", "_close", "_name", "_peer", "future")
+
+    def __init__(
+        self, future: asyncio.Future[Message], name: str, peer: str, by: float, close: Callable[[str], None]
+    ) -> None:
+        self.future = future
+        self._name = name
+        self._peer = peer
+        self._by = by
+        self._close = close
+
+    @property
+    def done(self) -> bool:
+        """Return whether `answer` would not wait."""
+        return self.future.done()
+
+    async def answer(self) -> Message:
+        """Wait for the answer. When the caller is cancelled, it is read and dropped.
+
+        Raises Disconnected if none comes by its deadline, or the connection ends.
+        """
+        try:
+            async with asyncio.timeout_at(self._by):
+                return await asyncio.shield(self.future)
+        except TimeoutError:
+            self._close(TOO_LATE)
+            raise Disconnected(f"{self._peer} {TOO_LATE} (during {self._name})") from None
+        except Disconnected as error:
+            raise Disconnected(f"{error} (during {self._name})") from None
+
+    async def settled(self) -> None:
+        """Wait until it is done, however it ends."""
+        with contextlib.suppress(ClientError):
+            await self.answer()
 
 
 class Connection(asyncio.Protocol):
@@ -67,7 +102,7 @@ class Connection(asyncio.Protocol):
         self._held = 0  # bytes in the parts
         self._hashes = protocol.mechanism.startswith("SCRAM-")
         self._size = -1  # of the frame that is being received; -1: not known yet
-        self._waiting: deque[_Dialogue | _Exchange] = deque()
+        self._waiting: deque[_Dialogue | Exchange] = deque()
         self._writable = asyncio.Event()
         self._writable.set()
         self._idle = asyncio.Event()
@@ -86,9 +121,10 @@ class Connection(asyncio.Protocol):
         config: ClientConfig,
         context: ssl.SSLContext | None,
         sockets: set[Connection],
+        by: float,
     ) -> Self:
-        """Connect, shake hands, log in. `name` is what errors call the broker. The connection is one of `sockets` for
-        as long as it has one, which is longer than it is open.
+        """Connect, shake hands, log in by this time. `name` is what errors call the broker. The connection is one of
+        `sockets` for as long as it has one, which is longer than it is open.
 
         Raises Unreachable, AuthenticationFailed, UnsupportedApi, BrokerError.
         """
@@ -98,7 +134,7 @@ class Connection(asyncio.Protocol):
         protocol = ConnectionProtocol(peer, config.client_id, login, sasl.mechanism if sasl else "")
         connection = cls(protocol, config.receive_message_max_bytes, sockets)
         try:
-            async with asyncio.timeout(config.connection_setup_timeout_ms / 1000):
+            async with asyncio.timeout_at(by):
                 await connection._connect(address, config, context)
                 await connection._talk(protocol.setup())
         except TimeoutError:
@@ -112,8 +148,8 @@ class Connection(asyncio.Protocol):
             raise
         return connection
 
-    @property
     def alive(self) -> bool:
+        """Return whether it is of use."""
         return self.closed is None
 
     @property
@@ -128,24 +164,35 @@ class Connection(asyncio.Protocol):
         """Return whether the broker serves an API at all."""
         return self._protocol.offers(api_key)
 
-    async def request(self, message: Message, timeout_s: float, lowest_version: int = 0) -> Message:
-        """Send a request and wait for its answer. Disconnected, UnsupportedApi, UnencodableMessage, and as a login.
+    async def send(self, message: Message, by: float, lowest: int = 0, highest: int | None = None) -> Exchange:
+        """Send a request whose answer must come by this time. Disconnected, UnsupportedApi, and as a login.
 
-        When the caller is cancelled, the answer is read and dropped.
+        Another login, and a peer that does not read, are waited for.
         """
         name = type(message).__name__.removesuffix("Request")
         try:
-            async with asyncio.timeout(timeout_s):
-                await self._logged_in.wait()
-                if self._renew_login_at is not None and self._loop.time() >= self._renew_login_at:
-                    await self._renew_login()
-                await self._writable.wait()
-                return await asyncio.shield(self._send(message, lowest_version))
+            if not self._logged_in.is_set() or self._renew_login_at is not None or not self._writable.is_set():
+                async with asyncio.timeout_at(by):
+                    await self._ready()
+            self._check_open()
         except TimeoutError:
             self.close(TOO_LATE)
             raise Disconnected(f"{self._protocol.peer} {TOO_LATE} (during {name})") from None
         except Disconnected as error:
-            raise Disconnected(f"{error} (during {name})") from None
+            raise Disconnected(f"{error} (before {name})") from None
+        data = self._protocol.request(message, lowest, highest)
+        future: asyncio.Future[Message] = self._loop.create_future()
+        future.add_done_callback(_retrieved)
+        exchange = Exchange(future, name, self._protocol.peer, by, self.close)
+        self._expect(exchange)
+        self._write(data)
+        return exchange
+
+    async def _ready(self) -> None:
+        await self._logged_in.wait()
+        if self._renew_login_at is not None and self._loop.time() >= self._renew_login_at:
+            await self._renew_login()
+        await self._writable.wait()
 
     def close(self, why: str = "was closed") -> None:
         """Every request in flight fails. Harmless when it is closed already."""
@@ -172,16 +219,7 @@ class Connection(asyncio.Protocol):
 
     # -- sending
 
-    def _send(self, message: Message, lowest_version: int) -> asyncio.Future[Message]:
-        self._check_open()
-        data = self._protocol.request(message, lowest_version)
-        answer: asyncio.Future[Message] = self._loop.create_future()
-        answer.add_done_callback(_retrieved)
-        self._expect(_Exchange(answer))
-        self._write(data)
-        return answer
-
-    def _expect(self, waiting: _Dialogue | _Exchange) -> None:
+    def _expect(self, waiting: _Dialogue | Exchange) -> None:
         self._waiting.append(waiting)
         self._idle.clear()
 
@@ -318,8 +356,8 @@ class Connection(asyncio.Protocol):
                 self._waiting.appendleft(waiting)
                 self.close(f"sent what is not understood: {error}")
                 return
-            if not waiting.answer.done():
-                waiting.answer.set_result(answer)
+            if not waiting.future.done():
+                waiting.future.set_result(answer)
         if not self._waiting:
             self._idle.set()
 
@@ -344,7 +382,7 @@ class Connection(asyncio.Protocol):
         waiting, self._waiting = self._waiting, deque()
         for one in waiting:
             future: asyncio.Future[Message] | asyncio.Future[bytes] = (
-                one.frame if isinstance(one, _Dialogue) else one.answer
+                one.frame if isinstance(one, _Dialogue) else one.future
             )
             if not future.done():
                 future.set_exception(type(error)(str(error)))

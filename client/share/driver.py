@@ -191,12 +191,12 @@ class ShareDriver:
     def _send_fetch(self, leader: Leader, limits: FetchLimits) -> Exchange | ClientError:
         try:
             if not leader.opened:
-                leader.connection = self._network.connect(leader.node)
+                leader.connection = self._network.connection(leader.node)
             return self._network.submit(
                 leader.node,
                 leader.session.fetch_request(limits),
                 min_version=STRICT_FROM if limits.strict else 0,
-                epoch=leader.connection,
+                on=leader.connection,
             )
         except ClientError as error:
             return error
@@ -264,7 +264,7 @@ class ShareDriver:
                 leader.node,
                 leader.session.acknowledge_request(ranges, kind),
                 min_version=RENEW_FROM if kind is AcknowledgeType.RENEW else 0,
-                epoch=leader.connection,
+                on=leader.connection,
             )
         except ClientError as error:
             return error
@@ -282,7 +282,7 @@ class ShareDriver:
                             leader.node,
                             leader.session.close_request(),
                             timeout_ms=_left(deadline_ms),
-                            epoch=leader.connection,
+                            on=leader.connection,
                         )
                     )
             self._leaders.session_lost(leader)

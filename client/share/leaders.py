@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
 
+from shareq.client.core.ports import Connection
 from shareq.client.share.session import ShareSession, TopicIdPartition
-
-NO_CONNECTION: Final = -1
 
 
 class Leader:
     """A broker that leads partitions of the member, and the session with it.
 
-    `connection` is the epoch of the connection that opened the session; `ready_ms` the time before which it is not
+    `connection` is the one that opened the session; `ready_ms` the time before which it is not
     asked again, after an error.
     """
 
@@ -22,7 +20,7 @@ class Leader:
     def __init__(self, node: int, session: ShareSession) -> None:
         self.node = node
         self.session = session
-        self.connection = NO_CONNECTION
+        self.connection: Connection | None = None
         self.opened = False
         self.ready_ms = 0
 
@@ -72,7 +70,7 @@ class ShareLeaders:
     def session_lost(self, leader: Leader) -> None:
         """The session with this leader is gone, and its locks with it."""
         leader.session.session_lost()
-        leader.connection = NO_CONNECTION
+        leader.connection = None
         if leader.opened:
             leader.opened = False
             for tp, known in self._session_leaders.items():

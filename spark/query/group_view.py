@@ -64,12 +64,12 @@ class GroupView:
             self._network.close()
             self._lock.release()
 
-    def _partitions(self) -> dict[str, range]:
+    def _partitions(self) -> dict[str, list[int]]:
         ids = self._network.topic_ids(self._topics)
         missing = [topic for topic in self._topics if topic not in ids]
         if missing:
             raise ClientError(f"subscribe: there is no topic {', '.join(missing)}; create it before the query starts")
-        return {topic: range(self._network.partitions(ids[topic])) for topic in self._topics}
+        return {topic: self._network.partitions(ids[topic]) for topic in self._topics}
 
     def _share_offsets(self) -> dict[Partition, ShareOffset]:
         try:

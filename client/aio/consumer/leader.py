@@ -13,7 +13,6 @@ import math
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-from shareq.client.aio.connection import Connection
 from shareq.client.aio.consumer.held import HeldRecords, Portion, Waiting, batches_of, reasons_of
 from shareq.client.aio.consumer.records import (
     REJECT,
@@ -26,6 +25,7 @@ from shareq.client.aio.consumer.records import (
     read_acquired,
 )
 from shareq.client.aio.network import Network
+from shareq.client.core.ports import Connection
 from shareq.client.errors import BrokerError, ClientError, Unreachable, UnsupportedApi, understood
 from shareq.client.share.driver import MOVED, UNKNOWN, passes
 from shareq.client.share.leaders import Leader, ShareLeaders
@@ -34,13 +34,14 @@ from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode, is_retriable
 from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeResponse
 from shareq.protocol.generated.share_fetch import ShareFetchResponse
+from shareq.protocol.primitives import Message
 from shareq.protocol.share import AcknowledgeType
 
 logger = logging.getLogger(__name__)
 
 PURPOSE: Final = "share"
 """What the session's connection is for: a fetch that waits would hold everything else up."""
-CLOSE_S: Final = 5.0
+CLOSE_MS: Final = 5_000
 LONG_WAIT_MS: Final = 500
 SHORT_WAIT_MS: Final = 50
 SPLITS: Final = 64
@@ -118,7 +119,7 @@ class SessionTask:
             self._woken.clear()
             now = loop.time()
             self._look_after_locks(now)
-            if self._leader.opened and self._connection is not None and not self._connection.alive:
+            if self._leader.opened and self._connection is not None and not self._connection.alive():
                 self._session_lost("the connection was lost")
             if now >= self._ready_at and self.held.has_waiting:
                 await self._acknowledge(self.held.take())
@@ -168,8 +169,7 @@ class SessionTask:
             if connection.version(ApiKey.SHARE_ACKNOWLEDGE) < RENEW_FROM:
                 self._renews = False
             request = self._leader.session.fetch_request(limits)
-            timeout_s = self._network.config.request_timeout_ms / 1000
-            answer = await connection.request(request, timeout_s, EXACT_FROM if limits.strict else 0)
+            answer = await self._ask(connection, request, EXACT_FROM if limits.strict else 0)
         except Unreachable as error:
             self._away(error)
             return
@@ -238,9 +238,8 @@ class SessionTask:
         renews = any(one.kind is RENEW for waiting in portion.values() for one in waiting)
         reasons = reasons_of(portion) if connection.offers(ApiKey.START_REDRIVE) else {}  # the broker is one of ours
         request = self._leader.session.batches_request(batches_of(portion), renews, reasons)
-        timeout_s = self._network.config.request_timeout_ms / 1000
         try:
-            answer = await connection.request(request, timeout_s, RENEW_FROM if renews else 0)
+            answer = await self._ask(connection, request, RENEW_FROM if renews else 0)
         except Unreachable as error:
             lost = LockLost(f"whether the acknowledgement counted is not known: {error}")
             for tp, waiting in portion.items():
@@ -328,7 +327,12 @@ class SessionTask:
         self._back_off()
         if error is ErrorCode.INVALID_SHARE_SESSION_EPOCH and connection is not None:
             with contextlib.suppress(ClientError):
-                await connection.request(self._leader.session.close_request(), CLOSE_S)
+                await self._ask(connection, self._leader.session.close_request(), timeout_ms=CLOSE_MS)
+
+    async def _ask(
+        self, connection: Connection, request: Message, lowest: int = 0, timeout_ms: int | None = None
+    ) -> Message:
+        return await (await connection.send(request, self._network.deadline(timeout_ms), lowest)).answer()
 
     def _back_off(self) -> None:
         self._ready_at = asyncio.get_running_loop().time() + self._network.config.retry_backoff_ms / 1000
@@ -336,7 +340,7 @@ class SessionTask:
     async def _close(self) -> None:
         if self._leader.opened and self._connection is not None:
             with contextlib.suppress(ClientError):
-                await self._connection.request(self._leader.session.close_request(), CLOSE_S)
+                await self._ask(self._connection, self._leader.session.close_request(), timeout_ms=CLOSE_MS)
         self._session_lost("the consumer was closed")
 
 

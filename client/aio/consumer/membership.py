@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from shareq.client.aio.network import Network
+from shareq.client.core.tries import backoff_s
 from shareq.client.errors import BrokerError, ClientError, Unreachable, is_transient, understood
-from shareq.client.network import backoff_s
 from shareq.client.share.driver import ABSENT_MS, LONGEST_PAUSE_MS
 from shareq.client.share.leaders import ShareLeaders
 from shareq.client.share.member import ShareMember, Verdict

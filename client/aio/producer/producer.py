@@ -16,8 +16,8 @@ from shareq.client.aio.network import Network
 from shareq.client.aio.producer.batches import Appended, Batch, Lane, check, size_of
 from shareq.client.chance import CHANCE
 from shareq.client.config import ClientConfig
+from shareq.client.core.tries import backoff_s
 from shareq.client.errors import BrokerError, ClientError, ConfigError, Unreachable, understood
-from shareq.client.network import backoff_s
 from shareq.client.partitioner import partition_of_key
 from shareq.protocol.errors import ErrorCode, is_retriable
 from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse

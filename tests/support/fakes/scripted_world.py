@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import time
 
 from shareq.client.config import ClientConfig
 from shareq.client.network import Network
@@ -76,7 +75,8 @@ class World:
     def impatient(self, *bootstrap: ScriptedBroker) -> Network:
         """A client on the real clock that waits a second for an answer: time enough for others on a busy machine."""
         network = self.network(*bootstrap, request_timeout_ms="1000")
-        network._clock, network._sleep = time.monotonic, time.sleep
+        network = Network(network.config)
+        self.networks.append(network)
         return network
 
     def close(self) -> None:

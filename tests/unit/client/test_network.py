@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from devtools.kafka.apache_kafka import free_port
+from shareq.client import connection
 from shareq.client.chance import CHANCE
 from shareq.client.config import ClientConfig
+from shareq.client.core.tries import Tries
 from shareq.client.errors import BrokerError, ClientError, Disconnected, Unreachable, UnsupportedApi
-from shareq.client.network import Tries
+from shareq.client.network import Exchange
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import FetchRequest, FetchResponse
@@ -44,7 +46,7 @@ def fetches(broker: ScriptedBroker) -> int:
 def test_the_next_bootstrap_server_is_tried_and_its_connection_kept(world: World) -> None:
     broker = world.broker(1)
     network = world.network(f"127.0.0.1:{free_port()}", broker)
-    assert network.connect(1) == 1
+    network.connection(1)
     assert network.request(1, FetchRequest()) == FetchResponse(session_id=7)
     assert broker.connections == 1
     assert world.clock.slept == []
@@ -75,7 +77,7 @@ def test_an_ipv6_address(world: World) -> None:
 def test_any_broker_is_one_that_answers(world: World) -> None:
     one, other = world.broker(1), world.broker(2)
     network = world.network(one)
-    network.connect(1)
+    network.connection(1)
     one.close()
     assert network.request(None, FetchRequest()) == FetchResponse(session_id=7)
     assert fetches(other) == 1
@@ -85,7 +87,7 @@ def test_a_broker_that_takes_requests_and_does_not_answer_is_not_waited_for_twic
     mute, broker = world.broker(1), world.broker(2)
     mute.scripts[ApiKey.FETCH] = lambda _: None
     network = world.impatient(mute)
-    network.connect(1)
+    network.connection(1)
     assert network.request(None, FetchRequest()) == FetchResponse(session_id=7)
     assert fetches(broker) == 1
 
@@ -93,19 +95,19 @@ def test_a_broker_that_takes_requests_and_does_not_answer_is_not_waited_for_twic
 def test_a_broker_that_came_back_elsewhere_is_found(world: World) -> None:
     old, other = world.broker(1), world.broker(2)
     network = world.network(old)
-    network.connect(1)
-    network.connect(2)
+    before = network.connection(1)
+    network.connection(2)
     old.close()
     moved = world.broker(1)
     assert network.request(1, FetchRequest()) == FetchResponse(session_id=7)
     assert (fetches(moved), fetches(other)) == (1, 0)
-    assert network.connection_epoch(1) == 2
+    assert network.connection(1) is not before
 
 
 def test_when_all_known_brokers_are_gone_the_bootstrap_servers_are_asked_again(world: World) -> None:
     door, old = world.broker(), world.broker(1)
     network = world.network(door)
-    network.connect(1)
+    network.connection(1)
     old.close()
     world.nodes.clear()
     new = world.broker(5)
@@ -116,7 +118,7 @@ def test_when_all_known_brokers_are_gone_the_bootstrap_servers_are_asked_again(w
 def test_a_node_that_is_not_there(world: World) -> None:
     network = world.network(world.broker(1))
     with pytest.raises(Unreachable, match=r"^broker 9 is not one of the cluster$"):
-        network.connect(9)
+        network.connection(9)
     with pytest.raises(Unreachable, match=r"^broker 9 is not one of the cluster; given up after 500 ms$"):
         network.request(9, FetchRequest(), timeout_ms=500)
     assert sum(world.clock.slept) == pytest.approx(0.5)
@@ -135,7 +137,7 @@ def test_a_request_is_sent_again_after_its_connection_was_lost(world: World) -> 
     broker.scripts[ApiKey.FETCH] = once
     network = world.network(broker)
     assert network.request(1, FetchRequest()) == FetchResponse(session_id=7)
-    assert network.connection_epoch(1) == 2
+    assert broker.connections == 2
 
 
 def test_what_is_submitted_is_not_sent_again(world: World) -> None:
@@ -155,8 +157,8 @@ def test_what_belongs_to_a_connection_is_sent_on_no_other(world: World) -> None:
     """A share session, and the locks it holds, end with the connection that opened it."""
     broker = world.broker(1)
     network = world.network(broker)
-    epoch = network.connect(1)
-    assert network.submit(1, FetchRequest(), epoch=epoch).result() == FetchResponse(session_id=7)
+    first = network.connection(1)
+    assert network.submit(1, FetchRequest(), on=first).result() == FetchResponse(session_id=7)
     lost: Callable[[Message], Message] = world.metadata
 
     def hang_up(_: Message) -> Message:
@@ -167,10 +169,10 @@ def test_what_belongs_to_a_connection_is_sent_on_no_other(world: World) -> None:
         network.submit(1, MetadataRequest([])).result()
     broker.scripts[ApiKey.METADATA] = lost
     with pytest.raises(Disconnected, match=r"^broker 1: the connection was lost$"):
-        network.submit(1, FetchRequest(), epoch=epoch)
-    assert network.connect(1) == epoch + 1
+        network.submit(1, FetchRequest(), on=first)
+    assert network.connection(1) is not first
     with pytest.raises(Disconnected):
-        network.submit(1, FetchRequest(), epoch=epoch)
+        network.submit(1, FetchRequest(), on=first)
     assert fetches(broker) == 1
 
 
@@ -200,7 +202,7 @@ def test_pauses_between_tries_grow_until_the_time_is_over(world: World) -> None:
 def test_a_broker_that_failed_is_left_alone_for_a_while(world: World) -> None:
     broker = world.broker(1)
     network = world.network(broker)
-    network.connect(1)
+    network.connection(1)
     port = broker.port
     broker.close()
     for _ in range(2):
@@ -229,7 +231,7 @@ def test_a_listener_of_another_kind_is_reported_by_a_hint(world: World) -> None:
 
 def test_a_closed_client_does_nothing_more(world: World) -> None:
     network = world.network(world.broker(1))
-    network.connect(1)
+    network.connection(1)
     network.close()
     for call in (lambda: network.request(None, FetchRequest()), lambda: network.submit(1, FetchRequest())):
         with pytest.raises(ClientError, match="closed"):
@@ -273,7 +275,7 @@ def test_ids_leaders_and_partitions(world: World) -> None:
     network = world.network(broker)
     assert network.topic_ids(["t", "missing"]) == {"t": ID}
     assert [network.leader(ID, number) for number in range(4)] == [1, None, 2, None]
-    assert network.partitions(ID) == 3
+    assert network.partitions(ID) == [0, 1, 2]
 
 
 def test_names_and_ids_are_asked_for_apart(world: World) -> None:
@@ -371,8 +373,8 @@ def test_any_broker_is_the_one_that_has_least_to_answer(world: World) -> None:
     busy, idle = world.broker(1), world.broker(2)
     busy.scripts[ApiKey.FETCH] = lambda _: None
     network = world.network(busy)
-    network.connect(1)
-    network.connect(2)
+    network.connection(1)
+    network.connection(2)
     network.submit(1, FetchRequest())
     assert network.request(None, FetchRequest()) == FetchResponse(session_id=7)
     assert fetches(idle) == 1
@@ -392,7 +394,7 @@ def test_partitions_of_a_topic_that_has_an_error(world: World) -> None:
     world.topics = [topic(1, 1)]
     world.topics[0].error_code = ErrorCode.LEADER_NOT_AVAILABLE
     network = world.network(world.broker(1))
-    assert network.partitions(ID) == 2
+    assert network.partitions(ID) == [0, 1]
     world.topics = [MetadataResponseTopic(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "t", ID)]
     network.refresh([ID])
     with pytest.raises(BrokerError, match=r"^topic t: TOPIC_AUTHORIZATION_FAILED"):
@@ -404,12 +406,12 @@ def test_partitions_of_a_topic_that_has_an_error(world: World) -> None:
 def test_refreshing_nothing_asks_for_the_brokers(world: World) -> None:
     broker = world.broker(1)
     network = world.network(broker)
-    network.connect(1)
+    network.connection(1)
     other = world.broker(2)
     asked = len(broker.requests)
     network.refresh([])
     assert len(broker.requests) == asked + 1
-    network.connect(2)
+    network.connection(2)
     assert other.connections == 1
     assert len(broker.requests) == asked + 1, "it is known already"
 
@@ -427,7 +429,7 @@ def test_no_topic_is_created_and_none_is_returned_that_was_not_asked_for(world: 
     """A Metadata request with null instead of a list asks for every topic of the cluster."""
     broker = world.broker(1)
     network = world.network(broker)
-    network.connect(1)
+    network.connection(1)
     network.topic_ids(["t"])
     network.refresh([ID])
     network.refresh([])
@@ -467,7 +469,7 @@ def test_a_broker_that_has_just_failed_comes_last(world: World, monkeypatch: pyt
 
     failing.scripts[ApiKey.FETCH] = hang_up
     network = world.network(failing)
-    network.connect(1)
+    network.connection(1)
     assert network.request(None, FetchRequest()) == FetchResponse(session_id=7)
     assert (fetches(failing), fetches(other)) == (1, 1)
 
@@ -489,11 +491,17 @@ def config_of(**properties: str) -> ClientConfig:
     )
 
 
+def wait(tries: Tries, error: ClientError, clock: Clock) -> None:
+    if (pause := tries.failed(error)) > 0:
+        clock.sleep(pause)
+    tries.go_on()
+
+
 def pauses(tries: Tries, count: int, clock: Clock) -> list[float]:
     """In milliseconds, each without its fifth of chance."""
     start = len(clock.slept)
     for _ in range(count):
-        tries.wait(Unreachable("no"))
+        wait(tries, Unreachable("no"), clock)
     return [round(each * 1000, 3) for each in clock.slept[start:]]
 
 
@@ -512,39 +520,39 @@ def certain(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, float]]:
 
 def test_pauses_leave_the_chance_of_the_application_alone() -> None:
     clock, before = Clock(), random.getstate()
-    pauses(Tries(config_of(), 60_000, clock, clock.sleep), 3, clock)
+    pauses(Tries(config_of(), 60_000, clock), 3, clock)
     assert random.getstate() == before
 
 
 def test_pauses_double_from_the_first_to_the_most(certain: list[tuple[float, float]]) -> None:
     clock = Clock()
-    tries = Tries(config_of(), 60_000, clock, clock.sleep)
+    tries = Tries(config_of(), 60_000, clock)
     assert pauses(tries, 6, clock) == [100, 200, 400, 800, 1000, 1000]
     assert certain == [(0.8, 1.2)] * 6
-    tries = Tries(config_of(retry_backoff_ms="3000"), 60_000, clock, clock.sleep)
+    tries = Tries(config_of(retry_backoff_ms="3000"), 60_000, clock)
     assert pauses(tries, 2, clock) == [3000, 3000], "a first pause above the most is the most"
 
 
 @pytest.mark.usefixtures("certain")
 def test_a_try_needs_more_time_than_the_pause_before_it() -> None:
     clock = Clock()
-    tries = Tries(config_of(), 101, clock, clock.sleep)
+    tries = Tries(config_of(), 101, clock)
     assert (tries.deadline, tries.left_ms) == (1000.101, 101)
-    tries.wait(Unreachable("first"))
+    wait(tries, Unreachable("first"), clock)
     assert clock.slept == [pytest.approx(0.1)]
     assert tries.left_ms == 1
     with pytest.raises(Unreachable, match=r"^second; given up after 101 ms$"):
-        tries.wait(Unreachable("second"))
+        wait(tries, Unreachable("second"), clock)
     assert clock.slept[1:] == [pytest.approx(0.001)]
     with pytest.raises(Unreachable, match=r"^second; given up after 101 ms$"):
-        tries.wait(Unreachable("cut short by the deadline"))
+        wait(tries, Unreachable("cut short by the deadline"), clock)
     assert (len(clock.slept), tries.left_ms) == (2, 1)
 
 
-def test_without_a_sleep_there_is_one_try() -> None:
+def test_a_call_that_does_not_try_again_raises_the_error_of_its_try() -> None:
     error = Unreachable("no")
     with pytest.raises(Unreachable) as caught:
-        Tries(config_of(), 1000, Clock(), None).wait(error)
+        Tries(config_of(), 1000, Clock(), once=True).failed(error)
     assert caught.value is error
 
 
@@ -555,17 +563,22 @@ def test_a_broker_that_fails_again_is_left_alone_for_longer_until_it_was_reached
     now = world.clock.now
     for pause in (0.1, 0.2, 0.3, 0.3):
         with pytest.raises(Unreachable):
-            network.connect(1)
-        assert network._down[address].until == pytest.approx(world.clock.now + pause)
-        world.clock.now = network._down[address].until
+            network.connection(1)
+        assert network.core.down.until(address) == pytest.approx(world.clock.now + pause)
+        world.clock.now = network.core.down.until(address)
     assert world.clock.now == pytest.approx(now + 0.9)
+
+
+def deadline_of(exchange: Exchange) -> float:
+    assert isinstance(exchange.sent, connection.Exchange)
+    return exchange.sent.deadline
 
 
 def test_what_is_submitted_has_the_request_timeout_and_what_is_tried_again_has_it_each_time(world: World) -> None:
     broker = world.broker(1)
     network = world.network(broker, request_timeout_ms="2000")
-    assert network.submit(1, FetchRequest()).deadline == world.clock.now + 2
-    assert network.submit(1, FetchRequest(), timeout_ms=500).deadline == world.clock.now + 0.5
+    assert deadline_of(network.submit(1, FetchRequest())) == world.clock.now + 2
+    assert deadline_of(network.submit(1, FetchRequest(), timeout_ms=500)) == world.clock.now + 0.5
     assert network.tries().deadline == world.clock.now + 60
-    assert network._answer_by(world.clock.now + 60) == world.clock.now + 2
-    assert network._answer_by(world.clock.now + 1) == world.clock.now + 1
+    assert network.core.answer_by(world.clock.now + 60) == world.clock.now + 2
+    assert network.core.answer_by(world.clock.now + 1) == world.clock.now + 1

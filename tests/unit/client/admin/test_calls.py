@@ -11,6 +11,7 @@ from shareq.client.admin import Admin
 from shareq.client.admin.calls import AT_ONCE, NotFound, batched
 from shareq.client.admin.topics import LATEST
 from shareq.client.errors import BrokerError, ClientError, Unreachable
+from shareq.client.network import Network
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_topics import DeletableTopicResult, DeleteTopicsResponse
@@ -96,14 +97,13 @@ def test_only_the_group_that_moved_is_asked_for_again(world: World) -> None:
     describing(two)
     where = {"a": 1, "b": 1}
     coordinating(world, where)
-    network = world.network(one)
-    slept = network._sleep
 
     def sleep(seconds: float) -> None:
         where["b"] = 2
-        slept(seconds)
+        world.clock.sleep(seconds)
 
-    network._sleep = sleep
+    network = Network(world.network(one).config, clock=world.clock, sleep=sleep)
+    world.networks.append(network)
     found = dict(Admin(network).share_groups.describe(["a", "b"]))
     assert not any(isinstance(each, ClientError) for each in found.values())
     (again,) = asked(two, ShareGroupDescribeRequest)

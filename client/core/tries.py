@@ -1,0 +1,117 @@
+"""How long a call is tried again, and with which pauses. The clock is the caller's, in seconds."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from shareq.client.chance import CHANCE
+from shareq.client.config import Address, ClientConfig
+from shareq.client.errors import ClientError, Unreachable
+
+logger = logging.getLogger(__name__)
+
+Clock = Callable[[], float]
+
+TELL_AFTER_S: Final = 5
+"""A restart of a broker is over by then; a user who waits for longer wants to know what for."""
+
+
+def backoff_s(first_ms: int, most_ms: int, failures: int) -> float:
+    """Return the pause after so many failures in a row, in seconds.
+
+    It doubles with each failure, with a fifth of chance, so that clients do not come back all at once.
+    """
+    pause_ms = min(first_ms * 2.0 ** min(failures - 1, 30), max(first_ms, most_ms))
+    return pause_ms * CHANCE.uniform(0.8, 1.2) / 1000
+
+
+class Tries:
+    """One call's tries: the time it has, and the pauses in between, which grow. With `once` there is one try."""
+
+    def __init__(self, config: ClientConfig, total_ms: int, clock: Clock, *, once: bool = False) -> None:
+        self._config = config
+        self._total_ms = total_ms
+        self._clock = clock
+        self._once = once
+        self._failures = 0
+        self._last: ClientError | None = None
+        self._over = False
+        self._tell_at = clock() + TELL_AFTER_S
+        self.deadline = clock() + total_ms / 1000
+
+    @property
+    def left_ms(self) -> int:
+        """Return how much of the time is left, for a call that is a part of this one. At least 1."""
+        return max(1, round((self.deadline - self._clock()) * 1000))
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether the time is used up."""
+        return self._clock() >= self.deadline
+
+    def failed(self, error: ClientError) -> float:
+        """Return how long to pause after a try that failed, in seconds; then ask `go_on`.
+
+        Raises `error` itself where there is to be one try. A try that the deadline cut short says less than the one
+        before it, which is the one to report.
+        """
+        if self._once:
+            raise error
+        if self._last is None or not self.is_over:
+            self._last = error
+        self._failures += 1
+        pause = backoff_s(self._config.retry_backoff_ms, self._config.retry_backoff_max_ms, self._failures)
+        left = self.deadline - self._clock()
+        self._over = left <= pause
+        return max(0.0, min(pause, left))
+
+    def go_on(self) -> None:
+        """Return when another try may be made. Raises Unreachable, with the error to report, when time is up."""
+        if self._over:
+            raise Unreachable(f"{self._last}; given up after {self._total_ms} ms") from None
+        if self._clock() >= self._tell_at:
+            self._tell_at = self.deadline
+            logger.warning("%s; trying again for %d s", self._last, self.left_ms // 1000)
+
+
+class _Down(NamedTuple):
+    failures: int
+    until: float
+    why: str
+
+
+class DownAddresses:
+    """Addresses that failed: each is left alone for a pause that grows with every failure in a row."""
+
+    def __init__(self, config: ClientConfig) -> None:
+        self._config = config
+        self._down: dict[Address, _Down] = {}
+
+    def check(self, address: Address, now: float) -> None:
+        """Raise Unreachable, with why it failed, for an address that is still to be left alone."""
+        down = self._down.get(address)
+        if down is not None and now < down.until:
+            raise Unreachable(down.why)
+
+    def failed(self, address: Address, now: float, error: Unreachable) -> None:
+        """Note a failure."""
+        known = self._down.get(address)
+        failures = 1 if known is None else known.failures + 1
+        first, most = self._config.reconnect_backoff_ms, self._config.reconnect_backoff_max_ms
+        self._down[address] = _Down(failures, now + backoff_s(first, most, failures), str(error))
+
+    def reached(self, address: Address) -> None:
+        """Forget its failures."""
+        self._down.pop(address, None)
+
+    def until(self, address: Address) -> float:
+        """Return until when it is left alone; 0.0 for one that did not fail."""
+        known = self._down.get(address)
+        return 0.0 if known is None else known.until
+
+    def why(self, address: Address) -> str | None:
+        """Return why it failed; None for one that did not."""
+        known = self._down.get(address)
+        return None if known is None else known.why
