@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import threading
+import time
 import uuid
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -17,12 +18,14 @@ from types import TracebackType
 from typing import Final, Self
 
 from shareq.client.config import ClientConfig
+from shareq.client.core.network import NetworkCore
 from shareq.client.errors import ClientError, is_transient
-from shareq.client.network import Network
 from shareq.client.share.driver import ShareDriver, now_ms
 from shareq.client.share.leaders import Leader, ShareLeaders
+from shareq.client.share.meanings import Meaning, meaning_of
 from shareq.client.share.member import ShareMember
 from shareq.client.share.session import AckRange, AcquiredRange, FetchLimits, TopicIdPartition, portions
+from shareq.client.sockets import SocketDriver
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.share import AcknowledgeType
 
@@ -57,7 +60,9 @@ class ShareRangeConsumer:
         self._backoff_ms = config.retry_backoff_ms
         self._member = ShareMember(group_id, new_member_id(), topics, rack or config.client_rack or None)
         self._leaders = ShareLeaders(group_id, self._member.member_id)
-        self._network = Network(_quick(config), tries_again=False)  # a poll ends in time; the next one goes on
+        quick = _quick(config)
+        driver = SocketDriver(quick, time.monotonic, time.sleep)
+        self._network = NetworkCore(quick, driver, once=True)  # a poll ends in time; the next one goes on
         self._driver = ShareDriver(self._network, self._member, self._leaders, backoff_ms=self._backoff_ms)
         self._lock = _FairLock()
         self._closing = threading.Event()
@@ -231,8 +236,7 @@ class ShareRangeConsumer:
                 continue
             for tp, of_partition in _by_partition(portion).items():
                 error = outcome.errors.get(tp, ErrorCode.NONE)
-                # A broker undoes all of a partition's batches for one whose lock is gone.
-                if error is ErrorCode.INVALID_RECORD_STATE and len(of_partition) > 1 and halved < splits:
+                if Meaning.LOCK_GONE in meaning_of(error) and len(of_partition) > 1 and halved < splits:
                     half = len(of_partition) // 2
                     queue.extend((of_partition[:half], of_partition[half:]))
                     halved += 1

@@ -11,18 +11,18 @@ from shareq.client.share.session import ShareSession, TopicIdPartition
 class Leader:
     """A broker that leads partitions of the member, and the session with it.
 
-    `connection` is the one that opened the session; `ready_ms` the time before which it is not
-    asked again, after an error.
+    `connection` is the one that opened the session; `ready_at` the time before which it is not asked again, after an
+    error, on the driver's clock (seconds).
     """
 
-    __slots__ = ("connection", "node", "opened", "ready_ms", "session")
+    __slots__ = ("connection", "node", "opened", "ready_at", "session")
 
     def __init__(self, node: int, session: ShareSession) -> None:
         self.node = node
         self.session = session
         self.connection: Connection | None = None
         self.opened = False
-        self.ready_ms = 0
+        self.ready_at = 0.0
 
 
 class ShareLeaders:

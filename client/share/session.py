@@ -202,23 +202,15 @@ class ShareSession:
             self._bytes = self._next_bytes(size)
         return FetchOutcome(ErrorCode.NONE, acquired, errors, answer.acquisition_lock_timeout_ms)
 
-    def acknowledge_request(self, ranges: Sequence[AckRange], kind: AcknowledgeType) -> ShareAcknowledgeRequest:
-        """The next ShareAcknowledge; the session must be open. Ranges are ascending within each partition."""
-        batches: dict[TopicIdPartition, list[AcknowledgementBatch]] = {}
-        for one in ranges:
-            batch = AcknowledgementBatch(one.first, one.last, [int(kind)])
-            batches.setdefault((one.topic_id, one.partition), []).append(batch)
-        return self.batches_request(batches, kind is AcknowledgeType.RENEW)
-
     def batches_request(
         self,
         batches: Mapping[TopicIdPartition, list[AcknowledgementBatch]],
         renews: bool,
         tags: Mapping[TopicIdPartition, Tags] | None = None,
     ) -> ShareAcknowledgeRequest:
-        """As `acknowledge_request`, for batches that are made already; `renews` says whether any of them is RENEW.
+        """Return the next ShareAcknowledge; the session must be open, and batches ascending within each partition.
 
-        `tags` are those of partitions (`protocol/ack_reasons.py`).
+        `renews` says whether any of them is RENEW; `tags` are those of partitions (`protocol/ack_reasons.py`).
         """
         topics = [
             share_acknowledge.AcknowledgeTopic(
@@ -235,7 +227,7 @@ class ShareSession:
         return ShareAcknowledgeRequest(self._group_id, self._member_id, self.epoch, renews, topics)
 
     def acknowledged(self, answer: ShareAcknowledgeResponse) -> AckOutcome:
-        """Take in the answer to the last `acknowledge_request`."""
+        """Take in the answer to the last `batches_request`."""
         if answer.error_code:
             self.session_lost()
             return AckOutcome(code_of(answer.error_code))
@@ -265,6 +257,15 @@ class ShareSession:
 
     def _count_on(self) -> None:
         self.epoch = 1 if self.epoch == _MAX_INT32 else self.epoch + 1
+
+
+def batches_of(ranges: Iterable[AckRange], kind: AcknowledgeType) -> dict[TopicIdPartition, list[AcknowledgementBatch]]:
+    """Return ranges, which are ascending within each partition, as a request has them."""
+    batches: dict[TopicIdPartition, list[AcknowledgementBatch]] = {}
+    for one in ranges:
+        batch = AcknowledgementBatch(one.first, one.last, [int(kind)])
+        batches.setdefault((one.topic_id, one.partition), []).append(batch)
+    return batches
 
 
 def portions(ranges: Iterable[AckRange], size: int = MAX_BATCHES) -> Iterator[list[AckRange]]:

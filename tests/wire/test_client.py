@@ -63,7 +63,7 @@ def append(network: Network, topic: str, partition: int, records: int) -> None:
 def test_topics_by_name_and_id(network: Network) -> None:
     topic_id = create(network, "named")
     assert network.topic_ids(["named", "absent"]) == {"named": topic_id}
-    assert network.partitions(topic_id) == 2
+    assert network.partitions(topic_id) == [0, 1]
     assert [network.leader(topic_id, partition) for partition in range(3)] == [1, 1, None]
 
 

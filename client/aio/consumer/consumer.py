@@ -7,7 +7,7 @@ import contextlib
 import logging
 import warnings
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Literal, Self
@@ -20,7 +20,8 @@ from shareq.client.aio.network import Network
 from shareq.client.config import ClientConfig
 from shareq.client.errors import ClientError, ConfigError, UnsupportedApi
 from shareq.client.share.consumer import new_member_id
-from shareq.client.share.leaders import ShareLeaders
+from shareq.client.share.core import ShareCore
+from shareq.client.share.leaders import Leader, ShareLeaders
 from shareq.client.share.member import ShareMember
 from shareq.client.share.session import TopicIdPartition
 from shareq.protocol.share import AcknowledgeType
@@ -32,6 +33,9 @@ AcquireMode = Literal["batch_optimized", "record_limit"]
 DEFAULT_PREFETCH: Final = 100
 DEFAULT_MAX_BYTES: Final = 8 << 20
 DEFAULT_RENEW_S: Final = 600.0
+GROUP: Final = "group"
+SHARE: Final = "share"
+"""What connections are for: a fetch that waits would hold everything else up."""
 
 
 @dataclass(slots=True)
@@ -100,9 +104,17 @@ class ShareConsumer:
         self._implicit = acknowledgement == "implicit"
         self._prefetch = prefetch
         self._member = ShareMember(group_id, new_member_id(), list(topics), self._config.client_rack or None)
-        self._leaders = ShareLeaders(group_id, self._member.member_id)
         self._network = Network(self._config)
-        self._membership = Membership(self._network, self._member, self._leaders, self._spread, self._refuse)
+        self._core = ShareCore(
+            self._network,
+            self._member,
+            ShareLeaders(group_id, self._member.member_id),
+            look_again=self._look_again,
+            lost=self._locks_lost,
+            group_purpose=GROUP,
+            share_purpose=SHARE,
+        )
+        self._membership = Membership(self._core, self._spread, self._refuse)
         self._sessions: dict[int, SessionTask] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._holders: dict[ShareRecord, SessionTask] = {}
@@ -137,7 +149,7 @@ class ShareConsumer:
     @property
     def assignment(self) -> frozenset[tuple[str, int]]:
         """Topics and partitions that are assigned now."""
-        return frozenset((self._membership.name_of(tp[0]), tp[1]) for tp in self._member.assignment or ())
+        return frozenset((self._core.name_of(tp[0]), tp[1]) for tp in self._member.assignment or ())
 
     @property
     def metrics(self) -> ShareMetrics:
@@ -341,9 +353,6 @@ class ShareConsumer:
 
     # -- what the sessions ask
 
-    def name_of(self, topic_id: bytes) -> str:
-        return self._membership.name_of(topic_id)
-
     def room(self) -> int:
         if self._closing:
             return 0
@@ -360,7 +369,7 @@ class ShareConsumer:
         return all(session.renews for session in sessions) and (self._wanted > 0 or idle_s < longest_s)
 
     def arrived(self, session: SessionTask, tp: TopicIdPartition, piece: Piece, deadline: float) -> None:
-        name = self._membership.name_of(tp[0])
+        name = self._core.name_of(tp[0])
         arrived: list[ShareRecord] = []
         for offset, timestamp, key, value, headers, count in piece.records:
             record = ShareRecord(self, name, *tp, offset, timestamp, key, value, headers, count, deadline)
@@ -387,11 +396,14 @@ class ShareConsumer:
     def renewed(self) -> None:
         self._counts["renewed"] += 1
 
-    def moved(self) -> None:
-        self._membership.look_again()
-
     def refused(self, error: ClientError) -> None:
         self._refuse(error)
+
+    def _locks_lost(self, leader: Leader, why: str, partitions: Collection[TopicIdPartition] | None) -> None:
+        self._sessions[leader.node].lose(why, partitions)
+
+    def _look_again(self) -> None:
+        self._membership.look_again()
 
     # -- inside
 
@@ -419,9 +431,9 @@ class ShareConsumer:
 
     def _spread(self) -> None:
         """A leader for each session, a task for each leader."""
-        for leader in self._leaders:
+        for leader in self._core.leaders:
             if leader.node not in self._sessions and not self._closing:
-                session = SessionTask(self, self._network, leader, self._leaders)
+                session = SessionTask(self, self._core, leader)
                 self._sessions[leader.node] = session
                 task = asyncio.create_task(session.run(), name=f"share session with broker {leader.node}")
                 task.add_done_callback(self._ended)

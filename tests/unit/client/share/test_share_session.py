@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shareq.broker.share.core.sessions import ListedPartition, ShareSessions
-from shareq.client.share.session import AckRange, AcquiredOffsets, FetchLimits, ShareSession, TopicIdPartition, portions
+from shareq.client.share.session import (
+    AckRange,
+    AcquiredOffsets,
+    FetchLimits,
+    ShareSession,
+    TopicIdPartition,
+    batches_of,
+    portions,
+)
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import share_acknowledge, share_fetch
 from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
@@ -16,6 +26,12 @@ from shareq.protocol.share import AcknowledgeType
 
 A, B = bytes(15) + b"a", bytes(15) + b"b"
 LIMITS = FetchLimits(max_records=500, max_wait_ms=100, max_bytes=1 << 20)
+
+
+def acknowledging(
+    session: ShareSession, ranges: Sequence[AckRange], kind: AcknowledgeType = AcknowledgeType.ACCEPT
+) -> ShareAcknowledgeRequest:
+    return session.batches_request(batches_of(ranges, kind), kind is AcknowledgeType.RENEW)
 
 
 def session(*partitions: TopicIdPartition) -> ShareSession:
@@ -66,7 +82,7 @@ def test_later_fetches_send_what_was_added_and_removed() -> None:
 
 def test_fetches_and_acknowledgements_count_up_one_epoch() -> None:
     made = opened((A, 0))
-    assert made.acknowledge_request([AckRange(A, 0, 0, 9)], AcknowledgeType.ACCEPT).share_session_epoch == 1
+    assert acknowledging(made, [AckRange(A, 0, 0, 9)]).share_session_epoch == 1
     made.acknowledged(ShareAcknowledgeResponse())
     assert made.fetch_request(LIMITS).share_session_epoch == 2
 
@@ -110,7 +126,7 @@ def test_after_an_error_of_the_whole_request_the_session_is_opened_again(error: 
 def test_acknowledgements_by_partition() -> None:
     made = opened((A, 0), (A, 1))
     ranges = [AckRange(A, 0, 0, 9), AckRange(A, 0, 20, 20), AckRange(A, 1, 3, 4)]
-    request = made.acknowledge_request(ranges, AcknowledgeType.RENEW)
+    request = acknowledging(made, ranges, AcknowledgeType.RENEW)
     assert request.is_renew_ack
     (topic,) = request.topics
     assert [
@@ -122,7 +138,7 @@ def test_acknowledgements_by_partition() -> None:
     answer = share_acknowledge.ShareAcknowledgeTopicResponse(A, [share_acknowledge.PartitionData(0), failed])
     outcome = made.acknowledged(ShareAcknowledgeResponse(responses=[answer]))
     assert outcome.errors == {(A, 1): ErrorCode.INVALID_RECORD_STATE}
-    assert not made.acknowledge_request(ranges, AcknowledgeType.ACCEPT).is_renew_ack
+    assert not acknowledging(made, ranges).is_renew_ack
 
 
 def test_a_partition_whose_id_was_unknown_leaves_the_session_and_comes_back() -> None:
@@ -219,7 +235,7 @@ def test_client_and_broker_agree_on_the_session_after_every_fetch(plan: list[str
             for topic_partition in client.partitions:
                 client.renew_entry(topic_partition)
         elif step == "acknowledge" and client.is_open:
-            outcome = client.acknowledged(broker.acknowledge(client.acknowledge_request([], AcknowledgeType.ACCEPT)))
+            outcome = client.acknowledged(broker.acknowledge(acknowledging(client, [])))
             assert outcome.error is ErrorCode.NONE or astray
             astray = astray and client.is_open
         else:

@@ -1,0 +1,50 @@
+"""The errors of share sessions and of their partitions, and what each of them means for a member (KIP-932). Pure."""
+
+from __future__ import annotations
+
+from enum import Flag, auto
+from typing import Final
+
+from shareq.protocol.errors import ErrorCode, is_retriable
+
+
+class Meaning(Flag):
+    """Several may hold of one error; none of them: it does not pass, and trying again would not help."""
+
+    PASSES = auto()
+    """A later fetch may succeed."""
+    MOVED = auto()
+    """The partition is to be looked for elsewhere; what was acquired on it is released there."""
+    KEPT_ENTRY = auto()
+    """The broker keeps in the session what it found when the partition entered it: it has to enter again."""
+    STILL_OPEN = auto()
+    """The broker may hold the session. Replacing one releases nothing, so it is closed before another is opened."""
+    LOCK_GONE = auto()
+    """One of the locks that are acknowledged is no longer the member's. The broker undoes all of the partition's."""
+
+
+_MOVED: Final = Meaning.PASSES | Meaning.MOVED
+
+_MEANINGS: Final[dict[int, Meaning]] = {
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: _MOVED,
+    ErrorCode.FENCED_LEADER_EPOCH: _MOVED,
+    ErrorCode.LEADER_NOT_AVAILABLE: _MOVED,
+    ErrorCode.KAFKA_STORAGE_ERROR: _MOVED,
+    ErrorCode.INCONSISTENT_TOPIC_ID: _MOVED,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: _MOVED | Meaning.KEPT_ENTRY,
+    ErrorCode.UNKNOWN_TOPIC_ID: _MOVED | Meaning.KEPT_ENTRY,
+    ErrorCode.UNKNOWN_SERVER_ERROR: Meaning.PASSES,
+    ErrorCode.FENCED_STATE_EPOCH: Meaning.PASSES,
+    ErrorCode.SHARE_SESSION_NOT_FOUND: Meaning.PASSES,
+    ErrorCode.SHARE_SESSION_LIMIT_REACHED: Meaning.PASSES,
+    ErrorCode.INVALID_SHARE_SESSION_EPOCH: Meaning.PASSES | Meaning.STILL_OPEN,
+    ErrorCode.INVALID_RECORD_STATE: Meaning.LOCK_GONE,
+}
+
+
+def meaning_of(error: int) -> Meaning:
+    """Return what an error of ShareFetch or ShareAcknowledge means. Others pass if they are retriable in Kafka."""
+    known = _MEANINGS.get(error)
+    if known is None:
+        return Meaning.PASSES if is_retriable(error) else Meaning(0)
+    return known
