@@ -57,7 +57,8 @@ class BrokerError(ClientError):
     """A broker answered with an error code. `what` names what was asked for: a topic, a group, a request."""
 
     def __init__(self, code: int, what: str, message: str | None = None) -> None:
-        super().__init__(f"{what}: {name_of(code)}: {message or text_of(code)}")
+        said = " ".join((message or text_of(code)).split())  # a broker may send lines
+        super().__init__(f"{what}: {name_of(code)}: {said}")
         self.code = code
         self.what = what
         self.message = message
