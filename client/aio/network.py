@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ssl
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
@@ -20,12 +21,17 @@ class LoopDriver:
 
     def __init__(self, config: ClientConfig) -> None:
         self._config = config
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._context: ssl.SSLContext | None = None
         self._sockets: set[Connection] = set()  # what has one yet, closed connections among them
 
     def now(self) -> float:
-        """Return the event loop's clock, in seconds."""
-        return asyncio.get_running_loop().time()
+        """Return the event loop's clock, in seconds; to another thread that of the loop that asked last."""
+        with contextlib.suppress(RuntimeError):
+            self._loop = asyncio.get_running_loop()
+        if self._loop is None:
+            raise RuntimeError("no event loop has used this network yet")
+        return self._loop.time()
 
     def lock(self) -> AbstractAsyncContextManager[object]:
         """Return a lock for coroutines that run side by side."""

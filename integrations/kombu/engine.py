@@ -34,6 +34,7 @@ T = TypeVar("T")
 SEND_S: Final = 30.0
 BLOCK_S: Final = 10.0
 END_S: Final = 5.0
+SPARE_S: Final = 5.0
 ENDED: Final = "the client's thread has ended"
 
 
@@ -52,8 +53,6 @@ class Engine:
         self._tails: dict[str, Tail] = {}
         self._topics: set[str] = set()
         self._groups: set[str] = set()
-        self._admin_lock = threading.Lock()
-        self._admin_network: BlockingNetwork | None = None
         self._background: set[asyncio.Task[Any]] = set()
         self._ended = False
         self._watching: dict[Callable[[Exception], None], Callable[[], Awaitable[None]]] = {}
@@ -105,6 +104,10 @@ class Engine:
                 raise
             future.cancel()
             raise Unreachable(f"not done within {timeout_s:g} s") from None
+
+    def _wait_for(self, work: Coroutine[Any, Any, T]) -> T:
+        """Have the loop do a step of administration, which ends by itself in the client's own time."""
+        return self.run(work, self.config.default_api_timeout_ms / 1000 + SPARE_S)
 
     def soon(self, call: Callable[..., object], *arguments: Any) -> None:
         """Have the loop call it, and do not wait. Nothing in a fork."""
@@ -194,11 +197,8 @@ class Engine:
 
     @contextlib.contextmanager
     def _admin(self) -> Iterator[Admin]:
-        with self._admin_lock:
-            if self._admin_network is None:
-                self._admin_network = BlockingNetwork(self.config)
-            with understood():
-                yield Admin(self._admin_network)
+        with understood():
+            yield Admin(BlockingNetwork.over(self.network, self._wait_for))
 
     def _partitions(self, admin: Admin, topic: str) -> list[int]:
         for _, found in admin.topics.describe([topic]):
@@ -244,12 +244,10 @@ class Engine:
         finally:
             self._finish(self._cancel_all())
             self.loop.close()
-        with self._admin_lock:
-            if self._admin_network is not None:
-                self._admin_network.close()
 
     async def _open(self) -> None:
         self.network = Network(self.config)
+        self.network.driver.now()  # other threads ask for the time, too
         self._producer = Producer(
             self.servers,
             properties=self.properties,

@@ -17,6 +17,7 @@ from taskiq import BrokerMessage
 import shareq.aio
 import shareq.kombu
 from shareq.aio import AuthenticationFailed, ClientError, ConfigError, Producer, ShareConsumer
+from shareq.kombu import engine
 from shareq.kombu.engine import Engine
 from shareq.protocol.api_keys import ApiKey
 from shareq.taskiq import ShareqBroker
@@ -152,12 +153,16 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture(autouse=True)
 def no_client_outlives_its_test(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """kombu's client lives as long as its process, for the next connection: each lie would leave a thread behind."""
+    """kombu's client lives as long as its process, for the next connection: each lie would leave a thread behind.
+
+    Its sends wait for as long as `Producer`'s above.
+    """
+    monkeypatch.setattr(engine, "SEND_S", 0.3)
     yield
-    for engine in list(Engine._known.values()):
-        if engine.alive:
-            engine.soon(engine.loop.stop)
-            engine._thread.join(30)
+    for each in list(Engine._known.values()):
+        if each.alive:
+            each.soon(each.loop.stop)
+            each._thread.join(30)
     Engine._known.clear()
 
 
