@@ -79,11 +79,10 @@ class Scene:
 
     def answer(self, request: Message) -> Message | None:
         self.asked.append(request)
-        error: ErrorCode | None = ErrorCode.NONE
-        if fails := self.fails.get(type(request)):
-            error = fails.pop(0)
-            if error is None:
-                return None
+        fails = self.fails.get(type(request))
+        error = fails.pop(0) if fails else ErrorCode.NONE
+        if error is None:
+            return None
         if isinstance(request, MetadataRequest):
             return self.metadata(request)
         if isinstance(request, FindCoordinatorRequest):
