@@ -292,7 +292,7 @@ def begin_again(world: BrokerWorld) -> None:
     assert member.sync({member.member_id: b""}).error_code == NONE
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @example(seed=3505)  # a session of four and a half hours
 @example(seed=1880)  # an offset of a topic whose name is empty
 @given(seed=st.integers(0, 2**32))
@@ -311,7 +311,7 @@ def test_any_log_loads_and_everybody_works_on(seed: int) -> None:
         world.restart()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @example(seed=141110)  # a batch that says to lie behind its segment, which the cleaner reads
 @given(seed=st.integers(0, 2**32))
 def test_files_that_are_damaged_load_and_everybody_works_on(seed: int) -> None:

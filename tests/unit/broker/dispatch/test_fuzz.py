@@ -20,7 +20,7 @@ from tests.support.kafka.random_messages import LikelyMessages, RandomMessages, 
 
 REQUESTS = 8  # of each version
 HOUR_MS = 3_600_000
-LIKELY_SEEDS = 6
+LIKELY_SEEDS = 2
 LIKELY_REQUESTS = 4_000
 READ_STATE = (ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE)  # which may contradict itself here, since anybody writes it
 LONGEST_WAIT_MS = 2**31

@@ -306,13 +306,12 @@ def steps_of(seed: int, count: int, *, flush_every_message: bool) -> range:
 
 
 @pytest.mark.parametrize("model", list(CrashModel))
-@pytest.mark.parametrize("seed", range(2))
-def test_dying_at_every_disk_operation(seed: int, model: CrashModel) -> None:
+def test_dying_at_every_disk_operation(model: CrashModel) -> None:
     """What was answered exists, and its transactions are reported rightly: an aborted record never looks committed."""
-    steps = steps_of(seed, 40, flush_every_message=True)
+    steps = steps_of(0, 40, flush_every_message=True)
     assert len(steps) > 60
     for step in steps:
-        traffic = Traffic(seed, flush_every_message=True)
+        traffic = Traffic(0, flush_every_message=True)
         traffic.world.fs.crash_at = step
         with pytest.raises(SimulatedCrash):
             traffic.some(40)

@@ -263,7 +263,7 @@ def shows(folder: FolderOnDisk, path: str, bit: int) -> bool:
     return path != LAST_STATE or not 0 <= bit // 8 - len(folder.content(path)) // 2 < 8
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_each_flipped_bit_is_found_and_repaired(data: st.DataObject) -> None:
     folder = FolderOnDisk()

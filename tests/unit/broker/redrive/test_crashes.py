@@ -113,12 +113,12 @@ def crash_again_and_again(model: CrashModel, seed: int) -> RedriveWorld:
 
 
 @MODELS
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(4))
 def test_one_crash_after_the_other(model: CrashModel, seed: int) -> None:
     assert_each_once(crash_again_and_again(model, seed), seed)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(6))
 def test_disk_errors_in_between(seed: int) -> None:
     """Appends and commits that fail, with a crash now and then: the redrive tries again, and sends nothing twice."""
     rng = Random(seed)
@@ -138,7 +138,7 @@ def test_disk_errors_in_between(seed: int) -> None:
 
 
 @MODELS
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_redrives_beside_each_other_and_beside_producers(model: CrashModel, seed: int) -> None:
     """Two of the same queue, each for one group; records of others go into the same logs, also while it is down."""
     rng = Random(seed)
@@ -173,7 +173,7 @@ def test_redrives_beside_each_other_and_beside_producers(model: CrashModel, seed
 @pytest.mark.parametrize("fault", OF_CRASHES, ids=lambda fault: fault.__name__)
 def test_a_planted_fault_is_noticed(fault: Fault) -> None:
     with fault():
-        for seed in range(15):
+        for seed in range(4):
             try:
                 assert_each_once(crash_again_and_again(CrashModel.PROCESS_KILL, seed), seed)
             except AssertionError:

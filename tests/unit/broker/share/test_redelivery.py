@@ -19,7 +19,7 @@ from tests.support.fakes.share_states import KeptState
 
 RELEASE = AcknowledgeType.RELEASE
 BACKOFF = RedeliveryBackoff(initial_ms=5_000, max_ms=60_000)
-MANY = 100_000
+MANY = 30_000
 
 
 def delaying(records: int = 3) -> ShareRig:
@@ -52,7 +52,7 @@ def test_a_waiting_fetch_is_answered_at_the_records_time() -> None:
     assert answered == [(begin + 5_000, [(0, 2, 2)])]
 
 
-@pytest.mark.parametrize(("waits", "others"), [(200, 0), (20, MANY)], ids=["alone", "beside 100,000 that wait"])
+@pytest.mark.parametrize(("waits", "others"), [(200, 0), (20, MANY)], ids=["alone", "beside 30,000 that wait"])
 def test_each_wait_ends_a_waiting_fetch_at_its_millisecond(waits: int, others: int) -> None:
     """None late, none early. The others' times are later, each its own."""
     rig, chance = ShareRig(), Random(1)
@@ -184,7 +184,7 @@ def test_a_state_that_is_written_again_keeps_its_times() -> None:
 
 
 def test_many_records_that_wait_make_no_call_while_they_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    """100,000 ranges, each with its own time, and one timer."""
+    """30,000 ranges, each with its own time, and one timer."""
     rig = ShareRig()
     wall = rig.clock.wall_ms()
     rig.source().fill(*[b""] * MANY)

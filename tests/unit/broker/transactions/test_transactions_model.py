@@ -29,7 +29,7 @@ R = TypeVar("R", bound=Message)
 NONE = ErrorCode.NONE
 PARTITIONS = (("a", 0), ("a", 1), ("b", 0))
 IDS = {"old": LIBRDKAFKA, "tv1": JAVA_TV1, "tv2": JAVA_TV2}
-SEEDS = 40
+SEEDS = 16
 STEPS = 120
 
 

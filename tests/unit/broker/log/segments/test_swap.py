@@ -115,7 +115,7 @@ def test_dying_again_during_recovery(case: tuple[Rule, Outcome], model: CrashMod
     """A start that finishes a swap may die at every operation, too."""
     rule, good = case
     died = 0
-    for step in range(good.steps + 10, good.last_step + 1, 3):
+    for step in range(good.steps + 10, good.last_step + 1, 6):
         for later in range(1, 12):
             world = dirty_world(rule, seed=step * 100 + later)
             world.fs.crash_at = step
