@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from uuid import UUID
 
 from shareq.broker.foundation.environment import Environment
-from shareq.broker.foundation.pending import Pending, completed, gather
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.groups.coordinator import GroupCoordinatorService
 from shareq.broker.topics.internal import InternalTopics
 from shareq.coordinator.group.classic.describe import classic_group_error_entry, no_classic_group
@@ -80,11 +79,8 @@ class ClassicGroupService:
             lambda error: LeaveGroupResponse(error_code=error),
         )
 
-    def describe(self, group_ids: Sequence[str], version: int) -> Pending[list[DescribedGroup]]:
-        """The entries of DescribeGroups, one for each id."""
-        return gather([self._describe(group_id, version) for group_id in group_ids])
-
-    def _describe(self, group_id: str, version: int) -> Pending[DescribedGroup]:
+    def describe(self, group_id: str, version: int) -> Pending[DescribedGroup]:
+        """Return one entry of DescribeGroups."""
         if not self._groups.partitions.count:
             return completed(no_classic_group(group_id, None, version))
         return self._groups.schedule(

@@ -5,7 +5,7 @@ What a topic's id or name means is settled here; the shards keep offsets by name
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Awaitable, Callable, Sequence, Set
 from typing import Final
 
 from shareq.broker.foundation.environment import Environment
@@ -57,7 +57,7 @@ _HIDDEN: Final = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 MaySee = Callable[[str], bool]
 """Returns True if a client may know of the topic of this name."""
 
-Ask = Callable[[Callable[[], Pending[ErrorCode]]], Pending[ErrorCode]]
+Ask = Callable[[Callable[[], Pending[ErrorCode]]], Awaitable[ErrorCode]]
 """Calls its argument, which has the group decide, unless the client may not make a group that does not exist."""
 
 

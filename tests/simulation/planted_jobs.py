@@ -149,9 +149,12 @@ def offsets_are_answered_before_they_are_durable() -> AbstractContextManager[obj
     async def answered(
         self: Any, request: OffsetCommitRequest, version: int, *, ask: Ask = lambda decide: decide(), **named: Any
     ) -> OffsetCommitResponse:
-        def early(decide: Callable[[], Pending[ErrorCode]]) -> Pending[ErrorCode]:
-            pending = ask(decide)
-            return pending if pending.done else completed(ErrorCode.NONE)
+        async def early(decide: Callable[[], Pending[ErrorCode]]) -> ErrorCode:
+            def at_once() -> Pending[ErrorCode]:
+                pending = decide()
+                return pending if pending.done else completed(ErrorCode.NONE)
+
+            return await ask(at_once)
 
         return await original(self, request, version, ask=early, **named)
 

@@ -8,8 +8,9 @@ v1: which protocol a member speaks.
 
 from __future__ import annotations
 
+from typing import Final
+
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.shared.group_descriptions import described_groups
 from shareq.coordinator.group.consumer.describe import consumer_group_error_entry
 from shareq.protocol.errors import ErrorCode
@@ -19,15 +20,16 @@ from shareq.protocol.generated.consumer_group_describe import (
     DescribedGroup,
 )
 
+ENDS_WITH_CLIENT: Final = True
+"""It changes nothing."""
 
-def handle(
-    ctx: RequestContext, request: ConsumerGroupDescribeRequest
-) -> ConsumerGroupDescribeResponse | Pending[ConsumerGroupDescribeResponse]:
+
+async def handle(ctx: RequestContext, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:
     if not ctx.services.metadata.consumer_groups_enabled:
         return ConsumerGroupDescribeResponse(
             groups=[consumer_group_error_entry(group, ErrorCode.UNSUPPORTED_VERSION) for group in request.group_ids]
         )
-    described = described_groups(
+    groups = await described_groups(
         ctx,
         request.group_ids,
         ctx.services.groups.consumer.describe,
@@ -35,7 +37,7 @@ def handle(
         _assigned_topics,
         with_operations=request.include_authorized_operations,
     )
-    return described.then(lambda groups: ConsumerGroupDescribeResponse(groups=groups))
+    return ConsumerGroupDescribeResponse(groups=groups)
 
 
 def failed(request: ConsumerGroupDescribeRequest, error: ErrorCode) -> ConsumerGroupDescribeResponse:

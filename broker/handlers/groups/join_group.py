@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.groups.names import Joining
 from shareq.broker.security.rights import READ_GROUP
 from shareq.coordinator.group.groups import Client
@@ -31,28 +30,24 @@ def refusal_by_size(ctx: RequestContext, frame_bytes: int) -> JoinGroupResponse 
     return _refused(ctx.api_version, ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
-def handle(ctx: RequestContext, request: JoinGroupRequest) -> Pending[JoinGroupResponse]:
+async def handle(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse:
     if not ctx.may(READ_GROUP, request.group_id):
-        return completed(_refused(ctx.api_version, READ_GROUP.error))
+        return _refused(ctx.api_version, READ_GROUP.error)
     client = Client(ctx.client_id or "", f"/{ctx.connection.client_host}")
     groups, version = ctx.services.groups, ctx.api_version
     make = groups.names.join_again if request.member_id else groups.names.join
-    answer = make(
+    response = await make(
         Joining(request.group_id, request.member_id, request.group_instance_id),
         ctx.owner,
         lambda: groups.classic.join(request, version, client),
         lambda _message: _refused(version, ErrorCode.GROUP_MAX_SIZE_REACHED),
         lambda response: response.member_id,
     )
-    return answer if ctx.api_version >= _NULL_PROTOCOL_FROM else answer.then(_without_null)
+    if response.protocol_name is None and version < _NULL_PROTOCOL_FROM:
+        response.protocol_name = ""
+    return response
 
 
 def _refused(version: int, error: ErrorCode) -> JoinGroupResponse:
     protocol = None if version >= _NULL_PROTOCOL_FROM else ""
     return JoinGroupResponse(error_code=error, protocol_name=protocol)
-
-
-def _without_null(response: JoinGroupResponse) -> JoinGroupResponse:
-    if response.protocol_name is None:
-        response.protocol_name = ""
-    return response

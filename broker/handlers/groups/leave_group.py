@@ -8,22 +8,18 @@ v5: a reason for each, for the log.
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import READ_GROUP
 from shareq.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
 
 _MEMBERS_FROM = 3
 
 
-def handle(ctx: RequestContext, request: LeaveGroupRequest) -> LeaveGroupResponse | Pending[LeaveGroupResponse]:
+async def handle(ctx: RequestContext, request: LeaveGroupRequest) -> LeaveGroupResponse:
     if not ctx.may(READ_GROUP, request.group_id):
         return LeaveGroupResponse(error_code=READ_GROUP.error)
     if ctx.api_version >= _MEMBERS_FROM:
-        return ctx.services.groups.classic.leave(request)
+        return await ctx.services.groups.classic.leave(request)
     one = LeaveGroupRequest(group_id=request.group_id, members=[MemberIdentity(request.member_id)])
-    return ctx.services.groups.classic.leave(one).then(_of_one_member)
-
-
-def _of_one_member(response: LeaveGroupResponse) -> LeaveGroupResponse:
+    response = await ctx.services.groups.classic.leave(one)
     errors = [response.error_code, *(member.error_code for member in response.members)]
     return LeaveGroupResponse(error_code=next((error for error in errors if error), 0))

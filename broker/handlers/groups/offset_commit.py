@@ -21,17 +21,22 @@ from shareq.protocol.generated.offset_commit import OffsetCommitRequest, OffsetC
 
 
 async def handle(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCommitResponse:
-    groups = ctx.services.groups
+    groups, version = ctx.services.groups, ctx.api_version
     if not ctx.may(READ_GROUP, request.group_id):
         return await groups.offsets.refused_commit(request, READ_GROUP.error)
+    may_read = partial(ctx.may, READ_TOPIC)
+    if request.generation_id_or_member_epoch >= 0:  # makes no group
+        return await groups.offsets.commit(request, version, may_read=may_read)
+    names, owner = groups.names, ctx.owner
 
-    def ask(decide: Callable[[], Pending[ErrorCode]]) -> Pending[ErrorCode]:
-        if request.generation_id_or_member_epoch >= 0:  # makes no group
-            return decide()
-        full = ErrorCode.GROUP_MAX_SIZE_REACHED
-        return groups.names.make(request.group_id, ctx.owner, decide, lambda _message: full)
+    async def ask(decide: Callable[[], Pending[ErrorCode]]) -> ErrorCode:
+        if names.refusal(request.group_id, owner):
+            return ErrorCode.GROUP_MAX_SIZE_REACHED
+        error = await decide()
+        names.settle(request.group_id, owner)
+        return error
 
-    return await groups.offsets.commit(request, ctx.api_version, may_read=partial(ctx.may, READ_TOPIC), ask=ask)
+    return await groups.offsets.commit(request, version, may_read=may_read, ask=ask)
 
 
 def failed(request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitResponse:

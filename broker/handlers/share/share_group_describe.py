@@ -6,8 +6,9 @@ DESCRIBE on the group is needed, and on every topic that is assigned in it: else
 
 from __future__ import annotations
 
+from typing import Final
+
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.shared.group_descriptions import described_groups
 from shareq.coordinator.group.share.describe import share_group_error_entry
 from shareq.protocol.errors import ErrorCode
@@ -17,15 +18,16 @@ from shareq.protocol.generated.share_group_describe import (
     ShareGroupDescribeResponse,
 )
 
+ENDS_WITH_CLIENT: Final = True
+"""It changes nothing."""
 
-def handle(
-    ctx: RequestContext, request: ShareGroupDescribeRequest
-) -> ShareGroupDescribeResponse | Pending[ShareGroupDescribeResponse]:
+
+async def handle(ctx: RequestContext, request: ShareGroupDescribeRequest) -> ShareGroupDescribeResponse:
     if not ctx.services.metadata.share_groups_enabled:
         return ShareGroupDescribeResponse(
             groups=[share_group_error_entry(group, ErrorCode.UNSUPPORTED_VERSION, None) for group in request.group_ids]
         )
-    described = described_groups(
+    groups = await described_groups(
         ctx,
         request.group_ids,
         ctx.services.groups.share.describe,
@@ -33,7 +35,7 @@ def handle(
         _assigned_topics,
         with_operations=request.include_authorized_operations,
     )
-    return described.then(lambda groups: ShareGroupDescribeResponse(groups=groups))
+    return ShareGroupDescribeResponse(groups=groups)
 
 
 def _assigned_topics(group: DescribedGroup) -> set[str]:

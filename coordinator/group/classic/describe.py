@@ -37,9 +37,9 @@ def no_classic_group(group_id: str, group: Group | None, version: int) -> Descri
     )
 
 
-def classic_group_error_entry(group_id: str, error: ErrorCode) -> DescribedGroup:
-    """A group that the coordinator cannot describe now."""
-    return DescribedGroup(error_code=error, group_id=group_id)
+def classic_group_error_entry(group_id: str, error: ErrorCode, message: str | None = None) -> DescribedGroup:
+    """Return the entry of a group that the coordinator cannot describe now."""
+    return DescribedGroup(error_code=error, error_message=message, group_id=group_id)
 
 
 def _member(group: ClassicGroup, member: ClassicMember, stable: bool) -> DescribedGroupMember:

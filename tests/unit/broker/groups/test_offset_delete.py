@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
-from shareq.broker.handlers.groups import offset_delete as handler
 from shareq.broker.metadata.changes import PutAcl
 from shareq.broker.security.acls import Acl, Operation, PatternType, Permission, ResourceKind
 from shareq.protocol.errors import ErrorCode
@@ -23,6 +22,7 @@ from shareq.protocol.generated.offset_delete import (
 )
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchResponse
 from tests.support.clients.access import STANDARD
+from tests.support.coroutines import paused_everywhere
 
 NONE, UNKNOWN, HIDDEN = ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
@@ -61,14 +61,13 @@ def rows(answer: OffsetDeleteResponse) -> list[tuple[str, list[tuple[int, int]]]
     ]
 
 
-@pytest.fixture(params=[500, 1, 7], ids="{} in a turn".format)
-def in_a_turn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    most: int = request.param
-    monkeypatch.setattr(handler, "TURN_PARTITIONS", most)
-    return most
+@pytest.fixture(params=["one turn", "many turns"])
+def turns(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "many turns":
+        paused_everywhere(monkeypatch)
 
 
-def test_what_exists_is_deleted_and_answered_in_order(in_a_turn: int) -> None:
+def test_what_exists_is_deleted_and_answered_in_order(turns: None) -> None:
     deleting = Deleting()
     answer = deleting.delete([("u", [3, 1]), ("t", list(range(30))), ("u", [1])])
     assert rows(answer) == [
@@ -80,7 +79,7 @@ def test_what_exists_is_deleted_and_answered_in_order(in_a_turn: int) -> None:
     assert deleting.left() == {(name, each) for name in ("t", "u", "secret") for each in range(40)} - gone
 
 
-def test_what_does_not_exist_comes_first_and_each_topic_once(in_a_turn: int) -> None:
+def test_what_does_not_exist_comes_first_and_each_topic_once(turns: None) -> None:
     """As in Apache Kafka; a topic that is named without partitions is answered if it does not exist."""
     deleting = Deleting()
     answer = deleting.delete([("u", [3]), ("none", []), ("empty", [1]), ("t", [40, 0, -1]), ("u", [2, 41]), ("t", [])])
@@ -92,7 +91,7 @@ def test_what_does_not_exist_comes_first_and_each_topic_once(in_a_turn: int) -> 
     ]
 
 
-def test_what_the_client_may_not_see_comes_before(in_a_turn: int) -> None:
+def test_what_the_client_may_not_see_comes_before(turns: None) -> None:
     deleting = Deleting({"authorizer.class.name": STANDARD, "super.users": "User:super"})
     star = [
         Acl(kind, name, PatternType.LITERAL, "User:alice", "*", Operation.ALL, Permission.ALLOW)
@@ -113,13 +112,13 @@ def test_what_the_client_may_not_see_comes_before(in_a_turn: int) -> None:
 
 
 @pytest.mark.parametrize(("group", "error"), [("", ErrorCode.INVALID_GROUP_ID), ("h", ErrorCode.GROUP_ID_NOT_FOUND)])
-def test_an_error_of_the_group_has_no_rows_beside_it(in_a_turn: int, group: str, error: ErrorCode) -> None:
+def test_an_error_of_the_group_has_no_rows_beside_it(turns: None, group: str, error: ErrorCode) -> None:
     answer = Deleting().delete([("t", [0]), ("none", [1])], group)
     assert (answer.error_code, answer.topics) == (error, [])
 
 
 def test_what_is_deleted_between_two_turns_is_not_deleted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handler, "TURN_PARTITIONS", 5)
+    paused_everywhere(monkeypatch)
     deleting = Deleting()
     before = deleting.world.services.groups.coordinator.counters.offset_deletions
     asked = [OffsetDeleteRequestTopic("t", [OffsetDeleteRequestPartition(each) for each in range(20)])]

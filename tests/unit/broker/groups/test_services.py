@@ -193,28 +193,25 @@ def test_classic_requests_that_see_what_is_lost_are_refused() -> None:
     left = classic.leave(LeaveGroupRequest("g", members=[MemberIdentity(member)]))
     beaten = classic.heartbeat(HeartbeatRequest("g", 1, member))
     synced = classic.sync(SyncGroupRequest("g", 1, member))
-    described = classic.describe(["g"], 6)
+    described = classic.describe("g", 6)
     assert [left.done, beaten.done, synced.done] == [False] * 3
     rig.ports.logs.lose_all()
     assert [left.value.error_code, beaten.value.error_code, synced.value.error_code] == [LOST] * 3
-    assert [(each.group_id, each.error_code) for each in described.value] == [("g", LOST)]
+    assert (described.value.group_id, described.value.error_code) == ("g", LOST)
 
 
 @pytest.mark.parametrize("there", [(), (OFFSETS,)])
 @pytest.mark.parametrize(("version", "error"), [(5, NONE), (6, ErrorCode.GROUP_ID_NOT_FOUND)])
 def test_groups_that_do_not_exist_are_dead(there: tuple[str, ...], version: int, error: ErrorCode) -> None:
     rig = GroupRig(*there)
-    described = rig.service.classic.describe(["g", "h"], version).value
-    assert [(each.group_id, each.group_state, each.error_code) for each in described] == [
-        ("g", "Dead", error),
-        ("h", "Dead", error),
-    ]
+    described = rig.service.classic.describe("g", version).value
+    assert (described.group_id, described.group_state, described.error_code) == ("g", "Dead", error)
 
 
 def test_groups_are_described() -> None:
     rig = GroupRig(OFFSETS)
     member = formed(rig)
-    (described,) = rig.service.classic.describe(["g"], 6).value
+    described = rig.service.classic.describe("g", 6).value
     assert (described.group_state, [each.member_id for each in described.members]) == ("Stable", [member])
 
 
