@@ -20,16 +20,10 @@ from shareq.broker.dispatch.parts import Parts
 from shareq.broker.dispatch.route import SIZE_AND_CORRELATION, BoundRoute, Route
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.network.connection import (
-    FALL_BACK,
-    AnswerSlot,
-    CloseConnection,
-    Connection,
-    FrameHandler,
-    Reply,
-    close_behind,
-)
+from shareq.broker.network.answers import FALL_BACK, AnswerSlot, FrameHandler, Reply
+from shareq.broker.network.connection import Connection, close_behind
 from shareq.broker.network.counters import Requests
+from shareq.broker.network.frames import CloseConnection
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.headers import decode_request_header

@@ -19,7 +19,9 @@ from shareq.broker.dispatch.element_limits import most_elements
 from shareq.broker.dispatch.parts import Parts
 from shareq.broker.dispatch.response_errors import shorten_messages
 from shareq.broker.dispatch.route import Route
-from shareq.broker.network.connection import AnswerSlot, Buffer, CloseConnection, Connection, close_behind
+from shareq.broker.network.answers import AnswerSlot, Buffer
+from shareq.broker.network.connection import Connection, close_behind
+from shareq.broker.network.frames import CloseConnection
 from shareq.protocol.bounded_reading import BoundedReader
 from shareq.protocol.errors import MalformedMessage
 from shareq.protocol.primitives import Gathered, Message

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from shareq.broker.dispatch.parts import Parts
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.network.connection import FALL_BACK, AnswerSlot, FallBack
+from shareq.broker.network.answers import FALL_BACK, AnswerSlot, FallBack
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.primitives import Message
 

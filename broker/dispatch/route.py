@@ -12,7 +12,7 @@ from shareq.broker.dispatch.parts import Parts
 from shareq.broker.dispatch.response_errors import Walker, error_reader, error_walker, shorten_messages
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.network.connection import AnswerSlot, FallBack
+from shareq.broker.network.answers import AnswerSlot, FallBack
 from shareq.broker.network.counters import Requests
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.network.answer_budget import AnswerBudget
+from shareq.broker.network.answers import Buffer, FrameHandler
 from shareq.broker.network.client_lines import UNBOUNDED, ClientLines
-from shareq.broker.network.connection import Buffer, Connection, FrameHandler
+from shareq.broker.network.connection import Connection
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.connection_quotas import ConnectionQuotas
 from shareq.broker.network.counters import Authentications

@@ -8,8 +8,10 @@ from typing import Final, TypeVar
 
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.foundation.pending import Pending, completed
-from shareq.broker.network.connection import AnswerSlot, CloseConnection, Connection, FrameHandler, Reply
+from shareq.broker.network.answers import AnswerSlot, FrameHandler, Reply
+from shareq.broker.network.connection import Connection
 from shareq.broker.network.counters import Authentications
+from shareq.broker.network.frames import CloseConnection
 from shareq.broker.security.credentials import ScramCredential
 from shareq.broker.security.listener_security import OAUTHBEARER, ListenerSecurity
 from shareq.broker.security.sasl_mechanisms import AuthenticationFailed, Exchange, PlainExchange, ScramExchange

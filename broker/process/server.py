@@ -34,8 +34,9 @@ from shareq.broker.foundation.os_clock import LoopClock
 from shareq.broker.foundation.os_fs import OsFs, open_to_others
 from shareq.broker.log.manager import DamagedFolderError, DataFolderInUseError
 from shareq.broker.metadata.features import FeatureError
+from shareq.broker.network.answers import FrameHandler
 from shareq.broker.network.client_lines import ClientLines
-from shareq.broker.network.connection import Connection, FrameHandler
+from shareq.broker.network.connection import Connection
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.connection_quotas import ConnectionQuotas
 from shareq.broker.network.counters import Authentications

@@ -16,8 +16,9 @@ from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.collector import COLLECTOR
 from shareq.broker.metadata.store import NewTopic
+from shareq.broker.network.answers import Buffer
 from shareq.broker.network.client_lines import ClientLines
-from shareq.broker.network.connection import Buffer, Connection
+from shareq.broker.network.connection import Connection
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.services import Services
 from shareq.broker.topics.endpoint import Endpoint

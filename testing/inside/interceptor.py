@@ -13,15 +13,9 @@ from typing import Final
 from shareq.broker.broker import Broker
 from shareq.broker.dispatch.coroutines import plain_handler
 from shareq.broker.dispatch.route import BoundRoute
-from shareq.broker.network.connection import (
-    AnswerSlot,
-    Buffer,
-    CloseConnection,
-    Connection,
-    FrameHandler,
-    Reply,
-    close_behind,
-)
+from shareq.broker.network.answers import AnswerSlot, Buffer, FrameHandler, Reply
+from shareq.broker.network.connection import Connection, close_behind
+from shareq.broker.network.frames import CloseConnection
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.headers import RequestHeader, decode_request_header

@@ -8,7 +8,8 @@ from heapq import merge
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from shareq.broker.network.connection import Buffer, Connection
+from shareq.broker.network.answers import Buffer
+from shareq.broker.network.connection import Connection
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.headers import RequestHeader, decode_response_header

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final, cast
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.metadata.changes import PutAcl
-from shareq.broker.network.connection import AnswerSlot, Connection
+from shareq.broker.network.answers import AnswerSlot
+from shareq.broker.network.connection import Connection
 from shareq.broker.network.sasl_gate import SaslGates
 from shareq.broker.security.acls import Acl, Operation, PatternType, Permission, ResourceKind
 from shareq.coordinator.share.keys import SharePartitionKey

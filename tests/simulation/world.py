@@ -26,7 +26,8 @@ from shareq.broker.foundation.loop.effort import EFFORT
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.manager import DamagedFolderError
 from shareq.broker.log.partition_log import PartitionLog
-from shareq.broker.network.connection import Buffer, Connection
+from shareq.broker.network.answers import Buffer
+from shareq.broker.network.connection import Connection
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.services import Services
 from shareq.broker.share.core.partition import SharePartition

@@ -21,7 +21,7 @@ from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.records.produce_fast_path import ProduceFastPath
 from shareq.broker.handlers.shared.produce_append import ProduceAppend, refused_partition
 from shareq.broker.log.admission import LargeBatch
-from shareq.broker.network.connection import CloseConnection
+from shareq.broker.network.frames import CloseConnection
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.produce import (
     PartitionProduceResponse,

@@ -18,7 +18,7 @@ from shareq.broker.handlers.shared.produce_append import ZSTD_FROM
 from shareq.broker.log.admission import LargeBatch
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
-from shareq.broker.network.connection import FALL_BACK, AnswerSlot, Buffer, FallBack
+from shareq.broker.network.answers import FALL_BACK, AnswerSlot, Buffer, FallBack
 from shareq.broker.security.rights import WRITE_TOPIC, WRITE_TRANSACTION
 from shareq.broker.topics.lookup import PRODUCE_IDS_FROM
 from shareq.protocol.errors import ErrorCode, text_of

@@ -20,7 +20,7 @@ from enum import Enum
 from typing import Any, Final, cast
 
 from shareq.broker.foundation.environment import Clock, TimerHandle
-from shareq.broker.network.connection import Buffer
+from shareq.broker.network.answers import Buffer
 from shareq.broker.network.counters import Authentications
 from shareq.broker.network.listener import SocketConnection
 

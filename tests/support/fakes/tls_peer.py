@@ -9,7 +9,8 @@ from typing import Any
 
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.network.answer_budget import AnswerBudget
-from shareq.broker.network.connection import Buffer, Connection, FrameHandler
+from shareq.broker.network.answers import Buffer, FrameHandler
+from shareq.broker.network.connection import Connection
 from shareq.broker.network.connection_quotas import ConnectionQuotas
 from shareq.broker.network.counters import Authentications
 from shareq.broker.network.listener import Listener, ListenerLimits

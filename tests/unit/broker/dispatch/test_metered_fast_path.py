@@ -15,7 +15,7 @@ from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.handlers.records.produce_fast_path import ProduceFastPath
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.changes import PutQuota
-from shareq.broker.network.connection import FALL_BACK
+from shareq.broker.network.answers import FALL_BACK
 from shareq.broker.quotas.entity import DEFAULT, QuotaEntity
 from shareq.protocol.generated.api_versions import ApiVersionsRequest
 from shareq.protocol.generated.produce import ProduceResponse

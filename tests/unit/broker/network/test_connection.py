@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shareq.broker.network.connection import AnswerSlot, Buffer, CloseConnection, Connection, Reply
+from shareq.broker.network.answers import AnswerSlot, Buffer, Reply
+from shareq.broker.network.connection import Connection
 from shareq.broker.network.connection_limits import ConnectionLimits
+from shareq.broker.network.frames import CloseConnection
 from shareq.protocol.primitives import Gathered
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from shareq.broker.foundation.os_clock import LoopClock
 from shareq.broker.network.answer_budget import AnswerBudget
-from shareq.broker.network.connection import Connection, FrameHandler
+from shareq.broker.network.answers import FrameHandler
+from shareq.broker.network.connection import Connection
 from shareq.broker.network.connection_quotas import ConnectionQuotas
 from shareq.broker.network.listener import FIRST_READ_BYTES, Listener, ListenerLimits, unsent_in_system
 from shareq.broker.process.serve import new_event_loop

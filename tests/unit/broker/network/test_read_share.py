@@ -8,7 +8,8 @@ import socket
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.foundation.os_clock import LoopClock
 from shareq.broker.network.answer_budget import AnswerBudget
-from shareq.broker.network.connection import Connection, FrameHandler
+from shareq.broker.network.answers import FrameHandler
+from shareq.broker.network.connection import Connection
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.listener import Listener, ListenerLimits
 from shareq.broker.network.read_share import GO_ON, LARGE_READ, MOST_READ, ReadShare

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from devtools.in_memory.virtual_clock import VirtualClock
-from shareq.broker.network.connection import AnswerSlot, Buffer, Connection, Reply
+from shareq.broker.network.answers import AnswerSlot, Buffer, Reply
+from shareq.broker.network.connection import Connection
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.request_budget import SILENT_MS, TURN_MS, RequestBudget
 

@@ -9,7 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from devtools.in_memory.virtual_clock import VirtualClock
-from shareq.broker.network.connection import Buffer, Connection, Reply
+from shareq.broker.network.answers import Buffer, Reply
+from shareq.broker.network.connection import Connection
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.sasl_gate import SaslGate, SaslGates
 from shareq.broker.security.credentials import ScramCredential

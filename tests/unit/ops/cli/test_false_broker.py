@@ -81,7 +81,7 @@ def filled(broker: Broker) -> None:
     shell.ok("produce", "letters", stdin="one\n")
 
 
-def words_of(name: str) -> list[str]:
+def words_of(name: str, timeout_s: float = TIMEOUT_S) -> list[str]:
     """What a command demands: its arguments, and options that have to be given."""
     command, words = LEAVES[name], name.split()
     for each in command.params:
@@ -94,7 +94,7 @@ def words_of(name: str) -> list[str]:
             words += [each.opts[0], str(choices[0]) if choices else "earliest"]
         elif each.name == "yes":
             words.append("--yes")
-    return [*words, *GIVEN.get(name, []), "--timeout", str(TIMEOUT_S)]
+    return [*words, *GIVEN.get(name, []), "--timeout", str(timeout_s)]
 
 
 @pytest.mark.parametrize("name", LEAVES)
@@ -160,7 +160,7 @@ def login(tmp_path: Path) -> str:
 @pytest.mark.parametrize("name", LEAVES)
 def test_a_broker_that_wants_ten_million_hashes_gets_one_line(name: str, login: str) -> None:
     with ScriptedBroker(wants_iterations(10_000_000)) as false:
-        ran = Shell(false.bootstrap).run(*words_of(name), "--config", login, stdin="password\n")
+        ran = Shell(false.bootstrap).run(*words_of(name, PATIENCE_S), "--config", login, stdin="password\n")
     assert (ran.code, ran.out) == (3, "")
     (line,) = ran.err.splitlines()
     assert line.startswith("shareq: ")

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from devtools.kafka.certificates import Authority, Signed, why_unavailable
-from shareq.broker.network.connection import CloseConnection, Reply
+from shareq.broker.network.answers import Reply
 from shareq.broker.network.connection_quotas import ConnectionNumbers, ConnectionQuotas
+from shareq.broker.network.frames import CloseConnection
 from shareq.broker.network.listener import ListenerLimits
 from shareq.broker.network.tls.stream import HANDSHAKE_TIMEOUT_MS, SLICE_BYTES, TURN_BYTES, TlsStream
 from tests.support.fakes.tls_peer import TlsHost, TlsPeer, trusting_everybody

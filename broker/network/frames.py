@@ -1,0 +1,140 @@
+"""The frames of one connection's input, cut from what is read.
+
+    frame   int32 size (of what follows), then `size` bytes: request header and body
+
+The size is checked before anything is kept. What waits is kept as it came; a large frame is collected apart, in pieces,
+and joined once.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from shareq.protocol.framing import SIZE_BYTES
+
+if TYPE_CHECKING:
+    from shareq.broker.network.connection_limits import ConnectionLimits
+
+_read_size: Final = struct.Struct(">i").unpack_from
+
+_KEY_BYTES: Final = 2  # of a request's API key, with which its frame begins
+LARGE_FRAME_BYTES: Final = 64 * 1024  # frames from here on are collected apart and joined once
+SMALL_READ_BYTES: Final = 4 * 1024  # smaller reads of a large frame are joined at once: an object each would take more
+
+
+class CloseConnection(Exception):
+    """The connection cannot go on: a malformed frame, an unknown RPC. The text is the reason that is logged."""
+
+
+class Frames:
+    """Bytes that were read and are not handled. They begin at a frame's size.
+
+    `needed` is how many bytes make the next step possible: a size, an API key, or a whole frame.
+    """
+
+    __slots__ = ("_at", "_missing", "_parts", "_rest", "needed")
+
+    def __init__(self) -> None:
+        self._rest: bytes | bytearray = b""  # handled before _at
+        self._at = 0
+        self._parts: list[bytes | bytearray] = []  # of a large frame, from its size on
+        self._missing = 0  # bytes of that frame which were not read yet
+        self.needed = SIZE_BYTES
+
+    @property
+    def held(self) -> int:
+        """Bytes that were read and not handled."""
+        return self.needed - self._missing if self._missing else len(self._rest) - self._at
+
+    @property
+    def collects(self) -> bool:
+        """Whether the rest of a large frame is being waited for."""
+        return self._missing > 0
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether all is here that the next step needs."""
+        return not self._missing and len(self._rest) - self._at >= self.needed
+
+    def add(self, data: bytes) -> None:
+        """Take what was read, which is not empty."""
+        if self._missing:
+            data = self._collect(data)
+            if not data:
+                return
+        if self._at < len(self._rest):
+            rest = self._rest
+            if isinstance(rest, bytes):
+                rest = bytearray(memoryview(rest)[self._at :])
+            elif self._at:
+                del rest[: self._at]
+            rest += data
+            self._rest, self._at = rest, 0
+        else:
+            self._rest, self._at = data, 0
+
+    def complete(self, limits: ConnectionLimits, max_frame_bytes: int) -> Iterator[bytes]:
+        """Yield the complete frames without their sizes; each counts as handled from then on.
+
+        Nothing may be added meanwhile. Raises `CloseConnection` for a frame above `max_frame_bytes`, or larger than a
+        request with its API key can be.
+        """
+        rest = self._rest = bytes(self._rest)  # no copy of bytes
+        at, end = self._at, len(rest)
+        self.needed = SIZE_BYTES
+        while end - at >= SIZE_BYTES:
+            (size,) = _read_size(rest, at)
+            if not 0 <= size <= max_frame_bytes:
+                raise CloseConnection(f"frame of {size} bytes, at most {max_frame_bytes} are taken")
+            begin = at + SIZE_BYTES
+            stop = begin + size
+            if stop > end:
+                self.needed = SIZE_BYTES + size
+                if size >= LARGE_FRAME_BYTES:
+                    self._begin_large(rest, at, size, limits)
+                return
+            self._at = at = stop
+            yield rest[begin:stop]
+
+    def settle(self) -> None:
+        """Forget what was handled: nothing of a connection that keeps up stays, and never much more than counts."""
+        if self._at == len(self._rest):
+            self._rest, self._at = b"", 0
+        elif self._at * 2 > len(self._rest):
+            self._rest, self._at = bytes(memoryview(self._rest)[self._at :]), 0
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._rest, self._at, self.needed = b"", 0, SIZE_BYTES
+        self._parts, self._missing = [], 0
+
+    def _begin_large(self, data: bytes, at: int, size: int, limits: ConnectionLimits) -> None:
+        """Collect a large frame apart, if its request may be that large."""
+        key_at = at + SIZE_BYTES
+        if limits.largest_of is not None:
+            if len(data) < key_at + _KEY_BYTES:
+                self.needed = SIZE_BYTES + _KEY_BYTES
+                return
+            api_key = int.from_bytes(data[key_at : key_at + _KEY_BYTES], "big")
+            if size > limits.largest_of(api_key):
+                raise CloseConnection(f"frame of {size} bytes, requests with API key {api_key} have fewer")
+        self._parts, self._missing = [data[at:]], size + SIZE_BYTES - (len(data) - at)
+        self._at = len(data)
+
+    def _collect(self, data: bytes) -> bytes:
+        """Add to a large frame. Return that frame with its size and what follows it once it is complete, else b""."""
+        last = self._parts[-1]
+        if len(data) >= SMALL_READ_BYTES:
+            self._parts.append(data)
+        elif isinstance(last, bytearray) and len(last) < LARGE_FRAME_BYTES:
+            last += data
+        else:
+            self._parts.append(bytearray(data))
+        if len(data) < self._missing:
+            self._missing -= len(data)
+            return b""
+        self._missing = 0
+        parts, self._parts = self._parts, []
+        return b"".join(parts)
