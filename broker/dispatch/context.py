@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shareq.broker.foundation.bounded_log import cut
 from shareq.broker.foundation.turn_budget import PIECE
-from shareq.broker.network.connection import CloseConnection
+from shareq.broker.network.frames import CloseConnection
 from shareq.broker.security.names import ANONYMOUS, CLUSTER_NAME
 
 if TYPE_CHECKING:
