@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from shareq.broker.dispatch.in_turns import run_in_turns
-from shareq.broker.foundation.loop.coroutines import Driven, Waiting, drive
+from shareq.broker.foundation.loop.coroutines import Driven, Waiting
 from shareq.broker.foundation.pending import Pending
 
 if TYPE_CHECKING:
@@ -42,9 +42,14 @@ def driven(
     """
 
     def start(ctx: RequestContext, request: Any) -> T | Pending[T]:
-        answer = drive(handle(ctx, request), ctx.services.env.budget, partial(run_in_turns, ctx), ctx.failed)
-        if not isinstance(answer, Driven):
-            return answer
+        coroutine, budget = handle(ctx, request), ctx.services.env.budget
+        budget.begin()
+        try:
+            waits_for = coroutine.send(None)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]  # without a cast, which costs a call
+        answer: Driven[T] = Driven(coroutine, budget, partial(run_in_turns, ctx), ctx.failed)
+        answer.suspend(waits_for)
         if ends_with_client and ctx.connection.closed:
             answer.cancel()
         elif ends_with_client:

@@ -19,21 +19,36 @@ Results = list[tuple[SessionPartition, PartitionData]]
 
 
 class FetchRead:
-    """One pass over the partitions of a fetch. `refuse` returns why a partition may not be read, or NONE.
+    """One pass over the partitions of a fetch, piece by piece. `refuse` returns why one may not be read, or NONE.
 
     Without `has_room` for records in memory none are read, and it is not enough: it is to be tried again.
     """
 
-    __slots__ = ("_max_bytes", "_reads", "bytes_read", "has_error", "has_room", "logs", "results")
+    __slots__ = (
+        "_answer_budget",
+        "_limits",
+        "_lookup",
+        "_max_bytes",
+        "_reads",
+        "_refuse",
+        "bytes_read",
+        "has_error",
+        "has_room",
+        "logs",
+        "results",
+    )
 
     def __init__(
         self,
         lookup: PartitionLookup[FetchedLog],
         answer_budget: AnswerBudget,
-        partitions: Sequence[SessionPartition],
         limits: FetchLimits,
         refuse: Callable[[SessionPartition], ErrorCode] | None = None,
     ) -> None:
+        self._lookup = lookup
+        self._answer_budget = answer_budget
+        self._limits = limits
+        self._refuse = refuse
         self.results: Results = []
         self.logs: dict[FetchedLog, SessionPartition] = {}
         self.bytes_read = 0
@@ -41,18 +56,10 @@ class FetchRead:
         self._reads: list[tuple[FetchedLog, int]] = []
         self.has_room = answer_budget.has_room()
         self._max_bytes = min(limits.max_bytes, answer_budget.grant()) if self.has_room else 0
-        self.go_on(lookup, answer_budget, partitions, limits, refuse)
 
-    def go_on(
-        self,
-        lookup: PartitionLookup[FetchedLog],
-        answer_budget: AnswerBudget,
-        partitions: Sequence[SessionPartition],
-        limits: FetchLimits,
-        refuse: Callable[[SessionPartition], ErrorCode] | None = None,
-    ) -> None:
-        """Read more partitions, in a later turn of the loop; the arguments are those of the first ones."""
-        before = self.bytes_read
+    def go_on(self, partitions: Sequence[SessionPartition]) -> None:
+        """Read some partitions, behind those that were read before."""
+        lookup, limits, refuse, before = self._lookup, self._limits, self._refuse, self.bytes_read
         for partition in partitions:
             refused = refuse(partition) if refuse is not None else ErrorCode.NONE
             log = refused or lookup.log(partition.topic, partition.partition, partition.current_leader_epoch)
@@ -61,7 +68,7 @@ class FetchRead:
             else:
                 self.logs[log] = partition
                 self._read(partition, log, limits)
-        answer_budget.note_read(self.bytes_read - before)
+        self._answer_budget.note_read(self.bytes_read - before)
 
     def is_enough(self, limits: FetchLimits) -> bool:
         """Whether the answer may go out before the time is up."""

@@ -11,7 +11,7 @@ holds `max.incremental.fetch.session.cache.slots` of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from shareq.protocol.errors import ErrorCode
 
@@ -74,14 +74,6 @@ class Fetched(Protocol):
 T = TypeVar("T", bound=Fetched)
 
 
-class SessionAnswer(NamedTuple, Generic[T]):
-    """The session part of a response: partitions in the order to answer them; empty when there is an error."""
-
-    error: ErrorCode
-    session_id: int
-    partitions: Sequence[tuple[SessionPartition, T]]
-
-
 class FetchSession:
     """The partitions of one client, in the order in which they are read. Owned by `FetchSessions`."""
 
@@ -131,21 +123,22 @@ class FetchSessions:
         self,
         session_id: int,
         epoch: int,
+        requested: dict[PartitionKey, SessionPartition],
         *,
         uses_topic_ids: bool,
-        requested: dict[PartitionKey, SessionPartition],
-        forgotten: Sequence[PartitionKey],
-        now_ms: int,
-    ) -> FetchContext | ErrorCode:
-        """What to read for a request, or the error of the whole response (KIP-227). A new session keeps `requested`."""
-        if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
-            self._sessions.pop(session_id, None)
-            return FetchContext(self, requested, epoch, None, uses_topic_ids)
+    ) -> FetchContext:
+        """Return what to read for a full fetch, which ends the session that it names; a new one keeps `requested`."""
+        self._sessions.pop(session_id, None)
+        return FetchContext(self, requested, epoch, None, uses_topic_ids)
+
+    def resume(self, session_id: int, epoch: int, *, uses_topic_ids: bool, now_ms: int) -> FetchContext | ErrorCode:
+        """Return what to read for an incremental fetch whose session was changed as it asks, or the errors of `find`.
+
+        A session without partitions ends.
+        """
         session = self.find(session_id, epoch, uses_topic_ids=uses_topic_ids)
         if isinstance(session, ErrorCode):
             return session
-        session.update(requested.values())
-        session.forget(forgotten)
         if not session.partitions:
             del self._sessions[session_id]
             return FetchContext(self, {}, FINAL_EPOCH, None, uses_topic_ids)
@@ -155,9 +148,7 @@ class FetchSessions:
         return FetchContext(self, session.partitions, epoch, session, uses_topic_ids)
 
     def find(self, session_id: int, epoch: int, *, uses_topic_ids: bool) -> FetchSession | ErrorCode:
-        """The session of an incremental request, or the error of the whole response. A request with many partitions
-        may change it some at a time before it is opened.
-        """
+        """Return the session of an incremental request, to be changed as that asks, or the error of the response."""
         session = self._sessions.get(session_id)
         if session is None:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
@@ -222,8 +213,9 @@ class FetchContext:
         return self._partitions
 
     def throttled(self) -> tuple[ErrorCode, int]:
-        """Error and session id of an answer without partitions, because of a quota. The session stays as it is, and a
-        new one is not made.
+        """Return error and session id of an answer without partitions, because of a quota: no new session begins.
+
+        The error is INVALID_FETCH_SESSION_EPOCH where the session has been used for another request meanwhile.
         """
         session = self._session
         if session is None:
@@ -231,25 +223,21 @@ class FetchContext:
         wrong = session.epoch != next_epoch(self._epoch)
         return ErrorCode.INVALID_FETCH_SESSION_EPOCH if wrong else ErrorCode.NONE, session.id
 
-    def answer(self, results: Sequence[tuple[SessionPartition, T]], now_ms: int) -> SessionAnswer[T]:
-        """The answer to `results`, which hold every partition once.
+    def answered(self, now_ms: int) -> tuple[ErrorCode, int]:
+        """Return error and session id of an answer, once all its partitions were noted; a new session begins, if the
+        request asks for that and there is room. An answer with an error has no partitions.
+        """
+        error, session_id = self.throttled()
+        if self._session is None and self._epoch == INITIAL_EPOCH:
+            session_id = self._cache.create(self._partitions, self._uses_topic_ids, now_ms)
+        return error, session_id
+
+    def noted(self, results: Sequence[tuple[SessionPartition, T]]) -> Sequence[tuple[SessionPartition, T]]:
+        """Note that these results are answered, and return those of them that are in the answer.
 
         An incremental answer has only the partitions with something new; those with records are read last next time,
         so that no partition starves under `max_bytes`.
         """
-        session = self._session
-        if session is not None and self.is_stale:
-            return SessionAnswer(ErrorCode.INVALID_FETCH_SESSION_EPOCH, session.id, ())
-        noted = self.noted(results)
-        return SessionAnswer(ErrorCode.NONE, self.session_id(now_ms), noted)
-
-    @property
-    def is_stale(self) -> bool:
-        """Whether the session has been used for another request meanwhile: INVALID_FETCH_SESSION_EPOCH."""
-        return self._session is not None and self._session.epoch != next_epoch(self._epoch)
-
-    def noted(self, results: Sequence[tuple[SessionPartition, T]]) -> Sequence[tuple[SessionPartition, T]]:
-        """Those of the results, or of some of them, that are answered; that they are is noted."""
         session = self._session
         if session is None:
             for partition, fetched in results:
@@ -261,14 +249,6 @@ class FetchContext:
             if fetched.records and partition.key in session.partitions:
                 session.partitions[partition.key] = session.partitions.pop(partition.key)
         return changed
-
-    def session_id(self, now_ms: int) -> int:
-        """The session that the answer names: a new one if the request asks for that and there is room."""
-        if self._session is not None:
-            return self._session.id
-        if self._epoch != INITIAL_EPOCH:
-            return NO_SESSION
-        return self._cache.create(self._partitions, self._uses_topic_ids, now_ms)
 
 
 def next_epoch(epoch: int) -> int:

@@ -6,11 +6,12 @@ and answered when one of its topics is deleted or another broker leads one of it
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shareq.broker.fetch.sessions import SessionPartition
 from shareq.broker.foundation.environment import Clock, TimerHandle
+from shareq.broker.foundation.pending import Pending
 
 if TYPE_CHECKING:
     from shareq.broker.fetch.ports import FetchedLog
@@ -86,39 +87,45 @@ class FetchWaits:
 
 
 class WaitingFetch:
-    """One fetch for which there was not enough yet. Calls `done` exactly once, unless its connection is lost first."""
+    """One fetch for which there was not enough yet, until it is `finished`, or leaves because its client did."""
 
-    __slots__ = ("_available", "_done", "_forget_close", "_limits", "_timer", "_waits", "logs")
+    __slots__ = ("_available", "_limits", "_timer", "_total", "_waits", "finished", "logs")
 
-    def __init__(
-        self,
-        waits: FetchWaits,
-        logs: dict[FetchedLog, SessionPartition],
-        limits: FetchLimits,
-        on_close: Callable[[Callable[[], None]], Callable[[], None]],
-        done: Callable[[], None],
-    ) -> None:
+    def __init__(self, waits: FetchWaits, logs: dict[FetchedLog, SessionPartition], limits: FetchLimits) -> None:
+        self.finished: Pending[None] = Pending()
         self.logs = logs
         self._waits = waits
         self._limits = limits
-        self._done = done
-        self._available = {log: self._bytes_of(log) for log in logs} if limits.min_bytes > 1 else {}
+        self._available: dict[FetchedLog, int] = {}
+        self._total = 0  # of them
         self._timer = waits.add(self, limits.max_wait_ms)
-        self._forget_close = on_close(self._leave)
 
     def look_at(self, log: FetchedLog) -> None:
         """Finish if there is enough now, counting the new records of `log`."""
-        self._available[log] = self._bytes_of(log)
-        if sum(self._available.values()) >= self._limits.min_bytes:
+        self.count((log,))
+        if self.has_enough:
             self.finish()
 
-    def finish(self) -> None:
-        """Stop waiting, and answer."""
-        self._leave()
-        self._forget_close()
-        self._done()
+    def count(self, logs: Iterable[FetchedLog]) -> None:
+        """Count what can be read of these logs, also of those that were counted before."""
+        for log in logs:
+            available = self._bytes_of(log)
+            self._total += available - self._available.get(log, 0)
+            self._available[log] = available
 
-    def _leave(self) -> None:
+    @property
+    def has_enough(self) -> bool:
+        """Whether what was counted is as much as the fetch waits for."""
+        return self._total >= self._limits.min_bytes
+
+    def finish(self) -> None:
+        """Stop waiting, and have it answered. Harmless the second time."""
+        self.leave()
+        if not self.finished.done:
+            self.finished.complete(None)
+
+    def leave(self) -> None:
+        """Stop waiting. Harmless the second time."""
         self._timer.cancel()
         self._waits.remove(self)
 

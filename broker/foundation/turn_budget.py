@@ -7,7 +7,8 @@ are counted instead, so a seed pauses at the same places every time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from types import coroutine
 from typing import Final, Protocol, TypeVar
 
 __all__ = [
@@ -65,27 +66,19 @@ class Pause:
         yield self
 
 
-class _NoPause:
-    """An awaitable that is done already."""
-
-    __slots__ = ()
-
-    def __await__(self) -> Generator[Pause, None, None]:
-        return _DONE
-
-
+@coroutine
 def _nothing() -> Generator[Pause, None, None]:
     return
-    yield  # a generator: one that has ended may be awaited again and again
+    yield  # a generator: one that has ended may be awaited again and again, at no more cost than a look at it
 
 
-_DONE: Final = _nothing()
-next(_DONE, None)
+_NO_PAUSE: Final = _nothing()
+for _ in _NO_PAUSE:  # it ends
+    pass
 
 PAUSE: Final = Pause()
-_NO_PAUSE: Final = _NoPause()
 
-Breath = Pause | _NoPause
+Breath = Awaitable[None]
 """The result of `breathe`, to be awaited."""
 
 

@@ -9,113 +9,96 @@ v13: topic ids. v15: replica state instead of replica id; both ignored, there ar
 
 from __future__ import annotations
 
+from typing import Final
+
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import Steps, in_turns, pending_in_turns, run_in_turns
 from shareq.broker.fetch.read import FetchRead
-from shareq.broker.fetch.sessions import FetchContext, PartitionKey, SessionPartition
+from shareq.broker.fetch.sessions import NO_SESSION, FetchContext, SessionPartition
 from shareq.broker.fetch.wait import FetchLimits, WaitingFetch
-from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.turn_budget import PIECE, in_pieces
 from shareq.broker.handlers.shared.fetch_bound import most_bytes
-from shareq.broker.handlers.shared.long.fetch_rows import (
-    IDS_FROM,
-    TURN_PARTITIONS,
-    Refusal,
-    add_by_topic,
-    answer_in_turns,
-    as_pending,
-    forgotten_of,
-    given_back,
-    is_long,
-    open_in_turns,
-    read_in_turns,
-    refusal,
-    requested_of,
-)
+from shareq.broker.handlers.shared.fetch_rows import add_by_topic, opened, refusal
 from shareq.broker.network.answer_budget import ROOM_WAIT_MS
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 
+ENDS_WITH_CLIENT: Final = True
+"""It changes a session alone, which the next request of its client begins again."""
+
 _READ_COMMITTED = 1
 
 
-def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Pending[FetchResponse]:
+async def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse:
     """Read, or wait for something to read."""
-    if is_long(request):
-        return pending_in_turns(ctx, _opened_in_turns(ctx, request))
-    sessions, by_id = ctx.services.fetch_sessions, ctx.api_version >= IDS_FROM
-    requested: dict[PartitionKey, SessionPartition] = {}
-    for topic in request.topics:
-        requested_of(topic, topic.partitions, by_id, requested)
-    context = sessions.open(
-        request.session_id,
-        request.session_epoch,
-        uses_topic_ids=by_id,
-        requested=requested,
-        forgotten=[each for topic in request.forgotten_topics_data for each in forgotten_of(topic, by_id)],
-        now_ms=ctx.services.env.clock.now_ms(),
-    )
-    return _opened(ctx, request, context)
-
-
-def _opened_in_turns(ctx: RequestContext, request: FetchRequest) -> Steps[Pending[FetchResponse]]:
-    context = yield from open_in_turns(ctx, request)
-    return as_pending(_opened(ctx, request, context))
-
-
-def _opened(
-    ctx: RequestContext, request: FetchRequest, context: FetchContext | ErrorCode
-) -> FetchResponse | Pending[FetchResponse]:
+    context = await opened(ctx, request)
     if isinstance(context, ErrorCode):
         return FetchResponse(error_code=context)
     max_bytes = most_bytes(ctx, request.max_bytes)
     limits = FetchLimits(
         request.max_wait_ms, min(request.min_bytes, max_bytes), max_bytes, request.isolation_level == _READ_COMMITTED
     )
-    refuse = refusal(ctx)
-    partitions = context.partitions
-    if len(partitions) > TURN_PARTITIONS:
-        first = in_turns(ctx, read_in_turns(ctx, partitions, limits, refuse))
-        assert isinstance(first, Pending)
-        return first.chain(lambda read: as_pending(_read(ctx, context, partitions, limits, refuse, read)))
-    read = FetchRead(ctx.services.lookup, ctx.services.answer_budget, partitions, limits, refuse)
-    return _read(ctx, context, partitions, limits, refuse, read)
+    services, partitions = ctx.services, context.partitions
+    read = await _read(ctx, partitions, limits)
+    if limits.max_wait_ms > 0 and not read.is_enough(limits):
+        if not read.has_room:
+            limits = limits._replace(max_wait_ms=min(limits.max_wait_ms, ROOM_WAIT_MS))
+        waiting = WaitingFetch(services.fetch_waits, read.logs, limits)
+        try:
+            await _counted(ctx, waiting, read, limits)
+            await ctx.give_back(read.results)  # they are read again
+            await waiting.finished
+        finally:
+            waiting.leave()
+        read = await _read(ctx, partitions, limits)
+    throttle_ms, allowed = 0, True
+    if services.quotas.active:
+        throttle_ms, allowed = ctx.account.fetch(read.bytes_read, services.env.clock.now_ms())
+    error, session_id = context.throttled()
+    topics: list[FetchableTopicResponse] = []
+    if allowed and not error:
+        read.answered()
+        for rows in in_pieces(read.results):
+            add_by_topic(topics, context.noted(rows))
+            await ctx.breathe(len(rows))
+        error, session_id = context.answered(services.env.clock.now_ms())
+    if len(partitions) > PIECE:
+        await _give_back(ctx, context, partitions, read, session_id)
+    return FetchResponse(throttle_ms, error, session_id, [] if error else topics)
 
 
-def _read(
-    ctx: RequestContext,
-    context: FetchContext,
-    partitions: list[SessionPartition],
-    limits: FetchLimits,
-    refuse: Refusal | None,
-    read: FetchRead,
-) -> FetchResponse | Pending[FetchResponse]:
-    """The answer with what was read, or with what can be read later."""
-    services = ctx.services
-    if limits.max_wait_ms <= 0 or read.is_enough(limits):
-        return _answer(ctx, context, partitions, read)
-    if not read.has_room:
-        limits = limits._replace(max_wait_ms=min(limits.max_wait_ms, ROOM_WAIT_MS))
-    pending: Pending[FetchResponse] = Pending()
+async def _read(ctx: RequestContext, partitions: list[SessionPartition], limits: FetchLimits) -> FetchRead:
+    """Read every partition once, few of them without a pause: so nothing is missed before the wait for more."""
+    read = FetchRead(ctx.services.lookup, ctx.services.answer_budget, limits, refusal(ctx))
+    for some in in_pieces(partitions):
+        read.go_on(some)
+        if len(partitions) > PIECE:
+            await ctx.breathe(len(some))
+    return read
 
-    def answer(read: FetchRead) -> None:
-        as_pending(_answer(ctx, context, partitions, read)).on_complete(pending.complete)
 
-    def done() -> None:
-        if len(partitions) <= TURN_PARTITIONS:
-            answer(FetchRead(services.lookup, services.answer_budget, partitions, limits, refuse))
-            return
-        last = in_turns(ctx, read_in_turns(ctx, partitions, limits, refuse))
-        assert isinstance(last, Pending)
-        last.on_complete(answer)
+async def _counted(ctx: RequestContext, waiting: WaitingFetch, read: FetchRead, limits: FetchLimits) -> None:
+    """Count what is there already, and end the wait if more has come while many partitions were read."""
+    many = len(read.results) > PIECE
+    if many or limits.min_bytes > 1:
+        for some in in_pieces(list(read.logs)):
+            waiting.count(some)
+            await ctx.breathe(len(some))
+    if many and read.has_room and waiting.has_enough:
+        waiting.finish()
 
-    if len(read.results) > TURN_PARTITIONS:
-        run_in_turns(ctx, given_back(read.results))  # they are read again
-    WaitingFetch(services.fetch_waits, read.logs, limits, ctx.connection.on_close, done)
-    return pending
+
+async def _give_back(
+    ctx: RequestContext, context: FetchContext, partitions: list[SessionPartition], read: FetchRead, session_id: int
+) -> None:
+    """Free what was held of many partitions some at a time."""
+    await ctx.give_back(read.results)
+    await ctx.give_back(partitions)
+    if session_id == NO_SESSION:
+        await ctx.give_back(context.given_up())
 
 
 def failed(request: FetchRequest, error: ErrorCode) -> FetchResponse:
-    """The answer when the request could not be handled; before v7 only partitions can say so."""
+    """Return the answer when the request could not be handled; before v7 only partitions can say so."""
     topics = [
         FetchableTopicResponse(
             topic.topic,
@@ -128,22 +111,3 @@ def failed(request: FetchRequest, error: ErrorCode) -> FetchResponse:
         for topic in request.topics
     ]
     return FetchResponse(error_code=error, responses=topics)
-
-
-def _answer(
-    ctx: RequestContext, context: FetchContext, partitions: list[SessionPartition], read: FetchRead
-) -> FetchResponse | Pending[FetchResponse]:
-    throttle_ms = 0
-    if ctx.services.quotas.active:
-        now_ms = ctx.services.env.clock.now_ms()
-        throttle_ms, allowed = ctx.account.fetch(read.bytes_read, now_ms)
-        if not allowed:
-            error, session_id = context.throttled()
-            return FetchResponse(throttle_time_ms=throttle_ms, error_code=error, session_id=session_id)
-    read.answered()
-    if len(read.results) > TURN_PARTITIONS:
-        return pending_in_turns(ctx, answer_in_turns(ctx, context, partitions, read, throttle_ms))
-    answer = context.answer(read.results, ctx.services.env.clock.now_ms())
-    topics: list[FetchableTopicResponse] = []
-    add_by_topic(topics, answer.partitions)
-    return FetchResponse(throttle_ms, answer.error, answer.session_id, topics)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from devtools.clients.requests import batch, fetch_request, only_partition, produce_request
 from devtools.clients.transactor import Transactor
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
+from shareq.broker.fetch.read import FetchRead
 from shareq.broker.fetch.wait import LONGEST_WAIT_MS
 from shareq.broker.network.answer_budget import ROOM_WAIT_MS, STALL_MS, TOTAL_BYTES
 from shareq.protocol.errors import ErrorCode
@@ -62,6 +65,52 @@ def test_the_time_is_up_exactly_then() -> None:
     world.clock.advance(1)
     assert len(only_partition(consumer.receive(FetchResponse)).records or b"") == 0
     assert len(world.services.fetch_waits) == 0
+
+
+MANY = 1_000  # partitions, of which so many are read in a turn
+
+
+def many_partitions(**limits: int) -> FetchRequest:
+    """A fetch of all of them, from their beginning, in a session."""
+    parts = [FetchPartition(partition=at, fetch_offset=0, partition_max_bytes=1 << 20) for at in range(MANY)]
+    values = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1 << 20, "session_id": 0, "session_epoch": 0} | limits
+    return FetchRequest(topics=[FetchTopic(topic="t", partitions=parts)], **values)  # type: ignore[arg-type]
+
+
+def test_many_partitions_are_read_and_answered_once_each() -> None:
+    world = BrokerWorld()
+    world.create_topic("t", partitions=MANY)
+    consumer, producer = world.connect(), world.connect()
+    for at in (0, 500, MANY - 1):
+        produce(producer, partition=at)
+    full = consumer.call(many_partitions(), 12, FetchResponse)
+    (topic,) = full.responses
+    assert [part.partition_index for part in topic.partitions] == list(range(MANY))
+    assert [part.partition_index for part in topic.partitions if part.records] == [0, 500, MANY - 1]
+    produce(producer, partition=7)
+    ids = {"session_id": full.session_id, "session_epoch": 1}
+    (topic,) = consumer.call(many_partitions(**ids), 12, FetchResponse).responses
+    assert [part.partition_index for part in topic.partitions] == [0, 7, 500, MANY - 1]
+
+
+def test_a_record_that_comes_while_many_partitions_are_read_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The partition it comes to had been read already, and nothing else comes."""
+    world = BrokerWorld()
+    world.create_topic("t", partitions=MANY)
+    consumer, producer = world.connect(), world.connect()
+    reads, original = [0], FetchRead.go_on
+
+    def read(*args: Any) -> None:
+        original(*args)
+        reads[0] += 1
+        if reads[0] == 1:
+            producer.send(produce_request(batch(b"x"), topic="t"), 9)
+
+    monkeypatch.setattr(FetchRead, "go_on", read)
+    consumer.send(many_partitions(max_wait_ms=60_000), 12)
+    world.clock.run_until_idle()
+    (topic,) = consumer.receive(FetchResponse).responses
+    assert [part.partition_index for part in topic.partitions if part.records] == [0]
 
 
 def test_a_fetch_that_waits_is_refused_when_its_leader_moves() -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pytest
 
 from shareq.broker.fetch.sessions import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
     MAX_EPOCH,
     PROTECTED_MS,
     FetchContext,
     FetchSessions,
     PartitionKey,
-    SessionAnswer,
     SessionPartition,
     next_epoch,
 )
@@ -28,6 +30,14 @@ class Data:
     error_code: int = 0
     high_watermark: int = 10
     log_start_offset: int = 0
+
+
+class Answer(NamedTuple):
+    """The session part of an answer, and the partitions in it."""
+
+    error: ErrorCode
+    session_id: int
+    partitions: Sequence[tuple[SessionPartition, Data]]
 
 
 def part(topic: str | bytes = "t", partition: int = 0, fetch_offset: int = 0) -> SessionPartition:
@@ -48,22 +58,22 @@ def opened(
     now_ms: int = 0,
     uses_topic_ids: bool = False,
 ) -> FetchContext:
-    context = sessions.open(
-        session_id,
-        epoch,
-        uses_topic_ids=uses_topic_ids,
-        requested={each.key: each for each in requested},
-        forgotten=forgotten,
-        now_ms=now_ms,
-    )
+    if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+        return sessions.open(session_id, epoch, {each.key: each for each in requested}, uses_topic_ids=uses_topic_ids)
+    session = sessions.find(session_id, epoch, uses_topic_ids=uses_topic_ids)
+    assert not isinstance(session, ErrorCode)
+    session.update(requested)
+    session.forget(forgotten)
+    context = sessions.resume(session_id, epoch, uses_topic_ids=uses_topic_ids, now_ms=now_ms)
     assert isinstance(context, FetchContext)
     return context
 
 
-def answered(context: FetchContext, now_ms: int = 0, **data: Data) -> SessionAnswer[Data]:
+def answered(context: FetchContext, now_ms: int = 0, **data: Data) -> Answer:
     """Answer every partition; `data` by 'topic_partition', otherwise an empty one without news."""
     results = [(each, data.get(f"{each.topic!s}_{each.partition}", Data())) for each in context.partitions]
-    return context.answer(results, now_ms)
+    noted = context.noted(results)
+    return Answer(*context.answered(now_ms), noted)
 
 
 def session_of(sessions: FetchSessions, *requested: SessionPartition, now_ms: int = 0) -> int:
@@ -71,7 +81,7 @@ def session_of(sessions: FetchSessions, *requested: SessionPartition, now_ms: in
     return answer.session_id
 
 
-def keys(answer: SessionAnswer[Data]) -> list[PartitionKey]:
+def keys(answer: Answer) -> list[PartitionKey]:
     return [partition.key for partition, _ in answer.partitions]
 
 
@@ -132,9 +142,8 @@ def test_wrong_sessions_are_errors_of_the_whole_response(
 ) -> None:
     sessions = FetchSessions(10, ids())
     session_of(sessions, part())
-    assert (
-        sessions.open(session_id, epoch, uses_topic_ids=uses_topic_ids, requested={}, forgotten=[], now_ms=0) is error
-    )
+    assert sessions.find(session_id, epoch, uses_topic_ids=uses_topic_ids) is error
+    assert sessions.resume(session_id, epoch, uses_topic_ids=uses_topic_ids, now_ms=0) is error
 
 
 def test_an_answer_overtaken_by_the_next_request_is_an_epoch_error() -> None:

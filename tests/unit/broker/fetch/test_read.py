@@ -38,7 +38,9 @@ class Rig:
     ) -> FetchRead:
         self.limits = FetchLimits(0, min_bytes, max_bytes, committed)
         refuse = (lambda each: self.refused.get(each.key, NONE)) if self.refused else None
-        return FetchRead(self.ports.logs.lookup(), self.budget, partitions, self.limits, refuse)
+        read = FetchRead(self.ports.logs.lookup(), self.budget, self.limits, refuse)
+        read.go_on(partitions)
+        return read
 
 
 def at(partition: int, offset: int = 0, topic: str | bytes = "t", max_bytes: int = 100_000) -> SessionPartition:
