@@ -240,22 +240,22 @@ spark-kill-matrix: $(SPARK_READY)
 	@$(SPARK_RUN) -m tests.spark.kills $(ARGS)
 
 exactly-once: $(READY)
-	@$(RUN) -m tests.exactly_once $(ARGS)
+	@$(RUN) -m tests.campaign.exactly_once $(ARGS)
 
 storage-kills: $(READY)
-	@$(RUN) -m tests.storage_kills $(ARGS)
+	@$(RUN) -m tests.campaign.storage_kills $(ARGS)
 
 order-kills: compiled
-	@$(RUN) -m tests.order_kills $(ARGS)
+	@$(RUN) -m tests.campaign.order_kills $(ARGS)
 
 dlq-kills: $(READY)
-	@$(RUN) -m tests.dlq_kills --kills=$(KILLS) $(ARGS)
+	@$(RUN) -m tests.campaign.dlq_kills --kills=$(KILLS) $(ARGS)
 
 celery-kills: $(READY)
-	$(RUN) -m tests.celery_kills $(ARGS)
+	$(RUN) -m tests.campaign.celery_kills $(ARGS)
 
 crash-images: $(READY)
-	@$(RUN) -m tests.crash_images $(ARGS)
+	@$(RUN) -m tests.campaign.crash_images $(ARGS)
 
 differential-few: $(READY)
 	$(WITHIN) 240 $(BIN)/pytest -q -rfEs -m interop tests/differential $(ARGS)
@@ -278,10 +278,10 @@ fuzz: $(READY)
 	@$(RUN) -m tests.fuzz --process $$(( $(FRAMES) / 10 < 5000 ? $(FRAMES) / 10 : 5000 ))
 
 bad-records: $(READY)
-	@$(RUN) -m tests.bad_records --records $(RECORDS) $(ARGS)
+	@$(RUN) -m tests.campaign.bad_records --records $(RECORDS) $(ARGS)
 
 soak: compiled
-	@$(RUN) -m tests.soak $(MINUTES) $(ARGS)
+	@$(RUN) -m tests.campaign.soak $(MINUTES) $(ARGS)
 
 dashboard: $(READY)
 	@$(RUN) -m tests.dashboard $(ARGS)

@@ -26,10 +26,10 @@ from shareq.protocol.generated.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
-from tests.soak.clients import USER, Doors, SoakScene, Worker
-from tests.storage.node import Node
-from tests.storage.scene import QUEUE, SETTINGS
-from tests.storage.workload import Workload
+from tests.campaign.soak.clients import USER, Doors, SoakScene, Worker
+from tests.campaign.storage.node import Node
+from tests.campaign.storage.scene import QUEUE, SETTINGS
+from tests.campaign.storage.workload import Workload
 
 VISITOR: Final = "visitor"
 VISITOR_BYTES: Final = 5_000

@@ -14,12 +14,12 @@ import time
 from collections import Counter
 
 from devtools.provenance import commit, machine
+from tests.campaign.soak.planted import Fault
 from tests.fuzz.memory_world import FRAMES, MemoryWorld
 from tests.fuzz.oracle import Defect, Outcome, log_of_broker
 from tests.fuzz.process_world import ProcessWorld
 from tests.fuzz.report import never_right, table, totals
 from tests.fuzz.runner import run_world, run_worlds
-from tests.soak.planted import Fault
 
 PROGRESS_S = 10
 RUNS = ("broker", "coordinator", "protocol", "devtools", "tests/fuzz", "tests/support")

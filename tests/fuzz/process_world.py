@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Final
 
 from devtools.clients.wire import ConnectionClosed, WireClient
+from tests.campaign.soak import verdicts
+from tests.campaign.soak.planted import FAULT as PLANTED
+from tests.campaign.soak.planted import LEVERS, Fault, Levers
+from tests.campaign.soak.samples import Sample, Sampler
+from tests.campaign.storage.node import Node, free_port
 from tests.fuzz.frames import Frames, Sent
 from tests.fuzz.neighbour import Neighbour
 from tests.fuzz.oracle import Defect, Outcome, gets_no_answer, judged, request_in
-from tests.soak import verdicts
-from tests.soak.planted import FAULT as PLANTED
-from tests.soak.planted import LEVERS, Fault, Levers
-from tests.soak.samples import Sample, Sampler
-from tests.storage.node import Node, free_port
 
 STALL_NS: Final = 100_000_000
 MOST_GROWTH_KB: Final = 150_000  # of the process, over a run of any length
@@ -65,7 +65,7 @@ class ProcessWorld:
             node = Node(
                 Path(folder, "data"),
                 config,
-                module="tests.soak.planted",
+                module="tests.campaign.soak.planted",
                 environment={LEVERS: str(levers)} | ({PLANTED: self._fault.name} if self._fault else {}),
                 options=("--metrics", f"127.0.0.1:{metrics_port}"),
             )

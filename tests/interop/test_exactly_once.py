@@ -10,8 +10,8 @@ from collections.abc import Callable
 import pytest
 
 from devtools.kafka.apache_kafka import KAFKA_VERSION
-from tests.exactly_once.campaign import SETTINGS, Aim, Campaign, HangingTransaction
-from tests.exactly_once.jobs import CLIENTS, Client
+from tests.campaign.exactly_once.campaign import SETTINGS, Aim, Campaign, HangingTransaction
+from tests.campaign.exactly_once.jobs import CLIENTS, Client
 from tests.interop.support.broker_under_test import BrokerUnderTest
 
 pytestmark = [pytest.mark.interop, pytest.mark.crash]

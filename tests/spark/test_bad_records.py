@@ -8,8 +8,8 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from shareq.testing import Broker
-from tests.bad_records.scene import RawRecord, Scene
-from tests.bad_records.surfaces.spark import verdict
+from tests.campaign.bad_records.scene import RawRecord, Scene
+from tests.campaign.bad_records.surfaces.spark import verdict
 from tests.support.bad_records.records import bad_records
 
 if TYPE_CHECKING:

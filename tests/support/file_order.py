@@ -20,11 +20,11 @@ LONGEST: Final = (
     "tests/wire/test_worker.py",
     "tests/unit/broker/log/recovery/test_crash.py",
     "tests/unit/broker/redrive/test_crashes.py",
-    "tests/storage/",
+    "tests/campaign/storage/",
     "tests/wire/test_recipes.py",
     "tests/differential/",
     "tests/storage_matrix/",
-    "tests/soak/",
+    "tests/campaign/soak/",
     "tests/unit/spark/query/test_driver.py",
     *(
         f"tests/interop/test_{name}.py"  # on Apache Kafka; few tests, so that pytest-xdist would take most of them last

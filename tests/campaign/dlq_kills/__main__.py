@@ -1,0 +1,151 @@
+"""`make dlq-kills`: groups with dead-letter queues, redrives, and a broker that is killed under them. Exit
+code 1 when a record was lost from both, came again after its end, is accepted and has a letter, or a letter is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from devtools.documents import write_between
+from devtools.provenance import machine
+from tests.campaign.dlq_kills.broker import FAULTS, OF_REMOVALS, REMOVAL_FAULTS, Aim
+from tests.campaign.dlq_kills.campaign import GROUPS, MEMBERS, Campaign, Result
+from tests.campaign.dlq_kills.removals import AIMS, Operation, Removals, Removed
+from tests.campaign.dlq_kills.troubles import Trouble
+
+BEGIN, END = "<!-- dead-letter kills: begin -->", "<!-- dead-letter kills: end -->"
+OF_REMOVALS_BEGIN, OF_REMOVALS_END = "<!-- kills in removals: begin -->", "<!-- kills in removals: end -->"
+REMOVALS_SHARE: Final = 5
+PLANTED_KILLS: Final = 12
+PLANTED_ROUNDS: Final = 3
+COUNTS: Final = (
+    "deliveries",
+    "redeliveries",
+    "acknowledgements",
+    "acknowledgements refused",
+    "accepted",
+    "accepted, the answer was lost",
+    "dead-lettered",
+    "dead, without a letter",
+    "letters",
+    "letters twice",
+    "redrives",
+    "letters redriven",
+)
+
+REMOVAL_COUNTS: Final = (
+    "rejections answered",
+    "kills with letters owed",
+    "owed at kills",
+    "operations answered in the life that began them",
+    "operations tried again",
+    "dead-lettered",
+    "letters",
+    "letters twice",
+)
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.campaign.dlq_kills", description=__doc__)
+    parser.add_argument("--kills", type=int, default=200, help="of the broker (default 200)")
+    parser.add_argument(
+        "--removals",
+        type=int,
+        help="kills while offsets are altered or deleted, or groups deleted, that owe letters (default: a fifth more)",
+    )
+    parser.add_argument("--seed", type=int, default=1, help="of records, members and kills (default 1)")
+    parser.add_argument(
+        "--planted", action="store_true", help="instead: brokers with a planted fault, each to be found"
+    )
+    parser.add_argument("--write", type=Path, metavar="FILE", help="put the result into a Markdown file, too")
+    options = parser.parse_args(arguments)
+    if options.planted:
+        return _planted(options.seed)
+    broken: list[str] = []
+    if options.kills:
+        result = Campaign(options.kills, options.seed, show=_show).run()
+        broken += result.broken
+        _report(markdown(result, options.seed), options.write, BEGIN, END)
+    kills = options.kills // REMOVALS_SHARE if options.removals is None else options.removals
+    if kills:
+        removed = Removals(kills, options.seed, show=_show).run()
+        broken += removed.broken
+        _report(markdown_of_removals(removed, options.seed), options.write, OF_REMOVALS_BEGIN, OF_REMOVALS_END)
+    return 1 if broken else 0
+
+
+def _report(lines: Sequence[str], path: Path | None, begin: str, end: str) -> None:
+    _show("\n".join(lines))
+    if path is not None:
+        write_between(path, begin, end, lines)
+
+
+def markdown_of_removals(result: Removed, seed: int) -> list[str]:
+    """As `markdown`, of operations that remove states."""
+    lines = [
+        f"{result.kills} kills, {result.seen['records']:,} records, all of them rejected, seed {seed}, "
+        f"{result.took_s:,.0f} s; {machine()}. Broken: {len(result.broken)}.",
+        "",
+        "| of all groups | |",
+        "| --- | --- |",
+        *(f"| {name} | {result.seen[name]:,} |" for name in REMOVAL_COUNTS),
+        "",
+        "| operation | begun |",
+        "| --- | --- |",
+        *(f"| {operation.value} | {result.operations[operation]} |" for operation in Operation),
+        "",
+        "| killed | times |",
+        "| --- | --- |",
+        *(f"| {aim.value} | {result.met[aim]} |" for aim in AIMS),
+    ]
+    return lines + [f"* {line}" for line in result.broken[:20]]
+
+
+def markdown(result: Result, seed: int) -> list[str]:
+    """The result as it stands in the document."""
+    lines = [
+        f"{result.kills} kills, {len(GROUPS)} groups of {MEMBERS} members, {result.seen['records']:,} records, seed "
+        f"{seed}, {result.took_s:,.0f} s; {machine()}. Broken: {len(result.broken)}.",
+        "",
+        "| of all groups | |",
+        "| --- | --- |",
+        *(f"| {name} | {result.seen[name]:,} |" for name in COUNTS),
+        "",
+        "| killed | times |",
+        "| --- | --- |",
+        *(f"| {aim.value} | {result.met[aim]} |" for aim in Aim if aim not in OF_REMOVALS),
+        "",
+        "| the queue of two groups | lives |",
+        "| --- | --- |",
+        *(f"| {trouble.value} | {result.troubles[trouble]} |" for trouble in Trouble),
+    ]
+    return lines + [f"* {line}" for line in result.broken[:20]]
+
+
+def _planted(seed: int) -> int:
+    """Short campaigns with each faulty broker, until the fault is found; 1 when one is not."""
+    missed = 0
+    for name in (*FAULTS, *REMOVAL_FAULTS):
+        found: list[str] = []
+        rounds = 0
+        while not found and rounds < PLANTED_ROUNDS:
+            made = Removals if name in REMOVAL_FAULTS else Campaign
+            found = made(PLANTED_KILLS, seed + rounds, planted=name).run().broken
+            rounds += 1
+        missed += not found
+        _show(
+            f"{name}: {f'{len(found)} broken, {found[0]}' if found else 'NOT FOUND'} ({PLANTED_KILLS * rounds} kills)"
+        )
+    return 1 if missed else 0
+
+
+def _show(line: str) -> None:
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,59 @@
+"""Judges a history. Knows nothing of the broker: it imports no code of it, and no code that the broker imports.
+
+The analyses of logs are those of jepsen.tests.kafka; registers (committed offsets, topics, configurations) and the
+rules of share groups come on top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from tests.campaign.history import cycles, log_rules, registers, share_rules
+from tests.campaign.history.anomalies import Analysis, Anomaly
+from tests.campaign.history.index import Index
+from tests.campaign.history.operations import History
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What was promised, when not all that was answered: nothing that makes no sense, some values, some registers."""
+
+    values: Container[str]
+    registers: tuple[str, ...]
+    """How their names begin."""
+
+    def covers(self, anomaly: Anomaly) -> bool:
+        if anomaly.analysis in (Analysis.LOST_WRITE, Analysis.UNSEEN):
+            return anomaly.subject in self.values
+        if anomaly.analysis is Analysis.LOST_UPDATE:
+            return anomaly.subject.startswith(self.registers)
+        return anomaly.analysis in _SENSE
+
+
+_SENSE: Final = frozenset(
+    {
+        Analysis.INCONSISTENT_OFFSETS,
+        Analysis.GARBAGE,
+        Analysis.DUPLICATE,
+        Analysis.INT_NONMONOTONIC_POLL,
+        Analysis.INT_NONMONOTONIC_SEND,
+        Analysis.NONMONOTONIC_SEND,
+        Analysis.WRONG_RECORD,
+    }
+)
+
+
+def check(history: History, promise: Promise | None = None) -> list[Anomaly]:
+    """All anomalies, or those that the promise forbids; empty for a sound history."""
+    index = Index.of(history)
+    return [one for one in _every(index) if promise is None or promise.covers(one)]
+
+
+def _every(index: Index) -> Iterator[Anomaly]:
+    for rule in log_rules.RULES:
+        yield from rule(index)
+    yield from cycles.cycles(index)
+    yield from registers.lost_updates(index)
+    yield from share_rules.share_rules(index)

@@ -1,0 +1,71 @@
+"""`make soak`: a broker under mixed load while clocks step, processes stop, disks are slow and strangers
+come. Exit code 1 unless memory, open files and stalls stay flat, and log, history, stop and files are sound.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from devtools.documents import write_between
+from devtools.kafka.certificates import why_unavailable
+from tests.campaign.soak.planted import Fault
+from tests.campaign.soak.report import BEGIN, END, markdown
+from tests.campaign.soak.soak import Soak
+
+PLANTED_MINUTES: Final = 1.0
+NOTICED_BY: Final = {
+    Fault.LEAK: "memory",
+    Fault.DESCRIPTOR: "descriptors",
+    Fault.STALL: "stalls",
+    Fault.LOST: "history",
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.campaign.soak", description=__doc__)
+    parser.add_argument("minutes", type=float, nargs="?", default=30, help="of load (default 30)")
+    parser.add_argument("--seed", type=int, default=1, help="of clients and disturbances (default 1)")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="put the result into a Markdown file, too")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where data and log go if it was not sound")
+    parser.add_argument(
+        "--planted", action="store_true", help="instead: short runs of brokers with a planted fault, each to be noticed"
+    )
+    options = parser.parse_args(arguments)
+    if (missing := why_unavailable()) is not None:
+        parser.error(missing)
+    if options.planted:
+        return _planted(options.seed)
+    result = Soak(options.seed, options.minutes, show=_show, keep=options.keep).run()
+    for turn in result.turns:
+        _show(f"{turn.began_s - result.began_s:6.1f} s {turn.name}: {turn.text}")
+    lines = markdown(result)
+    _show("\n".join(lines))
+    for anomaly in [*result.anomalies[:12], *result.failures[:5]]:
+        _show(f"  {anomaly}")
+    if options.write is not None:
+        write_between(options.write, BEGIN, END, lines)
+    return 0 if result.sound else 1
+
+
+def _planted(seed: int) -> int:
+    """A short soak of each faulty broker; 1 when a fault is not noticed by the verdict that is for it."""
+    missed = 0
+    for fault, name in NOTICED_BY.items():
+        result = Soak(seed, PLANTED_MINUTES, fault=fault).run()
+        (verdict,) = [one for one in result.verdicts if one.name == name]
+        noticed = verdict.judged and not verdict.sound
+        missed += not noticed
+        _show(f"{fault.value}: {'noticed' if noticed else 'NOT NOTICED'}; {name}: {verdict.found}")
+    return 1 if missed else 0
+
+
+def _show(line: str) -> None:
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

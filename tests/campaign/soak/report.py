@@ -1,0 +1,83 @@
+"""What a soak came to, as it is committed: verdicts, turns, and memory and open files over time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from statistics import median
+from typing import Final
+
+from devtools.provenance import commit, machine
+from tests.campaign.soak.soak import SoakResult
+
+RUNS: Final = (
+    "broker",
+    "coordinator",
+    "protocol",
+    "devtools",
+    "tests/campaign/history",
+    "tests/campaign/storage",
+    "tests/campaign/soak",
+)
+BEGIN, END = "<!-- soak -->", "<!-- end of soak -->"
+COLUMNS: Final = 60
+_BARS: Final = "▁▂▃▄▅▆▇█"
+
+
+def sparkline(points: Sequence[tuple[float, float]], columns: int = COLUMNS) -> str:
+    """A bar for each column of time: the median of the values in it, between the least and the greatest of them all.
+
+    A space where there is none. Points by time.
+    """
+    if not points:
+        return ""
+    begin, width = points[0][0], (points[-1][0] - points[0][0]) / columns or 1.0
+    cells: list[list[float]] = [[] for _ in range(columns)]
+    for at, value in points:
+        cells[min(columns - 1, int((at - begin) / width))].append(value)
+    medians = [median(cell) if cell else None for cell in cells]
+    known = [one for one in medians if one is not None]
+    low, span = min(known), (max(known) - min(known)) or 1.0
+    return "".join(" " if one is None else _BARS[int((one - low) / span * (len(_BARS) - 1))] for one in medians)
+
+
+def markdown(result: SoakResult) -> list[str]:
+    """The part between the marks."""
+    turns = Counter(one.name for one in result.turns)
+    rows = [
+        ("minutes", f"{result.minutes:g}"),
+        ("seed", f"{result.seed}"),
+        ("rounds of load, each with topics of its own", f"{result.rounds}"),
+        ("operations of clients", f"{result.operations:,}"),
+        ("commit", commit(*RUNS)),
+        ("machine", machine()),
+        ("date", f"{datetime.now(UTC):%Y-%m-%d}"),
+        *((f"· {name}", f"{count}") for name, count in sorted(turns.items())),
+    ]
+    lines = ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows), ""]
+    lines += ["| verdict | | seen |", "|---|---|---|"]
+    lines += [
+        f"| {one.name} | {'sound' if one.sound else '**not sound**'} | {_cell(one.found)} |" for one in result.verdicts
+    ]
+    return [*lines, "", "```", *_plots(result), "```"]
+
+
+def _plots(result: SoakResult) -> list[str]:
+    series = {
+        "RSS, MB": [(one.at_s, one.rss_mb) for one in result.samples],
+        "open files": [(one.at_s, float(one.descriptors)) for one in result.samples],
+        "threads": [(one.at_s, float(one.threads)) for one in result.samples],
+    }
+    for name in sorted({name for one in result.samples for name in one.gauges}):
+        series[name] = [(one.at_s, one.gauges[name]) for one in result.samples if name in one.gauges]
+    return [
+        f"{name:>17} {sparkline(points)} {min(value for _, value in points):,.0f} to "
+        f"{max(value for _, value in points):,.0f}"
+        for name, points in series.items()
+        if points
+    ]
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,197 @@
+"""What a soak is judged by. Pure: samples, disturbances and texts go in, verdicts come out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from statistics import median
+from typing import Final
+
+from tests.campaign.soak.samples import Sample
+
+MOST_MB_A_MINUTE: Final = 1.0
+NOISE_MB: Final = 15.0
+"""A slope over a short time says little: less growth than this, over all that is looked at, is not called growth."""
+SHORT_S: Final = 300.0
+SHORT_NOISE_MB: Final = 25.0
+"""In so short a run each kind of work is done for the first time, and memory taken for it stays."""
+MOST_ABOVE_MIDDLE: Final = 1.1
+MOST_MORE_DESCRIPTORS: Final = 12
+"""Connections come and go: so many more in the last third than in the middle one are nothing."""
+MOST_MORE_LOGS: Final = 6
+"""Than the pool has, for a moment: the next file is opened first, and those that are being synced stay open."""
+AFTERMATH_S: Final = 2.5
+"""A stall ends after what caused it, and is seen by the next scrape that is answered."""
+TOO_FEW: Final = "too few looks"
+TOO_BUSY: Final = 0.5
+"""So much of the time the threads waited for a processor: stalls say something about the machine alone."""
+MOST_EXCUSE: Final = 0.5  # of a stall
+_FAULT: Final = re.compile(r"Traceback|\bERROR\b|\bCRITICAL\b")
+_MOST_PAIRS: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One thing that was judged. `found`: what was seen, in a line. Not `judged`: nothing can be said, and it is not
+    sound.
+    """
+
+    name: str
+    sound: bool
+    found: str
+    judged: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One disturbance: what it was, and from when to when, on the monotonic clock."""
+
+    name: str
+    began_s: float
+    ended_s: float
+    text: str = ""
+
+
+def slope_a_minute(points: Sequence[tuple[float, float]]) -> float:
+    """Theil and Sen: the median of the slopes of all pairs, by minute where the first of each is in seconds."""
+    step = max(1, len(points) // _MOST_PAIRS)
+    slopes = [
+        60 * (later - earlier) / (to - since)
+        for (since, earlier), (to, later) in combinations(points[::step], 2)
+        if to > since
+    ]
+    return median(slopes) if slopes else 0.0
+
+
+def thirds(samples: Sequence[Sample]) -> tuple[Sequence[Sample], Sequence[Sample], Sequence[Sample]]:
+    """By time, not by number: the broker is looked at less often while it is slow."""
+    if not samples:
+        return (), (), ()
+    begin, end = samples[0].at_s, samples[-1].at_s
+    first, second = begin + (end - begin) / 3, begin + 2 * (end - begin) / 3
+    return (
+        [one for one in samples if one.at_s < first],
+        [one for one in samples if first <= one.at_s < second],
+        [one for one in samples if one.at_s >= second],
+    )
+
+
+def memory(samples: Sequence[Sample]) -> Verdict:
+    """Flat over the last two thirds."""
+    _, middle, last = thirds(samples)
+    if not middle or not last:
+        return Verdict("memory", False, TOO_FEW, judged=False)
+    points = [(one.at_s, one.rss_mb) for one in (*middle, *last)]
+    slope = slope_a_minute(points)
+    grown = slope * (points[-1][0] - points[0][0]) / 60
+    before, after = median(one.rss_mb for one in middle), median(one.rss_mb for one in last)
+    short = samples[-1].at_s - samples[0].at_s < SHORT_S
+    steep = slope >= MOST_MB_A_MINUTE and grown >= (SHORT_NOISE_MB if short else NOISE_MB)
+    high = after > before * MOST_ABOVE_MIDDLE and (not short or after > before + SHORT_NOISE_MB)
+    found = f"{slope:+.2f} MB/min; medians {before:.1f} MB, then {after:.1f} MB; most {max(_rss(samples)):.1f} MB"
+    return Verdict("memory", not steep and not high, found)
+
+
+def descriptors(samples: Sequence[Sample], most_logs: int) -> Verdict:
+    """The fewest of the last third, when nobody floods, against those of the middle one.
+
+    Files of segments count apart, each once: what was read or written stays open until there are `most_logs`, and a few
+    more: a file is opened before another one is closed, and one that is being synced stays open.
+    """
+    _, middle, last = thirds(samples)
+    if not middle or not last:
+        return Verdict("descriptors", False, TOO_FEW, judged=False)
+    before, after = (min(part, key=_besides_logs) for part in (middle, last))
+    logs = max(one.kinds.get("logs", 0) for one in samples)
+    sound = logs <= most_logs + MOST_MORE_LOGS and _besides_logs(after) <= _besides_logs(before) + MOST_MORE_DESCRIPTORS
+    most = max(one.descriptors for one in samples)
+    found = f"besides logs at least {_by_kind(before)}, then {_by_kind(after)}; most {most}"
+    found += f"; logs: most {logs} of {most_logs}"
+    return Verdict("descriptors", sound, found)
+
+
+def _besides_logs(sample: Sample) -> int:
+    return sample.descriptors - sample.kinds.get("logs", 0)
+
+
+def _by_kind(sample: Sample) -> str:
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(sample.kinds.items()) if kind != "logs")
+    return f"{_besides_logs(sample)}" + (f" ({kinds})" if kinds else "")
+
+
+def stalls(samples: Sequence[Sample], turns: Sequence[Turn]) -> Verdict:
+    """No stall over 100 ms but in a turn of `turns`, or while the machine did not run the broker's threads, or where
+    that and the disk took half of it or more.
+
+    A stall is counted where it ends: it may have begun one look earlier.
+    """
+    every = ours = machine = disk = 0
+    unexplained: list[str] = []
+    seen = [one for one in samples if one.slow_stalls is not None]
+    for earlier, (before, after) in zip(seen[:1] + seen, pairwise(seen), strict=False):
+        assert before.slow_stalls is not None
+        assert after.slow_stalls is not None
+        count = after.slow_stalls - before.slow_stalls
+        if not count:
+            continue
+        every += count
+        if any(one.began_s <= after.at_s and one.ended_s + AFTERMATH_S >= before.at_s for one in turns):
+            ours += count
+            continue
+        held_s = after.stalled_s - before.stalled_s
+        waited_s, disk_s = after.waited_s - earlier.waited_s, after.disk_s - earlier.disk_s
+        if waited_s >= MOST_EXCUSE * held_s:
+            machine += count
+        elif waited_s + disk_s >= MOST_EXCUSE * held_s:
+            disk += count
+        else:
+            unexplained.append(f"{count} of {held_s:.2f} s at {after.at_s - samples[0].at_s:.0f} s")
+    found = f"{every} over 100 ms: {ours} in our stops and slow syncs, {machine} while it had no processor"
+    found += f", {disk} while it waited for the disk"
+    found += f", unexplained: {'; '.join(unexplained[:8]) or 'none'}"
+    busy = _waited_part(samples)
+    if busy > TOO_BUSY:
+        found += f"; it wanted a processor and had none for {busy:.0%} of the time: too busy a machine to judge by"
+    judged = bool(seen) and (bool(unexplained) or busy <= TOO_BUSY)
+    return Verdict("stalls", judged and not unexplained and busy <= TOO_BUSY, found, judged)
+
+
+def log(text: str) -> Verdict:
+    """No traceback and no error. Warnings are about clients, and counted."""
+    fault = _FAULT.search(text)
+    lines = text.splitlines()
+    levels = {level: sum(f" {level} " in line for line in lines) for level in ("INFO", "WARNING", "ERROR")}
+    found = ", ".join(f"{count:,} {level}" for level, count in levels.items())
+    if fault is not None:
+        found += f"; first: {text[max(0, fault.start() - 100) : fault.start() + 300]!r}"
+    return Verdict("log", fault is None, found)
+
+
+def history(operations: int, anomalies: Sequence[str], failures: Sequence[str]) -> Verdict:
+    """What the clients saw makes sense, and no client failed."""
+    found = f"{operations:,} operations, {len(anomalies)} anomalies, {len(failures)} failures of clients"
+    first = [*anomalies[:3], *(failure.strip()[-300:] for failure in failures[:2])]
+    return Verdict("history", bool(operations) and not anomalies and not failures, "; ".join([found, *first]))
+
+
+def stop(code: int | None, took_s: float, most_s: float) -> Verdict:
+    """It ended by itself with 0. `code` None: it had to be killed."""
+    return Verdict("stop", code == 0 and took_s <= most_s, f"code {code} after {took_s:.1f} s")
+
+
+def verify(code: int, text: str) -> Verdict:
+    """`shareq verify` finds nothing."""
+    lines = text.strip().splitlines()
+    return Verdict("verify", code == 0, f"code {code}: {lines[-1] if lines else 'nothing said'}")
+
+
+def _rss(samples: Sequence[Sample]) -> list[float]:
+    return [one.rss_mb for one in samples]
+
+
+def _waited_part(samples: Sequence[Sample]) -> float:
+    """How much of the time the threads had no processor; over 1 when several waited at once."""
+    took_s = samples[-1].at_s - samples[0].at_s if samples else 0.0
+    return (samples[-1].waited_s - samples[0].waited_s) / took_s if took_s else 0.0
