@@ -53,7 +53,7 @@ def _call(
     """Return a coroutine method of the core as a method that blocks."""
 
     def call(self: Network, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._run(method(self.core, *args, **kwargs))
+        return self.run(method(self.core, *args, **kwargs))
 
     call.__doc__ = method.__doc__
     return call
@@ -100,7 +100,7 @@ class Network:
     def _serve(self, core: NetworkCore, run: Run) -> None:
         self.core = core
         self.config = core.config
-        self._run = run
+        self.run = run
         self.tries = core.tries
         self.topic_name = core.topic_name
         self.forget_coordinator = core.forget_coordinator
@@ -120,7 +120,7 @@ class Network:
         sent = self._submit(
             node, message, timeout_ms=timeout_ms, min_version=min_version, max_version=max_version, on=on
         )
-        return Exchange(sent, self._run)
+        return Exchange(sent, self.run)
 
     def collect(self, exchanges: Sequence[Exchange]) -> None:
         """Wait for the answers of all, and take each when it comes."""

@@ -2,8 +2,7 @@
 
 from shareq.client.aio.consumer.consumer import ShareConsumer, ShareMetrics
 from shareq.client.aio.consumer.records import LockLost, ShareRecord
-from shareq.client.aio.producer.batches import Appended
-from shareq.client.aio.producer.producer import Producer, ProducerMetrics
+from shareq.client.aio.producer import Producer, ProducerMetrics
 from shareq.client.errors import (
     AuthenticationFailed,
     BrokerError,
@@ -12,6 +11,7 @@ from shareq.client.errors import (
     Unreachable,
     UnsupportedApi,
 )
+from shareq.client.produce.batches import Appended
 from shareq.protocol.share import AcknowledgeType
 
 __all__ = [

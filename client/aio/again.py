@@ -17,7 +17,7 @@ from typing import Final, Protocol
 from shareq.client.aio.consumer.records import ShareRecord, State
 from shareq.client.aio.early import NOT_BEFORE, EarlyRecords, ms_of
 from shareq.client.aio.network import Network
-from shareq.client.aio.producer.producer import Producer
+from shareq.client.aio.producer import Producer
 from shareq.client.config import ClientConfig
 from shareq.client.errors import ClientError, understood
 from shareq.client.share.session import TopicIdPartition

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from shareq.client.aio.producer.batches import Batch, Lane, check, size_of
 from shareq.client.errors import ClientError
 from shareq.client.partitioner import partition_of_key
+from shareq.client.produce.batches import Batch, Lane, check, size_of
 from shareq.protocol.records.batch import Compression, decode_records, read_header
 from shareq.protocol.records.record_codec import RecordData
 

@@ -13,21 +13,14 @@ from types import TracebackType
 from typing import Final, Literal, Self
 
 from shareq.client.aio.network import Network
-from shareq.client.aio.producer.batches import Appended, Batch, Lane, check, size_of
 from shareq.client.chance import CHANCE
 from shareq.client.config import ClientConfig
 from shareq.client.core.tries import backoff_s
-from shareq.client.errors import BrokerError, ClientError, ConfigError, Unreachable, understood
+from shareq.client.errors import BrokerError, ClientError, ConfigError
 from shareq.client.partitioner import partition_of_key
-from shareq.protocol.errors import ErrorCode, is_retriable
-from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from shareq.protocol.generated.produce import (
-    PartitionProduceData,
-    PartitionProduceResponse,
-    ProduceRequest,
-    ProduceResponse,
-    TopicProduceData,
-)
+from shareq.client.produce.batches import Appended, Batch, Lane, check, size_of
+from shareq.client.produce.delivery import ALL, Delivery
+from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import Compression
 from shareq.protocol.records.record_codec import RecordData
 
@@ -42,15 +35,6 @@ CompressionName = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 _SAY_AFTER: Final = 3
 """Looks for a topic: one that was just created is not known everywhere at once."""
 _COMPRESSIONS: Final = {one.name.lower(): one for one in Compression}
-# The broker has lost track of the producer: nothing of it can go on under its old id.
-_LOST_TRACK: Final = frozenset(
-    {
-        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-        ErrorCode.UNKNOWN_PRODUCER_ID,
-        ErrorCode.INVALID_PRODUCER_EPOCH,
-        ErrorCode.INVALID_PRODUCER_ID_MAPPING,
-    }
-)
 
 
 @dataclass(slots=True)
@@ -106,9 +90,6 @@ class Producer:
             raise ConfigError('acks: must be "all" for an idempotent producer')
         if compression not in _COMPRESSIONS:
             raise ConfigError(f"compression: {compression!r}: must be one of {', '.join(_COMPRESSIONS)}")
-        self._acks = -1 if acks == "all" else 1
-        self._idempotent = idempotent
-        self._compression = _COMPRESSIONS[compression]
         self._linger_s = linger_ms / 1000
         self._batch_bytes = batch_bytes
         self._max_request_bytes = max_request_bytes
@@ -122,10 +103,16 @@ class Producer:
         self._sticky: dict[str, int] = {}
         self._buffered = 0
         self._waiters: set[asyncio.Future[None]] = set()
-        self._producer = (-1, -1)
-        self._producer_lock = asyncio.Lock()
         self._flushing = 0
         self._counts: Counter[str] = Counter()
+        self._delivery = Delivery(
+            self._network,
+            self._counts,
+            compression=_COMPRESSIONS[compression],
+            acks=ALL if acks == "all" else 1,
+            idempotent=idempotent,
+            purpose=PURPOSE,
+        )
         self._gone = asyncio.Event()
         self._closed = False
 
@@ -299,7 +286,7 @@ class Producer:
         while lane.batches:
             batch = lane.batches[0]
             await self._linger(lane, batch, self._wakes[place])
-            await self._deliver(lane, batch)
+            await self._delivery.deliver(lane, batch.began + self._delivery_timeout_s)
             self._sticky.pop(lane.topic, None)  # the next batch without keys may go elsewhere
 
     async def _linger(self, lane: Lane, batch: Batch, wake: asyncio.Event) -> None:
@@ -311,79 +298,6 @@ class Producer:
                     await wake.wait()
             except TimeoutError:
                 return
-
-    async def _deliver(self, lane: Lane, batch: Batch) -> None:
-        """Send the first batch until it is written down, has failed, or is split."""
-        deadline = batch.began + self._delivery_timeout_s
-        failures = 0
-        while True:
-            try:
-                row = await self._send(lane, batch, deadline)
-                error: ClientError = BrokerError(
-                    row.error_code, f"partition {lane.topic}-{lane.partition}", row.error_message
-                )
-            except (Unreachable, BrokerError) as failure:
-                row, error = None, failure
-            except ClientError as failure:
-                self._end(lane, batch, failure)
-                return
-            except Exception as failure:
-                self._end(lane, batch, ClientError(f"partition {lane.topic}-{lane.partition}: {failure!r}"))
-                raise
-            if row is not None and row.error_code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
-                lane.batches.popleft()
-                batch.appended(row.base_offset, row.log_append_time_ms)
-                return
-            if row is not None and row.error_code == ErrorCode.MESSAGE_TOO_LARGE and len(batch.records) > 1:
-                lane.split(batch)
-                return
-            again = isinstance(error, Unreachable) or (isinstance(error, BrokerError) and is_retriable(error.code))
-            failures += 1
-            pause_s = self._backoff_s(failures)
-            if not again or self._now + pause_s >= deadline:
-                self._end(lane, batch, error)
-                return
-            await asyncio.sleep(pause_s)
-            self._counts["retries"] += 1
-            try:
-                await self._network.refresh([lane.topic])
-            except ClientError:
-                continue
-
-    async def _send(self, lane: Lane, batch: Batch, deadline: float) -> PartitionProduceResponse:
-        producer = await self._producer_id() if self._idempotent else (-1, -1)
-        data = lane.encode(batch, producer, self._compression, time.time_ns() // 1_000_000)
-        ids = await self._network.topic_ids([lane.topic])
-        if lane.topic not in ids:
-            raise BrokerError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {lane.topic}")
-        leader = await self._network.leader(ids[lane.topic], lane.partition)
-        if leader is None:
-            raise Unreachable(f"partition {lane.topic}-{lane.partition} has no leader")
-        rows = [PartitionProduceData(lane.partition, data)]
-        timeout_ms = max(1, min(self._config.request_timeout_ms, round((deadline - self._now) * 1000)))
-        request = ProduceRequest(None, self._acks, timeout_ms, [TopicProduceData(lane.topic, ids[lane.topic], rows)])
-        self._counts["requests"] += 1
-        answer = await self._network.request_once(leader, request, purpose=PURPOSE, timeout_ms=timeout_ms)
-        assert isinstance(answer, ProduceResponse)
-        with understood(f"an answer to Produce of partition {lane.topic}-{lane.partition}"):
-            return answer.responses[0].partition_responses[0]
-
-    def _end(self, lane: Lane, batch: Batch, error: ClientError) -> None:
-        """The batch failed. Whether it is in the log may not be known: its sequences must not be used again."""
-        lane.batches.popleft()
-        if batch.producer[0] >= 0 and batch.producer == self._producer:
-            self._producer = (-1, -1)
-        batch.failed(error)
-
-    async def _producer_id(self) -> tuple[int, int]:
-        async with self._producer_lock:
-            if self._producer[0] < 0:
-                answer = await self._network.request(None, InitProducerIdRequest(None, 0x7FFFFFFF))
-                assert isinstance(answer, InitProducerIdResponse)
-                if answer.error_code:
-                    raise BrokerError(answer.error_code, "InitProducerId")
-                self._producer = answer.producer_id, answer.producer_epoch
-            return self._producer
 
     # -- inside
 
