@@ -17,8 +17,9 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, Protocol
 
-from devtools.kafka.apache_kafka import ApacheKafka, answers, free_port
+from devtools.kafka.apache_kafka import ApacheKafka, answers
 from devtools.kafka.certificates import Authority
+from devtools.ports import free_port
 
 Kind = Literal["shareq", "apache"]
 ROOT = Path(__file__).resolve().parents[1]

@@ -26,7 +26,7 @@ from bench.client.end_to_end import run
 from bench.proc import load_average
 from bench.setup import create_topic, read_from_start
 from devtools.documents import add_write_option, show_and_write
-from devtools.kafka.apache_kafka import free_port
+from devtools.ports import free_port
 from devtools.provenance import commit, machine
 from shareq.client.config import ClientConfig
 from shareq.client.share.consumer import AckRange, ShareRangeConsumer

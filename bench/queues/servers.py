@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from bench.brokers import Shareq
-from devtools.kafka.apache_kafka import free_port
+from devtools.ports import free_port
 
 START_S: Final = 60.0
 COMMAND: Final = "/usr/lib/rabbitmq/bin/rabbitmq-server"  # the one in PATH becomes the user rabbitmq

@@ -18,7 +18,7 @@ from bench.proc import tree_cpu_seconds, tree_memory_mb
 from bench.queues.job import ADDRESS, JOURNAL
 from bench.queues.servers import Server
 from bench.queues.systems import System
-from devtools.kafka.apache_kafka import free_port
+from devtools.ports import free_port
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 SCRATCH: Final = ROOT / ".cache" / "bench"

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from devtools.kafka.build_once import build_once
+from devtools.ports import free_port
 
 KAFKA_VERSION = os.environ.get("KAFKA_VERSION") or "4.4.0"
 """The broker's."""
@@ -100,14 +101,6 @@ def _java(jars: str, main_class: str, *arguments: str, timeout_s: float = 60) ->
     command = ["java", "-Xmx256M", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
     command += ["-cp", jars, main_class, *arguments]
     return subprocess.run(command, check=False, capture_output=True, text=True, timeout=timeout_s)
-
-
-def free_port() -> int:
-    """A port of 127.0.0.1 that nobody listened on a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 def answers(port: int, timeout_s: float = 1.0, tls: ssl.SSLContext | None = None) -> bool:

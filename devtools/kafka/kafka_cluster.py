@@ -14,8 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from devtools.kafka.apache_kafka import ApacheKafka, free_port, new_cluster_id
+from devtools.kafka.apache_kafka import ApacheKafka, new_cluster_id
 from devtools.kafka.certificates import Authority, Signed
+from devtools.ports import free_port
 from shareq.client.network import Network
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.alter_partition_reassignments import (

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from devtools.kafka.apache_kafka import free_port
+from devtools.ports import free_port
 from shareq.client.config import ClientConfig
 from shareq.client.share.consumer import AckRange, ShareRangeConsumer
 from shareq.protocol.share import AcknowledgeType

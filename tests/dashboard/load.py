@@ -11,8 +11,8 @@ from typing import Final, Self
 from bench.client.wire import Wire
 from devtools.clients.requests import batch, create_topic, produce
 from devtools.clients.wire import ConnectionClosed, WireClient
-from devtools.kafka.apache_kafka import free_port
 from devtools.kafka.certificates import Authority
+from devtools.ports import free_port
 from shareq.protocol.generated.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasRequestEntityData,

@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 
 import yaml
 
-from devtools.kafka.apache_kafka import free_port
+from devtools.ports import free_port
 from tests.dashboard.dashboard import MONITORING
 
 START_S: Final = 30.0

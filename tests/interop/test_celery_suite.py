@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 
 from bench.queues.servers import redis
-from devtools.kafka.apache_kafka import free_port
+from devtools.ports import free_port
 from tests.interop.support import protocol
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.celery_suites import LEFT_OUT, PAUSED, Outcome, run_celery

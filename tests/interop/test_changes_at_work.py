@@ -36,6 +36,7 @@ from shareq.protocol.generated.sasl_authenticate import SaslAuthenticateRequest,
 from shareq.protocol.generated.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
 from tests.interop.support.guarded_broker import PASSWORD, guarded_broker
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.interop
 
@@ -85,13 +86,6 @@ def administer(broker: BrokerUnderTest, method: str, argument: object) -> None:
         future.result(20)
 
 
-def eventually(check: Callable[[], bool], what: str, timeout_s: float = 20) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not check():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
-
-
 # -- users
 
 
@@ -125,13 +119,13 @@ def is_closed(client: WireClient) -> bool:
 def set_password(broker: BrokerUnderTest, user: str, password: str) -> None:
     info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
     administer(broker, "alter_user_scram_credentials", [UserScramCredentialUpsertion(user, info, password.encode())])
-    eventually(lambda: outcome_of_login(broker, user, password) == ErrorCode.NONE, f"{user} cannot log in")
+    until(lambda: outcome_of_login(broker, user, password) == ErrorCode.NONE, f"{user} cannot log in")
 
 
 def remove_user(broker: BrokerUnderTest, user: str) -> None:
     deletion = UserScramCredentialDeletion(user, ScramMechanism.SCRAM_SHA_256)
     administer(broker, "alter_user_scram_credentials", [deletion])
-    eventually(lambda: outcome_of_login(broker, user, "of erin") != ErrorCode.NONE, f"{user} can log in")
+    until(lambda: outcome_of_login(broker, user, "of erin") != ErrorCode.NONE, f"{user} can log in")
 
 
 @pytest.mark.parametrize("change", ["removed", "another password"])
@@ -154,7 +148,7 @@ def test_a_session_that_is_over_ends_with_the_next_request(broker: BrokerUnderTe
     began = time.monotonic()
     with WireClient(("127.0.0.1", broker.port)) as client:
         assert log_in(client, "dave", PASSWORD).error_code == ErrorCode.NONE
-        eventually(lambda: is_closed(client), "the session never ends")
+        until(lambda: is_closed(client), "the session never ends")
         assert time.monotonic() - began >= SESSION_MS / 1000
 
 
@@ -193,10 +187,10 @@ class Reader:
 
     def expect(self, values: Iterable[bytes]) -> None:
         wanted = set(values)
-        eventually(lambda: wanted <= set(self.values), f"{self.name} misses records; errors: {self.errors[-3:]}")
+        until(lambda: wanted <= set(self.values), f"{self.name} misses records; errors: {self.errors[-3:]}")
 
     def expect_error(self, name: str) -> None:
-        eventually(lambda: name in self.errors, f"{self.name} never got {name}, but {self.errors[-3:]}")
+        until(lambda: name in self.errors, f"{self.name} never got {name}, but {self.errors[-3:]}")
 
 
 def consumer(broker: BrokerUnderTest, user: str, topic: str, group: str, **more: object) -> Reader:
@@ -350,14 +344,14 @@ def test_a_transaction_whose_right_is_taken_away_is_aborted(broker: BrokerUnderT
             return str(error.name())
         return None
 
-    def until(outcome: str | None, text: str) -> None:
-        eventually(lambda: transaction(text) == outcome, f"never {outcome}")
+    def reaches(outcome: str | None, text: str) -> None:
+        until(lambda: transaction(text) == outcome, f"never {outcome}")
 
-    until(None, "before")
+    reaches(None, "before")
     revoke(broker, write[money])
-    until("TOPIC_AUTHORIZATION_FAILED", "refused")
+    reaches("TOPIC_AUTHORIZATION_FAILED", "refused")
     administer(broker, "create_acls", [write[money]])
-    until(None, "after")
+    reaches(None, "after")
     for topic in (goods, money):
         with consumer(
             broker, "root", topic, unique(f"auditors-of-{topic}"), isolation_level="read_committed"

@@ -9,11 +9,10 @@ import json
 import re
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from shareq.protocol.share import AcknowledgeType
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.protocol import tool_arguments
 from tests.support.clients.shareq_cli import Shell
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.interop
 
@@ -90,14 +90,6 @@ def console(
         process.terminate()
         assert process.wait(WAIT_S) == 0
         process.stdout.close()
-
-
-def until(check: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + WAIT_S
-    while not (found := check()):
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.2)
-    return found
 
 
 def test_the_cluster_and_its_topics(console: ConsoleClient, shell: Shell) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from devtools.clients.admin import configure_group, create_topic, produce, read_from_start
 from devtools.clients.wire import WireClient
-from devtools.kafka.apache_kafka import free_port
+from devtools.ports import free_port
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.generated.share_group_describe import (
     DescribedGroup,

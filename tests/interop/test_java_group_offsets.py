@@ -9,7 +9,7 @@ import pytest
 from devtools.clients.admin import create_topic
 from devtools.clients.offsets_client import NONE, At, OffsetsClient, Row
 from devtools.clients.wire import WireClient
-from devtools.kafka.apache_kafka import free_port
+from devtools.ports import free_port
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequest

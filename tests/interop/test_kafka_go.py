@@ -16,7 +16,7 @@ from typing import Final
 
 import pytest
 
-from devtools.kafka.apache_kafka import free_port
+from devtools.ports import free_port
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
 from tests.interop.support.clients.commands import SCRAM_MODULE, Unavailable
 from tests.interop.support.clients.programs import KAFKA_GO, kafka_go_suite

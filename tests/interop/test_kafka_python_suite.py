@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from devtools.kafka.apache_kafka import free_port
+from devtools.ports import free_port
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
 from tests.interop.support.kafka_python_suite import Outcome, run
 from tests.support.clients.access import STANDARD

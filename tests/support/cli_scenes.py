@@ -6,8 +6,6 @@ Each scene uses names of its own, and leaves nothing that another one would noti
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,17 +13,9 @@ from typing import Any
 from confluent_kafka import Consumer, Producer
 
 from tests.support.clients.shareq_cli import Shell
+from tests.support.waiting import until
 
 WAIT_S = 20.0
-
-
-def until(check: Callable[[], Any]) -> Any:
-    """What `check` returns, once it is something."""
-    deadline = time.monotonic() + WAIT_S
-    while not (found := check()):
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.1)
-    return found
 
 
 def topics(shell: Shell) -> None:
@@ -208,7 +198,7 @@ def consumer_groups(shell: Shell) -> None:
     consumer = Consumer({"bootstrap.servers": bootstrap, **settings})
     try:
         consumer.subscribe(["g.a"])
-        message = until(lambda: consumer.poll(0.5))
+        message: Any = until(lambda: consumer.poll(0.5))
         assert message.error() is None
         consumer.commit(message=message, asynchronous=False)
         (member,) = shell.json("groups", "members", "g.g")

@@ -15,8 +15,8 @@ from typing import Final
 
 import pytest
 
-from devtools.kafka.apache_kafka import free_port
 from devtools.kafka.certificates import why_unavailable
+from devtools.ports import free_port
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
 _BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)

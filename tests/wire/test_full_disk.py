@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,6 +33,7 @@ from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest,
 from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.testing import Broker
+from tests.support.waiting import until
 
 DISK_BYTES = 64 << 20
 RECORD = bytes(100_000)
@@ -98,13 +98,6 @@ def hog_the_rest(folder: Path) -> None:
     assert os.statvfs(folder).f_bavail == 0
 
 
-def eventually(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 class ShareMember:
     """One member of a share group that has acquired records."""
 
@@ -117,7 +110,7 @@ class ShareMember:
         )
         assert joined.error_code == NONE
         self.offsets: list[int] = []
-        eventually(self._acquire)
+        until(self._acquire)
 
     def _acquire(self) -> bool:
         topics = [share_fetch.FetchTopic(self.topic_id, [share_fetch.FetchPartition(0)])]
@@ -165,7 +158,7 @@ def test_a_disk_that_the_broker_has_filled(disk: Path, broker: Broker) -> None:
     """Records are refused first; the broker goes on with what is kept back, without touching its reserve."""
     with WireClient(broker.address) as client:
         topic_id = create_topic(client, "t", configs=SMALL_SEGMENTS)
-        eventually((disk / "reserve").exists)
+        until((disk / "reserve").exists)
         sent = fill(client, "t")
         assert sent > 100
         assert created(client, "new") == STORAGE_ERROR
@@ -177,7 +170,7 @@ def test_a_disk_that_the_broker_has_filled(disk: Path, broker: Broker) -> None:
         assert (disk / "reserve").stat().st_size > 1 << 20
         assert fetch(client, fetch_request("t", sent - 1)).high_watermark == sent
         assert deleted_before(client, "t", sent // 2) == NONE
-        eventually(lambda: produce(client, "t", batch(RECORD)).error_code == NONE)
+        until(lambda: produce(client, "t", batch(RECORD)).error_code == NONE)
         assert broker.log.count("records of clients and new topics are refused") == 1
 
 
@@ -189,7 +182,7 @@ def test_a_disk_without_a_byte_left(disk: Path, broker: Broker, frees: str, ends
         topic_id = create_topic(client, "t", configs=SMALL_SEGMENTS)
         create_topic(client, "other", configs=SMALL_SEGMENTS)
         assert produce(client, "other", batch(b"kept")).error_code == NONE
-        eventually((disk / "reserve").exists)
+        until((disk / "reserve").exists)
         sent = 20
         for _ in range(sent):
             assert produce(client, "t", batch(RECORD)).error_code == NONE
@@ -213,6 +206,6 @@ def test_a_disk_without_a_byte_left(disk: Path, broker: Broker, frees: str, ends
             assert deleted(client, "t") == NONE
         else:
             keep_bytes(client, "t", 1 << 20)
-        eventually(lambda: produce(client, "other", batch(RECORD)).error_code == NONE)
+        until(lambda: produce(client, "other", batch(RECORD)).error_code == NONE)
         assert fetch(client, fetch_request("other", 0)).high_watermark == 2
     broker.stop()

@@ -19,7 +19,7 @@ from devtools.clients.offsets_client import OffsetsClient
 from devtools.clients.requests import batch, create_topic, fetch, fetch_request, produce
 from devtools.clients.transactor import Transactor
 from devtools.clients.wire import WireClient
-from devtools.kafka.apache_kafka import free_port
+from devtools.ports import free_port
 from shareq.broker.broker import Broker as RunningBroker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.process.serve import new_event_loop

@@ -26,6 +26,7 @@ from shareq.testing import Broker, BrokerFailed
 from shareq.testing.broker import child_environment
 from tests.support.clients.access import STANDARD
 from tests.support.clients.tokens import MODULE, SigningKey, jwks, oauth_properties, unsecured
+from tests.support.waiting import until
 
 KEY, OTHER = SigningKey("one"), SigningKey("two", "ES256")
 ALTER = 7
@@ -64,13 +65,6 @@ def asks(network: Network) -> bool:
     assert isinstance(answer, DescribeClusterResponse)
     assert answer.error_code == 0
     return bool(answer.cluster_authorized_operations & 1 << ALTER)
-
-
-def until(what: str, holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.02)
 
 
 def counted(broker: Broker, what: str) -> int:
@@ -166,13 +160,13 @@ def test_keys_are_changed_while_it_runs(broker: Broker, folder: Path) -> None:
 
     assert not gets_in(OTHER)
     publish(jwks(KEY, OTHER))
-    until("the new key counts", lambda: gets_in(OTHER))
+    until(lambda: gets_in(OTHER), "the new key counts")
     assert gets_in(KEY)
     publish(b"half a docu")
-    until("the failure is logged", lambda: "those of before stay" in broker.log)
+    until(lambda: "those of before stay" in broker.log, "the failure is logged")
     assert gets_in(KEY)
     publish(jwks(KEY))
-    until("the second key is gone", lambda: not gets_in(OTHER))
+    until(lambda: not gets_in(OTHER), "the second key is gone")
     assert gets_in(KEY)
 
 
@@ -198,7 +192,7 @@ def test_keys_of_a_server(tmp_path: Path) -> None:
                 asks(network)
             assert "the issuer's keys could not be read yet" in broker.log
             _Keys.answer = 200
-            until("the keys are there", lambda: "keys of the tokens' issuer: 'one'" in broker.log)
+            until(lambda: "keys of the tokens' issuer: 'one'" in broker.log, "the keys are there")
             asks(network)
             network.close()
     finally:

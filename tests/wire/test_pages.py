@@ -13,7 +13,7 @@ from typing import Final
 
 import pytest
 
-from devtools.kafka.apache_kafka import free_port
+from devtools.ports import free_port
 from shareq.testing import Broker
 from tests.support.clients.shareq_cli import Shell
 from tests.wire.test_documents import DOCS, serving, sh

@@ -19,6 +19,7 @@ import pytest
 import shareq
 from devtools.clients.requests import batch, create_topic, fetch, fetch_request, only_partition, produce
 from devtools.clients.wire import ConnectionClosed, WireClient
+from devtools.ports import free_port
 from shareq.broker.process.server import ANSWER_IN_FLIGHT_S
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -112,12 +113,6 @@ def serving(data: Path, redirections: str = "", before: str = "") -> Iterator[tu
     finally:
         process.kill()
         process.wait()
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
-        return port
 
 
 def answers(address: tuple[str, int]) -> bool:

@@ -15,12 +15,13 @@ from typing import Any
 
 import pytest
 
-from devtools.kafka.apache_kafka import free_port
 from devtools.kafka.certificates import why_unavailable
+from devtools.ports import free_port
 from shareq.testing import Broker
 from shareq.testing.broker import Mode
+from tests.support.waiting import until
 from tests.wire.test_metrics import run
-from tests.wire.test_tls import Pki, broker_of, until
+from tests.wire.test_tls import Pki, broker_of
 
 TOKEN = "wire-operator-0123456789"
 
@@ -163,7 +164,7 @@ def test_behind_tls_with_the_certificate_of_a_listener_also_when_it_is_renewed(t
             get(url.replace("https", "http"))
         shutil.copy(pki.again.both, pki.path)
         os.kill(broker.pid, signal.SIGHUP)
-        until("renewed", lambda: "listener SSL: certificate renewed: CN=server" in broker.log)
+        until(lambda: "listener SSL: certificate renewed: CN=server" in broker.log, "renewed")
         assert get(url, context=pki.trusting(pki.again_authority))[0] == 200
         with pytest.raises(urllib.error.URLError, match="CERTIFICATE_VERIFY_FAILED"):
             get(url, context=pki.trusting())

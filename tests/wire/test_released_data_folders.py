@@ -21,8 +21,8 @@ from shareq.protocol.generated.update_features import FeatureUpdateKey, UpdateFe
 from shareq.protocol.names import DLQ_GROUP_ENABLE
 from shareq.testing import Broker
 from tests.fixtures.data_folders import secrets
-from tests.support.cli_scenes import until
 from tests.support.clients.shareq_cli import Shell
+from tests.support.waiting import until
 
 SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
 SHARE_VERSION = "share.version"

@@ -11,7 +11,8 @@ from taskiq.exceptions import SendTaskError
 from shareq.aio import ConfigError
 from shareq.taskiq import ShareqBroker
 from shareq.testing import Broker
-from tests.support.scenarios.taskiq import BROKER_SETTINGS, Hall, TaskiqScenarios, at_work, sending, until
+from tests.support.scenarios.taskiq import BROKER_SETTINGS, Hall, TaskiqScenarios, at_work, sending
+from tests.support.waiting import comes_true
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +58,7 @@ class TestTaskiq(TaskiqScenarios):
             await hall.send(sender, "odd", ack_type="sometimes")
             await hall.send(sender, "good")
             async with at_work(hall.app()):
-                await until(lambda: cluster.undone(name, name) == 0)
+                await comes_true(lambda: cluster.undone(name, name) == 0)
         assert hall.ended == ["good"]
         counts = cluster.group_counts(name, name)
         assert (counts.accepted, counts.rejected, counts.released, counts.dead) == (1, 2, 2, 1)

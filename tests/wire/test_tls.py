@@ -9,7 +9,7 @@ import signal
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -35,6 +35,7 @@ from shareq.protocol.generated.incremental_alter_configs import (
 )
 from shareq.testing import Broker, BrokerFailed
 from tests.support.clients.access import STANDARD
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.skipif(why_unavailable() is not None, reason=str(why_unavailable()))
 
@@ -91,13 +92,6 @@ def asks(client: WireClient) -> None:
     assert client.call(ApiVersionsRequest(), 0, ApiVersionsResponse).error_code == 0
 
 
-def until(what: str, holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.01)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -129,7 +123,7 @@ def test_a_renewed_file_is_read_on_sighup(pki: Pki, broker: Broker) -> None:
         asks(before)
         shutil.copy(pki.again.both, pki.path)
         os.kill(broker.pid, signal.SIGHUP)
-        until("renewed", lambda: "listener SSL: certificate renewed: CN=server" in broker.log)
+        until(lambda: "listener SSL: certificate renewed: CN=server" in broker.log, "renewed")
         with WireClient(broker.address, tls=pki.trusting(pki.again_authority)) as after:
             asks(after)
         with pytest.raises(ssl.SSLCertVerificationError):
@@ -137,7 +131,7 @@ def test_a_renewed_file_is_read_on_sighup(pki: Pki, broker: Broker) -> None:
         asks(before)
     shutil.copy(pki.client.both, pki.path)
     os.kill(broker.pid, signal.SIGHUP)
-    until("refused", lambda: "ERROR" in broker.log)
+    until(lambda: "ERROR" in broker.log, "refused")
     assert (
         f"listener SSL: the certificate is not renewed: Invalid value {pki.path} for configuration "
         "ssl.keystore.location: has a certificate of 'CN=client', and 'CN=server' is in use"
@@ -277,7 +271,7 @@ def test_failures_are_counted_and_one_line_each(pki: Pki, broker: Broker) -> Non
         scanner.shutdown(socket.SHUT_RDWR)
     with WireClient(broker.address, tls=pki.trusting()) as good:
         asks(good)
-    until("both are counted", lambda: metric(broker, f"{prefix}_failed_authentication_total") == 2)
+    until(lambda: metric(broker, f"{prefix}_failed_authentication_total") == 2, "both are counted")
     assert metric(broker, f"{prefix}_successful_authentication_total") == 1
     assert metric(broker, "shareq_certificate_end_timestamp_seconds") > time.time()
     failures = [line for line in broker.log.splitlines() if "TLS handshake failed" in line]

@@ -19,7 +19,7 @@ import pytest
 from opentelemetry.sdk.trace import TracerProvider
 
 from devtools.clients.admin import configure_group, create_topic, produce
-from devtools.kafka.apache_kafka import free_port
+from devtools.ports import free_port
 from shareq.testing import Broker
 from shareq.worker import Worker
 

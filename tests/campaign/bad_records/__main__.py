@@ -23,7 +23,7 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from devtools.kafka.apache_kafka import free_port
+from devtools.ports import free_port
 from shareq.testing import Broker
 from tests.campaign.bad_records.scene import RawRecord, Scene
 from tests.support.bad_records.kombu_envelopes import kombu_envelopes

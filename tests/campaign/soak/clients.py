@@ -11,6 +11,7 @@ from typing import Final
 
 from devtools.clients.wire import ConnectionClosed, WireClient
 from devtools.kafka.certificates import Authority
+from devtools.ports import free_port
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -29,7 +30,6 @@ from shareq.protocol.primitives import Message
 from tests.campaign.history.operations import Place
 from tests.campaign.storage.fetching import Reader
 from tests.campaign.storage.links import RETRY_S, Link, R, Stopped
-from tests.campaign.storage.node import free_port
 from tests.campaign.storage.scene import PLAIN, Process, Scene
 from tests.support.clients.access import STANDARD
 from tests.support.clients.sasl import PLAIN_MODULE

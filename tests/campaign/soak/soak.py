@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from devtools.kafka.certificates import Authority
+from devtools.ports import free_port
 from shareq.broker.process.open_files import file_shares
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from shareq.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
@@ -30,7 +31,7 @@ from tests.campaign.soak.planted import FAULT, LEVERS, Fault, Levers
 from tests.campaign.soak.samples import Sample, Sampler
 from tests.campaign.soak.verdicts import Turn, Verdict
 from tests.campaign.storage.drain import Drain
-from tests.campaign.storage.node import Node, free_port
+from tests.campaign.storage.node import Node
 from tests.campaign.storage.scene import GROUP_TOPICS, JOB_GROUP, PLAIN, SETTINGS, SIMPLE_GROUP
 from tests.campaign.storage.workload import Workload
 

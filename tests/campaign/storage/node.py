@@ -7,7 +7,6 @@ import os
 import re
 import select
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from devtools.ports import free_port
 from shareq.testing.launch import options_of
 from tests.support.processes import children
 
@@ -25,13 +25,6 @@ _READY: Final = re.compile(rb"listening on ([^,]+):(\d+)")
 
 class StartRefused(Exception):
     """The broker ended instead of listening; the text has what it said."""
-
-
-def free_port() -> int:
-    """A port that nobody has now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
 from itertools import count
 from typing import Any, Final
@@ -17,6 +17,7 @@ from shareq.client.errors import ClientError
 from shareq.client.network import Network
 from tests.interop.support import protocol
 from tests.interop.support.broker_under_test import BrokerUnderTest
+from tests.support.waiting import comes_true
 
 PATIENCE_S: Final = 60
 SHORT_LOCK: Final = {"share.record.lock.duration.ms": "1000"}
@@ -122,17 +123,10 @@ async def take(consumer: ShareConsumer, count: int) -> list[ShareRecord]:
     return found
 
 
-async def until(condition: Callable[[], object]) -> None:
-    """TimeoutError when it does not come true."""
-    async with asyncio.timeout(PATIENCE_S):
-        while not condition():
-            await asyncio.sleep(0.005)
-
-
 async def fetched_in_vain(consumer: ShareConsumer, times: int = 2) -> None:
     """The consumer asks its broker again and again, and gets nothing."""
     received, before = consumer.metrics.received, consumer.metrics.fetches
-    await until(lambda: consumer.metrics.fetches >= before + times + 1)  # the first may have been under way
+    await comes_true(lambda: consumer.metrics.fetches >= before + times + 1)  # the first may have been under way
     assert consumer.metrics.received == received
 
 

@@ -7,8 +7,9 @@ import asyncio
 import pytest
 
 from shareq.aio import AcknowledgeType, LockLost, ShareConsumer
-from tests.interop.aio_scenarios.scene import PATIENCE_S, SHORT_LOCK, Scene, numbered, places, take, until, values
+from tests.interop.aio_scenarios.scene import PATIENCE_S, SHORT_LOCK, Scene, numbered, places, take, values
 from tests.interop.aio_scenarios.stage import redoes
+from tests.support.waiting import comes_true
 
 pytestmark = pytest.mark.interop
 
@@ -212,5 +213,5 @@ async def test_what_was_acknowledged_goes_with_the_end(scene: Scene) -> None:
     consumer = scene.consumer(group, topic)
     consumer.acknowledge(await take(consumer, 3))
     await consumer.close()
-    await until(lambda: consumer.metrics.accepted == 3)
+    await comes_true(lambda: consumer.metrics.accepted == 3)
     assert await scene.left(group, topic) == []

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from shareq.aio import ClientError
-from tests.interop.aio_scenarios.scene import Scene, numbered, take, until, values
+from tests.interop.aio_scenarios.scene import Scene, numbered, take, values
 from tests.interop.aio_scenarios.stage import redoes
+from tests.support.waiting import comes_true
 
 pytestmark = pytest.mark.interop
 
@@ -25,7 +26,7 @@ async def test_without_topics_nothing_comes_and_a_poll_says_so(scene: Scene) -> 
     await scene.send(topic, *numbered(5, "later"))
     with pytest.raises(ClientError, match="has no topics: subscribe first"):
         await consumer.poll()
-    await until(lambda: not consumer.assignment)
+    await comes_true(lambda: not consumer.assignment)
     await consumer.close()
     assert await scene.left(group, topic) == numbered(5, "later")
 
@@ -121,7 +122,7 @@ async def test_a_topic_that_is_made_again_is_a_new_one(scene: Scene) -> None:
     consumer.acknowledge(await take(consumer, 5))
     assert await consumer.commit() == []
     scene.delete(topic)
-    await until(lambda: topic not in {one.name for one in scene.admin.topics.all()})
+    await comes_true(lambda: topic not in {one.name for one in scene.admin.topics.all()})
     scene.create(topic)
     producer = scene.producer()
     for value in numbered(5, "after"):

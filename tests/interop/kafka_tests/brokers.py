@@ -7,7 +7,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from devtools.kafka.apache_kafka import ApacheKafka, free_port
+from devtools.kafka.apache_kafka import ApacheKafka
+from devtools.ports import free_port
 from tests.interop.support.broker_under_test import APACHE_JVM, Kind, OurProcess
 
 _NODE_ID = "0"  # as the tests have it

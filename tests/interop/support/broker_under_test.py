@@ -19,7 +19,8 @@ from typing import Literal
 import pytest
 
 from devtools.clients.wire import WireClient
-from devtools.kafka.apache_kafka import ApacheKafka, answers, free_port, why_unavailable
+from devtools.kafka.apache_kafka import ApacheKafka, answers, why_unavailable
+from devtools.ports import free_port
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from shareq.testing.launch import options_of

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from devtools.kafka.apache_kafka import free_port
+from devtools.ports import free_port
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
 from tests.interop.support.listeners import one_listener, scram_users
 from tests.support.clients.access import STANDARD

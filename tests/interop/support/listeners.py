@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 import pytest
 
-from devtools.kafka.apache_kafka import free_port
+from devtools.ports import free_port
 from tests.interop.support.clients.commands import SCRAM_MODULE
 from tests.interop.support.clients.features import MECHANISMS
 from tests.support.clients.sasl import PLAIN_MODULE

@@ -12,8 +12,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from devtools.kafka.apache_kafka import free_port
 from devtools.kafka.certificates import Authority, Signed
+from devtools.ports import free_port
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
 from tests.interop.support.clients.commands import OAUTHBEARER, SCRAM_MODULE
 from tests.interop.support.clients.features import MECHANISMS

@@ -33,6 +33,7 @@ from shareq.client.config import ClientConfig
 from shareq.client.network import Network
 from shareq.taskiq import ShareqBroker
 from shareq.testing.helpers import Helpers
+from tests.support.waiting import comes_true
 
 BROKER_SETTINGS: Final = {"group.share.min.record.lock.duration.ms": "1000"}
 ROOT: Final = Path(__file__).resolve().parents[3]
@@ -73,12 +74,6 @@ async def sending(app: ShareqBroker) -> AsyncIterator[None]:
     await app.startup()
     yield
     await app.shutdown()
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 class Hall:
@@ -134,10 +129,10 @@ class TaskiqScenarios:
         async with sending(sender):
             await hall.send(sender, "slow", "quick")
             async with at_work(hall.app()):
-                await until(lambda: hall.ended == ["quick"] and hall.begun == ["slow", "quick"])
-                await until(lambda: cluster.undone(name, name) == 1)
+                await comes_true(lambda: hall.ended == ["quick"] and hall.begun == ["slow", "quick"])
+                await comes_true(lambda: cluster.undone(name, name) == 1)
                 hall.may_end["slow"].set()
-                await until(lambda: hall.ended == ["quick", "slow"])
+                await comes_true(lambda: hall.ended == ["quick", "slow"])
                 await asyncio.to_thread(cluster.assert_acknowledged, name, name)
         assert len(hall.begun) == 2
 
@@ -150,11 +145,11 @@ class TaskiqScenarios:
         async with sending(sender):
             await hall.send(sender, "slow")
             async with at_work(hall.app()):
-                await until(lambda: hall.begun == ["slow"])
+                await comes_true(lambda: hall.begun == ["slow"])
             hall.may_end["slow"] = asyncio.Event()
             hall.may_end["slow"].set()
             async with at_work(hall.app()):
-                await until(lambda: hall.begun == ["slow", "slow"] and hall.ended == ["slow"])
+                await comes_true(lambda: hall.begun == ["slow", "slow"] and hall.ended == ["slow"])
                 await asyncio.to_thread(cluster.assert_acknowledged, name, name)
 
     async def test_workers_share_one_partition_and_a_slow_task_holds_up_nobody(
@@ -167,10 +162,12 @@ class TaskiqScenarios:
         workers = [hall.app(), hall.app()]
         async with sending(sender), at_work(workers[0], max_async_tasks=1), at_work(workers[1], max_async_tasks=1):
             await hall.send(sender, *names[:2])
-            await until(lambda: sorted(hall.begun) == names[:2])  # each is at one of them: they share the partition
+            await comes_true(
+                lambda: sorted(hall.begun) == names[:2]
+            )  # each is at one of them: they share the partition
             await hall.send(sender, *names[2:])
             hall.may_end[names[1]].set()
-            await until(lambda: sorted(hall.ended) == sorted(names[1:]))
+            await comes_true(lambda: sorted(hall.ended) == sorted(names[1:]))
             hall.may_end[names[0]].set()
             await asyncio.to_thread(cluster.assert_acknowledged, name, name)
         assert sorted(hall.begun) == sorted(names), "each once"
@@ -185,13 +182,13 @@ class TaskiqScenarios:
         first = hall.app()
         async with sending(sender), at_work(first, max_async_tasks=1):
             await hall.send(sender, "slow")
-            await until(lambda: hall.begun == ["slow"])
+            await comes_true(lambda: hall.begun == ["slow"])
             await hall.send(sender, "second")
             async with at_work(hall.app(), max_async_tasks=1):
-                await until(
+                await comes_true(
                     lambda: hall.ended == ["second"]
                 )  # the first worker, which had no room, had not acquired it
-                await until(lambda: metrics_of(first).renewed >= 3)
+                await comes_true(lambda: metrics_of(first).renewed >= 3)
             assert hall.begun == ["slow", "second"]
             hall.may_end["slow"].set()
             await asyncio.to_thread(cluster.assert_acknowledged, name, name)
@@ -201,11 +198,13 @@ class TaskiqScenarios:
         sender = hall.app()
         async with sending(sender), at_work(hall.app(), max_async_tasks=1):
             await hall.send(sender, "first")
-            await until(lambda: hall.ended == ["first"])  # a new group's first records may take longer than the delay
+            await comes_true(
+                lambda: hall.ended == ["first"]
+            )  # a new group's first records may take longer than the delay
             began = time.time()
             await hall.send(sender, "later", delay=3)
             await hall.send(sender, "soon")
-            await until(lambda: len(hall.ended) == 3)
+            await comes_true(lambda: len(hall.ended) == 3)
             assert time.time() - began > 2.9
             assert hall.ended == ["first", "soon", "later"]
             await asyncio.to_thread(cluster.assert_acknowledged, name, name)
@@ -223,7 +222,7 @@ class TaskiqScenarios:
             (record,) = cluster.records(name)
             cluster.produce(name, record.value, headers={"delay": delay})
             async with at_work(hall.app()):
-                await until(lambda: hall.ended == ["one", "one"])
+                await comes_true(lambda: hall.ended == ["one", "one"])
 
     async def test_a_task_that_waits_goes_to_another_worker_when_its_own_stops(
         self, cluster: Helpers, name: str
@@ -234,10 +233,10 @@ class TaskiqScenarios:
             await hall.send(sender, "later", delay=2)
             first = hall.app()
             async with at_work(first):
-                await until(lambda: metrics_of(first).received == 1)
+                await comes_true(lambda: metrics_of(first).received == 1)
             assert hall.begun == []
             async with at_work(hall.app()):
-                await until(lambda: hall.ended == ["later"])
+                await comes_true(lambda: hall.ended == ["later"])
 
     async def test_a_label_is_the_key_of_the_record(self, cluster: Helpers, name: str) -> None:
         hall = Hall(cluster, name)
@@ -272,7 +271,7 @@ class TaskiqScenarios:
         async with sending(sender), at_work(worker, max_async_tasks=1):
             for what in ("fail", "reject", "requeue", "pass"):
                 await task.kiq(what)
-            await until(lambda: len(tried) == 5 and cluster.undone(name, name) == 0)
+            await comes_true(lambda: len(tried) == 5 and cluster.undone(name, name) == 0)
         assert sorted(tried) == ["fail", "pass", "reject", "requeue", "requeue"]
 
     async def test_taskiqs_retries_come_after_their_delay(self, cluster: Helpers, name: str) -> None:
@@ -290,7 +289,7 @@ class TaskiqScenarios:
         assert task is not None
         async with sending(made[0]), at_work(made[1]):
             await task.kiq()
-            await until(lambda: len(tried) == 2)
+            await comes_true(lambda: len(tried) == 2)
             assert tried[1] - tried[0] > 0.9
             await asyncio.to_thread(cluster.assert_acknowledged, name, name)
 
@@ -301,7 +300,7 @@ class TaskiqScenarios:
         async with sending(sender):
             await hall.send(sender, "slow")
             async with at_work(hall.app(), ack_time=AcknowledgeType.WHEN_RECEIVED):
-                await until(lambda: hall.begun == ["slow"])
+                await comes_true(lambda: hall.begun == ["slow"])
                 assert cluster.undone(name, name) == 0
                 hall.may_end["slow"].set()
 
@@ -311,7 +310,7 @@ class TaskiqScenarios:
         sender = hall.app()
         async with sending(sender), at_work(hall.app()):
             await hall.send(sender, "one")
-            await until(lambda: hall.ended == ["one"])
+            await comes_true(lambda: hall.ended == ["one"])
         properties = {**cluster.client_properties, "bootstrap.servers": cluster.bootstrap}
         with contextlib.closing(Network(ClientConfig.from_properties(properties))) as network:
             admin = Admin(network)
@@ -342,13 +341,13 @@ class TaskiqScenarios:
         hall.may_end["slow"] = asyncio.Event()
         async with sending(sender), at_work(hall.app()):
             await hall.send(sender, "slow")
-            await until(lambda: hall.begun == ["slow"])
+            await comes_true(lambda: hall.begun == ["slow"])
             await asyncio.to_thread(restart)
-            await until(lambda: hall.begun == ["slow", "slow"])
+            await comes_true(lambda: hall.begun == ["slow", "slow"])
             hall.may_end["slow"].set()
             await hall.send(sender, "after")
-            await until(lambda: sorted(hall.ended) == ["after", "slow", "slow"])
-            await until(lambda: cluster.undone(name, name) == 0)
+            await comes_true(lambda: sorted(hall.ended) == ["after", "slow", "slow"])
+            await comes_true(lambda: cluster.undone(name, name) == 0)
 
     def test_a_killed_workers_task_comes_again_at_once(self, cluster: Helpers, name: str, tmp_path: Path) -> None:
         code = TASKS.replace("BROKER", cluster.bootstrap).replace("NAME", name)

@@ -18,6 +18,7 @@ from shareq.broker.network.listener import FIRST_READ_BYTES, Listener, ListenerL
 from shareq.broker.process.serve import new_event_loop
 from shareq.broker.quotas.entity import CONNECTION_CREATION_RATE, QuotaEntity
 from shareq.broker.quotas.limits import Limits
+from tests.support.waiting import comes_true
 
 ANSWER = 30 * 1024 * 1024
 
@@ -51,13 +52,6 @@ class Rig:
         return client
 
 
-async def until(true: Callable[[], object]) -> None:
-    """Until `true()` is so; the loop has its turns."""
-    async with asyncio.timeout(20):
-        while not true():
-            await asyncio.sleep(0.001)
-
-
 async def never_read() -> None:
     rig = Rig()
     server = await asyncio.get_running_loop().create_server(rig.listener.protocol, "127.0.0.1", 0)
@@ -68,14 +62,14 @@ async def never_read() -> None:
         client.close()
         server.close()
         rig.listener.abort()
-        await until(lambda: not len(rig.listener))
+        await comes_true(lambda: not len(rig.listener))
     assert rig.connections[0].closed
 
 
 async def read_late(rig: Rig, client: socket.socket) -> None:
     loop = asyncio.get_running_loop()
     await loop.sock_sendall(client, b"\0\0\0\1x" * 2)
-    await until(lambda: rig.budget.held)
+    await comes_true(lambda: rig.budget.held)
     assert rig.budget.held in (ANSWER, 2 * ANSWER), "whole, although the system has taken a part"
     (holder,) = rig.listener._sockets
     before = holder.untaken()
@@ -86,11 +80,11 @@ async def read_late(rig: Rig, client: socket.socket) -> None:
     assert before // 2 < holder.untaken() < before, "what is taken is seen at once"
     while left:
         left -= len(await loop.sock_recv(client, 1 << 20))
-    await until(lambda: not rig.budget.held)
+    await comes_true(lambda: not rig.budget.held)
     await loop.sock_sendall(client, b"\0\0\0\1x")
-    await until(lambda: rig.budget.held)
+    await comes_true(lambda: rig.budget.held)
     holder.give_way("for the test")
-    await until(lambda: not len(rig.listener))
+    await comes_true(lambda: not len(rig.listener))
 
 
 @pytest.mark.parametrize("loop_factory", [asyncio.new_event_loop, new_event_loop], ids=["asyncio", "uvloop"])
@@ -112,7 +106,7 @@ async def sent_by_one_that_comes_too_often() -> tuple[int, bool]:
     client = await rig.connect(server)
     sent = 0
     try:
-        await until(lambda: rig.listener.delayed)
+        await comes_true(lambda: rig.listener.delayed)
         with contextlib.suppress(OSError):
             while rig.listener.delayed:
                 try:
@@ -121,7 +115,7 @@ async def sent_by_one_that_comes_too_often() -> tuple[int, bool]:
                     await asyncio.sleep(0.001)
                 else:
                     await asyncio.sleep(0)
-        await until(lambda: not rig.listener.delayed)
+        await comes_true(lambda: not rig.listener.delayed)
     finally:
         client.close()
         server.close()
@@ -156,14 +150,14 @@ async def beginning_with(data: bytes, size: int) -> tuple[int, list[bytes], bool
     try:
         with contextlib.suppress(OSError):
             await loop.sock_sendall(client, data)
-        await until(lambda: rig.listener.bytes_in >= size)
-        await until(lambda: rig.connections[0].closed or sum(map(len, frames)) + 4 * len(frames) == len(data))
+        await comes_true(lambda: rig.listener.bytes_in >= size)
+        await comes_true(lambda: rig.connections[0].closed or sum(map(len, frames)) + 4 * len(frames) == len(data))
         return rig.listener.bytes_in, frames, rig.connections[0].closed
     finally:
         client.close()
         server.close()
         rig.listener.abort()
-        await until(lambda: not len(rig.listener))
+        await comes_true(lambda: not len(rig.listener))
 
 
 @pytest.mark.parametrize("loop_factory", [asyncio.new_event_loop, new_event_loop], ids=["asyncio", "uvloop"])

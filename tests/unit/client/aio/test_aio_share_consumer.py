@@ -28,6 +28,7 @@ from shareq.protocol.records.compression import MAX_DECOMPRESSED_BYTES
 from shareq.protocol.records.record_codec import RecordData
 from tests.support.fakes import scripted_peer
 from tests.support.fakes.scripted_share_cluster import TOPIC, Node, ShareCluster
+from tests.support.waiting import comes_true
 
 ACCEPT: Final = AcknowledgeType.ACCEPT
 RELEASE: Final = AcknowledgeType.RELEASE
@@ -85,13 +86,7 @@ async def take(consumer: ShareConsumer, count: int) -> list[ShareRecord]:
 async def take_nothing(consumer: ShareConsumer) -> None:
     """Wait until it is a member with partitions."""
     await consumer.start()
-    await until(lambda: consumer.assignment)
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not condition():
-            await asyncio.sleep(0.01)
+    await comes_true(lambda: consumer.assignment)
 
 
 def acknowledged(node: Node) -> list[tuple[int, int, int, list[int]]]:
@@ -218,7 +213,7 @@ async def test_records_that_cannot_be_read_are_rejected_and_missing_ones_are_gap
     join()._check_open()
     consumer = join()
     assert await consumer.poll(timeout_s=0.3) == []
-    await until(lambda: len(acknowledged(cluster.nodes[1])) == 2)
+    await comes_true(lambda: len(acknowledged(cluster.nodes[1])) == 2)
     assert acknowledged(cluster.nodes[1]) == [(0, 0, 1, [0]), (0, 2, 3, [REJECT])]
 
 
@@ -254,7 +249,7 @@ async def test_an_error_that_passes_is_tried_again(cluster: ShareCluster, join: 
     [record] = await take(consumer, 1)
     node.ack_errors[0] = ErrorCode.COORDINATOR_NOT_AVAILABLE
     accepting = asyncio.create_task(record.accept())
-    await until(lambda: len(node.acknowledgements) > 1)
+    await comes_true(lambda: len(node.acknowledgements) > 1)
     node.ack_errors.clear()
     await accepting
 
@@ -302,7 +297,7 @@ async def test_a_connection_that_ends_loses_what_is_held_and_is_made_again(clust
 async def test_a_session_that_the_broker_forgot_is_opened_again(cluster: ShareCluster, join: Join) -> None:
     consumer = join(acknowledgement="explicit")
     assert await consumer.poll(timeout_s=0.2) == []
-    await until(lambda: cluster.nodes[1].fetches)
+    await comes_true(lambda: cluster.nodes[1].fetches)
     cluster.nodes[1].session_error = ErrorCode.SHARE_SESSION_NOT_FOUND
     cluster.nodes[1].ready[0].append((0, 0))
     await take(consumer, 1)
@@ -313,7 +308,7 @@ async def test_locks_are_renewed_while_records_are_in_hand(cluster: ShareCluster
     cluster.nodes[1].ready[0].append((0, 0))
     consumer = join(acknowledgement="explicit")
     [record] = await take(consumer, 1)
-    await until(lambda: consumer.metrics.renewed >= 3)
+    await comes_true(lambda: consumer.metrics.renewed >= 3)
     await record.accept()
     assert acknowledged(cluster.nodes[1])[-1] == (0, 0, 0, [ACCEPT])
     renewals = [one for one in cluster.nodes[1].acknowledgements if one.is_renew_ack]
@@ -349,18 +344,18 @@ async def test_a_group_that_refuses_the_member_ends_the_waiting(cluster: ShareCl
 async def test_a_member_that_was_fenced_joins_again(cluster: ShareCluster, join: Join) -> None:
     consumer = join(acknowledgement="explicit")
     await consumer.start()
-    await until(lambda: cluster.nodes[1].heartbeats)
+    await comes_true(lambda: cluster.nodes[1].heartbeats)
     cluster.heartbeat_errors.append(ErrorCode.UNKNOWN_MEMBER_ID)
     consumer._membership._beat_now.set()
-    await until(lambda: sum(one.member_epoch == 0 for one in cluster.nodes[1].heartbeats) == 2)
+    await comes_true(lambda: sum(one.member_epoch == 0 for one in cluster.nodes[1].heartbeats) == 2)
 
 
 async def test_other_topics_go_with_the_next_heartbeat(cluster: ShareCluster, join: Join) -> None:
     consumer = join()
     await consumer.start()
-    await until(lambda: cluster.nodes[1].heartbeats)
+    await comes_true(lambda: cluster.nodes[1].heartbeats)
     await consumer.subscribe([TOPIC, "other"])
-    await until(lambda: any(one.subscribed_topic_names == [TOPIC, "other"] for one in cluster.nodes[1].heartbeats))
+    await comes_true(lambda: any(one.subscribed_topic_names == [TOPIC, "other"] for one in cluster.nodes[1].heartbeats))
     assert consumer.subscription == {TOPIC, "other"}
 
 
@@ -371,11 +366,11 @@ async def test_dropped_topics_are_acquired_no_more_and_what_waits_of_them_is_rel
     consumer = join(acknowledgement="explicit")
     [record] = await take(consumer, 1)
     cluster.nodes[1].waits.clear()
-    await until(cluster.nodes[1].waits.is_set)
+    await comes_true(cluster.nodes[1].waits.is_set)
     await consumer.subscribe(["other"])
     cluster.nodes[1].ready[0].append((3, 3))
-    await until(lambda: acknowledged(cluster.nodes[1])[:1] == [(0, 1, 2, [RELEASE])])
-    await until(lambda: any(one.forgotten_topics_data for one in cluster.nodes[1].fetches))
+    await comes_true(lambda: acknowledged(cluster.nodes[1])[:1] == [(0, 1, 2, [RELEASE])])
+    await comes_true(lambda: any(one.forgotten_topics_data for one in cluster.nodes[1].fetches))
     assert consumer.metrics.buffered == 0
     assert cluster.nodes[1].ready[0], "it would have to be released again"
     await record.accept()
@@ -389,9 +384,9 @@ async def test_a_consumer_without_topics_stays_in_the_group_and_says_what_it_lac
 ) -> None:
     consumer = join()
     await consumer.start()
-    await until(lambda: consumer.assignment)
+    await comes_true(lambda: consumer.assignment)
     await consumer.subscribe([])
-    await until(lambda: any(one.subscribed_topic_names == [] for one in cluster.nodes[1].heartbeats))
+    await comes_true(lambda: any(one.subscribed_topic_names == [] for one in cluster.nodes[1].heartbeats))
     with pytest.raises(ClientError, match="has no topics: subscribe first"):
         await consumer.poll()
     await consumer.subscribe([TOPIC])
@@ -471,7 +466,7 @@ async def test_a_loop_ends_when_the_consumer_is_closed(cluster: ShareCluster, jo
             pass
 
     looping = asyncio.create_task(loop())
-    await until(lambda: cluster.nodes[1].fetches)
+    await comes_true(lambda: cluster.nodes[1].fetches)
     await consumer.close()
     async with asyncio.timeout(PATIENCE_S):
         await looping
@@ -487,7 +482,7 @@ async def test_what_nobody_asks_for_is_given_up_and_not_acquired_again(
     consumer = join(acknowledgement="explicit", renew_s=renew_s)
     assert await consumer.poll(timeout_s=PATIENCE_S, max_records=1)
     # The second came, and is given up. That stays so; the moment with it in the buffer may pass unseen.
-    await until(lambda: consumer.metrics.received == 2 and not consumer.metrics.buffered)
+    await comes_true(lambda: consumer.metrics.received == 2 and not consumer.metrics.buffered)
     cluster.nodes[1].ready[0].append((1, 1))
     await asyncio.sleep(0.3)
     assert cluster.nodes[1].ready[0], "it waits until the program asks"
@@ -530,7 +525,7 @@ async def test_a_topic_that_does_not_exist_is_logged_once_and_waited_for(
 ) -> None:
     consumer = join(topics=[TOPIC, "absent"])
     assert await consumer.poll(timeout_s=0.3) == []
-    await until(lambda: caplog.messages)
+    await comes_true(lambda: caplog.messages)
     assert caplog.messages == ["topic absent does not exist: share group g waits for it"]
     cluster.nodes[1].ready[0].append((0, 0))
     assert len(await take(consumer, 1)) == 1
@@ -564,4 +559,4 @@ async def test_a_batch_that_is_too_large_to_open_is_rejected(cluster: ShareClust
     node.ready[0].append((0, 0))
     consumer = join()
     assert await consumer.poll(timeout_s=0.2) == []
-    await until(lambda: acknowledged(node) == [(0, 0, 0, [3])])
+    await comes_true(lambda: acknowledged(node) == [(0, 0, 0, [3])])

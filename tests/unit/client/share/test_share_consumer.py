@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from devtools.kafka.apache_kafka import free_port
+from devtools.ports import free_port
 from shareq.client import (
     AcknowledgeType,
     AckRange,

@@ -23,6 +23,7 @@ from shareq.worker.executors import OnLoop
 from shareq.worker.job import Call
 from shareq.worker.lane import Lane, Waits
 from shareq.worker.tracing import spans
+from tests.support.waiting import comes_true
 
 PATIENCE_S = 20
 ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
@@ -122,12 +123,6 @@ def lane_of(consumer: MadeUpConsumer, handle: Handle, concurrency: int = 1, **mo
     return Lane(consumer, executor, counts, Retry(**more), spans("g"), waits, group_delays=group_delays)
 
 
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not condition():
-            await asyncio.sleep(0.001)
-
-
 async def finish(lane: Lane, running: asyncio.Task[None]) -> None:
     lane.stop()
     async with asyncio.timeout(PATIENCE_S):
@@ -147,7 +142,7 @@ async def test_records_are_accepted_released_and_rejected() -> None:
     consumer = MadeUpConsumer(b"good", b"fails", b"fails#3", b"broken")
     lane = lane_of(consumer, handle, 4, max=2)
     running = asyncio.create_task(lane.run())
-    await until(lambda: len(consumer.settled) == 4)
+    await comes_true(lambda: len(consumer.settled) == 4)
     await finish(lane, running)
     assert dict(consumer.settled) == {0: ACCEPT, 1: RELEASE, 2: REJECT, 3: REJECT}
     counts = lane.look()
@@ -170,7 +165,7 @@ async def test_no_more_are_at_work_than_may_be_and_a_slow_one_holds_up_nobody() 
     consumer = MadeUpConsumer(b"slow", *(b"%d" % number for number in range(20)))
     lane = lane_of(consumer, handle, 3)
     running = asyncio.create_task(lane.run())
-    await until(lambda: len(consumer.settled) == 20)
+    await comes_true(lambda: len(consumer.settled) == 20)
     assert at_work == {b"slow"}
     assert most == 3
     assert max(consumer.asked) == 3
@@ -189,7 +184,7 @@ async def test_a_record_that_waits_for_its_next_try_takes_no_place_and_is_releas
     consumer = MadeUpConsumer(b"later", b"fails", b"good")
     lane = lane_of(consumer, handle, 1, delay=3600, longest=3600)
     running = asyncio.create_task(lane.run())
-    await until(lambda: consumer.settled)
+    await comes_true(lambda: consumer.settled)
     assert consumer.settled == [(2, ACCEPT)]
     assert (lane.look().waiting, lane.counts.working) == (2, 0)
     await finish(lane, running)
@@ -204,7 +199,7 @@ async def test_after_its_delay_a_record_is_released() -> None:
     lane = lane_of(consumer, handle, delay=0.05)
     began = asyncio.get_running_loop().time()
     running = asyncio.create_task(lane.run())
-    await until(lambda: consumer.settled)
+    await comes_true(lambda: consumer.settled)
     assert asyncio.get_running_loop().time() - began >= 0.05
     await finish(lane, running)
     assert consumer.settled == [(0, RELEASE)]
@@ -217,7 +212,7 @@ async def test_where_the_group_delays_records_the_worker_does_not() -> None:
     consumer = MadeUpConsumer(b"fails")
     lane = lane_of(consumer, handle, delay=3600, longest=3600, group_delays=True)
     running = asyncio.create_task(lane.run())
-    await until(lambda: consumer.settled)
+    await comes_true(lambda: consumer.settled)
     await finish(lane, running)
     assert consumer.settled == [(0, RELEASE)]
 
@@ -231,7 +226,7 @@ async def test_too_many_that_wait_stop_the_acquiring(monkeypatch: pytest.MonkeyP
     consumer = MadeUpConsumer(*[b"later"] * 5)
     lane = lane_of(consumer, handle)
     running = asyncio.create_task(lane.run())
-    await until(lambda: lane.look().waiting == 2)
+    await comes_true(lambda: lane.look().waiting == 2)
     for _ in range(20):
         await asyncio.sleep(0)
     assert len(consumer.ready) == 3
@@ -246,7 +241,7 @@ async def test_what_is_finished_too_late_is_lost_and_what_is_refused_is_released
     consumer.refuse = {0: LockLost("too late"), 1: BrokerError(42, "no")}
     lane = lane_of(consumer, handle)
     running = asyncio.create_task(lane.run())
-    await until(lambda: len(consumer.settled) == 2)
+    await comes_true(lambda: len(consumer.settled) == 2)
     await finish(lane, running)
     assert consumer.settled == [(1, RELEASE), (2, ACCEPT)]
     assert (lane.counts.lost, lane.counts.done) == (2, 1)
@@ -316,9 +311,9 @@ async def test_a_record_that_is_too_early_waits_and_holds_up_nobody() -> None:
     consumer.add(b"now", delay_s=-1)
     lane = lane_of(consumer, handle)
     running = asyncio.create_task(lane.run())
-    await until(lambda: began)
+    await comes_true(lambda: began)
     assert (began[0][0], lane.look().waiting) == (b"now", 2)
-    await until(lambda: len(consumer.settled) == 3)
+    await comes_true(lambda: len(consumer.settled) == 3)
     await finish(lane, running)
     assert [value for value, _ in began] == [b"now", b"soon", b"later"]
     assert began[1][1] - sent >= 0.099
@@ -341,14 +336,14 @@ async def test_what_is_due_waits_for_room(monkeypatch: pytest.MonkeyPatch) -> No
     consumer.add(b"due", delay_s=3600)
     lane = lane_of(consumer, handle, 1)
     running = asyncio.create_task(lane.run())
-    await until(lambda: lane.look().waiting == 1)
+    await comes_true(lambda: lane.look().waiting == 1)
     consumer.add(b"at work", delay_s=-1)
-    await until(lambda: began == [b"at work"])
+    await comes_true(lambda: began == [b"at work"])
     passed_s = 3601
     await asyncio.sleep(0.001)
     assert lane.look().waiting == 1
     go_on.set()
-    await until(lambda: len(consumer.settled) == 2)
+    await comes_true(lambda: len(consumer.settled) == 2)
     await finish(lane, running)
     assert began == [b"at work", b"due"]
 
@@ -361,7 +356,7 @@ async def test_its_lock_is_renewed_as_if_it_had_come_when_it_is_due() -> None:
     record = consumer.add(b"later", delay_s=3600)
     lane = lane_of(consumer, handle)
     running = asyncio.create_task(lane.run())
-    await until(lambda: lane.look().waiting == 1)
+    await comes_true(lambda: lane.look().waiting == 1)
     assert record.held_since - asyncio.get_running_loop().time() == pytest.approx(3600, abs=60)
     await finish(lane, running)
     assert consumer.settled == [(record.offset, RELEASE)], "another worker waits for what is left"
@@ -381,7 +376,7 @@ async def test_more_records_may_be_too_early_than_may_wait_for_their_next_try(mo
     consumer.add(b"now", delay_s=-1)
     lane = lane_of(consumer, handle)
     running = asyncio.create_task(lane.run())
-    await until(lambda: done == [b"now"])
+    await comes_true(lambda: done == [b"now"])
     await finish(lane, running)
 
 
@@ -395,10 +390,10 @@ async def test_a_record_that_was_lost_while_it_waited_is_not_begun() -> None:
     lost = consumer.add(b"lost", delay_s=0.05)
     lane = lane_of(consumer, handle)
     running = asyncio.create_task(lane.run())
-    await until(lambda: lane.look().waiting == 1)
+    await comes_true(lambda: lane.look().waiting == 1)
     lost.state = State.LOST
     consumer.add(b"kept", delay_s=0.06)
-    await until(lambda: begun)
+    await comes_true(lambda: begun)
     await finish(lane, running)
     assert begun == [b"kept"]
     assert lane.look().waiting == 0
@@ -428,7 +423,7 @@ async def test_a_handler_that_raises_what_is_no_exception_has_failed(
     consumer = MadeUpConsumer(b"bad", b"bad#3", b"good")
     lane = lane_of(consumer, handle, max=2)
     running = asyncio.create_task(lane.run())
-    await until(lambda: len(consumer.settled) == 3)
+    await comes_true(lambda: len(consumer.settled) == 3)
     await finish(lane, running)
     assert dict(consumer.settled) == {0: RELEASE, 1: REJECT, 2: ACCEPT}
     counts = lane.look()
@@ -443,7 +438,7 @@ async def test_a_handler_that_cancels_its_own_task_has_failed_and_waits_for_its_
     consumer = MadeUpConsumer(b"a")
     lane = lane_of(consumer, handle, delay=0.01)
     running = asyncio.create_task(lane.run())
-    await until(lambda: consumer.settled)
+    await comes_true(lambda: consumer.settled)
     await finish(lane, running)
     assert consumer.settled == [(0, RELEASE)]
 
@@ -461,9 +456,9 @@ async def test_a_record_whose_lock_is_lost_while_it_waits_for_its_next_try_is_no
     record = consumer.ready[0]
     lane = lane_of(consumer, handle)
     running = asyncio.create_task(lane.run())
-    await until(lambda: lane.look().waiting == 1)
+    await comes_true(lambda: lane.look().waiting == 1)
     record.state = State.LOST
-    await until(lambda: lane.look().waiting == 0)
+    await comes_true(lambda: lane.look().waiting == 0)
     await finish(lane, running)
 
 
@@ -477,7 +472,7 @@ async def test_a_traceback_begins_with_the_handler(caplog: pytest.LogCaptureFixt
     consumer = MadeUpConsumer(b"a")
     lane = lane_of(consumer, handle, max=0)
     running = asyncio.create_task(lane.run())
-    await until(lambda: consumer.settled)
+    await comes_true(lambda: consumer.settled)
     await finish(lane, running)
     trace = caplog.text.partition("Traceback (most recent call last):")[2]
     assert "in handle" in trace
@@ -496,7 +491,7 @@ async def test_an_acknowledgement_that_is_refused_is_logged_with_the_records_pla
     consumer.refuse[0] = ClientError("the share group was refused")
     lane = lane_of(consumer, handle)
     running = asyncio.create_task(lane.run())
-    await until(lambda: consumer.settled)
+    await comes_true(lambda: consumer.settled)
     await finish(lane, running)
     assert [each.getMessage() for each in caplog.records] == ["t-0@0: the share group was refused: not accepted"]
     assert consumer.settled == [(0, RELEASE)]
@@ -514,7 +509,7 @@ async def test_a_time_beyond_the_longest_delay_is_rejected_with_a_line(caplog: p
     consumer.add(b"too far", delay_s=86_410)
     lane = lane_of(consumer, handle, 4)
     running = asyncio.create_task(lane.run())
-    await until(lambda: len(consumer.settled) == 3)
+    await comes_true(lambda: len(consumer.settled) == 3)
     await finish(lane, running)
     assert dict(consumer.settled) == {0: ACCEPT, 1: REJECT, 2: REJECT}
     assert handled == [b"now"]
@@ -537,12 +532,12 @@ async def test_records_that_wait_and_crowd_the_window_are_sent_again_and_others_
         consumer.add(b"later", delay_s=1_000)
     lane = lane_of(consumer, handle, 8, mover=mover, window=10)
     running = asyncio.create_task(lane.run())
-    await until(lambda: consumer.settled)
+    await comes_true(lambda: consumer.settled)
     assert [offset for offset, _ in mover.sent] == [0]
     assert lane.look().waiting == 3
     mover.end, mover.refuses = 8, True
-    await until(lambda: len(mover.sent) == 3)
-    await until(lambda: lane.look().waiting == 3)
+    await comes_true(lambda: len(mover.sent) == 3)
+    await comes_true(lambda: lane.look().waiting == 3)
     await finish(lane, running)
     assert consumer.settled == [(0, ACCEPT), *((offset, RELEASE) for offset in (3, 1, 2))]
     assert mover.closed
@@ -559,7 +554,7 @@ async def test_what_a_member_of_another_group_has_sent_again_is_accepted_unseen(
         record.headers = ((again.GROUP, group),)
     lane = lane_of(consumer, handle)
     running = asyncio.create_task(lane.run())
-    await until(lambda: len(consumer.settled) == 2)
+    await comes_true(lambda: len(consumer.settled) == 2)
     await finish(lane, running)
     assert dict(consumer.settled) == {0: ACCEPT, 1: ACCEPT}
     assert handled == [b"ours"]
@@ -574,7 +569,7 @@ async def test_a_value_that_cannot_be_decoded_is_logged_in_one_line(caplog: pyte
     consumer = MadeUpConsumer(b"{broken")
     lane = lane_of(consumer, handle, decode="json")
     running = asyncio.create_task(lane.run())
-    await until(lambda: consumer.settled)
+    await comes_true(lambda: consumer.settled)
     await finish(lane, running)
     assert consumer.settled == [(0, REJECT)]
     (line,) = caplog.text.splitlines()

@@ -10,6 +10,7 @@ from shareq.client.errors import Unreachable
 from shareq.ops.console import pollers as module
 from shareq.ops.console.lanes import Busy
 from shareq.ops.console.pollers import Pollers
+from tests.support.waiting import comes_true
 
 
 class Cluster:
@@ -36,17 +37,11 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "FIRST_LOOK_S", 0.2)
 
 
-async def until(check: object) -> None:
-    async with asyncio.timeout(10):
-        while not check():  # type: ignore[operator]
-            await asyncio.sleep(0.005)
-
-
 async def test_many_browsers_are_one_look() -> None:
     cluster, pollers = Cluster(), Pollers()
     cluster.answering.clear()
     asked = [asyncio.create_task(pollers.seen(("overview",), cluster.look)) for _ in range(50)]
-    await until(lambda: cluster.looks == 1)
+    await comes_true(lambda: cluster.looks == 1)
     cluster.answering.set()
     seen = await asyncio.gather(*asked)
     assert {one.data["looks"] for one in seen} == {1}
@@ -56,11 +51,11 @@ async def test_many_browsers_are_one_look() -> None:
 async def test_it_looks_again_while_it_is_asked_and_stops_when_it_is_not() -> None:
     cluster, pollers = Cluster(), Pollers()
     first = await pollers.seen(("overview",), cluster.look)
-    await until(lambda: cluster.looks > 3)
+    await comes_true(lambda: cluster.looks > 3)
     again = await pollers.seen(("overview",), cluster.look)
     assert again.data["looks"] > first.data["looks"]
     (poller,) = pollers._pollers.values()
-    await until(lambda: not poller.at_work)
+    await comes_true(lambda: not poller.at_work)
     looks = cluster.looks
     await asyncio.sleep(0.1)
     assert cluster.looks == looks
@@ -76,7 +71,7 @@ async def test_a_cluster_that_is_away_is_asked_ever_more_seldom_and_the_last_dat
     await pollers.seen(("overview",), cluster.look)
     cluster.away = True
     began = cluster.looks
-    await until(lambda: cluster.looks >= began + 3)
+    await comes_true(lambda: cluster.looks >= began + 3)
     seen = await pollers.seen(("overview",), cluster.look)
     assert seen.error == "no broker can be reached"
     assert seen.data == {"looks": 1} or seen.data["looks"] <= began
@@ -102,7 +97,7 @@ async def test_a_first_look_that_hangs_is_said() -> None:
 async def test_histories_have_what_was_sampled() -> None:
     cluster, pollers = Cluster(), Pollers()
     await pollers.seen(("group", "a"), cluster.look, lambda data: {"lag": data["looks"]})
-    await until(lambda: cluster.looks >= 4)
+    await comes_true(lambda: cluster.looks >= 4)
     seen = await pollers.seen(("group", "a"), cluster.look)
     assert [point.values["lag"] for point in seen.points][:3] == [1, 2, 3]
     assert [point.at_ms for point in seen.points] == sorted(point.at_ms for point in seen.points)
@@ -116,7 +111,7 @@ async def test_a_view_gives_way_to_another_unless_all_are_looked_at(monkeypatch:
     await pollers.seen(("topic", "b"), cluster.look)
     with pytest.raises(Busy):
         await pollers.seen(("topic", "c"), cluster.look)
-    await until(lambda: not any(each.at_work for each in pollers._pollers.values()))
+    await comes_true(lambda: not any(each.at_work for each in pollers._pollers.values()))
     await pollers.seen(("topic", "c"), cluster.look)
     assert set(pollers._pollers) == {("topic", "b"), ("topic", "c")}
     pollers.close()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -25,6 +24,7 @@ from shareq.protocol.records.record_codec import Record
 from shareq.protocol.share import AcknowledgeType
 from shareq.testing import Broker
 from tests.support.clients.shareq_cli import Shell
+from tests.support.waiting import until
 
 TOKEN = "a-token-for-tests-0123"
 WAIT_S = 30.0
@@ -57,14 +57,6 @@ def admin(broker: Broker) -> Iterator[Admin]:
 def windows(broker: Broker) -> Windows:
     assert broker.records_api_url is not None
     return Windows(RecordsApi(broker.records_api_url, TOKEN))
-
-
-def until(check: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + WAIT_S
-    while not (found := check()):
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
-    return found
 
 
 def search(admin: Admin, **given: str) -> dict[str, Any]:

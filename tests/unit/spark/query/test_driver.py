@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -22,6 +22,7 @@ from shareq.spark.query.available_now import AvailableNow
 from shareq.spark.query.driver import POLL_MS, Driver
 from shareq.testing import Broker
 from tests.support.fakes.scripted_share_cluster import TOPIC, ShareCluster, topic_partition
+from tests.support.waiting import until
 
 TIMEOUT_S = 30.0
 
@@ -70,13 +71,6 @@ def next_batch(driver: Driver, start: SourceOffset, most: int | None = None) -> 
     while (end := driver.latest(start, most)) is None:
         assert time.monotonic() < deadline
     return SourceOffset.from_json(json.loads(json.dumps(end.to_json())))
-
-
-def until(done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not done():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_the_next_question_accepts_the_micro_batch_before(world: World) -> None:
