@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from shareq.broker.foundation.pending import Pending, completed, gather
+from shareq.broker.foundation.turn_budget import TurnBudget
 from shareq.broker.share.core.fetch_plan import validate_ack_batches
 from shareq.broker.share.core.partition import Acknowledged
 from shareq.broker.share.partitions import SharePartitionManager
@@ -15,7 +16,7 @@ from shareq.protocol.errors import ErrorCode
 
 
 class PartitionAcks(NamedTuple):
-    """What a request acknowledges on one partition. No batches: the partition is only named."""
+    """The acknowledgements of one partition in a request. No batches: the partition is only named."""
 
     topic_id: bytes
     partition: int
@@ -25,8 +26,11 @@ class PartitionAcks(NamedTuple):
 MOST_BATCHES: Final = 20_000
 """Of one partition in one request: what is applied in one turn of the loop. A fetch brings 500 records, or some."""
 
-FEW_BATCHES: Final = 2_000
-"""So many are looked at at once; requests that have more take several turns."""
+FEW_BATCHES: Final = 500
+"""Batches that are checked before the next breath."""
+
+_BATCHES_OF_AN_ELEMENT: Final = 10
+"""Batches that count as one element of a turn: 2 µs each."""
 
 AckResults = dict[tuple[bytes, int], ErrorCode]
 """The code of each topic id and partition."""
@@ -35,17 +39,17 @@ AckResults = dict[tuple[bytes, int], ErrorCode]
 class ShareAcknowledgements:
     """Applies the acknowledgements of requests to the share partitions this broker leads."""
 
-    def __init__(self, partitions: SharePartitionManager, metadata: MetadataImage) -> None:
+    def __init__(self, partitions: SharePartitionManager, metadata: MetadataImage, budget: TurnBudget) -> None:
         self._partitions = partitions
         self._metadata = metadata
+        self._budget = budget
 
-    def apply(
+    async def apply(
         self,
         group_id: str,
         member_id: str,
         acks: Sequence[PartitionAcks],
         refuse: Callable[[str], ErrorCode],
-        in_turns: Callable[[Iterator[None]], None],
         *,
         renew_request: bool,
         renew_version: bool,
@@ -56,61 +60,33 @@ class ShareAcknowledgements:
         IsRenewAck, `renew_version` whether its version knows acknowledge type 4. One partition's error never touches
         another partition. A partition named twice has its batches taken together; more than `MOST_BATCHES` are
         INVALID_REQUEST. One that is merely named is answered too if there is anything to acknowledge, as by Apache
-        Kafka 4.3.1. Many batches are looked at by `in_turns`, which does work in turns of the loop.
+        Kafka 4.3.1.
         """
+        breathe = self._budget.breathe
         merged: dict[tuple[bytes, int], Sequence[Acknowledged]] = {}
         for ack in acks:
             key = (ack.topic_id, ack.partition)
             merged[key] = [*merged[key], *ack.batches] if key in merged else ack.batches
-        result: Pending[AckResults] = Pending()
-
-        def unsound(batches: Sequence[Acknowledged]) -> ErrorCode:
-            return validate_ack_batches(batches, renew_request=renew_request, renew_version=renew_version)
-
-        steps = self._steps(group_id, member_id, merged, unsound, refuse, result)
-        if sum(map(len, merged.values())) + len(merged) <= FEW_BATCHES:
-            for _ in steps:
-                pass
-        else:
-            in_turns(_together(steps))
-        return result
-
-    def _steps(
-        self,
-        group_id: str,
-        member_id: str,
-        merged: Mapping[tuple[bytes, int], Sequence[Acknowledged]],
-        unsound: Callable[[Sequence[Acknowledged]], ErrorCode],
-        refuse: Callable[[str], ErrorCode],
-        result: Pending[AckResults],
-    ) -> Iterator[int]:
-        """Check, then acknowledge, partition by partition; after each, or so many of its batches as are looked at in
-        one turn, how many were looked at.
-        """
         refused: AckResults = {}
         for key, batches in merged.items():
             error = ErrorCode.INVALID_REQUEST if len(batches) > MOST_BATCHES else ErrorCode.NONE
-            at = 0
-            while error is ErrorCode.NONE and at + FEW_BATCHES < len(batches):
-                error = unsound(batches[max(0, at - 1) : at + FEW_BATCHES])  # with the last one that was looked at
-                at += FEW_BATCHES
-                yield FEW_BATCHES
-            if error is ErrorCode.NONE:
-                error = unsound(batches[at - 1 :] if at else batches) or self._unreachable(*key, refuse)
+            for some in _pieces(batches) if error is ErrorCode.NONE else ():
+                error = error or validate_ack_batches(some, renew_request=renew_request, renew_version=renew_version)
+                await breathe(1 + len(some) // _BATCHES_OF_AN_ELEMENT)
+            error = error or self._unreachable(*key, refuse)
             if error is not ErrorCode.NONE:
                 refused[key] = error
-            yield len(batches) - at
         if not any(batches and key not in refused for key, batches in merged.items()):
             merged = {key: merged[key] for key in refused}
-        keys = list(merged)
         answers: list[Pending[ErrorCode]] = []
-        for key in keys:
+        for key, batches in merged.items():
             if key in refused:
                 answers.append(completed(refused[key]))
             else:
-                answers.append(self._acknowledge(SharePartitionKey(group_id, *key), member_id, merged[key]))
-                yield len(merged[key])
-        gather(answers).then(lambda codes: self._results(keys, codes)).on_complete(result.complete)
+                answers.append(self._acknowledge(SharePartitionKey(group_id, *key), member_id, batches))
+                await breathe(1 + len(batches) // _BATCHES_OF_AN_ELEMENT)
+        keys = list(merged)
+        return gather(answers).then(lambda codes: self._results(keys, codes))
 
     def _results(self, keys: Sequence[tuple[bytes, int]], codes: list[ErrorCode]) -> AckResults:
         by_key = dict(zip(keys, codes, strict=True))
@@ -140,11 +116,8 @@ class ShareAcknowledgements:
         return self._partitions.acknowledge(leader, member_id, batches)
 
 
-def _together(steps: Iterator[int]) -> Iterator[None]:
-    """Steps of few batches in one turn, as many as `FEW_BATCHES` are."""
-    looked_at = 0
-    for batches in steps:
-        looked_at += 1 + batches
-        if looked_at >= FEW_BATCHES:
-            looked_at = 0
-            yield
+def _pieces(batches: Sequence[Acknowledged]) -> Iterable[Sequence[Acknowledged]]:
+    """Return the batches, `FEW_BATCHES` at a time, each time behind the last one of the time before."""
+    if len(batches) <= FEW_BATCHES:
+        return (batches,)
+    return (batches[max(0, at - 1) : at + FEW_BATCHES] for at in range(0, len(batches), FEW_BATCHES))

@@ -76,7 +76,7 @@ class ShareService(Service):
         self.partitions = SharePartitionManager(env, sources, settings, other_leaders, persister, self.dead_letters)
         self.last_letters = LastLetters(env, self.partitions, persister, metadata, other_leaders, self._letters_trouble)
         self.sessions = ShareSessionService(self.partitions, max_sessions)
-        self.acknowledgements = ShareAcknowledgements(self.partitions, metadata)
+        self.acknowledgements = ShareAcknowledgements(self.partitions, metadata, env.budget)
         self._fetch_host = ShareFetchHost(env, self.partitions, metadata, answer_budget)
 
     def fetch(

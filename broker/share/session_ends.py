@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Hashable, Iterable, Sequence
 
 from shareq.broker.network.connection import Connection
-from shareq.broker.share.core.sessions import ClosedSession, ShareSession, ShareSessions
+from shareq.broker.share.core.sessions import (
+    ClosedSession,
+    ListedPartition,
+    PartitionId,
+    ShareFetchContext,
+    ShareSession,
+    ShareSessions,
+)
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.share import INITIAL_EPOCH
 
 logger = logging.getLogger(__name__)
 
@@ -20,6 +30,32 @@ class ShareSessionService:
         self._watched: set[int] = set()
         self._stopping = False
         self.sessions = ShareSessions(limit)
+
+    def open_or_update(
+        self,
+        connection: Connection,
+        group_id: str,
+        member_id: str,
+        epoch: int,
+        listed: Sequence[ListedPartition],
+        forgotten: Iterable[PartitionId],
+        *,
+        has_acks: bool,
+        owner: Hashable,
+    ) -> ShareFetchContext | ErrorCode:
+        """Begin a ShareFetch, as `ShareSessions.open_or_update`; a session that is opened ends with its connection."""
+        context = self.sessions.open_or_update(
+            group_id, member_id, epoch, listed, forgotten, has_acks=has_acks, connection_id=connection.id, owner=owner
+        )
+        if not isinstance(context, ErrorCode) and epoch == INITIAL_EPOCH:
+            self.watch(connection)
+            if context.gave_way is not None:
+                self.give_back(context.gave_way)
+        return context
+
+    def update(self, group_id: str, member_id: str, epoch: int) -> ShareSession | ErrorCode:
+        """Begin a ShareAcknowledge, as `ShareSessions.update`."""
+        return self.sessions.update(group_id, member_id, epoch)
 
     def watch(self, connection: Connection) -> None:
         """End the connection's session with the connection."""

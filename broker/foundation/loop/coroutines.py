@@ -63,7 +63,9 @@ def begin(
 ) -> Pending[T]:
     """Drive a coroutine for a caller that takes a `Pending` in any case; see `drive`."""
     answer = drive(coroutine, budget, in_turns, failed)
-    return answer.result if isinstance(answer, Driven) else completed(answer)
+    if isinstance(answer, Driven):
+        return answer.result
+    return answer if isinstance(answer, Pending) else completed(answer)
 
 
 class Begin(Protocol):

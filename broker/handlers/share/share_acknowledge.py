@@ -8,7 +8,6 @@ v2: renew acknowledgements (type 4, announced by IsRenewAck); AcquisitionLockTim
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.shared.share_requests import (
     acknowledge,
     add_endpoint,
@@ -30,28 +29,24 @@ from shareq.protocol.generated.share_acknowledge import (
 from shareq.protocol.share import FINAL_EPOCH
 
 
-def handle(
-    ctx: RequestContext, request: ShareAcknowledgeRequest
-) -> ShareAcknowledgeResponse | Pending[ShareAcknowledgeResponse]:
+async def handle(ctx: RequestContext, request: ShareAcknowledgeRequest) -> ShareAcknowledgeResponse:
     error = share_request_error(ctx, request.group_id, request.member_id)
     if error is not ErrorCode.NONE or request.group_id is None or request.member_id is None:
         return ShareAcknowledgeResponse(error_code=error)
     group_id, member_id, epoch = request.group_id, request.member_id, request.share_session_epoch
-    session = ctx.services.share.sessions.sessions.update(group_id, member_id, epoch)
+    sessions = ctx.services.share.sessions
+    session = sessions.update(group_id, member_id, epoch)
     if isinstance(session, ErrorCode):
         return ShareAcknowledgeResponse(error_code=session)
     note_reasons(ctx, group_id, request.topics)
-    acked = acknowledge(ctx, group_id, member_id, requested_acks(request.topics), renew_request=request.is_renew_ack)
-
-    def respond(results: AckResults) -> ShareAcknowledgeResponse:
-        if epoch == FINAL_EPOCH:
-            ctx.services.share.sessions.close(session)
-        return _response(ctx, group_id, results)
-
-    return acked.then(respond)
+    acks = requested_acks(request.topics)
+    results = await (await acknowledge(ctx, group_id, member_id, acks, renew_request=request.is_renew_ack))
+    if epoch == FINAL_EPOCH:
+        sessions.close(session)
+    return await _response(ctx, group_id, results)
 
 
-def _response(ctx: RequestContext, group_id: str, results: AckResults) -> ShareAcknowledgeResponse:
+async def _response(ctx: RequestContext, group_id: str, results: AckResults) -> ShareAcknowledgeResponse:
     response = ShareAcknowledgeResponse(
         acquisition_lock_timeout_ms=ctx.services.configs.share_group(group_id).record_lock_duration_ms
     )
@@ -68,5 +63,6 @@ def _response(ctx: RequestContext, group_id: str, results: AckResults) -> ShareA
         if topic_id not in topics:
             topics[topic_id] = ShareAcknowledgeTopicResponse(topic_id, [])
         topics[topic_id].partitions.append(row)
+        await ctx.breathe()
     response.responses = list(topics.values())
     return response

@@ -10,51 +10,86 @@ v2: ShareAcquireMode, IsRenewAck (renews locks, fetches nothing).
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import Steps, pending_in_turns
-from shareq.broker.foundation.pending import Pending, completed, join
-from shareq.broker.handlers.shared.long.share_sessions import (
-    TURN_LOADED,
-    begun,
-    loaded_in_turns,
-    names_too_many,
-    rounds,
-)
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.turn_budget import PIECE
 from shareq.broker.handlers.shared.share_fetch_response import share_fetch_response
 from shareq.broker.handlers.shared.share_fetch_rights import refusal, wanted_partitions, without_refused
+from shareq.broker.handlers.shared.share_fetch_search import load, search
 from shareq.broker.handlers.shared.share_requests import acknowledge, requested_acks, share_request_error
 from shareq.broker.security.rights import READ_GROUP
-from shareq.broker.share.acknowledgements import AckResults, PartitionAcks
-from shareq.broker.share.core.sessions import ListedPartition, ShareFetchContext
+from shareq.broker.share.acknowledgements import AckResults
+from shareq.broker.share.core.sessions import MOST_PARTITIONS, ListedPartition, ShareFetchContext
 from shareq.broker.share.fetch import FetchedPartition, WantedPartition
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
 from shareq.protocol.share import AcquireMode
 
-ShareFetchAnswer = ShareFetchResponse | Pending[ShareFetchResponse]
 
-
-def handle(ctx: RequestContext, request: ShareFetchRequest) -> ShareFetchAnswer:
+async def handle(ctx: RequestContext, request: ShareFetchRequest) -> ShareFetchResponse:
     error = share_request_error(ctx, request.group_id, request.member_id)
-    if error is ErrorCode.NONE and (_renews_and_fetches(request) or names_too_many(request)):
+    if error is ErrorCode.NONE and (_renews_and_fetches(request) or _names_too_many(request)):
         error = ErrorCode.INVALID_REQUEST  # before the session is touched, so its epoch stays
-    if error is not ErrorCode.NONE or request.group_id is None:
+    group_id, member_id = request.group_id, request.member_id or ""
+    if error is not ErrorCode.NONE or group_id is None:
         return ShareFetchResponse(error_code=error)
     has_acks = any(each.acknowledgement_batches for topic in request.topics for each in topic.partitions)
-    context = _session(ctx, request, request.group_id, has_acks=has_acks)
-    if context is ErrorCode.SHARE_SESSION_LIMIT_REACHED:
-        return _later(ctx, request.max_wait_ms, ShareFetchResponse(error_code=context))
+    context = _session(ctx, request, group_id, has_acks=has_acks)
     if isinstance(context, ErrorCode):
+        if context is ErrorCode.SHARE_SESSION_LIMIT_REACHED:
+            await _delay(ctx, request.max_wait_ms)  # so that the client does not try again at once
         return ShareFetchResponse(error_code=context)
-    acks = requested_acks(request.topics) if has_acks else []
-    return _acknowledge_and_fetch(ctx, request, request.group_id, context, acks)
+    acked: Pending[AckResults] | None = None
+    if has_acks:
+        acks = requested_acks(request.topics)
+        acked = await acknowledge(ctx, group_id, member_id, acks, renew_request=request.is_renew_ack)
+    wanted = [] if context.is_final or request.is_renew_ack else wanted_partitions(ctx, context)
+    many = len(wanted) > PIECE and request.max_records and request.max_bytes
+    if many and await load(ctx, group_id, wanted):
+        wanted = wanted_partitions(ctx, context)  # others had their turns meanwhile
+    refuse = refusal(ctx, group_id)
+    fetched: list[FetchedPartition] = []
+    if wanted:
+        mode = _mode(request, wanted)
+        if mode is None:
+            return ShareFetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
+        fetched = await search(ctx, request, mode, wanted, refuse, acked, context.rounds)
+    results = {} if acked is None else await acked
+    if context.is_final:
+        ctx.services.share.sessions.close(context.session)
+    fetched = [without_refused(ctx, group_id, member_id, each, refuse) for each in fetched]
+    if any(each.error is READ_GROUP.error for each in fetched):
+        return ShareFetchResponse(error_code=READ_GROUP.error)
+    selected = context.select(fetched)
+    if isinstance(selected, ErrorCode):
+        return ShareFetchResponse(error_code=selected)
+    return share_fetch_response(ctx, group_id, selected, results)
 
 
 def _renews_and_fetches(request: ShareFetchRequest) -> bool:  # KIP-1222
     asked = request.max_bytes, request.min_bytes, request.max_records, request.max_wait_ms
     return request.is_renew_ack and any(asked)
+
+
+def _names_too_many(request: ShareFetchRequest) -> bool:
+    """Return whether it names more partitions than a session may have."""
+    return (
+        sum(len(topic.partitions) for topic in request.topics) > MOST_PARTITIONS
+        or sum(len(topic.partitions) for topic in request.forgotten_topics_data) > MOST_PARTITIONS
+    )
+
+
+def _mode(request: ShareFetchRequest, wanted: Sequence[WantedPartition]) -> AcquireMode | None:
+    """Return how records are acquired; None: no mode has this number, and there would be something to fetch.
+
+    This is found out late, as by Apache Kafka: the epoch and the acknowledgements have gone through.
+    """
+    try:
+        return AcquireMode(request.share_acquire_mode)
+    except ValueError:
+        return None if any(each.topic is not None for each in wanted) else AcquireMode.BATCH_OPTIMIZED
 
 
 def _session(
@@ -67,84 +102,23 @@ def _session(
         name = image.name if image is not None else None
         listed += [ListedPartition(topic.topic_id, each.partition_index, name) for each in topic.partitions]
     forgotten = [(topic.topic_id, index) for topic in request.forgotten_topics_data for index in topic.partitions]
-    context = ctx.services.share.sessions.sessions.open_or_update(
+    return ctx.services.share.sessions.open_or_update(
+        ctx.connection,
         group_id,
         request.member_id or "",
         request.share_session_epoch,
         listed,
         forgotten,
         has_acks=has_acks,
-        connection_id=ctx.connection.id,
         owner=ctx.owner,
     )
-    if not isinstance(context, ErrorCode) and request.share_session_epoch == 0:
-        ctx.services.share.sessions.watch(ctx.connection)
-        if context.gave_way is not None:
-            ctx.services.share.sessions.give_back(context.gave_way)
-    return context
 
 
-def _later(ctx: RequestContext, delay_ms: int, response: ShareFetchResponse) -> ShareFetchAnswer:
-    """The answer after a delay, so that a client that was refused does not try again at once."""
-    if delay_ms <= 0:
-        return response
-    pending: Pending[ShareFetchResponse] = Pending()
-    clock = ctx.services.env.clock
-    timer = clock.call_at(clock.now_ms() + delay_ms, lambda: pending.complete(response))
-    ctx.connection.on_close(timer.cancel)
-    return pending
-
-
-def _acknowledge_and_fetch(
-    ctx: RequestContext,
-    request: ShareFetchRequest,
-    group_id: str,
-    context: ShareFetchContext,
-    acks: list[PartitionAcks],
-) -> ShareFetchAnswer:
-    acked = acknowledge(ctx, group_id, request.member_id or "", acks, renew_request=request.is_renew_ack)
-    wanted = [] if context.is_final or request.is_renew_ack else wanted_partitions(ctx, context)
-    finish = partial(_fetch_and_answer, ctx, request, group_id, context, acked, bool(acks))
-    if len(wanted) <= TURN_LOADED or not (request.max_records and request.max_bytes):
-        return finish(wanted)
-
-    def steps() -> Steps[Pending[ShareFetchResponse]]:
-        paused = yield from loaded_in_turns(ctx, group_id, wanted)
-        return finish(wanted_partitions(ctx, context) if paused else wanted)
-
-    return pending_in_turns(ctx, steps())
-
-
-def _fetch_and_answer(
-    ctx: RequestContext,
-    request: ShareFetchRequest,
-    group_id: str,
-    context: ShareFetchContext,
-    acked: Pending[AckResults],
-    has_acks: bool,
-    wanted: list[WantedPartition],
-) -> Pending[ShareFetchResponse]:
-    member_id = request.member_id or ""
-    refuse = refusal(ctx, group_id)
-    fetched: Pending[list[FetchedPartition]] = completed([])
-    if wanted:
-        try:
-            mode = AcquireMode(request.share_acquire_mode)
-        except ValueError:  # found out late, as by Apache Kafka: the epoch and the acknowledgements have gone through
-            if any(each.topic is not None for each in wanted):
-                return completed(ShareFetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR))
-            mode = AcquireMode.BATCH_OPTIMIZED
-        fetched = begun(ctx, request, mode, wanted, refuse, acked if has_acks else None, rounds(context))
-
-    def respond(both: tuple[AckResults, list[FetchedPartition]]) -> ShareFetchResponse:
-        if context.is_final:
-            ctx.services.share.sessions.close(context.session)
-        results = [without_refused(ctx, group_id, member_id, each, refuse) for each in both[1]]
-        if any(each.error is READ_GROUP.error for each in results):
-            return ShareFetchResponse(error_code=READ_GROUP.error)
-        selected = context.select(results)
-        if isinstance(selected, ErrorCode):
-            return ShareFetchResponse(error_code=selected)
-        return share_fetch_response(ctx, group_id, list(selected), both[0])
-
-    return join(acked, fetched).then(respond)
+async def _delay(ctx: RequestContext, delay_ms: int) -> None:
+    """Wait so many milliseconds, for as long as the client is there."""
+    if delay_ms > 0:
+        over: Pending[None] = Pending()
+        clock = ctx.services.env.clock
+        timer = clock.call_at(clock.now_ms() + delay_ms, lambda: over.complete(None))
+        ctx.connection.on_close(timer.cancel)
+        await over

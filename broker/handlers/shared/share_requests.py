@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Protocol, TypeVar
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import run_in_turns
+from shareq.broker.foundation.loop.coroutines import Waiting
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
 from shareq.broker.share.acknowledgements import AckResults, PartitionAcks
@@ -94,14 +93,13 @@ def _acks(batches: Sequence[Acknowledged]) -> Sequence[Acknowledged]:
 
 def acknowledge(
     ctx: RequestContext, group_id: str, member_id: str, acks: Sequence[PartitionAcks], *, renew_request: bool
-) -> Pending[AckResults]:
-    """Apply a request's acknowledgements; see `ShareAcknowledgements.apply`."""
+) -> Waiting[Pending[AckResults]]:
+    """Apply a request's acknowledgements, when it is awaited; see `ShareAcknowledgements.apply`."""
     return ctx.services.share.acknowledgements.apply(
         group_id,
         member_id,
         acks,
         lambda topic: ErrorCode.NONE if ctx.may(READ_TOPIC, topic) else READ_TOPIC.error,
-        partial(run_in_turns, ctx),
         renew_request=renew_request,
         renew_version=ctx.api_version >= _RENEW_FROM,
     )

@@ -125,6 +125,11 @@ class ShareFetchContext:
         """Whether the request ends the session: nothing is fetched, and `ShareSessions.close` follows the acks."""
         return self.epoch == FINAL_EPOCH
 
+    @property
+    def rounds(self) -> int:
+        """How many requests it takes to look at all partitions of the session, at least one."""
+        return max(1, -(-len(self.partitions) // LOOKED_AT))
+
     def select(self, results: Sequence[T], *, preview: bool = False) -> list[T] | ErrorCode:
         """Which partitions' results the response carries, in the same order.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld
+from shareq.broker.foundation.turn_budget import TURN_ELEMENTS
 from shareq.broker.groups.share import TURN_INITIALIZED
 from shareq.broker.handlers.shared import share_fetch_rights
-from shareq.broker.handlers.shared.long.share_sessions import TURN_LOADED
 from shareq.broker.share.coordinator import ShareCoordinatorService
 from shareq.broker.share.core import sessions
 from shareq.broker.share.core.sessions import LOOKED_AT, MOST_PARTITIONS
@@ -86,7 +86,7 @@ def test_each_request_looks_at_some_and_loads_them_in_turns(monkeypatch: pytest.
         work.run(world, neighbour)
         assert not fetch_errors(member.fetch_answer())
     assert sum(work.ticks) == PARTITIONS
-    assert max(work.ticks) <= TURN_LOADED
+    assert max(work.ticks) <= TURN_ELEMENTS
     monkeypatch.setattr(share_fetch_rights, "_wanted", work.count(share_fetch_rights._wanted))
     work.ticks.clear()
     member.send_fetch()

@@ -10,6 +10,7 @@ from shareq.broker.share.service import ShareService
 from shareq.coordinator.ports import IsolationLevel, ShareGroupSettings
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.share import INITIAL_EPOCH, AcknowledgeType, AcquireMode
+from tests.support.coroutines import finished
 from tests.support.fakes.host import ELSEWHERE
 from tests.support.fakes.share_rig import LOCK_MS, ShareRig, ranges
 
@@ -108,15 +109,15 @@ def test_its_sessions_give_back_to_its_partitions_and_its_acknowledgements_reach
     rig = Rig()
     assert rig.opens("m")
     assert rig.fetching() == [(0, 0, 1)]
-    results = rig.service.acknowledgements.apply(
+    applied = rig.service.acknowledgements.apply(
         "g",
         "m",
         [PartitionAcks(rig.topic_id, 0, [AckBatch(0, 0, [AcknowledgeType.RELEASE])])],
         lambda _topic: ErrorCode.NONE,
-        in_turns=lambda _work: None,
         renew_request=False,
         renew_version=False,
     )
+    results = finished(applied)
     assert results.value == {(rig.topic_id, 0): ErrorCode.NONE}
     assert rig.fetching() == [(0, 0, 2)]
     session = rig.service.sessions.sessions.get("g", "m")

@@ -1,1 +1,0 @@
-"""Parts of handlers that go on in turns of the loop."""
