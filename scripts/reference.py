@@ -20,12 +20,12 @@ import click
 
 from shareq.broker.config.group_config import GROUP_KEYS
 from shareq.broker.config.keys.broker import BROKER_KEYS
-from shareq.broker.config.keys.definition import ConfigDef, ConfigKey, UpdateMode, format_value
 from shareq.broker.config.topic_config import TOPIC_KEYS
 from shareq.broker.dispatch.table import HANDLERS, HandlerRow
 from shareq.ops.cli.main import main as command_line
 from shareq.ops.cli.shared.command import ClusterCommand, common_options
 from shareq.protocol.api_keys import ApiKey
+from shareq.protocol.config_def import ConfigDef, ConfigKey, UpdateMode, format_value
 from shareq.protocol.errors import RETRIABLE, TEXTS, ErrorCode
 
 ROOT: Final = Path(__file__).resolve().parents[1]

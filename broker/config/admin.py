@@ -15,13 +15,13 @@ from shareq.broker.config.broker_config import broker_key, dynamic_key
 from shareq.broker.config.changes import Alteration, ConfigOp, apply_alterations
 from shareq.broker.config.describe import ConfigEntry
 from shareq.broker.config.group_config import GROUP_KEYS
-from shareq.broker.config.keys.definition import ConfigError, UpdateMode
 from shareq.broker.config.listener_properties import is_listener_property, listener_of, per_listener
 from shareq.broker.config.service import BROKER, GROUP, TOPIC, ConfigService
 from shareq.broker.config.topic_config import TOPIC_KEYS
 from shareq.broker.foundation.bounded_log import cut
 from shareq.broker.metadata.changes import PutConfig, ResourceName
 from shareq.broker.metadata.store import MetadataStore, few
+from shareq.protocol.config_def import ConfigError, UpdateMode
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure
 
 logger = logging.getLogger(__name__)

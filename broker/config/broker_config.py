@@ -12,7 +12,6 @@ from typing import Final
 
 from shareq.broker.config.connection_numbers import listener_numbers
 from shareq.broker.config.keys.broker import BROKER_KEYS
-from shareq.broker.config.keys.definition import ConfigError, ConfigKey, ConfigValue, format_value, int_value
 from shareq.broker.config.keys.replicas import unreachable_replicas
 from shareq.broker.config.listener_properties import (
     is_listener_property,
@@ -24,6 +23,7 @@ from shareq.broker.config.listeners import Listener, parse_listeners
 from shareq.broker.disk.policy import DiskSettings
 from shareq.broker.network.connection_quotas import ConnectionNumbers
 from shareq.broker.security.names import parse_principal
+from shareq.protocol.config_def import ConfigError, ConfigKey, ConfigValue, format_value, int_value
 
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 _PROVIDERS: Final = "config.providers"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from shareq.broker.config.keys.definition import ConfigKey, ConfigType, ConfigValue, format_value
+from shareq.protocol.config_def import ConfigKey, ConfigType, ConfigValue, format_value
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shareq.broker.config.keys.broker import BROKER_KEYS
-from shareq.broker.config.keys.definition import ConfigError
 from shareq.broker.network.connection_quotas import UNLIMITED, ListenerNumbers
+from shareq.protocol.config_def import ConfigError
 
 _OF_LISTENERS = ("max.connections", "max.connection.creation.rate")
 

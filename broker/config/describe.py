@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 from shareq.broker.config.broker_config import BrokerConfig, broker_key
 from shareq.broker.config.group_config import GROUP_KEYS, broker_synonym
 from shareq.broker.config.keys.broker import BROKER_KEYS
-from shareq.broker.config.keys.definition import ConfigKey, ConfigSource, ConfigValue, format_value
 from shareq.broker.config.listener_properties import listener_key
 from shareq.broker.config.topic_config import SYNONYMS, TOPIC_KEYS
+from shareq.protocol.config_def import ConfigKey, ConfigSource, ConfigValue, format_value
 
 OURS: Final = "shareq."
 """How properties begin that Apache Kafka does not have."""

@@ -12,7 +12,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.config.keys.definition import (
+from shareq.coordinator.ports import (
+    AutoOffsetReset,
+    ConsumerGroupSettings,
+    IsolationLevel,
+    RedeliveryBackoff,
+    ShareGroupSettings,
+)
+from shareq.protocol.config_def import (
     LONG_MAX,
     ConfigDef,
     ConfigError,
@@ -25,14 +32,7 @@ from shareq.broker.config.keys.definition import (
     int_value,
     read_stored,
 )
-from shareq.broker.config.keys.definition import ConfigType as Type
-from shareq.coordinator.ports import (
-    AutoOffsetReset,
-    ConsumerGroupSettings,
-    IsolationLevel,
-    RedeliveryBackoff,
-    ShareGroupSettings,
-)
+from shareq.protocol.config_def import ConfigType as Type
 from shareq.protocol.names import (
     AUTO_OFFSET_RESET,
     DELIVERY_COUNT_LIMIT,

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from shareq.broker.config.keys.definition import ConfigError, ConfigKey, ConfigValue, UpdateMode, int_value
 from shareq.broker.config.keys.tls import TLS_KEYS
 from shareq.broker.security.listener_security import (
     MECHANISMS,
@@ -20,6 +19,7 @@ from shareq.broker.security.listener_security import (
     SSL,
     ListenerSecurity,
 )
+from shareq.protocol.config_def import ConfigError, ConfigKey, ConfigValue, UpdateMode, int_value
 
 _PREFIX: Final = "listener.name."
 _PLAIN_MODULE: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from shareq.broker.config.keys.definition import ConfigError, ConfigValue, format_value
 from shareq.broker.security.listener_security import PLAINTEXT, SERVED_PROTOCOLS
+from shareq.protocol.config_def import ConfigError, ConfigValue, format_value
 
 # NAME://HOST:PORT; the host may be empty, or an IPv6 address in brackets.
 _ADDRESS: Final = r"([^:/]+)://(\[[0-9A-Fa-f:.%]+\]|[^\[\]/:,]*):([0-9]{1,5})"

@@ -12,11 +12,11 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from shareq.broker.config.keys.broker import BROKER_KEYS
-from shareq.broker.config.keys.definition import ConfigError, ConfigValue
 from shareq.broker.config.keys.given import Given
 from shareq.broker.config.tls_properties import trust_store
 from shareq.broker.security.oauth.settings import ClaimRules, OauthSettings
 from shareq.broker.security.tls.settings import Setting, TrustStore
+from shareq.protocol.config_def import ConfigError, ConfigValue
 from shareq.protocol.jaas import parse_jaas
 
 _MECHANISM: Final = "oauthbearer."

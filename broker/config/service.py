@@ -10,12 +10,12 @@ from collections.abc import Callable, Collection, Mapping
 
 from shareq.broker.config import group_config, topic_config
 from shareq.broker.config.broker_config import BrokerConfig, dynamic_key
-from shareq.broker.config.keys.definition import ConfigError, ConfigValue
 from shareq.broker.log.cleaner.schedule import CleanerSettings
 from shareq.broker.log.settings import LogSettings
 from shareq.broker.metadata.changes import ResourceName
 from shareq.broker.metadata.store import MetadataStore
 from shareq.coordinator.ports import ConsumerGroupSettings, ShareGroupSettings
+from shareq.protocol.config_def import ConfigError, ConfigValue
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from shareq.broker.config.keys.definition import ConfigError, ConfigValue
 from shareq.broker.config.keys.given import Given
 from shareq.broker.security.tls.cipher_suites import Chosen, choose
 from shareq.broker.security.tls.mapping_rules import MappingRules
@@ -23,6 +22,7 @@ from shareq.broker.security.tls.settings import (
     TlsSettings,
     TrustStore,
 )
+from shareq.protocol.config_def import ConfigError, ConfigValue
 
 _KINDS: Final = (PEM, PKCS12, JKS)
 _HIDDEN: Final = "[hidden]"

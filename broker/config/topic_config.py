@@ -15,7 +15,8 @@ from shareq.broker.config.keys.broker import (
     TIMESTAMP_TYPES,
     ZSTD_LEVELS,
 )
-from shareq.broker.config.keys.definition import (
+from shareq.broker.log.settings import LogSettings
+from shareq.protocol.config_def import (
     LONG_MAX,
     ConfigDef,
     ConfigError,
@@ -28,8 +29,7 @@ from shareq.broker.config.keys.definition import (
     int_value,
     read_stored,
 )
-from shareq.broker.config.keys.definition import ConfigType as Type
-from shareq.broker.log.settings import LogSettings
+from shareq.protocol.config_def import ConfigType as Type
 from shareq.protocol.names import DLQ_GROUP_ENABLE, SHARE_GROUP_STATE
 from shareq.protocol.records.compression import Compression
 

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.config.keys.definition import ConfigError
 from shareq.broker.config.service import BROKER
 from shareq.broker.data_folder.opening import DataFolderError, open_data_folder
 from shareq.broker.data_folder.sqlite_record import META_DB_FILE, SqliteRecord
@@ -50,6 +49,7 @@ from shareq.broker.quotas.entity import CONNECTION_CREATION_RATE
 from shareq.broker.quotas.limits import Limits
 from shareq.broker.quotas.rate import Windows
 from shareq.broker.topics.endpoint import advertised_endpoints
+from shareq.protocol.config_def import ConfigError
 from shareq.protocol.primitives import uuid_to_text
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.config.keys.definition import int_value
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.metadata.store import NewTopic
 from shareq.broker.topics.ports import TopicMetadata
 from shareq.coordinator.ports import MetadataImage
+from shareq.protocol.config_def import int_value
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure
 from shareq.protocol.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 

@@ -42,8 +42,8 @@ class ServeOptions(NamedTuple):
 def wanted_of(options: ServeOptions, environ: Mapping[str, str] = os.environ) -> Wanted:
     """Read the options of `shareq serve`, the file and the environment. Ends the command where they are wrong."""
     from shareq.broker.config.broker_config import BrokerConfig
-    from shareq.broker.config.keys.definition import ConfigError
     from shareq.broker.process.serve import Wanted
+    from shareq.protocol.config_def import ConfigError
 
     try:
         properties = read_properties(options.config_file) if options.config_file is not None else {}

@@ -16,8 +16,8 @@ from devtools.clients.wire import WireClient
 from devtools.kafka.apache_kafka import KAFKA_VERSION, broker_class_path
 from shareq.broker.config.group_config import GROUP_KEYS
 from shareq.broker.config.keys.broker import BROKER_KEYS
-from shareq.broker.config.keys.definition import ConfigKey, ConfigSource, Range, UpdateMode, format_value
 from shareq.broker.handlers.shared.config_resources import ResourceType
+from shareq.protocol.config_def import ConfigKey, ConfigSource, Range, UpdateMode, format_value
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_configs import (
     DescribeConfigsRequest,

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from shareq.broker.config.keys.definition import INT_MAX as INT_TOP
-from shareq.broker.config.keys.definition import LONG_MAX as LONG_TOP
-from shareq.broker.config.keys.definition import (
+from shareq.broker.config.keys.oauth import OAUTH_KEYS
+from shareq.broker.config.keys.records_api import RECORDS_API_KEYS
+from shareq.broker.config.keys.share import SHARE_KEYS
+from shareq.broker.config.keys.tls import TLS_KEYS
+from shareq.protocol.config_def import INT_MAX as INT_TOP
+from shareq.protocol.config_def import LONG_MAX as LONG_TOP
+from shareq.protocol.config_def import (
     ConfigDef,
     ConfigKey,
     LevelOrDefault,
@@ -19,11 +23,7 @@ from shareq.broker.config.keys.definition import (
     Range,
     UpdateMode,
 )
-from shareq.broker.config.keys.definition import ConfigType as Type
-from shareq.broker.config.keys.oauth import OAUTH_KEYS
-from shareq.broker.config.keys.records_api import RECORDS_API_KEYS
-from shareq.broker.config.keys.share import SHARE_KEYS
-from shareq.broker.config.keys.tls import TLS_KEYS
+from shareq.protocol.config_def import ConfigType as Type
 
 _DYNAMIC: Final = UpdateMode.CLUSTER_WIDE
 _HOUR_MS: Final = 3_600_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shareq.broker.config.keys.broker import BROKER_KEYS
-from shareq.broker.config.keys.definition import ConfigError, ConfigValue
 from shareq.broker.security.tls.settings import Setting
+from shareq.protocol.config_def import ConfigError, ConfigValue
 
 
 class Given:

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from shareq.broker.config.keys.definition import ConfigKey, Range
-from shareq.broker.config.keys.definition import ConfigType as Type
+from shareq.protocol.config_def import ConfigKey, Range
+from shareq.protocol.config_def import ConfigType as Type
 
 _NAME: Final = "sasl.oauthbearer."
 

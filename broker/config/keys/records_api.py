@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from shareq.broker.config.keys.definition import ConfigKey
-from shareq.broker.config.keys.definition import ConfigType as Type
+from shareq.protocol.config_def import ConfigKey
+from shareq.protocol.config_def import ConfigType as Type
 
 RECORDS_API_KEYS: Final = (
     ConfigKey(

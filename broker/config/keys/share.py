@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from shareq.broker.config.keys.definition import ConfigKey, NonEmptyList, OneOf, Range, UpdateMode
-from shareq.broker.config.keys.definition import ConfigType as Type
+from shareq.protocol.config_def import ConfigKey, NonEmptyList, OneOf, Range, UpdateMode
+from shareq.protocol.config_def import ConfigType as Type
 from shareq.protocol.names import DLQ_AUTO_CREATE_TOPICS, DLQ_TOPIC_NAME_PREFIX
 
 _DYNAMIC: Final = UpdateMode.CLUSTER_WIDE

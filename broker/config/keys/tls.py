@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from shareq.broker.config.keys.definition import ConfigKey, OneOf, UpdateMode
-from shareq.broker.config.keys.definition import ConfigType as Type
+from shareq.protocol.config_def import ConfigKey, OneOf, UpdateMode
+from shareq.protocol.config_def import ConfigType as Type
 
 _PER_BROKER: Final = UpdateMode.PER_BROKER
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from shareq.broker.config.keys.definition import ConfigError
+from shareq.protocol.config_def import ConfigError
 
 PROVIDERS_KEY: Final = "config.providers"
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from shareq.broker.config.group_config import GROUP_KEYS
-from shareq.broker.config.keys.definition import ConfigDef, ConfigError
 from shareq.broker.config.topic_config import TOPIC_KEYS
 from shareq.broker.data_folder.comparison import CLUSTER_ID
 from shareq.broker.data_folder.digest import digest_of
@@ -30,6 +29,7 @@ from shareq.broker.maintenance.neighbour.kafka_folder import KafkaFolder, Source
 from shareq.broker.maintenance.progress import Progress
 from shareq.broker.metadata.changes import MetaState, PutConfig, PutMeta, PutTopic, ResourceName, TopicRow
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
+from shareq.protocol.config_def import ConfigDef, ConfigError
 
 __all__ = ["TakenOver", "take_over"]
 

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Final
 
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.config.keys.definition import ConfigError
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.process.oauth.fetch import NotRead, in_thread, read_document
 from shareq.broker.process.oauth.jwks import MissingLibrary, UnusableKeys, read_keys, require_library
@@ -21,6 +20,7 @@ from shareq.broker.security.oauth.claims import Bearer, TokenRefused, check_clai
 from shareq.broker.security.oauth.exchange import OauthExchange
 from shareq.broker.security.oauth.settings import ClaimRules, OauthSettings
 from shareq.broker.security.sasl_mechanisms import Exchange
+from shareq.protocol.config_def import ConfigError
 
 logger = logging.getLogger(__name__)
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from shareq.broker.config.keys.definition import ConfigError
 from shareq.broker.process.tls.stores import HIDDEN, KeyMaterial, read_key_store, read_trust_store
 from shareq.broker.security.tls.certificate import MalformedDer, Subject, subject_of
 from shareq.broker.security.tls.settings import CLIENT_AUTH_REQUESTED, CLIENT_AUTH_REQUIRED, TlsSettings, TrustStore
+from shareq.protocol.config_def import ConfigError
 
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _VERIFY: Final = {CLIENT_AUTH_REQUESTED: ssl.CERT_OPTIONAL, CLIENT_AUTH_REQUIRED: ssl.CERT_REQUIRED}

@@ -14,7 +14,6 @@ from functools import partial
 from typing import NamedTuple
 
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.config.keys.definition import ConfigError
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.network.counters import Authentications
 from shareq.broker.network.tls.stream import TlsPort
@@ -24,6 +23,7 @@ from shareq.broker.security.tls.certificate import Subject, subject_of
 from shareq.broker.security.tls.distinguished_name import distinguished_name
 from shareq.broker.security.tls.mapping_rules import MappingRules, NoMatchingRule
 from shareq.broker.security.tls.settings import TlsSettings
+from shareq.protocol.config_def import ConfigError
 
 logger = logging.getLogger(__name__)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from shareq.broker.config.keys.definition import ConfigError
 from shareq.broker.security.tls.settings import Setting
+from shareq.protocol.config_def import ConfigError
 from shareq.protocol.pem import PemBlock, pem_blocks
 
 try:

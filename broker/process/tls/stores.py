@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple, NoReturn
 
-from shareq.broker.config.keys.definition import ConfigError
 from shareq.broker.security.tls.settings import PEM, KeyStore, Setting, TrustStore
+from shareq.protocol.config_def import ConfigError
 from shareq.protocol.pem import PemBlock, pem_blocks
 
 HIDDEN: Final = "[hidden]"

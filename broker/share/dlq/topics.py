@@ -6,7 +6,6 @@ import logging
 from functools import partial
 from typing import Final
 
-from shareq.broker.config.keys.definition import int_value
 from shareq.broker.config.service import ConfigService
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.turns import Turns
@@ -19,6 +18,7 @@ from shareq.broker.topics.creation import TopicSpec, create_topic
 from shareq.broker.topics.leaders import LeaderMap
 from shareq.broker.topics.lookup import led_log
 from shareq.broker.topics.own_batches import append_in_turns
+from shareq.protocol.config_def import int_value
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.names import DLQ_GROUP_ENABLE
 

@@ -6,9 +6,9 @@ import pytest
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.keys.broker import BROKER_KEYS
-from shareq.broker.config.keys.definition import ConfigError, ConfigType, format_value
 from shareq.broker.config.keys.known_names import is_known
 from shareq.broker.config.listeners import Listener
+from shareq.protocol.config_def import ConfigError, ConfigType, format_value
 
 
 def test_every_key_is_a_typed_attribute() -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from shareq.broker.config.changes import Alteration, ConfigOp
 from shareq.broker.config.describe import ConfigEntry
-from shareq.broker.config.keys.definition import ConfigError, ConfigSource
 from shareq.broker.metadata.changes import MetaChange, ResourceName
 from shareq.broker.metadata.store import NewTopic
+from shareq.protocol.config_def import ConfigError, ConfigSource
 from shareq.protocol.errors import ApiError, ErrorCode
 from tests.support.worlds.admin_world import World
 

@@ -14,7 +14,6 @@ from shareq.broker.config.group_config import (
     parse_auto_offset_reset,
     share_group_settings,
 )
-from shareq.broker.config.keys.definition import ConfigError
 from shareq.coordinator.ports import (
     AutoOffsetReset,
     ConsumerGroupSettings,
@@ -22,6 +21,7 @@ from shareq.coordinator.ports import (
     RedeliveryBackoff,
     ShareGroupSettings,
 )
+from shareq.protocol.config_def import ConfigError
 
 
 def test_a_group_without_properties_follows_the_broker() -> None:

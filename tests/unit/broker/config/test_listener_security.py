@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.config.keys.definition import ConfigError
 from shareq.broker.process.scram_option import parse_add_scram
+from shareq.protocol.config_def import ConfigError
 from shareq.protocol.jaas import parse_jaas
 from tests.support.clients.sasl import PLAIN_MODULE, sasl_properties
 from tests.support.worlds.admin_world import World

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.config.keys.definition import ConfigError
 from shareq.broker.security.oauth.settings import OauthSettings
+from shareq.protocol.config_def import ConfigError
 from tests.support.clients.tokens import MODULE, VALIDATOR, oauth_properties
 
 NAME = "listener.name.login."

@@ -7,7 +7,7 @@ import pytest
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.group_config import GROUP_KEYS, check_group_configs
 from shareq.broker.config.keys.broker import BROKER_KEYS
-from shareq.broker.config.keys.definition import ConfigError, UpdateMode, format_value
+from shareq.protocol.config_def import ConfigError, UpdateMode, format_value
 
 # name, default, least, greatest (None: open)
 BROKER_NUMBERS = [

@@ -8,9 +8,9 @@ import pytest
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.keys.broker import BROKER_KEYS
-from shareq.broker.config.keys.definition import ConfigError
 from shareq.broker.config.keys.known_names import KNOWN
 from shareq.broker.config.sources.environment import environment_properties, property_name, variable_name
+from shareq.protocol.config_def import ConfigError
 
 PROVIDER = "org.apache.kafka.common.config.provider."
 PROVIDERS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.config.keys.definition import ConfigError
+from shareq.protocol.config_def import ConfigError
 from tests.support.clients.sasl import PLAIN_MODULE
 
 SECRET = "hunter2"

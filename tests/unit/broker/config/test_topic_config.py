@@ -6,7 +6,6 @@ import pytest
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.keys.broker import BROKER_KEYS
-from shareq.broker.config.keys.definition import ConfigError, format_value
 from shareq.broker.config.topic_config import (
     SYNONYMS,
     TOPIC_KEYS,
@@ -16,6 +15,7 @@ from shareq.broker.config.topic_config import (
     topic_values,
 )
 from shareq.broker.log.settings import LogSettings
+from shareq.protocol.config_def import ConfigError, format_value
 from shareq.protocol.records.compression import Compression
 
 

@@ -10,11 +10,11 @@ from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.changes import ConfigOp
 from shareq.broker.config.group_config import GROUP_KEYS
 from shareq.broker.config.keys.broker import BROKER_KEYS
-from shareq.broker.config.keys.definition import ConfigError, ConfigKey, ConfigSource, ConfigType, OneOf, format_value
 from shareq.broker.config.listener_properties import per_listener
 from shareq.broker.config.topic_config import TOPIC_KEYS
 from shareq.broker.handlers.shared.config_resources import ResourceType
 from shareq.broker.metadata.store import NewTopic
+from shareq.protocol.config_def import ConfigError, ConfigKey, ConfigSource, ConfigType, OneOf, format_value
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_configs import (
     DescribeConfigsRequest,

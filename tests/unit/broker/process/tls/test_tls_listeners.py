@@ -16,10 +16,10 @@ from cryptography.x509 import load_pem_x509_certificate
 from devtools.in_memory.virtual_clock import VirtualClock
 from devtools.kafka.certificates import KEY_PASSWORD, Authority, Signed, why_unavailable
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.config.keys.definition import ConfigError
 from shareq.broker.process.tls import pkcs12 as pkcs12_stores
 from shareq.broker.process.tls.listeners import TlsListeners, principal_of_certificate
 from shareq.broker.security.tls.mapping_rules import MappingRules
+from shareq.protocol.config_def import ConfigError
 
 pytestmark = pytest.mark.skipif(why_unavailable() is not None, reason=str(why_unavailable()))
 
