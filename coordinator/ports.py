@@ -1,13 +1,42 @@
-"""What the coordinators ask of the rest of the broker: topics, and the settings of share groups."""
+"""What coordinators ask of the rest of the broker: topics, and groups' settings, declared with their properties."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
+
+from shareq.coordinator.iso_durations import duration_ms
+from shareq.protocol.config_def import (
+    BrokerDefault,
+    ConfigKey,
+    ConfigValue,
+    OneOf,
+    UpdateMode,
+    boolean,
+    double,
+    integer,
+    long,
+    text,
+)
+from shareq.protocol.names import (
+    AUTO_OFFSET_RESET,
+    DELIVERY_COUNT_LIMIT,
+    DLQ_COPY_RECORD,
+    DLQ_TOPIC_NAME,
+    HEARTBEAT_INTERVAL_MS,
+    ISOLATION_LEVEL,
+    PARTITION_MAX_RECORD_LOCKS,
+    RECORD_LOCK_DURATION_MS,
+    SESSION_TIMEOUT_MS,
+)
+from shareq.protocol.settings import keys_of, setting, settings
 
 MAX_MEMBER_ID_LENGTH: Final = 36
 """Characters of a share-group member's id; it need not be a UUID (KIP-932, version 1 of the RPCs)."""
+_BY_DURATION: Final = "by_duration:"
+_WEEK_MS: Final = 604_800_000
+_MAX_RECORD_LOCKS: Final = 1_000_000
 
 
 class TopicImage(NamedTuple):
@@ -42,6 +71,11 @@ class IsolationLevel(IntEnum):
     READ_UNCOMMITTED = 0
     READ_COMMITTED = 1
 
+    @classmethod
+    def of(cls, text: str) -> IsolationLevel:
+        """Return the level of a property's text."""
+        return cls[text.upper()]
+
 
 class AutoOffsetReset(NamedTuple):
     """`share.auto.offset.reset`: strategy is latest, earliest or by_duration; `duration_ms` only for the last."""
@@ -49,36 +83,225 @@ class AutoOffsetReset(NamedTuple):
     strategy: str = "latest"
     duration_ms: int = 0
 
+    @classmethod
+    def of(cls, text: str) -> AutoOffsetReset:
+        """Read latest, earliest or by_duration:<ISO 8601, not negative>. Raises ValueError for all else."""
+        if text in ("latest", "earliest"):
+            return cls(text)
+        if not text.startswith(_BY_DURATION):
+            raise ValueError(text)
+        return cls("by_duration", duration_ms(text.removeprefix(_BY_DURATION)))
 
+
+class _AutoOffsetResetText:
+    allowed: Final = "must be latest, earliest, or by_duration: and an ISO 8601 duration that is not negative"
+
+    def accepts(self, value: ConfigValue) -> bool:
+        try:
+            AutoOffsetReset.of(str(value))
+        except ValueError:
+            return False
+        return True
+
+
+class _DeadLetterQueue:
+    allowed: Final = "DLQ topic name must not start with '__'"
+
+    def accepts(self, value: ConfigValue) -> bool:
+        return not str(value).startswith("__")
+
+
+@settings
 class RedeliveryBackoff(NamedTuple):
     """`shareq.redelivery.backoff.*`: a record that failed waits `initial_ms` (0: not at all), `multiplier` times longer
     after each further failure, at most `max_ms`; `jitter` is the greatest part of it that is added or taken away.
     """
 
-    initial_ms: int = 0
-    max_ms: int = 300_000
-    multiplier: float = 2.0
-    jitter: float = 0.0
+    initial_ms: int = setting(
+        long(
+            "shareq.redelivery.backoff.ms",
+            0,
+            "How long a record waits after its first failed delivery before it is delivered again; 0: not at all.",
+            at_least=0,
+            at_most=_WEEK_MS,
+            internal=True,
+        )
+    )
+    max_ms: int = setting(
+        long(
+            "shareq.redelivery.backoff.max.ms",
+            300_000,
+            "The longest wait, whatever the number of failed deliveries, and after a restart whatever the clock says.",
+            at_least=1,
+            at_most=_WEEK_MS,
+            internal=True,
+        )
+    )
+    multiplier: float = setting(
+        double(
+            "shareq.redelivery.backoff.multiplier",
+            2.0,
+            "How much longer a record waits after each further failed delivery.",
+            at_least=1,
+            at_most=100,
+            internal=True,
+        )
+    )
+    jitter: float = setting(
+        double(
+            "shareq.redelivery.backoff.jitter",
+            0.0,
+            "The greatest part of the wait that is added to it or taken from it, so that records spread.",
+            at_least=0,
+            at_most=1,
+            internal=True,
+        )
+    )
 
 
+@settings
 class ShareGroupSettings(NamedTuple):
-    """A share group's effective settings: the group's own values over the broker's (share-group configs, KIP-932)."""
+    """A share group's effective settings: the group's own values over the broker's (share-group configs, KIP-932).
 
-    session_timeout_ms: int = 45_000
-    heartbeat_interval_ms: int = 5_000
-    record_lock_duration_ms: int = 30_000
-    delivery_count_limit: int = 5
-    partition_max_record_locks: int = 2_000
-    assignment_interval_ms: int = 1_000
-    auto_offset_reset: AutoOffsetReset = AutoOffsetReset()
-    isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
-    renew_acknowledge_enable: bool = True
-    dead_letters: bool = False  # whether dead records get dead letters before they are archived (KIP-1191)
-    dead_letter_queue: str = ""  # the topic of these
-    copy_dead_records: bool = False  # with key and value
-    keep_dead_records: bool = False  # dead records wait for their letters, however long that takes
+    Bounds are Apache Kafka 4.3.1's, but that of record locks, 10,000 there: a window is a handful of ranges here,
+    whatever its width. `internal` ones are not Apache Kafka's: listed for a group that has them, or by name.
+    `dead_letters`: whether dead records get dead letters before they are archived (KIP-1191).
+    """
+
+    session_timeout_ms: int = setting(
+        integer(
+            SESSION_TIMEOUT_MS,
+            45_000,
+            "A member silent for so long leaves.",
+            at_least=1,
+            broker=BrokerDefault("A member silent for so long leaves its share group.", 45_000, 60_000),
+        )
+    )
+    heartbeat_interval_ms: int = setting(
+        integer(
+            HEARTBEAT_INTERVAL_MS,
+            5_000,
+            "How often members send heartbeats.",
+            at_least=1,
+            broker=BrokerDefault(
+                "How often members are asked to send heartbeats; less than the session timeout.", 5_000, 15_000
+            ),
+        )
+    )
+    record_lock_duration_ms: int = setting(
+        integer(
+            RECORD_LOCK_DURATION_MS,
+            30_000,
+            "How long a record stays acquired.",
+            at_least=1_000,
+            broker=BrokerDefault(
+                "How long an acquired record belongs to its consumer.",
+                15_000,
+                60_000,
+                within=(1_000, 3_600_000),
+                least_within=(1_000, 30_000),
+                greatest_within=(30_000, 3_600_000),
+                greatest_aliases=("group.share.record.lock.duration.max.ms",),
+            ),
+        )
+    )
+    delivery_count_limit: int = setting(
+        integer(
+            DELIVERY_COUNT_LIMIT,
+            5,
+            "Deliveries before a record is archived.",
+            at_least=2,
+            broker=BrokerDefault(
+                "How often a record is delivered before it is archived.",
+                2,
+                10,
+                within=(2, 10),
+                least_within=(2, 5),
+                greatest_within=(5, 25),
+            ),
+        )
+    )
+    partition_max_record_locks: int = setting(
+        integer(
+            PARTITION_MAX_RECORD_LOCKS,
+            2_000,
+            "Offsets that may be in flight.",
+            at_least=100,
+            broker=BrokerDefault(
+                "How many offsets of a share partition may be in flight.",
+                100,
+                4_000,
+                within=(100, _MAX_RECORD_LOCKS),
+                least_within=(100, 2_000),
+                greatest_within=(2_000, _MAX_RECORD_LOCKS),
+                aliases=("group.share.record.lock.partition.limit",),
+            ),
+        )
+    )
+    assignment_interval_ms: int = setting(
+        integer(
+            "share.assignment.interval.ms",
+            1_000,
+            "Least time between two assignments.",
+            at_least=0,
+            broker=BrokerDefault(
+                "The least time between two assignments of a share group.", 0, 15_000, mode=UpdateMode.CLUSTER_WIDE
+            ),
+        )
+    )
+    auto_offset_reset: AutoOffsetReset = setting(
+        text(
+            AUTO_OFFSET_RESET,
+            "latest",
+            "Where a share partition starts that nothing was read of: latest, earliest, or by_duration:<ISO 8601>.",
+            valid=_AutoOffsetResetText(),
+        ),
+        AutoOffsetReset.of,
+    )
+    isolation_level: IsolationLevel = setting(
+        text(
+            ISOLATION_LEVEL,
+            "read_uncommitted",
+            "Whether records of open and aborted transactions are delivered.",
+            valid=OneOf("read_uncommitted", "read_committed"),
+        ),
+        IsolationLevel.of,
+    )
+    renew_acknowledge_enable: bool = setting(
+        boolean("share.renew.acknowledge.enable", True, "Whether consumers may renew locks.")
+    )
+    dead_letters: bool = False
+    dead_letter_queue: str = setting(
+        text(
+            DLQ_TOPIC_NAME,
+            "",
+            "The group's dead-letter queue, a topic; empty: it has none.",
+            valid=_DeadLetterQueue(),
+        )
+    )
+    copy_dead_records: bool = setting(
+        boolean(DLQ_COPY_RECORD, False, "Whether dead letters carry the record's key and value.")
+    )
+    keep_dead_records: bool = setting(
+        boolean(
+            "shareq.dlq.keep",
+            False,
+            "Whether a dead record stays in flight until its dead letter is written, with the record's headers and "
+            "timestamp.",
+            internal=True,
+        )
+    )
     redelivery: RedeliveryBackoff = RedeliveryBackoff()
-    order_by_key: bool = False  # whether a record waits until the earlier ones of its key are finished
+    order_by_key: bool = setting(
+        text(
+            "shareq.order",
+            "none",
+            "With `key` no record is delivered while an earlier one of its key and partition is not finished.",
+            valid=OneOf("none", "key"),
+            internal=True,
+        ),
+        "key".__eq__,
+    )
 
 
 class ShareGroupSettingsSource(Protocol):
@@ -87,12 +310,45 @@ class ShareGroupSettingsSource(Protocol):
     def share_group(self, group_id: str) -> ShareGroupSettings: ...
 
 
+@settings
 class ConsumerGroupSettings(NamedTuple):
     """A consumer group's effective settings (KIP-848), in milliseconds."""
 
-    session_timeout_ms: int = 45_000
-    heartbeat_interval_ms: int = 5_000
-    assignment_interval_ms: int = 1_000
+    session_timeout_ms: int = setting(
+        integer(
+            "consumer.session.timeout.ms",
+            45_000,
+            "A member silent for so long leaves.",
+            at_least=1,
+            broker=BrokerDefault("Session of consumer group members.", 45_000, 60_000),
+        )
+    )
+    heartbeat_interval_ms: int = setting(
+        integer(
+            "consumer.heartbeat.interval.ms",
+            5_000,
+            "How often members send heartbeats.",
+            at_least=1,
+            broker=BrokerDefault("Heartbeats of consumer group members.", 5_000, 15_000),
+        )
+    )
+    assignment_interval_ms: int = setting(
+        integer(
+            "consumer.assignment.interval.ms",
+            1_000,
+            "Least time between two assignments.",
+            at_least=0,
+            broker=BrokerDefault(
+                "Least time between two assignments of a consumer group.", 0, 15_000, mode=UpdateMode.CLUSTER_WIDE
+            ),
+        )
+    )
+
+
+def group_properties() -> Iterator[ConfigKey[Any]]:
+    """Yield the properties of groups that are settings here."""
+    yield from keys_of(ShareGroupSettings)
+    yield from keys_of(ConsumerGroupSettings)
 
 
 class GroupSettingsSource(ShareGroupSettingsSource, Protocol):

@@ -9,11 +9,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import IntEnum
-from typing import Final, Protocol
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypedDict, TypeVar, Unpack, overload
 
 logger = logging.getLogger(__name__)
 
 ConfigValue = bool | int | float | str | tuple[str, ...] | None
+
+T = TypeVar("T")
 
 INT_MAX: Final = 2**31 - 1
 LONG_MAX: Final = 2**63 - 1
@@ -70,6 +72,9 @@ class UpdateMode(IntEnum):
     READ_ONLY = 0
     CLUSTER_WIDE = 1
     PER_BROKER = 2
+
+
+_AT_START: Final = UpdateMode.READ_ONLY
 
 
 class Validator(Protocol):
@@ -154,28 +159,56 @@ class LevelOrDefault:
         return isinstance(value, int) and (value == self.default or self.low <= value <= self.high)
 
 
-class ConfigKey:
-    """One property.
+class BrokerDefault(NamedTuple):
+    """A group property's default in the broker, and the least and the greatest value that a group may set itself.
+
+    They are properties of the broker, too: of `share.delivery.count.limit` they are `group.share.delivery.count.limit`,
+    `group.share.min.delivery.count.limit` and `group.share.max.delivery.count.limit`. Each `..._within` are the bounds
+    of one of them, both inclusive, None open; without them they are the group property's own. `mode` is the default's.
+    """
+
+    doc: str
+    least: int
+    greatest: int
+    within: tuple[int, int | None] | None = None
+    least_within: tuple[int, int | None] | None = None
+    greatest_within: tuple[int, int | None] | None = None
+    mode: UpdateMode = UpdateMode.READ_ONLY
+    aliases: tuple[str, ...] = ()
+    greatest_aliases: tuple[str, ...] = ()
+
+
+class ConfigKey(Generic[T]):
+    """One property, declared once: where its value is an attribute, or a field of `shareq.protocol.settings`.
 
     `default` is the typed value without any setting; only a key whose default is None accepts an absent value.
     `internal` keys are accepted and never listed. `aliases` are older names that mean the same. `described_as` is the
-    type that clients are shown, Apache Kafka's where the value is of another one here.
+    type that clients are shown, Apache Kafka's where the value is of another one here. Of a group's property `broker`
+    is its default in the broker, and of a topic's `broker_names` are the broker's properties that it falls back to, the
+    strongest first.
+
+    An instance of a class with such attributes has their values in its own dictionary, which Python looks at first.
     """
 
-    __slots__ = ("aliases", "default", "described_as", "doc", "internal", "mode", "name", "type", "validator")
+    __slots__ = (
+        "aliases", "broker", "broker_names", "default", "described_as", "doc", "internal", "mode", "name", "type",
+        "validator",
+    )  # fmt: skip
 
     def __init__(
         self,
         name: str,
         type: ConfigType,
         default: ConfigValue,
+        doc: str,
         validator: Validator | None = None,
-        doc: str = "",
         *,
         mode: UpdateMode = UpdateMode.READ_ONLY,
         internal: bool = False,
         aliases: tuple[str, ...] = (),
         described_as: ConfigType | None = None,
+        broker: BrokerDefault | None = None,
+        broker_names: tuple[str, ...] = (),
     ) -> None:
         self.name = name
         self.type = type
@@ -186,6 +219,17 @@ class ConfigKey:
         self.internal = internal
         self.aliases = aliases
         self.described_as = type if described_as is None else described_as
+        self.broker = broker
+        self.broker_names = broker_names
+
+    @overload
+    def __get__(self, instance: None, owner: type[object]) -> ConfigKey[T]: ...
+    @overload
+    def __get__(self, instance: object, owner: type[object]) -> T: ...
+    def __get__(self, instance: object, owner: type[object]) -> ConfigKey[T] | T:
+        if instance is None:
+            return self
+        raise AttributeError(f"{self.name} has no value yet")
 
     @property
     def sensitive(self) -> bool:
@@ -207,20 +251,117 @@ class ConfigKey:
             raise ConfigError(self.name, format_value(value), self.validator.allowed)
 
 
+class _More(TypedDict, total=False):
+    mode: UpdateMode
+    internal: bool
+    aliases: tuple[str, ...]
+    described_as: ConfigType | None
+    broker: BrokerDefault | None
+    broker_names: tuple[str, ...]
+
+
+class Declare(Generic[T]):
+    """Makes keys of one type: `integer("node.id", 1, "This broker's number.", at_least=0)`."""
+
+    __slots__ = ("_type",)
+
+    def __init__(self, type: ConfigType) -> None:
+        self._type = type
+
+    @overload
+    def __call__(
+        self,
+        name: str,
+        default: T,
+        doc: str,
+        *,
+        at_least: float | None = None,
+        at_most: float | None = None,
+        valid: Validator | None = None,
+        **more: Unpack[_More],
+    ) -> ConfigKey[T]: ...
+    @overload
+    def __call__(
+        self,
+        name: str,
+        default: None,
+        doc: str,
+        *,
+        at_least: float | None = None,
+        at_most: float | None = None,
+        valid: Validator | None = None,
+        **more: Unpack[_More],
+    ) -> ConfigKey[T | None]: ...
+    def __call__(
+        self,
+        name: str,
+        default: Any,
+        doc: str,
+        *,
+        at_least: float | None = None,
+        at_most: float | None = None,
+        valid: Validator | None = None,
+        **more: Unpack[_More],
+    ) -> Any:
+        """Declare a property; what it has besides is `ConfigKey`'s. Bounds are inclusive; `valid` is any other one."""
+        if at_least is not None or at_most is not None:
+            valid = Range(at_least, at_most)
+        return ConfigKey(name, self._type, default, doc, valid, **more)
+
+
+boolean: Final = Declare[bool](ConfigType.BOOLEAN)
+text: Final = Declare[str](ConfigType.STRING)
+integer: Final = Declare[int](ConfigType.INT)
+short: Final = Declare[int](ConfigType.SHORT)
+long: Final = Declare[int](ConfigType.LONG)
+double: Final = Declare[float](ConfigType.DOUBLE)
+words: Final = Declare[tuple[str, ...]](ConfigType.LIST)
+password: Final = Declare[str](ConfigType.PASSWORD)
+
+
+def declared(settings: type[object]) -> Iterator[ConfigKey[Any]]:
+    """Yield the keys that a class of settings and its bases have as attributes."""
+    for each in settings.__mro__:
+        yield from (key for key in vars(each).values() if isinstance(key, ConfigKey))
+
+
+def broker_keys(key: ConfigKey[Any]) -> Iterator[ConfigKey[int]]:
+    """Yield the properties of the broker that a group's property has there: its default, the least, the greatest."""
+    broker = key.broker
+    if broker is None:
+        return
+    kind, _, rest = key.name.partition(".")
+    says = f"value that a {kind} group may set for itself."
+    for name, default, doc, within, mode, aliases in (
+        (f"group.{key.name}", key.default, broker.doc, broker.within, broker.mode, broker.aliases),
+        (f"group.{kind}.min.{rest}", broker.least, f"The least {says}", broker.least_within, _AT_START, ()),
+        (
+            f"group.{kind}.max.{rest}",
+            broker.greatest,
+            f"The greatest {says}",
+            broker.greatest_within,
+            _AT_START,
+            broker.greatest_aliases,
+        ),
+    ):
+        bounds = key.validator if within is None else Range(*within)
+        yield ConfigKey(name, key.type, default, doc, bounds, mode=mode, aliases=aliases)
+
+
 class ConfigDef:
     """A table of keys by name, in the order they were defined. Aliases are resolved by `canonical`."""
 
-    def __init__(self, keys: Iterable[ConfigKey]) -> None:
-        self.keys: dict[str, ConfigKey] = {key.name: key for key in keys}
+    def __init__(self, keys: Iterable[ConfigKey[Any]]) -> None:
+        self.keys: dict[str, ConfigKey[Any]] = {key.name: key for key in keys}
         self._aliases = {alias: key.name for key in self.keys.values() for alias in key.aliases}
 
     def __contains__(self, name: str) -> bool:
         return name in self.keys
 
-    def __getitem__(self, name: str) -> ConfigKey:
+    def __getitem__(self, name: str) -> ConfigKey[Any]:
         return self.keys[name]
 
-    def __iter__(self) -> Iterator[ConfigKey]:
+    def __iter__(self) -> Iterator[ConfigKey[Any]]:
         return iter(self.keys.values())
 
     def canonical(self, name: str) -> str | None:
@@ -237,7 +378,7 @@ class ConfigDef:
 
 
 def read_stored(
-    values: dict[str, ConfigValue], stored: Mapping[str, str], key_of: Callable[[str], ConfigKey], owner: str
+    values: dict[str, ConfigValue], stored: Mapping[str, str], key_of: Callable[[str], ConfigKey[Any]], owner: str
 ) -> None:
     """Put a resource's stored texts over `values`. What cannot be read any more is left out, with a warning that names
     the `owner`.

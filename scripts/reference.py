@@ -14,7 +14,7 @@ import sys
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -117,12 +117,12 @@ def _definition(title: str, keys: ConfigDef, modes: bool = False) -> Iterator[st
         yield _row(names, _default(key), _allowed(key), *mode, key.doc)
 
 
-def _default(key: ConfigKey) -> str:
+def _default(key: ConfigKey[Any]) -> str:
     text = format_value(key.default)
     return f"`{text}`" if text else ("empty" if key.default is not None else "none")
 
 
-def _allowed(key: ConfigKey) -> str:
+def _allowed(key: ConfigKey[Any]) -> str:
     kind = key.type.name.lower()
     return kind if key.validator is None else f"{kind}; {key.validator.allowed.removeprefix('must be ')}"
 

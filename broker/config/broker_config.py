@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from shareq.broker.config.connection_numbers import listener_numbers
-from shareq.broker.config.keys.broker import BROKER_KEYS
+from shareq.broker.config.keys.broker import BOUNDED, BROKER_KEYS, BrokerProperties
 from shareq.broker.config.keys.replicas import unreachable_replicas
 from shareq.broker.config.listener_properties import (
     is_listener_property,
@@ -44,8 +44,9 @@ _SIMPLE_ASSIGNORS: Final = frozenset(
 )
 
 
-class BrokerConfig:
-    """Every broker property as a typed attribute: `group.share.max.size` is `group_share_max_size`.
+class BrokerConfig(BrokerProperties):
+    """Every broker property that is declared for it as a typed attribute: `group.share.max.size` is
+    `group_share_max_size`. `values` have the defaults of groups, too.
 
     `originals` are the texts that were set, by canonical name; what is not in it has its default. `hidden` are names
     whose text came through a config provider, and is never shown. `super_principals` are `super.users` one by one, as
@@ -53,207 +54,6 @@ class BrokerConfig:
     `listener.name.`, by their whole names. `warnings` are sentences for the user, in order. Instances do not change:
     `with_dynamic` makes another.
     """
-
-    # One annotation for each key of BROKER_KEYS, in its order; a test compares the two.
-    node_id: int
-    broker_rack: str | None
-    listeners: tuple[str, ...]
-    advertised_listeners: tuple[str, ...] | None
-    listener_security_protocol_map: str
-    controller_listener_names: tuple[str, ...]
-    sasl_enabled_mechanisms: tuple[str, ...]
-    sasl_server_max_receive_size: int
-    connection_failed_authentication_delay_ms: int
-    connections_max_reauth_ms: int
-    authorizer_class_name: str
-    super_users: str
-    allow_everyone_if_no_acl_found: bool
-    log_dirs: tuple[str, ...] | None
-    log_dir: str
-    socket_request_max_bytes: int
-    queued_max_request_bytes: int
-    socket_send_buffer_bytes: int
-    socket_receive_buffer_bytes: int
-    socket_listen_backlog_size: int
-    max_connections: int
-    max_connections_per_ip: int
-    max_connections_per_ip_overrides: str
-    max_connection_creation_rate: int
-    connections_max_idle_ms: int
-    quota_window_num: int
-    quota_window_size_seconds: int
-    controller_quota_window_num: int
-    controller_quota_window_size_seconds: int
-    fetch_max_bytes: int
-    max_incremental_fetch_session_cache_slots: int
-    max_request_partition_size_limit: int
-    sasl_oauthbearer_jwks_endpoint_url: str | None
-    sasl_oauthbearer_jwks_endpoint_refresh_ms: int
-    sasl_oauthbearer_jwks_endpoint_retry_backoff_ms: int
-    sasl_oauthbearer_jwks_endpoint_retry_backoff_max_ms: int
-    sasl_oauthbearer_expected_audience: tuple[str, ...] | None
-    sasl_oauthbearer_expected_issuer: str | None
-    sasl_oauthbearer_allow_unverified_audience: bool
-    sasl_oauthbearer_allow_unverified_issuer: bool
-    sasl_oauthbearer_scope_claim_name: str
-    sasl_oauthbearer_sub_claim_name: str
-    sasl_oauthbearer_clock_skew_seconds: int
-    ssl_keystore_type: str
-    ssl_keystore_location: str | None
-    ssl_keystore_password: str | None
-    ssl_key_password: str | None
-    ssl_keystore_certificate_chain: str | None
-    ssl_keystore_key: str | None
-    ssl_truststore_type: str
-    ssl_truststore_location: str | None
-    ssl_truststore_password: str | None
-    ssl_truststore_certificates: str | None
-    ssl_client_auth: str
-    ssl_principal_mapping_rules: str
-    ssl_enabled_protocols: tuple[str, ...]
-    ssl_cipher_suites: tuple[str, ...]
-    ssl_allow_dn_changes: bool
-    ssl_allow_san_changes: bool
-    num_partitions: int
-    default_replication_factor: int
-    auto_create_topics_enable: bool
-    delete_topic_enable: bool
-    min_insync_replicas: int
-    unclean_leader_election_enable: bool
-    message_max_bytes: int
-    max_decompressed_message_bytes: int
-    compression_type: str
-    compression_gzip_level: int
-    compression_lz4_level: int
-    compression_zstd_level: int
-    log_segment_bytes: int
-    log_roll_ms: int | None
-    log_roll_hours: int
-    log_roll_jitter_ms: int | None
-    log_roll_jitter_hours: int
-    log_retention_ms: int | None
-    log_retention_minutes: int | None
-    log_retention_hours: int
-    log_retention_bytes: int
-    log_retention_check_interval_ms: int
-    log_cleanup_policy: tuple[str, ...]
-    log_index_size_max_bytes: int
-    log_index_interval_bytes: int
-    log_flush_interval_messages: int
-    log_flush_interval_ms: int | None
-    log_flush_scheduler_interval_ms: int
-    log_segment_delete_delay_ms: int
-    log_preallocate: bool
-    log_message_timestamp_type: str
-    log_message_timestamp_before_max_ms: int
-    log_message_timestamp_after_max_ms: int
-    log_remote_copy_lag_ms: int
-    log_remote_copy_lag_bytes: int
-    log_cleaner_enable: bool
-    log_cleaner_threads: int
-    log_cleaner_backoff_ms: int
-    log_cleaner_io_max_bytes_per_second: float
-    log_cleaner_dedupe_buffer_size: int
-    log_cleaner_io_buffer_size: int
-    log_cleaner_io_buffer_load_factor: float
-    log_cleaner_min_cleanable_ratio: float
-    log_cleaner_delete_retention_ms: int
-    log_cleaner_min_compaction_lag_ms: int
-    log_cleaner_max_compaction_lag_ms: int
-    offsets_topic_num_partitions: int
-    offsets_topic_replication_factor: int
-    offsets_topic_segment_bytes: int
-    offsets_topic_compression_codec: int
-    offsets_retention_minutes: int
-    offsets_retention_check_interval_ms: int
-    offset_metadata_max_bytes: int
-    offsets_commit_timeout_ms: int
-    group_coordinator_rebalance_protocols: tuple[str, ...]
-    group_min_session_timeout_ms: int
-    group_max_session_timeout_ms: int
-    group_initial_rebalance_delay_ms: int
-    group_max_size: int
-    group_consumer_session_timeout_ms: int
-    group_consumer_min_session_timeout_ms: int
-    group_consumer_max_session_timeout_ms: int
-    group_consumer_heartbeat_interval_ms: int
-    group_consumer_min_heartbeat_interval_ms: int
-    group_consumer_max_heartbeat_interval_ms: int
-    group_consumer_assignor_offload_enable: bool
-    group_consumer_assignment_interval_ms: int
-    group_consumer_min_assignment_interval_ms: int
-    group_consumer_max_assignment_interval_ms: int
-    group_consumer_max_size: int
-    group_consumer_assignors: tuple[str, ...]
-    group_consumer_migration_policy: str
-    group_consumer_regex_refresh_interval_ms: int
-    group_share_enable: bool | None
-    group_share_max_groups: int | None
-    group_share_max_size: int
-    group_share_session_timeout_ms: int
-    group_share_min_session_timeout_ms: int
-    group_share_max_session_timeout_ms: int
-    group_share_heartbeat_interval_ms: int
-    group_share_min_heartbeat_interval_ms: int
-    group_share_max_heartbeat_interval_ms: int
-    group_share_assignors: tuple[str, ...]
-    group_share_assignor_offload_enable: bool
-    group_share_assignment_interval_ms: int
-    group_share_min_assignment_interval_ms: int
-    group_share_max_assignment_interval_ms: int
-    group_share_initialize_retry_interval_ms: int
-    shareq_share_disconnect_grace_ms: int
-    group_share_delivery_count_limit: int
-    group_share_min_delivery_count_limit: int
-    group_share_max_delivery_count_limit: int
-    group_share_record_lock_duration_ms: int
-    group_share_min_record_lock_duration_ms: int
-    group_share_max_record_lock_duration_ms: int
-    group_share_partition_max_record_locks: int
-    group_share_min_partition_max_record_locks: int
-    group_share_max_partition_max_record_locks: int
-    group_share_max_share_sessions: int
-    group_share_persister_class_name: str
-    share_fetch_purgatory_purge_interval_requests: int
-    share_coordinator_state_topic_num_partitions: int
-    share_coordinator_state_topic_replication_factor: int
-    share_coordinator_state_topic_min_isr: int
-    share_coordinator_state_topic_segment_bytes: int
-    share_coordinator_state_topic_compression_codec: int
-    share_coordinator_threads: int
-    share_coordinator_snapshot_update_records_per_snapshot: int
-    share_coordinator_write_timeout_ms: int
-    share_coordinator_load_buffer_size: int
-    share_coordinator_append_linger_ms: int
-    share_coordinator_state_topic_prune_interval_ms: int
-    share_coordinator_cold_partition_snapshot_interval_ms: int
-    share_coordinator_cached_buffer_max_bytes: int
-    errors_deadletterqueue_auto_create_topics_enable: bool
-    errors_deadletterqueue_topic_name_prefix: str
-    group_share_dlq_manager_class_name: str
-    transaction_state_log_num_partitions: int
-    transaction_state_log_replication_factor: int
-    transaction_state_log_min_isr: int
-    transaction_state_log_segment_bytes: int
-    transaction_max_timeout_ms: int
-    transactional_id_expiration_ms: int
-    transaction_abort_timed_out_transaction_cleanup_interval_ms: int
-    transaction_remove_expired_transaction_cleanup_interval_ms: int
-    transaction_partition_verification_enable: bool
-    producer_id_expiration_ms: int
-    producer_id_expiration_check_interval_ms: int
-    shareq_disk_warn_bytes: int
-    shareq_disk_refuse_bytes: int
-    shareq_disk_reserve_bytes: int
-    shareq_metrics_names: bool | None
-    shareq_records_api_listen: str | None
-    shareq_records_api_token: str | None
-    shareq_records_api_tls_listener: str | None
-    shareq_audit_max_lines_per_minute: int | None
-    shareq_max_groups_per_principal: int
-    shareq_max_members_per_principal: int
-    shareq_max_producer_ids_per_principal: int
-    shareq_max_transactional_ids_per_principal: int
 
     def __init__(
         self,
@@ -393,9 +193,9 @@ class BrokerConfig:
 
     def _normalise(self) -> None:
         if len(self.group_share_assignors) == 1 and self.group_share_assignors[0] in _SIMPLE_ASSIGNORS:
-            self.group_share_assignors = ("simple",)
+            vars(self)["group_share_assignors"] = ("simple",)
         names = (_CONSUMER_ASSIGNORS.get(name, name) for name in self.group_consumer_assignors)
-        self.group_consumer_assignors = tuple(dict.fromkeys(names))
+        vars(self)["group_consumer_assignors"] = tuple(dict.fromkeys(names))
 
 
 def _of_environment(environment: Mapping[str, str], warnings: list[str]) -> Mapping[str, str]:
@@ -478,16 +278,15 @@ def _check(config: BrokerConfig) -> None:
 
 
 def _check_bounded(config: BrokerConfig) -> None:
-    """Each `group.<kind>.<x>` lies within its min and max."""
-    for prefix, name in _BOUNDED:
-        low, high = int_value(config.values, f"{prefix}.min.{name}"), int_value(config.values, f"{prefix}.max.{name}")
-        value = int_value(config.values, f"{prefix}.{name}")
+    """Hold each default of groups to the least and the greatest value that a group may set."""
+    for own, least, greatest in BOUNDED:
+        value, low, high = (int_value(config.values, name) for name in (own, least, greatest))
         if low > high:
-            raise ConfigError(f"{prefix}.max.{name}", high, f"must be at least {prefix}.min.{name} ({low})")
+            raise ConfigError(greatest, high, f"must be at least {least} ({low})")
         if value < low:
-            raise ConfigError(f"{prefix}.{name}", value, f"must be at least {prefix}.min.{name} ({low})")
+            raise ConfigError(own, value, f"must be at least {least} ({low})")
         if value > high:
-            raise ConfigError(f"{prefix}.{name}", value, f"must be at most {prefix}.max.{name} ({high})")
+            raise ConfigError(own, value, f"must be at most {greatest} ({high})")
 
 
 def _check_heartbeats(config: BrokerConfig) -> None:
@@ -559,25 +358,13 @@ _RULES: Final[tuple[Callable[[BrokerConfig], None], ...]] = (
     _check_connections,
 )
 
-_BOUNDED: Final = (
-    ("group.share", "session.timeout.ms"),
-    ("group.share", "heartbeat.interval.ms"),
-    ("group.share", "assignment.interval.ms"),
-    ("group.share", "delivery.count.limit"),
-    ("group.share", "record.lock.duration.ms"),
-    ("group.share", "partition.max.record.locks"),
-    ("group.consumer", "session.timeout.ms"),
-    ("group.consumer", "heartbeat.interval.ms"),
-    ("group.consumer", "assignment.interval.ms"),
-)
 
-
-def broker_key(name: str) -> ConfigKey | None:
+def broker_key(name: str) -> ConfigKey[Any] | None:
     """The key of a broker's property, or of one listener's that may change while it runs; None for every other name."""
     return BROKER_KEYS.keys.get(name) or listener_key(name)
 
 
-def dynamic_key(name: str) -> ConfigKey | None:
+def dynamic_key(name: str) -> ConfigKey[Any] | None:
     """The key of a property that may change while the broker runs; None for every other name."""
     key = broker_key(name)
     return key if key is not None and key.mode and not per_listener(name) else None

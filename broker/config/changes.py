@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from shareq.protocol.config_def import ConfigKey, ConfigType, ConfigValue, format_value
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
@@ -46,7 +46,7 @@ def check_alterations(alterations: Sequence[Alteration]) -> ApiError:
 def apply_alterations(
     current: Mapping[str, str],
     alterations: Sequence[Alteration],
-    key_of: Callable[[str], ConfigKey | None],
+    key_of: Callable[[str], ConfigKey[Any] | None],
     effective: Callable[[str], ConfigValue],
 ) -> dict[str, str] | ApiError:
     """A resource's own properties after the changes, which `check_alterations` has passed.

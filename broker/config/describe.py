@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import dropwhile
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from shareq.broker.config.broker_config import BrokerConfig, broker_key
 from shareq.broker.config.group_config import GROUP_KEYS, broker_synonym
@@ -34,7 +34,7 @@ class ConfigEntry(NamedTuple):
     `sensitive`: its value is not shown. `unlisted`: only for clients that ask for it by name.
     """
 
-    key: ConfigKey
+    key: ConfigKey[Any]
     value: str | None
     source: ConfigSource
     read_only: bool
@@ -153,7 +153,7 @@ def describe_cluster(layers: BrokerLayers) -> list[ConfigEntry]:
 
 
 def _entry(
-    key: ConfigKey,
+    key: ConfigKey[Any],
     value: ConfigValue,
     overrides: Mapping[str, str],
     own_source: ConfigSource,
@@ -167,9 +167,9 @@ def _entry(
     return ConfigEntry(key, shown, source, False, synonyms, key.sensitive)
 
 
-def _shown(key: ConfigKey, text: str) -> str | None:
+def _shown(key: ConfigKey[Any], text: str) -> str | None:
     return None if key.sensitive else text
 
 
-def _name(key: ConfigKey) -> str:
+def _name(key: ConfigKey[Any]) -> str:
     return key.name

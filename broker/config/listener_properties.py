@@ -8,9 +8,9 @@ used is reported by its property's name; what it is may be a secret.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Any, Final
 
-from shareq.broker.config.keys.tls import TLS_KEYS
+from shareq.broker.config.keys.tls import TlsProperties
 from shareq.broker.security.listener_security import (
     MECHANISMS,
     OAUTHBEARER,
@@ -19,13 +19,13 @@ from shareq.broker.security.listener_security import (
     SSL,
     ListenerSecurity,
 )
-from shareq.protocol.config_def import ConfigError, ConfigKey, ConfigValue, UpdateMode, int_value
+from shareq.protocol.config_def import ConfigError, ConfigKey, ConfigValue, UpdateMode, declared, int_value
 
 _PREFIX: Final = "listener.name."
 _PLAIN_MODULE: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _SCRAM_MODULE: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _HIDDEN: Final = "[hidden]"
-_STORES: Final = {key.name: key for key in TLS_KEYS if key.mode}
+_STORES: Final = {key.name: key for key in declared(TlsProperties) if key.mode}
 
 
 def is_listener_property(name: str) -> bool:
@@ -43,7 +43,7 @@ def per_listener(name: str) -> bool:
     return name in _STORES
 
 
-def listener_key(name: str) -> ConfigKey | None:
+def listener_key(name: str) -> ConfigKey[Any] | None:
     """The key of a property of one listener that may change while the broker runs; None for every other name."""
     if not is_listener_property(name):
         return None
@@ -51,7 +51,7 @@ def listener_key(name: str) -> ConfigKey | None:
     store = _STORES.get(base)
     if store is None or not listener or listener != listener.lower():
         return None
-    return ConfigKey(name, store.type, None, None, store.doc, mode=UpdateMode.PER_BROKER)
+    return ConfigKey(name, store.type, None, store.doc, mode=UpdateMode.PER_BROKER)
 
 
 def listener_security(

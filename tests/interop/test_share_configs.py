@@ -8,7 +8,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -124,7 +124,7 @@ def apaches() -> dict[str, list[Definition]]:
     return definitions
 
 
-def ours(key: ConfigKey) -> Definition:
+def ours(key: ConfigKey[Any]) -> Definition:
     bounds = "null"
     if isinstance(key.validator, Range):
         high = "" if key.validator.high is None else f",{key.validator.high}"
@@ -203,7 +203,7 @@ def configs(broker: BrokerUnderTest) -> Iterator[Configs]:
         yield Configs(client)
 
 
-def default_of(key: ConfigKey, kind: Kind) -> str:
+def default_of(key: ConfigKey[Any], kind: Kind) -> str:
     return (
         OTHER_DEFAULTS.get(key.name, "")
         if kind == "apache" and key.name in OTHER_DEFAULTS

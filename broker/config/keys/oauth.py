@@ -4,68 +4,57 @@
 
 from __future__ import annotations
 
-from typing import Final
+from shareq.protocol.config_def import boolean, integer, long, text, words
 
-from shareq.protocol.config_def import ConfigKey, Range
-from shareq.protocol.config_def import ConfigType as Type
 
-_NAME: Final = "sasl.oauthbearer."
+class OauthProperties:
+    """What a broker is configured with for listeners with OAUTHBEARER."""
 
-OAUTH_KEYS: Final = (
-    ConfigKey(
-        _NAME + "jwks.endpoint.url",
-        Type.STRING,
-        None,
+    sasl_oauthbearer_jwks_endpoint_url = text(
+        "sasl.oauthbearer.jwks.endpoint.url",
         None,
         "Where the keys (JWKS) are that tokens are signed with: https://... or file:///... . Needs the extra "
         "shareq[oauth].",
-    ),
-    ConfigKey(
-        _NAME + "jwks.endpoint.refresh.ms", Type.LONG, 3_600_000, Range(1), "How often these keys are read again."
-    ),
-    ConfigKey(
-        _NAME + "jwks.endpoint.retry.backoff.ms",
-        Type.LONG,
+    )
+    sasl_oauthbearer_jwks_endpoint_refresh_ms = long(
+        "sasl.oauthbearer.jwks.endpoint.refresh.ms", 3_600_000, "How often these keys are read again.", at_least=1
+    )
+    sasl_oauthbearer_jwks_endpoint_retry_backoff_ms = long(
+        "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
         100,
-        Range(1),
         "How soon they are tried again after a failure; twice as long after each further one.",
-    ),
-    ConfigKey(
-        _NAME + "jwks.endpoint.retry.backoff.max.ms", Type.LONG, 10_000, Range(1), "The longest of these pauses."
-    ),
-    ConfigKey(
-        _NAME + "expected.audience",
-        Type.LIST,
-        None,
+        at_least=1,
+    )
+    sasl_oauthbearer_jwks_endpoint_retry_backoff_max_ms = long(
+        "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms", 10_000, "The longest of these pauses.", at_least=1
+    )
+    sasl_oauthbearer_expected_audience = words(
+        "sasl.oauthbearer.expected.audience",
         None,
         "A token has to be meant for one of these (claim aud). Must be set, unless allow.unverified.audience is true.",
-    ),
-    ConfigKey(
-        _NAME + "expected.issuer",
-        Type.STRING,
-        None,
+    )
+    sasl_oauthbearer_expected_issuer = text(
+        "sasl.oauthbearer.expected.issuer",
         None,
         "Who has to have issued a token (claim iss). Must be set, unless allow.unverified.issuer is true.",
-    ),
-    ConfigKey(
-        _NAME + "allow.unverified.audience",
-        Type.BOOLEAN,
+    )
+    sasl_oauthbearer_allow_unverified_audience = boolean(
+        "sasl.oauthbearer.allow.unverified.audience",
         False,
-        None,
         "Whether tokens for any audience, or none, are taken where no expected.audience is set.",
-    ),
-    ConfigKey(
-        _NAME + "allow.unverified.issuer",
-        Type.BOOLEAN,
+    )
+    sasl_oauthbearer_allow_unverified_issuer = boolean(
+        "sasl.oauthbearer.allow.unverified.issuer",
         False,
-        None,
         "Whether tokens of any issuer, or none, are taken where no expected.issuer is set.",
-    ),
-    ConfigKey(
-        _NAME + "scope.claim.name", Type.STRING, "scope", None, "The claim with a token's scopes: checked for its form."
-    ),
-    ConfigKey(_NAME + "sub.claim.name", Type.STRING, "sub", None, "The claim that names the user."),
-    ConfigKey(
-        _NAME + "clock.skew.seconds", Type.INT, 30, Range(0), "By how much the issuer's clock may differ from this one."
-    ),
-)
+    )
+    sasl_oauthbearer_scope_claim_name = text(
+        "sasl.oauthbearer.scope.claim.name", "scope", "The claim with a token's scopes: checked for its form."
+    )
+    sasl_oauthbearer_sub_claim_name = text("sasl.oauthbearer.sub.claim.name", "sub", "The claim that names the user.")
+    sasl_oauthbearer_clock_skew_seconds = integer(
+        "sasl.oauthbearer.clock.skew.seconds",
+        30,
+        "By how much the issuer's clock may differ from this one.",
+        at_least=0,
+    )

@@ -5,24 +5,29 @@ from __future__ import annotations
 import pytest
 
 from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.config.group_config import GROUP_KEYS
 from shareq.broker.config.keys.broker import BROKER_KEYS
 from shareq.broker.config.keys.known_names import is_known
 from shareq.broker.config.listeners import Listener
-from shareq.protocol.config_def import ConfigError, ConfigType, format_value
+from shareq.protocol.config_def import ConfigError, broker_keys, declared, format_value
+
+DECLARED = list(declared(BrokerConfig))
 
 
-def test_every_key_is_a_typed_attribute() -> None:
-    assert list(BrokerConfig.__annotations__) == [name.replace(".", "_") for name in BROKER_KEYS.keys]
-    python_types = {
-        ConfigType.BOOLEAN: "bool",
-        ConfigType.STRING: "str",
-        ConfigType.PASSWORD: "str",
-        ConfigType.DOUBLE: "float",
-        ConfigType.LIST: "tuple[str, ...]",
-    }
-    for key in BROKER_KEYS:
-        expected = python_types.get(key.type, "int") + (" | None" if key.default is None else "")
-        assert BrokerConfig.__annotations__[key.name.replace(".", "_")] == expected, key.name
+def test_every_declared_property_is_an_attribute_of_its_name_with_its_value() -> None:
+    config = BrokerConfig.load()
+    attributes = {name: key for each in BrokerConfig.__mro__ for name, key in vars(each).items() if key in DECLARED}
+    assert list(attributes) == [key.name.replace(".", "_") for key in DECLARED]
+    for name, key in attributes.items():
+        assert getattr(config, name) == key.default, name
+        assert getattr(BrokerConfig, name) is key
+
+
+def test_the_others_are_defaults_of_groups() -> None:
+    others = {key.name for key in BROKER_KEYS} - {key.name for key in DECLARED}
+    assert others == {each.name for key in GROUP_KEYS for each in broker_keys(key)}
+    for name in others:
+        assert not hasattr(BrokerConfig, name.replace(".", "_"))
 
 
 def test_every_default_is_valid_and_documented() -> None:
@@ -42,7 +47,7 @@ def test_an_option_under_an_older_name_wins_over_the_file() -> None:
     config = BrokerConfig.load(
         {"group.share.partition.max.record.locks": "1000"}, {"group.share.record.lock.partition.limit": "500"}
     )
-    assert config.group_share_partition_max_record_locks == 500
+    assert config.values["group.share.partition.max.record.locks"] == 500
     assert config.warnings == ()
 
 

@@ -11,7 +11,6 @@ from shareq.broker.config.group_config import (
     check_group_configs,
     consumer_group_settings,
     group_values,
-    parse_auto_offset_reset,
     share_group_settings,
 )
 from shareq.coordinator.ports import (
@@ -171,7 +170,7 @@ def test_stored_values_that_cannot_be_read_are_left_out(caplog: pytest.LogCaptur
     ],
 )
 def test_durations_as_java_reads_them(text: str, millis: int) -> None:
-    assert parse_auto_offset_reset(f"by_duration:{text}") == AutoOffsetReset("by_duration", millis)
+    assert AutoOffsetReset.of(f"by_duration:{text}") == AutoOffsetReset("by_duration", millis)
 
 
 @pytest.mark.parametrize(
@@ -196,13 +195,13 @@ def test_durations_as_java_reads_them(text: str, millis: int) -> None:
 )
 def test_other_offset_resets_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"^"):
-        parse_auto_offset_reset(text)
+        AutoOffsetReset.of(text)
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 999))
 def test_durations_add_up(days: int, hours: int, seconds: int, millis: int) -> None:
-    reset = parse_auto_offset_reset(f"by_duration:P{days}DT{hours}H{seconds}.{millis:03}S")
+    reset = AutoOffsetReset.of(f"by_duration:P{days}DT{hours}H{seconds}.{millis:03}S")
     assert reset.duration_ms == ((days * 24 + hours) * 3600 + seconds) * 1000 + millis
 
 

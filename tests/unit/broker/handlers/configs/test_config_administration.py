@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -159,7 +160,7 @@ def test_what_came_through_a_config_provider_is_not_shown(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("key", [key for key in BROKER_KEYS if not key.internal], ids=lambda key: key.name)
-def test_every_property_reports_who_has_set_it(key: ConfigKey) -> None:
+def test_every_property_reports_who_has_set_it(key: ConfigKey[Any]) -> None:
     """The file, or a change at work, of this broker or of all. Of secrets the value is left out."""
     text = another_value(key)
     world = World({key.name: text})
@@ -178,7 +179,7 @@ def test_every_property_reports_who_has_set_it(key: ConfigKey) -> None:
             assert (reported.value, reported.config_source) == (text, source)
 
 
-def another_value(key: ConfigKey) -> str:
+def another_value(key: ConfigKey[Any]) -> str:
     """A valid value that is not the default."""
     numbers = [key.default, 0] if isinstance(key.default, int) else [7]
     near = [str(number + step) for number in numbers if isinstance(number, int) for step in (1, -1, 0, 7)]
@@ -197,7 +198,7 @@ _OTHER_VALUES = {
 }
 
 
-def works(key: ConfigKey, text: str) -> bool:
+def works(key: ConfigKey[Any], text: str) -> bool:
     try:
         return format_value(BrokerConfig.load({key.name: text}).values[key.name]) == text
     except ConfigError:
