@@ -17,7 +17,7 @@ from tests.support.statuses import new_statuses
 
 DEPTH = 4
 LESS_DEEP = dict.fromkeys(
-    ("two batches of two", "four records", "dead letters", "order, three keys", "order, three keys, delays"), 3
+    ("two batches of two", "four records", "dead letters", "order", "order, three keys", "order, three keys, delays"), 3
 )
 """Scopes with the most states."""
 

@@ -20,14 +20,14 @@ def live(seed: int, steps: int) -> None:
         raise AssertionError("\n".join(world.transcript[-25:])) from failure
 
 
-@pytest.mark.parametrize("first_seed", range(0, 400, 50))
+@pytest.mark.parametrize("first_seed", range(0, 200, 50))
 def test_random_lives_agree_with_the_model(first_seed: int) -> None:
     """KIP-932, in-flight records; every rule at once, in any order."""
     for seed in range(first_seed, first_seed + 50):
         live(seed, steps=60)
 
 
-@pytest.mark.parametrize("seed", range(10_000, 10_020))
+@pytest.mark.parametrize("seed", range(10_000, 10_010))
 def test_long_lives_agree_with_the_model(seed: int) -> None:
     live(seed, steps=400)
 
