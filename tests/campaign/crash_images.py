@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from devtools.documents import write_between
+from devtools.documents import add_write_option, show_and_write
 from tests.campaign.storage.images import EACH_WRITE_SYNCED, ImageResult, Images, Kind, record, share_of
 from tests.campaign.storage.images_report import BEGIN, END, markdown, write_json
 from tests.campaign.storage.trace import why_not_here
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--kind", choices=[kind.name for kind in Kind], action="append", help="default: all")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where images that fail are copied to")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the result as JSON, too")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="put the result into a Markdown file, too")
+    add_write_option(parser, BEGIN, END)
     options = parser.parse_args(arguments)
     if (why := why_not_here()) is not None:
         print(f"skipped: {why}")
@@ -38,11 +38,9 @@ def main(arguments: Sequence[str]) -> int:
         results += _run(options, seed, kinds, min(options.per_run, options.images - len(results)))
         seed += 1
     lines = markdown(results, time.monotonic() - began)
-    print("\n".join(lines))
+    show_and_write(lines, options.write, BEGIN, END)
     if options.json is not None:
         write_json(options.json, results)
-    if options.write is not None:
-        write_between(options.write, BEGIN, END, lines)
     return 0 if all(one.sound for one in results) else 1
 
 

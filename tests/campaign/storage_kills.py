@@ -6,15 +6,18 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from devtools.documents import write_between
+from devtools.documents import add_write_option, show_and_write
+from tests.campaign.command import all_found, show
 from tests.campaign.storage.kills import Round, RoundResult
 from tests.campaign.storage.kills_report import BEGIN, END, markdown, write_json
 from tests.campaign.storage.planted import VARIABLE, Fault
 
 PLANTED_ROUNDS: Final = 5
+PLANTED_KILLS: Final = 3
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -25,7 +28,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the first round; each has the next (default 1)")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where folders of failed rounds are copied to")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the result as JSON, too")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="put the result into a Markdown file, too")
+    add_write_option(parser, BEGIN, END)
     parser.add_argument(
         "--planted", action="store_true", help="instead: brokers with a planted fault, each to be found"
     )
@@ -36,41 +39,30 @@ def main(arguments: Sequence[str]) -> int:
     began, left = time.monotonic(), options.kills
     while left > 0 and time.monotonic() - began < options.minutes * 60:
         seed = options.seed + len(results)
-        result = Round(seed, min(left, options.per_round), show=_show, keep=options.keep).run()
+        result = Round(seed, min(left, options.per_round), show=show, keep=options.keep).run()
         results.append(result)
         left -= options.per_round
-        _show(_reported(result))
-    lines = markdown(results)
-    print("\n".join(lines))
+        show(_reported(result))
+    show_and_write(markdown(results), options.write, BEGIN, END)
     if options.json is not None:
         write_json(options.json, results)
-    if options.write is not None:
-        write_between(options.write, BEGIN, END, lines)
     return 0 if all(one.sound for one in results) else 1
 
 
 def _planted(seed: int) -> int:
-    """Rounds of three kills of each faulty broker, until the fault is found; 1 when one is not in `PLANTED_ROUNDS`."""
-    missed = 0
-    for fault in Fault:
-        found: list[str] = []
-        rounds = 0
-        while not found and rounds < PLANTED_ROUNDS:
-            result = Round(
-                seed + rounds, 3, module="tests.campaign.storage.planted", environment={VARIABLE: fault.name}
-            ).run()
-            found = sorted({anomaly.analysis.value for anomaly in result.anomalies})
-            found += ["the broker does not start, and says why"] if result.refused else []
-            rounds += 1
-        missed += not found
-        _show(f"{fault.value}: {', '.join(found) or 'NOT FOUND'} ({3 * rounds} kills)")
-        for failure in result.failures[:1] if not found else []:
-            _show(f"  {failure[-300:]}")
-    return 1 if missed else 0
+    """Rounds of a few kills of each faulty broker, until the fault is found; 1 when one is not."""
+    return all_found({fault.value: partial(_found, fault) for fault in Fault}, seed, PLANTED_ROUNDS, PLANTED_KILLS)
 
 
-def _show(line: str) -> None:
-    print(line, flush=True)
+def _found(fault: Fault, seed: int) -> list[str]:
+    result = Round(
+        seed, PLANTED_KILLS, module="tests.campaign.storage.planted", environment={VARIABLE: fault.name}
+    ).run()
+    found = sorted({anomaly.analysis.value for anomaly in result.anomalies})
+    found += ["the broker does not start, and says why"] if result.refused else []
+    for failure in result.failures[:1] if not found else []:
+        show(f"  {failure[-300:]}")
+    return found
 
 
 def _reported(result: RoundResult) -> str:

@@ -26,8 +26,8 @@ from shareq.protocol.generated.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from tests.campaign.node import Node
 from tests.campaign.soak.clients import USER, Doors, SoakScene, Worker
-from tests.campaign.storage.node import Node
 from tests.campaign.storage.scene import QUEUE, SETTINGS
 from tests.campaign.storage.workload import Workload
 

@@ -18,11 +18,11 @@ from typing import Final
 
 from devtools.clients.wire import ConnectionClosed, WireClient
 from devtools.ports import free_port
+from tests.campaign.node import Node
 from tests.campaign.soak import verdicts
 from tests.campaign.soak.planted import FAULT as PLANTED
 from tests.campaign.soak.planted import LEVERS, Fault, Levers
 from tests.campaign.soak.samples import Sample, Sampler
-from tests.campaign.storage.node import Node
 from tests.fuzz.frames import Frames, Sent
 from tests.fuzz.neighbour import Neighbour
 from tests.fuzz.oracle import Defect, Outcome, gets_no_answer, judged, request_in

@@ -7,11 +7,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from devtools.documents import write_between
+from devtools.documents import show_and_write
 from devtools.provenance import machine
+from tests.campaign.command import all_found, show
 from tests.campaign.dlq_kills.broker import FAULTS, OF_REMOVALS, REMOVAL_FAULTS, Aim
 from tests.campaign.dlq_kills.campaign import GROUPS, MEMBERS, Campaign, Result
 from tests.campaign.dlq_kills.removals import AIMS, Operation, Removals, Removed
@@ -67,21 +69,15 @@ def main(arguments: Sequence[str]) -> int:
         return _planted(options.seed)
     broken: list[str] = []
     if options.kills:
-        result = Campaign(options.kills, options.seed, show=_show).run()
+        result = Campaign(options.kills, options.seed, show=show).run()
         broken += result.broken
-        _report(markdown(result, options.seed), options.write, BEGIN, END)
+        show_and_write(markdown(result, options.seed), options.write, BEGIN, END)
     kills = options.kills // REMOVALS_SHARE if options.removals is None else options.removals
     if kills:
-        removed = Removals(kills, options.seed, show=_show).run()
+        removed = Removals(kills, options.seed, show=show).run()
         broken += removed.broken
-        _report(markdown_of_removals(removed, options.seed), options.write, OF_REMOVALS_BEGIN, OF_REMOVALS_END)
+        show_and_write(markdown_of_removals(removed, options.seed), options.write, OF_REMOVALS_BEGIN, OF_REMOVALS_END)
     return 1 if broken else 0
-
-
-def _report(lines: Sequence[str], path: Path | None, begin: str, end: str) -> None:
-    _show("\n".join(lines))
-    if path is not None:
-        write_between(path, begin, end, lines)
 
 
 def markdown_of_removals(result: Removed, seed: int) -> list[str]:
@@ -128,23 +124,13 @@ def markdown(result: Result, seed: int) -> list[str]:
 
 def _planted(seed: int) -> int:
     """Short campaigns with each faulty broker, until the fault is found; 1 when one is not."""
-    missed = 0
-    for name in (*FAULTS, *REMOVAL_FAULTS):
-        found: list[str] = []
-        rounds = 0
-        while not found and rounds < PLANTED_ROUNDS:
-            made = Removals if name in REMOVAL_FAULTS else Campaign
-            found = made(PLANTED_KILLS, seed + rounds, planted=name).run().broken
-            rounds += 1
-        missed += not found
-        _show(
-            f"{name}: {f'{len(found)} broken, {found[0]}' if found else 'NOT FOUND'} ({PLANTED_KILLS * rounds} kills)"
-        )
-    return 1 if missed else 0
+    faults = {name: partial(_found, name) for name in (*FAULTS, *REMOVAL_FAULTS)}
+    return all_found(faults, seed, PLANTED_ROUNDS, PLANTED_KILLS)
 
 
-def _show(line: str) -> None:
-    print(line, flush=True)
+def _found(fault: str, seed: int) -> list[str]:
+    made = Removals if fault in REMOVAL_FAULTS else Campaign
+    return made(PLANTED_KILLS, seed, planted=fault).run().broken
 
 
 if __name__ == "__main__":

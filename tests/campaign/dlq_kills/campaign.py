@@ -47,9 +47,9 @@ from tests.campaign.dlq_kills.judge import Group, Redriven, judge, judge_redrive
 from tests.campaign.dlq_kills.ledger import Ledger
 from tests.campaign.dlq_kills.load import PARTITIONS, TOPIC, Load
 from tests.campaign.dlq_kills.troubles import Queues, Trouble, exists
+from tests.campaign.member import RELEASE, Member
+from tests.campaign.node import Node, StartRefused
 from tests.campaign.order_kills.judge import ACCEPT, REJECT, Place
-from tests.campaign.order_kills.member import RELEASE, Member
-from tests.campaign.storage.node import Node, StartRefused
 
 GROUPS: Final = (
     Group("plain", 2, copies=True, keeps=False),

@@ -36,8 +36,8 @@ from tests.campaign.dlq_kills import load
 from tests.campaign.dlq_kills.broker import DIE_AFTER, DIE_AT, DIE_IN_REMOVALS, OF_REMOVALS, PLANTED, Aim
 from tests.campaign.dlq_kills.judge import Group, judge
 from tests.campaign.dlq_kills.ledger import Ledger
+from tests.campaign.node import Node
 from tests.campaign.order_kills.judge import REJECT
-from tests.campaign.storage.node import Node
 from tests.interop.support.share_wire import NOT_READY, Member
 
 PARTITIONS: Final = 2

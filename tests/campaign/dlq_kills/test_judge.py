@@ -5,8 +5,8 @@ from __future__ import annotations
 from shareq.protocol.records.batch import Headers, Record
 from tests.campaign.dlq_kills.judge import Group, Redriven, Source, judge, judge_redrive
 from tests.campaign.dlq_kills.ledger import Ledger
+from tests.campaign.member import RELEASE
 from tests.campaign.order_kills.judge import ACCEPT, REJECT, Place
-from tests.campaign.order_kills.member import RELEASE
 
 PLAIN = Group("g", 2, copies=True, keeps=False)
 KEPT = Group("g", 2, copies=True, keeps=True)

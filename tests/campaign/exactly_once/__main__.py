@@ -7,9 +7,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from devtools.documents import write_between
+from devtools.documents import add_write_option, show_and_write
 from devtools.kafka.apache_kafka import KAFKA_VERSION
 from tests.campaign.exactly_once.campaign import SETTINGS, Campaign, HangingTransaction, Result
 from tests.campaign.exactly_once.jobs import CLIENTS, Client
@@ -28,7 +27,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--client", choices=[one.name for one in CLIENTS], action="append", help="default: all")
     parser.add_argument("--seed", type=int, default=1, help="of the kills (default 1)")
     parser.add_argument("--broker", choices=list(BROKERS), default="ours", help="who is killed (default ours)")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="put the result into a Markdown file, too")
+    add_write_option(parser, BEGIN, END)
     options = parser.parse_args(arguments)
     clients = [one for one in CLIENTS if options.client is None or one.name in options.client]
     missing = [why for why in (why_unavailable_here(options.broker), *(one.why_not_here() for one in clients)) if why]
@@ -42,9 +41,7 @@ def main(arguments: Sequence[str]) -> int:
         print(hanging)
         return 1
     lines = Report(results, BROKERS[options.broker], options.seed).markdown()
-    print("\n".join(lines))
-    if options.write is not None:
-        write_between(options.write, BEGIN, END, lines)
+    show_and_write(lines, options.write, BEGIN, END)
     return 0 if all(one.exactly_once for one in results) else 1
 
 

@@ -18,14 +18,14 @@ from typing import Final
 from devtools.clients.admin import configure_group
 from devtools.clients.requests import create_topic, produce_request
 from devtools.clients.wire import WireClient
-from devtools.documents import write_between
+from devtools.documents import add_write_option, show_and_write
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.produce import ProduceResponse
 from shareq.protocol.records.batch import RecordData, build_batch
 from shareq.protocol.records.compression import Compression
+from tests.campaign.member import Member
+from tests.campaign.node import Node
 from tests.campaign.order_kills.judge import Judge
-from tests.campaign.order_kills.member import Member
-from tests.campaign.storage.node import Node
 
 LIMIT: Final = 5
 LOCK_MS: Final = 2_000
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--kills", type=int, default=20, help="of the broker, evenly over the records (default 20)")
     parser.add_argument("--seed", type=int, default=1, help="of keys, kills and members (default 1)")
     parser.add_argument("--planted", action="store_true", help="instead: a group without the config, to be found out")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="put the result into a Markdown file, too")
+    add_write_option(parser, BEGIN, END)
     options = parser.parse_args(arguments)
     folder = Path(tempfile.mkdtemp(prefix="shareq-order-"))
     node = Node(folder / "data", SETTINGS)
@@ -76,9 +76,7 @@ def main(arguments: Sequence[str]) -> int:
         f"given up in an answer that was lost: {len(judge.unseen_ends()) - len(left)}."
     ]
     lines += [f"* {line}" for line in (*broken[:20], *(f"{place} never ended" for place in left[:5]), *failures)]
-    print("\n".join(lines))
-    if options.write is not None:
-        write_between(options.write, BEGIN, END, lines)
+    show_and_write(lines, options.write, BEGIN, END)
     if options.planted:
         return 0 if broken else 1
     return 1 if broken or left or failures else 0

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from devtools.documents import write_between
+from devtools.documents import add_write_option, show_and_write
 from devtools.kafka.certificates import why_unavailable
+from tests.campaign.command import show
 from tests.campaign.soak.planted import Fault
 from tests.campaign.soak.report import BEGIN, END, markdown
 from tests.campaign.soak.soak import Soak
@@ -29,7 +30,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.campaign.soak", description=__doc__)
     parser.add_argument("minutes", type=float, nargs="?", default=30, help="of load (default 30)")
     parser.add_argument("--seed", type=int, default=1, help="of clients and disturbances (default 1)")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="put the result into a Markdown file, too")
+    add_write_option(parser, BEGIN, END)
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where data and log go if it was not sound")
     parser.add_argument(
         "--planted", action="store_true", help="instead: short runs of brokers with a planted fault, each to be noticed"
@@ -39,15 +40,12 @@ def main(arguments: Sequence[str]) -> int:
         parser.error(missing)
     if options.planted:
         return _planted(options.seed)
-    result = Soak(options.seed, options.minutes, show=_show, keep=options.keep).run()
+    result = Soak(options.seed, options.minutes, show=show, keep=options.keep).run()
     for turn in result.turns:
-        _show(f"{turn.began_s - result.began_s:6.1f} s {turn.name}: {turn.text}")
-    lines = markdown(result)
-    _show("\n".join(lines))
+        show(f"{turn.began_s - result.began_s:6.1f} s {turn.name}: {turn.text}")
+    show_and_write(markdown(result), options.write, BEGIN, END)
     for anomaly in [*result.anomalies[:12], *result.failures[:5]]:
-        _show(f"  {anomaly}")
-    if options.write is not None:
-        write_between(options.write, BEGIN, END, lines)
+        show(f"  {anomaly}")
     return 0 if result.sound else 1
 
 
@@ -59,12 +57,8 @@ def _planted(seed: int) -> int:
         (verdict,) = [one for one in result.verdicts if one.name == name]
         noticed = verdict.judged and not verdict.sound
         missed += not noticed
-        _show(f"{fault.value}: {'noticed' if noticed else 'NOT NOTICED'}; {name}: {verdict.found}")
+        show(f"{fault.value}: {'noticed' if noticed else 'NOT NOTICED'}; {name}: {verdict.found}")
     return 1 if missed else 0
-
-
-def _show(line: str) -> None:
-    print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from shareq.broker.process.open_files import file_shares
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from shareq.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from tests.campaign.history.checker import check
+from tests.campaign.node import Node
 from tests.campaign.soak import verdicts
 from tests.campaign.soak.clients import WORKERS, Doors, SoakScene, Worker
 from tests.campaign.soak.disturbances import Disturbances
@@ -31,7 +32,6 @@ from tests.campaign.soak.planted import FAULT, LEVERS, Fault, Levers
 from tests.campaign.soak.samples import Sample, Sampler
 from tests.campaign.soak.verdicts import Turn, Verdict
 from tests.campaign.storage.drain import Drain
-from tests.campaign.storage.node import Node
 from tests.campaign.storage.scene import GROUP_TOPICS, JOB_GROUP, PLAIN, SETTINGS, SIMPLE_GROUP
 from tests.campaign.storage.workload import Workload
 

@@ -19,11 +19,11 @@ from tests.campaign.history.anomalies import Anomaly
 from tests.campaign.history.checker import Promise, check
 from tests.campaign.history.operations import History, Killed, Operation, Outcome
 from tests.campaign.history.recorder import Recorder
+from tests.campaign.node import Node, StartRefused
 from tests.campaign.storage.disk import Disk, Image, Names, actual_files
 from tests.campaign.storage.drain import Drain
 from tests.campaign.storage.links import Cut, Stopped
 from tests.campaign.storage.looking import Looker
-from tests.campaign.storage.node import Node, StartRefused
 from tests.campaign.storage.repair import repair
 from tests.campaign.storage.scene import PLANS, SETTINGS, Scene
 from tests.campaign.storage.trace import Begun, Call, command, parse

@@ -16,8 +16,8 @@ from typing import Final
 from tests.campaign.history.anomalies import Anomaly
 from tests.campaign.history.checker import check
 from tests.campaign.history.operations import Killed
+from tests.campaign.node import Node, StartRefused
 from tests.campaign.storage.drain import Drain
-from tests.campaign.storage.node import Node, StartRefused
 from tests.campaign.storage.repair import repair
 from tests.campaign.storage.scene import LOCK_MS, SETTINGS, Scene
 from tests.campaign.storage.workload import Workload
