@@ -381,10 +381,11 @@ class Services:
             self.leaders,
             self.turns,
             self.env.budget,
+            self.begin,
             self.groups,
             self.producer_ids,
             lambda: self.authorizer,
             lambda: self.audit,
         )
-        self.made.redrives = made = RedriveService(self.env, world)
+        self.made.redrives = made = RedriveService(self.env, self.begin, world)
         return made

@@ -9,13 +9,14 @@ the round is in them is not sent again.
 from __future__ import annotations
 
 import logging
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from shareq.broker.foundation.bounded_log import BoundedLog
 from shareq.broker.foundation.environment import Environment, TimerHandle
-from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.loop.coroutines import Begin, Waiting
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.redrive.ports import RedriveWorld
 from shareq.broker.redrive.progress import PartitionProgress, Place, State, UnderWay, What, stayed_length
 from shareq.broker.redrive.reading import sent_back
@@ -44,6 +45,10 @@ _FOR_GOOD: Final = frozenset(
 )
 
 
+_Act = Callable[[], Waiting[None]]
+"""Begins what is to be done next."""
+
+
 class Redrive:
     """A redrive that runs. `progress` is of each partition of the queue it is about, as it was committed.
 
@@ -53,6 +58,7 @@ class Redrive:
     def __init__(
         self,
         env: Environment,
+        begin: Begin,
         spec: RedriveSpec,
         progress: Sequence[PartitionProgress],
         world: RedriveWorld,
@@ -65,6 +71,7 @@ class Redrive:
         self.trouble: str | None = None
         self.counts: Counter[What] = Counter()  # of letters, since this object was made
         self._env = env
+        self._begin = begin
         self._world = world
         self._ended = ended
         self._log = BoundedLog(logger, env.clock.now_ms)
@@ -75,8 +82,8 @@ class Redrive:
         self._alone_upto = -1
         self._attempts = 0
         self._timer: TimerHandle | None = None
-        self._turns = 0  # how often something was scheduled: only what was scheduled last is done
-        self._busy = False  # waits for a commit or an append, not for time
+        self._scheduled = 0  # how often something was: only what was scheduled last is done
+        self._busy = False  # waits for a commit, an append or a search, not for time
         self._closed = False
         self._cancelled: list[Pending[ErrorCode]] = []
 
@@ -109,20 +116,20 @@ class Redrive:
 
     # -- one round
 
-    def _step(self) -> None:
+    async def _step(self) -> None:
         if self._cancelled:
-            self._wind_up(State.CANCELLED)
+            await self._wind_up(State.CANCELLED)
             return
         progress = next((each for each in self.progress if not each.is_done), None)
         if progress is None:
-            self._end(State.DONE)
+            await self._end(State.DONE)
             return
         refused = self._refused()
         if refused is not None:
-            self._wind_up(State.FAILED, refused)
+            await self._wind_up(State.FAILED, refused)
             return
         if progress.under_way is not None and self._searched is not progress:
-            self._look_for(progress)
+            await self._look_for(progress)
             return
         alone = progress.next_offset < self._alone_upto
         most = 1 if alone else max(1, min(MOST_RECORDS, self.spec.per_second * _ROUND_MS // 1_000))
@@ -132,9 +139,9 @@ class Redrive:
         elif isinstance(made, ErrorCode):
             self._again(f"{self.spec.queue}-{progress.partition} cannot be read: {made.name}", self._step)
         elif not made.batches:
-            self._finish(progress, made, 0)
+            await self._finish(progress, made, 0)
         else:
-            self._announce(progress, made)
+            await self._announce(progress, made)
 
     def _refused(self) -> str | None:
         """Why the owner may not go on; None: it may."""
@@ -146,7 +153,7 @@ class Redrive:
             return f"{owner.principal} may not use group {group_id}"
         return None
 
-    def _announce(self, progress: PartitionProgress, made: Round) -> None:
+    async def _announce(self, progress: PartitionProgress, made: Round) -> None:
         """Commit what is about to be done, then do it."""
         ends: dict[Place, int] = {}
         for place in made.batches:
@@ -157,44 +164,32 @@ class Redrive:
                 return
             ends[place] = log.log_end_offset
         progress.under_way = _together(progress.under_way, UnderWay(made.upto, ends))
-
-        def committed(error: ErrorCode) -> None:
-            self._busy = False
-            if self._closed:
-                return
-            if error:
-                self._again(f"progress cannot be committed: {error.name}", lambda: self._announce(progress, made))
-            else:
-                self._uncommitted.clear()
-                self._append(progress, made)
-
         self._busy = True
         self._uncommitted.add(progress)
-        self._world.commit(self.spec, self.state, list(self._uncommitted)).on_complete(committed)
+        error = await self._world.commit(self.spec, self.state, list(self._uncommitted))
+        self._busy = False
+        if self._closed:
+            return
+        if error:
+            self._again(f"progress cannot be committed: {error.name}", lambda: self._announce(progress, made))
+            return
+        self._uncommitted.clear()
+        await self._append(progress, made)
 
-    def _append(self, progress: PartitionProgress, made: Round) -> None:
-        """One batch for each log. What goes wrong with any of them is found out when all have answered."""
+    async def _append(self, progress: PartitionProgress, made: Round) -> None:
+        """Append one batch to each log. What goes wrong with any of them is found out when all have answered."""
         started_ms = self._env.clock.now_ms()
-        errors: dict[Place, ErrorCode] = {}
-
-        def answered(place: Place, error: ErrorCode) -> None:
-            errors[place] = error
-            if len(errors) == len(made.batches):
-                self._busy = False
-                if not self._closed:
-                    self._appended(progress, made, errors, started_ms)
-
         self._busy = True
-        for place, records in list(made.batches.items()):
-            self._append_to(place, records, answered)
+        answers = {place: self._append_to(place, records) for place, records in made.batches.items()}
+        errors = {place: await answer for place, answer in answers.items()}
+        self._busy = False
+        if not self._closed:
+            await self._appended(progress, made, errors, started_ms)
 
-    def _append_to(
-        self, place: Place, records: Sequence[RecordData], answered: Callable[[Place, ErrorCode], None]
-    ) -> None:
+    def _append_to(self, place: Place, records: Sequence[RecordData]) -> Pending[ErrorCode]:
         log = self._world.log(*place)
         if isinstance(log, ErrorCode):
-            answered(place, log)
-            return
+            return completed(log)
         now_ms = self._env.clock.wall_ms()
         known = log.producers.get(self.spec.producer_id)
         sequence = known.batches[-1].last_sequence + 1 if known is not None and known.batches else 0
@@ -205,26 +200,26 @@ class Redrive:
             producer_epoch=0,
             base_sequence=0 if sequence > MAX_SEQUENCE else sequence,
         )
-        error = self._world.append(*place, batch, now_ms, lambda error: answered(place, error))
-        if error:
-            answered(place, error)
+        answer: Pending[ErrorCode] = Pending()
+        error = self._world.append(*place, batch, now_ms, answer.complete)
+        return completed(error) if error else answer
 
-    def _appended(
+    async def _appended(
         self, progress: PartitionProgress, made: Round, errors: dict[Place, ErrorCode], started_ms: int
     ) -> None:
         failed = {place: error for place, error in errors.items() if error}
         if not failed:
-            self._finish(progress, made, started_ms)
+            await self._finish(progress, made, started_ms)
             return
         place, error = next(iter(failed.items()))
         if all(error in _FOR_GOOD for error in failed.values()):
             if made.records == 1:
                 self._leave(progress, made, place, error)
-                self._finish(progress, made, started_ms)
+                await self._finish(progress, made, started_ms)
                 return
             self._alone_upto = max(self._alone_upto, made.upto)
             self._maker.forget()
-            self._look_for(progress)
+            await self._look_for(progress)
             return
         self._maker.forget()
         self._again(f"{place[0]}-{place[1]} cannot be written: {error.name}", lambda: self._look_for(progress))
@@ -248,7 +243,7 @@ class Redrive:
             reason=error.name,
         )
 
-    def _finish(self, progress: PartitionProgress, made: Round, started_ms: int) -> None:
+    async def _finish(self, progress: PartitionProgress, made: Round, started_ms: int) -> None:
         """The round is done; the next commit says so."""
         if self.trouble is not None:
             logger.info("redrive %s: goes on", self.spec.name)
@@ -256,7 +251,7 @@ class Redrive:
         progress.move(made.upto, made.counts, made.stayed)
         self.counts.update(made.counts)
         if stayed_length(progress) > MOST_STAYED_TEXT:
-            self._wind_up(State.FAILED, f"{self.spec.queue}-{progress.partition}: {_TOO_MANY}")
+            await self._wind_up(State.FAILED, f"{self.spec.queue}-{progress.partition}: {_TOO_MANY}")
             return
         self._uncommitted.add(progress)
         if progress.under_way is None:
@@ -269,76 +264,64 @@ class Redrive:
 
     # -- what may have been done
 
-    def _look_for(self, progress: PartitionProgress) -> None:
-        """Find out what of the round that was under way is in the logs, in turns."""
-
-        def unknown(error: Exception) -> None:
-            self._again(f"cannot find out what was sent back: {error}", lambda: self._look_for(progress))
-
-        self._turn(self._search(progress), self._step, unknown)
-
-    def _turn(self, search: Iterator[None], then: Callable[[], None], unknown: Callable[[Exception], None]) -> None:
-        try:
-            next(search)
-        except StopIteration:
-            self._soon(then)
-        except (OSError, MalformedMessage) as error:
-            unknown(error)
-        else:
-            self._soon(lambda: self._turn(search, then, unknown))
-
-    def _search(self, progress: PartitionProgress) -> Iterator[None]:
-        under_way = progress.under_way
+    async def _look_for(self, progress: PartitionProgress) -> None:
+        """Find out what of the round that was under way is in the logs."""
         found: set[int] = set()
-        for place, end in {} if under_way is None else under_way.logs.items():
-            yield from self._search_log(place, end, progress.partition, found)
-        self._sent, self._searched = found, progress
+        trouble = ""
+        try:
+            for place, end in {} if progress.under_way is None else progress.under_way.logs.items():
+                found |= await self._search(place, end, progress.partition)
+        except (OSError, MalformedMessage) as error:
+            trouble = f"cannot find out what was sent back: {error}"
+        if self._closed:
+            return
+        if trouble and not self._cancelled:
+            self._again(trouble, lambda: self._look_for(progress))
+            return
+        if not trouble:
+            self._sent, self._searched = found, progress
+        self._soon(self._step)
 
-    def _search_log(self, place: Place, end: int, partition: int, found: set[int]) -> Iterator[None]:
+    async def _search(self, place: Place, end: int, partition: int) -> set[int]:
+        """Return the letters of a partition of the queue that are in a log. Raises OSError, MalformedMessage."""
         log = self._world.log(*place)
         if log is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            return  # deleted, and what was sent to it with it
+            return set()  # deleted, and what was sent to it with it
         if isinstance(log, ErrorCode):
             raise OSError(f"{place[0]}-{place[1]}: {log.name}")
-        yield from sent_back(log, self.spec.producer_id, end, partition, found)
+        self._busy = True
+        try:
+            return await sent_back(log, self.spec.producer_id, end, partition, self._env.budget.breathe)
+        finally:
+            self._busy = False
 
     # -- the end, and time
 
-    def _wind_up(self, state: State, trouble: str | None = None) -> None:
+    async def _wind_up(self, state: State, trouble: str | None = None) -> None:
         """End it, although letters are left. Of a round under way, what is in the logs that can be read is counted."""
         progress = next((each for each in self.progress if each.under_way is not None), None)
-        if progress is None or progress.under_way is None:
-            self._end(state, trouble)
-            return
-        found: set[int] = set()
-        logs = deque(progress.under_way.logs.items())
-
-        def next_log() -> None:
-            if logs:
-                place, end = logs.popleft()
-                self._turn(self._search_log(place, end, progress.partition, found), next_log, unknown)
-                return
+        if progress is not None and progress.under_way is not None:
+            found: set[int] = set()
+            for place, end in progress.under_way.logs.items():
+                try:
+                    found |= await self._search(place, end, progress.partition)
+                except (OSError, MalformedMessage) as error:
+                    logger.warning("redrive %s: cannot count what was sent back: %s", self.spec.name, error)
+                if self._closed:
+                    return
             self.counts[What.REDRIVEN] += progress.give_up(found)
-            self._end(state, trouble)
+        await self._end(state, trouble)
 
-        def unknown(error: Exception) -> None:
-            logger.warning("redrive %s: cannot count what was sent back: %s", self.spec.name, error)
-            next_log()
-
-        next_log()
-
-    def _end(self, state: State, trouble: str | None = None) -> None:
-        def committed(error: ErrorCode) -> None:
-            self._busy = False
-            if self._closed:
-                return
-            if error:
-                self._again(f"progress cannot be committed: {error.name}", lambda: self._end(state, trouble))
-            else:
-                self._over(state, trouble)
-
+    async def _end(self, state: State, trouble: str | None = None) -> None:
         self._busy = True
-        self._world.commit(self.spec, state, self.progress, trouble or "").on_complete(committed)
+        error = await self._world.commit(self.spec, state, self.progress, trouble or "")
+        self._busy = False
+        if self._closed:
+            return
+        if error:
+            self._again(f"progress cannot be committed: {error.name}", lambda: self._end(state, trouble))
+        else:
+            self._over(state, trouble)
 
     def _over(self, state: State, trouble: str | None) -> None:
         self.state, self.trouble = state, trouble
@@ -351,7 +334,7 @@ class Redrive:
         for pending in waiting:
             pending.complete(error)
 
-    def _again(self, reason: str, retry: Callable[[], None]) -> None:
+    def _again(self, reason: str, retry: _Act) -> None:
         """Later; logged once for each reason."""
         self._attempts += 1
         if self.trouble != reason:
@@ -368,21 +351,21 @@ class Redrive:
         wait_ms = delay_ms(self._attempts, self._env.rng.random())
         self._at(self._env.clock.now_ms() + wait_ms, retry)
 
-    def _soon(self, act: Callable[[], None]) -> None:
-        self._env.clock.call_soon(self._scheduled(act))
+    def _soon(self, act: _Act) -> None:
+        self._env.clock.call_soon(self._schedule(act))
 
-    def _at(self, when_ms: int, act: Callable[[], None]) -> None:
-        self._timer = self._env.clock.call_at(when_ms, self._scheduled(act))
+    def _at(self, when_ms: int, act: _Act) -> None:
+        self._timer = self._env.clock.call_at(when_ms, self._schedule(act))
 
-    def _scheduled(self, act: Callable[[], None]) -> Callable[[], None]:
-        """`act`, in place of whatever was to be done next."""
+    def _schedule(self, act: _Act) -> Callable[[], None]:
+        """Return what begins `act`, in place of whatever was to be done next."""
         self._stop_timer()
-        self._turns += 1
-        turn = self._turns
+        self._scheduled += 1
+        scheduled = self._scheduled
 
         def run() -> None:
-            if not self._closed and turn == self._turns:
-                act()
+            if not self._closed and scheduled == self._scheduled:
+                self._begin(act())
 
         return run
 

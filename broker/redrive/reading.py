@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+from shareq.broker.foundation.turn_budget import LOOK, Breath
 from shareq.broker.redrive.letter import Letter, place_of
 from shareq.broker.redrive.ports import RedriveLog, RedriveWorld
 from shareq.broker.redrive.progress import What
@@ -16,7 +17,7 @@ PAGE_BYTES: Final = 65_536
 MOST_OPENED: Final = 4_194_304
 """Bytes of a batch without its compression: larger ones are not opened."""
 
-_HEADERS_A_TURN: Final = 100
+_HEADER_ELEMENTS: Final = 10  # that take as long as a header, which may be read from the disk
 
 
 class Page(NamedTuple):
@@ -100,23 +101,27 @@ class DeadRecords:
             self._records = {record.offset: record for record in decode_records(batch, MOST_OPENED, exact=True)}
 
 
-def sent_back(log: RedriveLog, producer_id: int, first: int, partition: int, found: set[int]) -> Iterator[None]:
-    """Add to `found` the offsets of a queue's `partition` whose letters a redrive has sent to the log at `first` or
-    behind; a counted part of the log with each turn. Raises OSError, MalformedMessage.
+async def sent_back(
+    log: RedriveLog, producer_id: int, first: int, partition: int, breathe: Callable[[int], Breath]
+) -> set[int]:
+    """Return the offsets of a queue's `partition` whose letters a redrive has sent to the log at `first` or behind.
+    Raises OSError, MalformedMessage.
     """
-    offset, seen = max(first, log.log_start_offset), 0
+    found: set[int] = set()
+    offset = max(first, log.log_start_offset)
     while offset < log.log_end_offset and (header := log.next_header(offset)) is not None:
-        if header.producer_id == producer_id:
-            read = log.read(header.base_offset, 1, upto=log.log_end_offset, max_records=1)
-            if isinstance(read, ErrorCode):
-                raise OSError(f"offset {header.base_offset} cannot be read: {read.name}")
-            if not read.batches:
-                raise OSError(f"offset {header.base_offset} is not durable yet")
-            span = read.batches[0]
-            batch = memoryview(read.records)[span.position : span.position + span.size]
-            places = [place_of(record) for record in decode_records(batch)]
-            found.update(place[1] for place in places if place is not None and place[0] == partition)
         offset = header.next_offset
-        seen += 1
-        if seen % _HEADERS_A_TURN == 0:
-            yield
+        if header.producer_id != producer_id:
+            await breathe(_HEADER_ELEMENTS)
+            continue
+        read = log.read(header.base_offset, 1, upto=log.log_end_offset, max_records=1)
+        if isinstance(read, ErrorCode):
+            raise OSError(f"offset {header.base_offset} cannot be read: {read.name}")
+        if not read.batches:
+            raise OSError(f"offset {header.base_offset} is not durable yet")
+        span = read.batches[0]
+        batch = memoryview(read.records)[span.position : span.position + span.size]
+        places = [place_of(record) for record in decode_records(batch)]
+        found.update(place[1] for place in places if place is not None and place[0] == partition)
+        await breathe(LOOK)  # a batch may have many records
+    return found

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from shareq.broker.foundation.environment import Environment
-from shareq.broker.foundation.pending import Pending, completed, gather
+from shareq.broker.foundation.loop.coroutines import Begin
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.foundation.service import Service
+from shareq.broker.foundation.turn_budget import LOOK
 from shareq.broker.metadata.topic_names import name_error
 from shareq.broker.quotas.fair_part import may_make
 from shareq.broker.redrive.job import Redrive
@@ -65,8 +67,9 @@ class _Beginning(NamedTuple):
 class RedriveService(Service):
     """All redrives of the broker. Those that are over are known as long as what they have committed."""
 
-    def __init__(self, env: Environment, world: RedriveWorld) -> None:
+    def __init__(self, env: Environment, begin: Begin, world: RedriveWorld) -> None:
         self._env = env
+        self._begin_work = begin
         self._world = world
         self._running: dict[str, Redrive] = {}
         self._beginning: dict[str, _Beginning] = {}
@@ -76,7 +79,7 @@ class RedriveService(Service):
 
     # -- requests
 
-    def start(self, spec: RedriveSpec) -> Pending[ApiError]:
+    async def start(self, spec: RedriveSpec) -> ApiError:
         """Begin a redrive; the answer comes when it would survive a crash.
 
         INVALID_REQUEST, DUPLICATE_RESOURCE (the name was used), POLICY_VIOLATION (too many at a time, and the owner has
@@ -86,57 +89,49 @@ class RedriveService(Service):
         """
         problem = problem_of(spec)
         if problem is not None:
-            return completed(ApiError(ErrorCode.INVALID_REQUEST, problem))
+            return ApiError(ErrorCode.INVALID_REQUEST, problem)
         if spec.name in self._running or spec.name in self._beginning:
-            return completed(_used(spec.name))
+            return _used(spec.name)
         if not may_make(MOST_RUNNING, self._held(), spec.owner.name):
             running = len(self._running) + len(self._beginning)
             message = f"{running} redrives are running, of {MOST_RUNNING} for all users, and you have your part."
-            return completed(ApiError(ErrorCode.POLICY_VIOLATION, message))
+            return ApiError(ErrorCode.POLICY_VIOLATION, message)
         if self._world.longest_text() < LONGEST_TEXT:
             message = f"offset.metadata.max.bytes must be {LONGEST_TEXT} at least: progress is committed with offsets."
-            return completed(ApiError(ErrorCode.INVALID_CONFIG, message))
+            return ApiError(ErrorCode.INVALID_CONFIG, message)
         held = sum(each.spec.queue == spec.queue for each in self._over_before.values())
         if held >= MOST_OF_A_QUEUE:
             message = f"{held} redrives have sent letters of {spec.queue} back that are still in it: drop those first."
-            return completed(ApiError(ErrorCode.POLICY_VIOLATION, message))
+            return ApiError(ErrorCode.POLICY_VIOLATION, message)
         begun = Pending[ApiError]()
         self._beginning[spec.name] = _Beginning(spec.owner.name, begun)
 
-        def answered(error: ApiError) -> None:
+        try:
+            await self._look_again()
+            error = await self._begin(spec, await self._world.load(spec.group_id))
+        finally:
             del self._beginning[spec.name]
-            begun.complete(error)
+        begun.complete(error)
+        return error
 
-        known = self._look_again()
-        loaded = known.chain(lambda _known: self._world.load(spec.group_id))
-        loaded.chain(lambda found: self._begin(spec, found)).on_complete(answered)
-        return begun
+    async def of_queue(self, queue: str) -> list[tuple[str, RedriveReport | ApiError]]:
+        """Return the redrives of a queue that have sent letters back, or run."""
+        await self._look_again()
+        running = {name: _report_of(each) for name, each in self._running.items()}
+        return [(name, row) for name, row in (self._over_before | running).items() if row.spec.queue == queue]
 
-    def of_queue(self, queue: str) -> Pending[list[tuple[str, RedriveReport | ApiError]]]:
-        """Redrives of a queue that have sent letters back, or run."""
-
-        def found(_known: None) -> list[tuple[str, RedriveReport | ApiError]]:
-            running = {
-                name: RedriveReport(each.spec, each.state, each.trouble, each.progress)
-                for name, each in self._running.items()
-            }
-            return [(name, row) for name, row in (self._over_before | running).items() if row.spec.queue == queue]
-
-        return self._look_again().then(found)
-
-    def _look_again(self) -> Pending[None]:
+    async def _look_again(self) -> None:
         """Read what redrives that are over have sent back: clients delete their groups, and so have it forgotten. What
         is of letters that have all left the queue is not kept any longer.
         """
-        names = [group_id.removeprefix(REDRIVES) for group_id in self._world.group_ids(REDRIVES)]
-
-        def noted(rows: list[tuple[str, RedriveReport | ApiError]]) -> None:
-            self._over_before.clear()
-            for name, row in rows:
-                if isinstance(row, RedriveReport):
-                    self._note(name, row)
-
-        return gather([self._report(name) for name in names]).then(noted)
+        before = dict(self._over_before)
+        rows = await self._reports(group_id.removeprefix(REDRIVES) for group_id in self._world.group_ids(REDRIVES))
+        for name, report in before.items():
+            if self._over_before.get(name) is report:  # else it was noted meanwhile
+                del self._over_before[name]
+        for name, row in rows:
+            if isinstance(row, RedriveReport) and name not in self._over_before:
+                self._note(name, row)
 
     def _note(self, name: str, report: RedriveReport) -> None:
         if report.state is State.RUNNING:
@@ -165,26 +160,30 @@ class RedriveService(Service):
 
         return sent
 
-    def describe(self, names: Iterable[str] | None) -> Pending[list[tuple[str, RedriveReport | ApiError]]]:
-        """Redrives by name, None: all that are known, but at most `MOST_DESCRIBED`, and first those that run.
+    async def describe(self, names: Iterable[str] | None) -> list[tuple[str, RedriveReport | ApiError]]:
+        """Return redrives by name, None: all that are known, but at most `MOST_DESCRIBED`, and first those that run.
         RESOURCE_NOT_FOUND.
         """
         if names is None:
             known = {group_id.removeprefix(REDRIVES) for group_id in self._world.group_ids(REDRIVES)}
             names = [*sorted(self._running), *sorted(known - self._running.keys())][:MOST_DESCRIBED]
-        return gather([self._report(name) for name in dict.fromkeys(names)])
+        return await self._reports(dict.fromkeys(names))
 
-    def cancel(self, name: str) -> Pending[ApiError]:
+    async def cancel(self, name: str) -> ApiError:
         """End a redrive; the answer comes when that is durable. RESOURCE_NOT_FOUND, COORDINATOR_NOT_AVAILABLE (the
         broker stops); one that is over stays as it is, and of one that is just beginning the beginning is awaited.
         """
-        beginning = self._beginning.get(name)
-        if beginning is not None:
-            return beginning.answer.chain(lambda _error: self.cancel(name))
+        await self._begun(name)
         running = self._running.get(name)
         if running is not None:
-            return running.cancel().then(ApiError)
-        return self._report(name).then(lambda row: row[1] if isinstance(row[1], ApiError) else NO_ERROR)
+            return ApiError(await running.cancel())
+        ((_, report),) = await self._reports((name,))
+        return report if isinstance(report, ApiError) else NO_ERROR
+
+    async def _begun(self, name: str) -> None:
+        """Return when no redrive of the name is just beginning."""
+        while (beginning := self._beginning.get(name)) is not None:
+            await beginning.answer
 
     def owner_of(self, name: str) -> str | None:
         """The principal that began a redrive that runs; None: it does not."""
@@ -204,7 +203,7 @@ class RedriveService(Service):
     def recover(self) -> None:
         """At a start: go on with what ran when the broker stopped."""
         for group_id in self._world.group_ids(REDRIVES):
-            self._world.load(group_id).on_complete(self._resumer(group_id))
+            self._begin_work(self._resume(group_id))
 
     def topic_deleted(self, topic: TopicImage) -> None:
         """With its queue a redrive is over."""
@@ -230,41 +229,33 @@ class RedriveService(Service):
         beginning = (each.owner for each in self._beginning.values())
         return Counter([*beginning, *(each.spec.owner.name for each in self._running.values())])
 
-    def _begin(self, spec: RedriveSpec, found: Sequence[Committed] | ErrorCode) -> Pending[ApiError]:
+    async def _begin(self, spec: RedriveSpec, found: Sequence[Committed] | ErrorCode) -> ApiError:
         if isinstance(found, ErrorCode):
-            return completed(ApiError(found))
+            return ApiError(found)
         if found:
-            return completed(_used(spec.name))
+            return _used(spec.name)
         progress = self._first_progress(spec)
         if isinstance(progress, ApiError):
-            return completed(progress)
-        made = self._group_topic(spec) if spec.target is Target.GROUP else completed(NO_ERROR)
-
-        def with_id(producer_id: int | ErrorCode) -> Pending[ApiError]:
-            if isinstance(producer_id, ErrorCode):
-                return completed(ApiError(producer_id))
-            return self._commit_first(spec._replace(producer_id=producer_id), progress)
-
-        return made.chain(lambda error: completed(error) if error else self._world.new_producer_id().chain(with_id))
-
-    def _commit_first(self, spec: RedriveSpec, progress: Sequence[PartitionProgress]) -> Pending[ApiError]:
-        spec = spec._replace(started_ms=self._env.clock.wall_ms(), parts=len(progress))
-
-        def committed(error: ErrorCode) -> ApiError:
-            if error:
-                return ApiError(error, f"The progress of the redrive cannot be committed: {error.name}.")
-            logger.info(
-                "redrive %s: begun by %s, from %s to %s",
-                spec.name,
-                spec.owner.principal,
-                spec.queue,
-                target_topic(spec) or "where each letter is from",
-                extra={"fields": {"event": "redrive_begun", "redrive": spec.name, "principal": spec.owner.principal}},
-            )
-            self._run(spec, progress)
-            return NO_ERROR
-
-        return self._world.commit(spec, State.RUNNING, progress).then(committed)
+            return progress
+        if spec.target is Target.GROUP and (problem := await self._group_topic(spec)):
+            return problem
+        producer_id = await self._world.new_producer_id()
+        if isinstance(producer_id, ErrorCode):
+            return ApiError(producer_id)
+        spec = spec._replace(producer_id=producer_id, started_ms=self._env.clock.wall_ms(), parts=len(progress))
+        error = await self._world.commit(spec, State.RUNNING, progress)
+        if error:
+            return ApiError(error, f"The progress of the redrive cannot be committed: {error.name}.")
+        logger.info(
+            "redrive %s: begun by %s, from %s to %s",
+            spec.name,
+            spec.owner.principal,
+            spec.queue,
+            target_topic(spec) or "where each letter is from",
+            extra={"fields": {"event": "redrive_begun", "redrive": spec.name, "principal": spec.owner.principal}},
+        )
+        self._run(spec, progress)
+        return NO_ERROR
 
     def _first_progress(self, spec: RedriveSpec) -> list[PartitionProgress] | ApiError:
         """Where the redrive begins and ends in each partition of the queue, as the queue is now."""
@@ -281,23 +272,23 @@ class RedriveService(Service):
             progress.append(PartitionProgress(partition, min(first, max(end, 0)), end))
         return progress
 
-    def _group_topic(self, spec: RedriveSpec) -> Pending[ApiError]:
+    async def _group_topic(self, spec: RedriveSpec) -> ApiError:
         """Make the topic of a group, if it does not exist; refuse where the group would not see what is sent to it."""
         group_id, name = spec.letters.group_id or "", target_topic(spec) or ""
         problem = name_error(name)
         if problem is not None:
             message = f"Letters cannot go back to group {group_id!r} alone: {name!r} cannot be a topic. {problem}."
-            return completed(ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, message))
+            return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
         if not self._world.begins_at_the_start(group_id):
             message = (
                 f"Group {group_id} would begin at the end of {name}, and never see what is in it: "
                 "set its share.auto.offset.reset to earliest first."
             )
-            return completed(ApiError(ErrorCode.INVALID_CONFIG, message))
-        return completed(NO_ERROR) if self._world.partitions(name) is not None else self._world.create_topic(name)
+            return ApiError(ErrorCode.INVALID_CONFIG, message)
+        return NO_ERROR if self._world.partitions(name) is not None else await self._world.create_topic(name)
 
     def _run(self, spec: RedriveSpec, progress: Sequence[PartitionProgress]) -> None:
-        redrive = Redrive(self._env, spec, progress, self._world, self._over, self._sent_before(spec))
+        redrive = Redrive(self._env, self._begin_work, spec, progress, self._world, self._over, self._sent_before(spec))
         self._running[spec.name] = redrive
         redrive.start()
 
@@ -305,7 +296,7 @@ class RedriveService(Service):
         self._running.pop(redrive.spec.name, None)
         self._ended[redrive.state] += 1
         self._letters.update(redrive.counts)
-        self._note(redrive.spec.name, RedriveReport(redrive.spec, redrive.state, redrive.trouble, redrive.progress))
+        self._note(redrive.spec.name, _report_of(redrive))
         logger.info(
             "redrive %s: %s",
             redrive.spec.name,
@@ -313,26 +304,29 @@ class RedriveService(Service):
             extra={"fields": {"event": "redrive_over", "redrive": redrive.spec.name, "state": redrive.state.value}},
         )
 
-    def _resumer(self, group_id: str) -> Callable[[Sequence[Committed] | ErrorCode], None]:
-        def resume(found: Sequence[Committed] | ErrorCode) -> None:
-            saved = self._saved(group_id, found)
-            if isinstance(saved, ApiError):
-                logger.error("%s: its redrive does not go on: %s", group_id, saved.message or saved.code.name)
-            elif saved.state is State.RUNNING:
-                logger.info("redrive %s: goes on where it was", saved.spec.name)
-                self._run(saved.spec, saved.progress)
+    async def _resume(self, group_id: str) -> None:
+        saved = self._saved(group_id, await self._world.load(group_id))
+        if isinstance(saved, ApiError):
+            logger.error("%s: its redrive does not go on: %s", group_id, saved.message or saved.code.name)
+        elif saved.state is State.RUNNING:
+            logger.info("redrive %s: goes on where it was", saved.spec.name)
+            self._run(saved.spec, saved.progress)
+        else:
+            self._note(saved.spec.name, saved)
+
+    async def _reports(self, names: Iterable[str]) -> list[tuple[str, RedriveReport | ApiError]]:
+        asked: list[tuple[str, Redrive | Pending[Sequence[Committed] | ErrorCode]]] = []
+        for name in names:
+            asked.append((name, self._running.get(name) or self._world.load(REDRIVES + name)))
+            await self._env.budget.breathe(LOOK)  # it may have many partitions
+        rows: list[tuple[str, RedriveReport | ApiError]] = []
+        for name, known in asked:
+            if isinstance(known, Redrive):
+                rows.append((name, _report_of(known)))
             else:
-                self._note(saved.spec.name, saved)
-
-        return resume
-
-    def _report(self, name: str) -> Pending[tuple[str, RedriveReport | ApiError]]:
-        running = self._running.get(name)
-        if running is not None:
-            report = RedriveReport(running.spec, running.state, running.trouble, running.progress)
-            return completed((name, report))
-        group_id = REDRIVES + name
-        return self._world.load(group_id).then(lambda found: (name, self._saved(group_id, found)))
+                rows.append((name, self._saved(REDRIVES + name, await known)))
+            await self._env.budget.breathe(LOOK)
+        return rows
 
     def _saved(self, group_id: str, found: Sequence[Committed] | ErrorCode) -> RedriveReport | ApiError:
         """What a group has committed, as a redrive. It runs while any partition says so: they are ended together."""
@@ -356,6 +350,10 @@ class RedriveService(Service):
         state = State.RUNNING if running else rows[0].state
         progress = sorted((row.progress for row in rows), key=lambda each: each.partition)
         return RedriveReport(rows[0].spec, state, rows[0].why or None, progress)
+
+
+def _report_of(redrive: Redrive) -> RedriveReport:
+    return RedriveReport(redrive.spec, redrive.state, redrive.trouble, redrive.progress)
 
 
 def _used(name: str) -> ApiError:

@@ -6,12 +6,12 @@ import hmac
 import logging
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import Final, TypeVar
+from typing import Final
 
 from shareq.broker.config.service import ConfigService
-from shareq.broker.foundation.loop.coroutines import Waiting, begin
+from shareq.broker.foundation.loop.coroutines import Begin
 from shareq.broker.foundation.loop.turns import Turns
-from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.foundation.turn_budget import TurnBudget
 from shareq.broker.groups.service import GroupService
 from shareq.broker.log.append import OnDurable
@@ -35,13 +35,8 @@ from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
-    OffsetCommitResponse,
 )
-from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseGroup
-
-logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
+from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup
 
 _COMMIT_VERSION: Final = 9  # topics by name
 _FETCH_VERSION: Final = 9
@@ -63,6 +58,7 @@ class BrokerRedriveWorld:
         leaders: LeaderMap,
         turns: Turns,
         budget: TurnBudget,
+        begin: Begin,
         groups: GroupService,
         producer_ids: ProducerIds,
         authorizer: Callable[[], Authorizer | None],
@@ -74,6 +70,7 @@ class BrokerRedriveWorld:
         self._leaders = leaders
         self._turns = turns
         self._budget = budget
+        self._begin = begin
         self._groups = groups
         self._producer_ids = producer_ids
         self._authorizer = authorizer
@@ -105,7 +102,7 @@ class BrokerRedriveWorld:
         return allowed
 
     def new_producer_id(self) -> Pending[int | ErrorCode]:
-        return self._begun(self._new_producer_id())
+        return self._begin(self._new_producer_id())
 
     async def _new_producer_id(self) -> int | ErrorCode:
         await self._producer_ids.at_hand()
@@ -113,9 +110,6 @@ class BrokerRedriveWorld:
             return self._producer_ids.next()
         except OSError:
             return ErrorCode.KAFKA_STORAGE_ERROR
-
-    def _begun(self, coroutine: Waiting[T]) -> Pending[T]:
-        return begin(coroutine, self._budget, lambda work: self._turns.run(work, _failed), _failed)
 
     def begins_at_the_start(self, group_id: str) -> bool:
         return self._configs.share_group(group_id).auto_offset_reset.strategy == "earliest"
@@ -133,25 +127,21 @@ class BrokerRedriveWorld:
     def _secret(self) -> bytes:
         return self._metadata.own_secret()
 
-    def _with_secret(self, work: Callable[[], Pending[T]]) -> Pending[T]:
-        """Begin `work` where `sign` costs no commit: at once, or when the secret may be made."""
-        if self._metadata.has_own_secret:
-            return work()
-
-        def made() -> Pending[T]:
+    async def _secret_made(self) -> None:
+        """Return when `sign` costs no commit: wait until the secret may be made if it is missing."""
+        if not self._metadata.has_own_secret:
+            await self._metadata.gate.passed()
             _ = self._secret
-            return work()
-
-        return self._metadata.gate.pass_then(made)
 
     def commit(
         self, spec: RedriveSpec, state: State, progress: Sequence[PartitionProgress], why: str = ""
     ) -> Pending[ErrorCode]:
-        return self._with_secret(lambda: self._commit(spec, state, progress, why))
+        return self._begin(self._commit(spec, state, progress, why))
 
-    def _commit(
+    async def _commit(
         self, spec: RedriveSpec, state: State, progress: Sequence[PartitionProgress], why: str
-    ) -> Pending[ErrorCode]:
+    ) -> ErrorCode:
+        await self._secret_made()
         rows = [
             OffsetCommitRequestPartition(
                 each.partition, each.next_offset, committed_metadata=progress_text(spec, state, why, each, self.sign)
@@ -165,7 +155,9 @@ class BrokerRedriveWorld:
             else _BROKERS_RETENTION,
             topics=[OffsetCommitRequestTopic(spec.queue, partitions=rows)],
         )
-        return self._begun(self._groups.offsets.commit(request, _COMMIT_VERSION)).then(_first_error)
+        response = await self._groups.offsets.commit(request, _COMMIT_VERSION)
+        errors = (ErrorCode(row.error_code) for topic in response.topics for row in topic.partitions)
+        return next((error for error in errors if error), ErrorCode.NONE)
 
     def _has_any(self, queue: str, progress: Sequence[PartitionProgress]) -> bool:
         """Return whether the queue still has letters that may have been sent back."""
@@ -177,30 +169,22 @@ class BrokerRedriveWorld:
         return False
 
     def load(self, group_id: str) -> Pending[Sequence[Committed] | ErrorCode]:
+        return self._begin(self._load(group_id))
+
+    async def _load(self, group_id: str) -> Sequence[Committed] | ErrorCode:
         wanted = OffsetFetchRequestGroup(group_id, topics=None)
-        asked = self._groups.offsets.fetch(wanted, _FETCH_VERSION, require_stable=False)
-        fetched = self._begun(asked).then(_committed)
-        return fetched.chain(lambda found: self._with_secret(lambda: completed(found)) if found else completed(found))
+        found = await self._groups.offsets.fetch(wanted, _FETCH_VERSION, require_stable=False)
+        if found.error_code:
+            return ErrorCode(found.error_code)
+        committed = [
+            Committed(topic.name, row.partition_index, row.committed_offset, row.metadata or "")
+            for topic in found.topics
+            for row in topic.partitions
+            if row.committed_offset >= 0
+        ]
+        if committed:
+            await self._secret_made()
+        return committed
 
     def group_ids(self, prefix: str) -> list[str]:
         return self._groups.offsets.group_ids(prefix)
-
-
-def _failed(error: Exception) -> None:
-    logger.error("a redrive's offsets could not be read or written", exc_info=error)
-
-
-def _first_error(response: OffsetCommitResponse) -> ErrorCode:
-    errors = (ErrorCode(row.error_code) for topic in response.topics for row in topic.partitions)
-    return next((error for error in errors if error), ErrorCode.NONE)
-
-
-def _committed(response: OffsetFetchResponseGroup) -> Sequence[Committed] | ErrorCode:
-    if response.error_code:
-        return ErrorCode(response.error_code)
-    return [
-        Committed(topic.name, row.partition_index, row.committed_offset, row.metadata or "")
-        for topic in response.topics
-        for row in topic.partitions
-        if row.committed_offset >= 0
-    ]

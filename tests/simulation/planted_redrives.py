@@ -18,7 +18,10 @@ from tests.simulation.planted import Fault, replaced
 
 
 def a_start_finds_nothing_of_what_was_sent_back() -> AbstractContextManager[object]:
-    return replaced((job, "sent_back", lambda *_: iter(())))
+    async def nothing(*_: object) -> set[int]:
+        return set()
+
+    return replaced((job, "sent_back", nothing))
 
 
 def letters_go_back_before_that_is_announced() -> AbstractContextManager[object]:
@@ -78,8 +81,8 @@ OF_CRASHES: Final = (
 
 
 def an_append_that_failed_counts_as_done() -> AbstractContextManager[object]:
-    def appended(self: Redrive, progress: PartitionProgress, made: Any, _errors: object, started_ms: int) -> None:
-        self._finish(progress, made, started_ms)
+    async def appended(self: Redrive, progress: PartitionProgress, made: Any, _errors: object, started_ms: int) -> None:
+        await self._finish(progress, made, started_ms)
 
     return replaced((Redrive, "_appended", appended))
 
@@ -100,15 +103,11 @@ def a_cancel_is_answered_before_it_is_durable() -> AbstractContextManager[object
 
 def a_redrive_that_begins_cannot_be_cancelled() -> AbstractContextManager[object]:
     """Found by seed 2000500: the answer was that it is, and it went on."""
-    cancel = RedriveService.cancel
 
-    def cancelled(self: RedriveService, name: str) -> Any:
-        beginning, self._beginning = self._beginning, {}
-        pending = cancel(self, name)
-        self._beginning = beginning
-        return pending
+    async def begins(_self: RedriveService, _name: str) -> None:
+        """As if none of that name were just beginning."""
 
-    return replaced((RedriveService, "cancel", cancelled))
+    return replaced((RedriveService, "_begun", begins))
 
 
 def a_name_serves_twice() -> AbstractContextManager[object]:

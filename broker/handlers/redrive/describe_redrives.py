@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.turn_budget import LOOK
 from shareq.broker.redrive.progress import Ranges, totals
 from shareq.broker.redrive.service import MOST_DESCRIBED, RedriveReport
 from shareq.broker.security.rights import DESCRIBE_TOPIC
@@ -26,23 +26,22 @@ from shareq.protocol.generated.describe_redrives import (
 _HIDDEN: Final = ApiError(ErrorCode.RESOURCE_NOT_FOUND)
 
 
-def handle(
-    ctx: RequestContext, request: DescribeRedrivesRequest
-) -> DescribeRedrivesResponse | Pending[DescribeRedrivesResponse]:
+ENDS_WITH_CLIENT: Final = True
+"""It changes nothing."""
+
+
+async def handle(ctx: RequestContext, request: DescribeRedrivesRequest) -> DescribeRedrivesResponse:
     if request.names is not None and len(request.names) > MOST_DESCRIBED:
         message = f"{len(request.names)} names, and at most {MOST_DESCRIBED} may be asked for at a time."
         return DescribeRedrivesResponse(error_code=ErrorCode.INVALID_REQUEST, error_message=message)
-
-    def response(found: list[tuple[str, RedriveReport | ApiError]]) -> DescribeRedrivesResponse:
-        rows = [(name, _shown(ctx, report)) for name, report in found]
-        if request.names is None:
-            rows = [(name, report) for name, report in rows if report is not _HIDDEN]
-        return DescribeRedrivesResponse(redrives=[_row(name, report) for name, report in rows])
-
-    redrives = ctx.services.redrives
-    if request.sent_from is not None:
-        return redrives.of_queue(request.sent_from).then(response)
-    return redrives.describe(request.names).then(response)
+    redrives, names, queue = ctx.services.redrives, request.names, request.sent_from
+    response = DescribeRedrivesResponse()
+    for name, found in await (redrives.describe(names) if queue is None else redrives.of_queue(queue)):
+        report = _shown(ctx, found)
+        if report is not _HIDDEN or names is not None:
+            response.redrives.append(_row(name, report))
+        await ctx.breathe(LOOK)  # it may have many partitions
+    return response
 
 
 def _shown(ctx: RequestContext, report: RedriveReport | ApiError) -> RedriveReport | ApiError:

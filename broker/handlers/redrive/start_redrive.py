@@ -10,14 +10,13 @@ one that the client's user has made (GROUP_MAX_SIZE_REACHED).
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.foundation.pending import Pending
 from shareq.broker.redrive.spec import LetterFilter, Owner, RedriveSpec, Target, problem_of
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC, WRITE_TOPIC, Right
 from shareq.protocol.errors import ApiError, ErrorCode, text_of
 from shareq.protocol.generated.start_redrive import StartRedriveRequest, StartRedriveResponse
 
 
-def handle(ctx: RequestContext, request: StartRedriveRequest) -> StartRedriveResponse | Pending[StartRedriveResponse]:
+async def handle(ctx: RequestContext, request: StartRedriveRequest) -> StartRedriveResponse:
     if request.target not in (Target.TOPIC, Target.GROUP):
         return _response(ApiError(ErrorCode.INVALID_REQUEST, f"Target must be 0 or 1, not {request.target}."))
     spec = _spec(ctx, request)
@@ -27,14 +26,13 @@ def handle(ctx: RequestContext, request: StartRedriveRequest) -> StartRedriveRes
     for right, name in _needed(spec):
         if not ctx.may(right, name):
             return _response(ApiError(right.error))
-    services = ctx.services
-    begun = services.groups.names.make(
-        spec.group_id,
-        ctx.owner,
-        lambda: services.redrives.start(spec),
-        lambda message: ApiError(ErrorCode.GROUP_MAX_SIZE_REACHED, message),
-    )
-    return begun.then(_response)
+    names, owner = ctx.services.groups.names, ctx.owner
+    too_many = names.refusal(spec.group_id, owner)
+    if too_many:
+        return _response(ApiError(ErrorCode.GROUP_MAX_SIZE_REACHED, too_many))
+    error = await ctx.services.redrives.start(spec)
+    names.settle(spec.group_id, owner)
+    return _response(error)
 
 
 def _needed(spec: RedriveSpec) -> list[tuple[Right, str]]:

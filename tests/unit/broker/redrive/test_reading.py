@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import cast
 
 import pytest
 
+from devtools.in_memory.virtual_clock import VirtualClock
+from shareq.broker.foundation.environment import Environment, Fs
+from shareq.broker.foundation.turn_budget import LOOK, TURN_ELEMENTS
 from shareq.broker.redrive.ports import RedriveLog, RedriveWorld
 from shareq.broker.redrive.progress import What
 from shareq.broker.redrive.reading import PAGE_BYTES, DeadRecords, read_page, sent_back
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import Compression, RecordData, read_header
+from tests.support.coroutines import begun
 from tests.support.fakes.letter_logs import FakeLog, batch_at, letter_at, letters, log_of
 from tests.support.worlds.redrives import letter
 
@@ -109,6 +114,17 @@ def redriven_record(partition: int, offset: int) -> RecordData:
     return RecordData(b"k", b"v", headers)
 
 
+def search(log: FakeLog, first: int = 0) -> tuple[set[int], int]:
+    """What redrive 7 has sent back of partition 0, and how often the search paused."""
+    clock, pauses = VirtualClock(), 0
+    env = Environment(clock, Random(1), cast(Fs, None))
+    found = begun(env, sent_back(log_of(log), 7, first, 0, env.budget.breathe))
+    while not found.done:
+        assert clock.run_tick()
+        pauses += 1
+    return found.value, pauses
+
+
 def test_only_batches_of_the_redrive_from_there_on_count() -> None:
     log = FakeLog(
         batch_at(0, redriven_record(0, 1), producer_id=7),
@@ -118,16 +134,21 @@ def test_only_batches_of_the_redrive_from_there_on_count() -> None:
         batch_at(5, RecordData(b"k", b"v"), redriven_record(0, 5), producer_id=7),
     )
     for first, expected in ((0, {1, 2, 5}), (1, {2, 5}), (2, {2, 5}), (3, {5}), (7, set())):
-        found: set[int] = set()
-        assert list(sent_back(log_of(log), 7, first, 0, found)) == []
-        assert found == expected
+        assert search(log, first) == (expected, 0)
 
 
 def test_a_long_log_is_searched_in_turns() -> None:
     log = FakeLog(*(batch_at(number, redriven_record(0, number), producer_id=7) for number in range(250)))
-    found: set[int] = set()
-    assert len(list(sent_back(log_of(log), 7, 0, 0, found))) == 2
+    found, pauses = search(log)
     assert found == set(range(250))
+    assert pauses >= 250 * LOOK // TURN_ELEMENTS
+
+
+def test_a_log_of_others_is_searched_in_turns() -> None:
+    log = FakeLog(*(batch_at(number, redriven_record(0, number), producer_id=8) for number in range(250)))
+    found, pauses = search(log)
+    assert found == set()
+    assert pauses > 10
 
 
 @pytest.mark.parametrize("shorter", [False, True])
@@ -141,4 +162,4 @@ def test_what_cannot_be_read_or_is_not_durable_is_no_answer(shorter: bool) -> No
     else:
         log.error = ErrorCode.KAFKA_STORAGE_ERROR
     with pytest.raises(OSError, match=r"^offset 0 (cannot be read: KAFKA_STORAGE_ERROR|is not durable yet)$"):
-        list(sent_back(log_of(log), 7, 0, 0, set()))
+        search(log)
