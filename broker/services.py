@@ -79,6 +79,10 @@ class Made:
         made = (self.redrives, self.share, self.groups, self.share_states, self.transactions)
         return (each for each in made if each is not None)
 
+    def states_of(self, topic_id: bytes) -> int:
+        """Return how many share partitions of a topic have a state."""
+        return 0 if self.share_states is None else self.share_states.states_of(topic_id)
+
 
 class _LeadersMade:
     """The leaders of share partitions, as `ShareLeaders`. There is nothing to forget before there are any."""

@@ -5,17 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from heapq import merge
-from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from shareq.broker.foundation.pending import Pending, gather
+from shareq.broker.foundation.pending import Pending
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
-    from shareq.broker.security.rights import Right
-
-TURN_NAMES: Final = 1_000
-"""So many names are asked for in one turn, 2 µs each."""
 
 _EMPTIED: Final = 4_000
 
@@ -82,33 +77,6 @@ def pending_in_turns(ctx: RequestContext, steps: Steps[Pending[T]]) -> Pending[T
     return result
 
 
-def each_in_turns(
-    ctx: RequestContext,
-    items: Iterable[S],
-    ask: Callable[[S], Pending[T]],
-    most: int,
-    weigh: Callable[[S], int] = lambda _item: 1,
-) -> Pending[list[T]]:
-    """Ask for every item, in order and about `most` in one turn, by what each weighs; the answers, in this order, when
-    all have come.
-    """
-    turn = TurnCount(most)
-
-    def steps() -> Steps[Pending[list[list[T]]]]:
-        answers: list[Pending[list[T]]] = []
-        some: list[Pending[T]] = []
-        for item in items:
-            some.append(ask(item))
-            if turn.full(weigh(item)):
-                answers.append(gather(some))
-                some = []
-                yield
-        answers.append(gather(some))
-        return gather(answers)
-
-    return pending_in_turns(ctx, steps()).then(lambda answers: list(chain.from_iterable(answers)))
-
-
 def made_in_turns(items: Iterable[S], make: Callable[[S], T], most: int) -> Steps[list[T]]:
     """What is made of every item, `most` in one turn."""
     made: list[T] = []
@@ -138,20 +106,6 @@ def sorted_in_turns(items: Iterable[str], most: int) -> Steps[list[str]]:
     return (yield from made_in_turns(merge(*parts), lambda item: item, most))
 
 
-def lacking_in_turns(ctx: RequestContext, right: Right, names: Iterable[str]) -> Steps[set[str]]:
-    """As `ctx.lacking`, `TURN_NAMES` in one turn."""
-    lacking: set[str] = set()
-    if ctx.services.authorizer is None:
-        return lacking
-    turn = TurnCount(TURN_NAMES)
-    for name in names:
-        if not ctx.may(right, name):
-            lacking.add(name)
-        if turn.full():
-            yield
-    return lacking
-
-
 def emptied(held: dict[S, T]) -> Iterator[None]:
     """Give back what many were noted in: a hundred thousand things at once hold the loop for 10 ms."""
     while held:
@@ -160,17 +114,17 @@ def emptied(held: dict[S, T]) -> Iterator[None]:
         yield
 
 
-def weighed_pieces(items: Iterable[T], weigh: Callable[[T], int], most: int) -> Iterator[list[T]]:
-    """Yield the items some at a time, until they weigh `most`."""
-    turn = TurnCount(most)
-    some: list[T] = []
-    for item in items:
-        some.append(item)
-        if turn.full(weigh(item)):
-            yield some
-            some = []
-    if some:
-        yield some
+def weighed_pieces(items: Iterable[T], weights: Iterable[int], most: int) -> list[list[T]]:
+    """Return the items in pieces, each the first that weighs `most` together, but for the last."""
+    made: list[list[T]] = [[]]
+    weighed = 0
+    for item, weight in zip(items, weights, strict=True):
+        if weighed >= most:
+            made.append([])
+            weighed = 0
+        made[-1].append(item)
+        weighed += weight
+    return [piece for piece in made if piece]
 
 
 def pieces(items: Sequence[T], most: int) -> Iterator[Sequence[T]]:

@@ -6,10 +6,11 @@ the pattern MATCH stands for some that name a resource: literally, as every one 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import Final
 
+from shareq.broker.foundation.turn_budget import PIECE, Breath
 from shareq.broker.security.acls import Acl, AclFilter, PatternType
 from shareq.broker.security.names import WILDCARD
 
@@ -19,32 +20,24 @@ _Fields = tuple[int, ...]
 _Table = dict[object, list[int]]
 
 
-TURN_ACLS: Final = 2_000
-"""So many are entered into a table in one turn, half a microsecond each."""
-
-
 class AclSearch:
-    """Looks filters up among these ACLs, in which each occurs once. `entered`: how many went into tables so far."""
+    """Looks filters up among these ACLs, in which each occurs once."""
 
     def __init__(self, acls: Iterable[Acl]) -> None:
         self._acls = list(acls)
-        self.entered = 0
         self._tables: dict[_Fields, _Table] = {}  # by the fields asked for: their values, positions in the list
         self._prefix_lengths: list[int] | None = None  # of all names that are prefixes, when they were asked for
 
     def __len__(self) -> int:
         return len(self._acls)
 
-    def prepare(self, wanted: AclFilter) -> Iterator[None]:
-        """Go through the ACLs as far as the filter needs it for the first time: the first of a kind does. Pauses where
-        there are more than `TURN_ACLS`.
-        """
+    async def prepare(self, wanted: AclFilter, breathe: Callable[[int], Breath]) -> None:
+        """Go through the ACLs as far as the filter needs it for the first time: the first of a kind does."""
         if self._prefix_lengths is None and wanted.pattern == PatternType.MATCH and wanted.name is not None:
             lengths: set[int] = set()
-            for at, some in enumerate(self._pieces()):
-                if at:
-                    yield
+            for some in self._pieces():
                 lengths.update(len(acl.name) for acl in some if acl.pattern == PatternType.PREFIXED)
+                await breathe(len(some))
             self._prefix_lengths = sorted(lengths)
         fields = _fields(self._plain(wanted)[0])  # the same of all
         if not fields or fields in self._tables:
@@ -53,16 +46,14 @@ class AclSearch:
         table: _Table = {}
         position = 0
         for some in self._pieces():
-            if position:
-                yield
             for acl in some:
                 table.setdefault(values(acl), []).append(position)
                 position += 1
-        self.entered += position
+            await breathe(len(some))
         self._tables[fields] = table
 
-    def _pieces(self) -> Iterator[list[Acl]]:
-        return (self._acls[first : first + TURN_ACLS] for first in range(0, len(self._acls), TURN_ACLS))
+    def _pieces(self) -> list[list[Acl]]:
+        return [self._acls[first : first + PIECE] for first in range(0, len(self._acls), PIECE)]
 
     def count(self, wanted: AclFilter) -> int:
         """How many ACLs a valid filter means that was prepared."""
@@ -73,11 +64,7 @@ class AclSearch:
         return len(self._plain(wanted))
 
     def matching(self, wanted: AclFilter) -> list[Acl]:
-        """The ACLs that a valid filter means, in the order they were given; see `AclFilter.matches`. Goes through all
-        where that was not prepared.
-        """
-        for _ in self.prepare(wanted):
-            pass
+        """Return the ACLs that a valid filter means that was prepared, in the order they were given."""
         found = [position for each in self._plain(wanted) for position in self._positions(each)]
         return [self._acls[position] for position in sorted(found)]
 

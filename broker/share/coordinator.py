@@ -202,6 +202,10 @@ class ShareCoordinatorService(Service):
                 (shard, key) for shard in shards for key in shard.share_partitions_of(topic.topic_id)
             )
 
+    def states_of(self, topic_id: bytes) -> int:
+        """Return how many share partitions of a topic have a state."""
+        return sum(partition.shard.count_of(topic_id) for partition in self.partitions)
+
     def _all_states(self) -> list[tuple[ShareCoordinatorShard, SharePartitionKey]]:
         shards = [partition.shard for partition in self.partitions]
         return [(shard, key) for shard in shards for key in shard.share_partitions()]

@@ -118,6 +118,10 @@ class ShareCoordinatorShard:
         """Return the share partitions of the topic that have a state."""
         return list(self._of_topic.get(topic_id, ()))
 
+    def count_of(self, topic_id: bytes) -> int:
+        """Return how many share partitions of the topic have a state."""
+        return len(self._of_topic.get(topic_id, ()))
+
     def archiving(self, key: SharePartitionKey) -> list[StateBatch]:
         """Return the batches of the state whose records are archiving, ascending."""
         state = self._states.get(key)

@@ -12,8 +12,8 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.in_turns import Steps, in_turns, made_in_turns, pieces
-from shareq.broker.foundation.pending import Pending
+from shareq.broker.dispatch.in_turns import pieces
+from shareq.broker.foundation.loop.coroutines import in_steps
 from shareq.broker.metadata.changes import PutScram
 from shareq.broker.security.credentials import MAX_ITERATIONS, MIN_ITERATIONS, SCRAM_MECHANISMS, CredentialKey
 from shareq.broker.security.rights import ALTER_CLUSTER
@@ -38,24 +38,18 @@ _TWICE: Final = ApiError(ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot
 _MISSING: Final = ApiError(ErrorCode.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist")
 
 
-TURN_USERS: Final = 500
-"""So many are looked at in one turn, 10 µs each, and changed in one commit."""
+CHANGED_TOGETHER: Final = 500
+"""So many are looked at and changed in one commit, 10 µs each beside what the disk takes."""
 
 
-def handle(
-    ctx: RequestContext, request: AlterUserScramCredentialsRequest
-) -> AlterUserScramCredentialsResponse | Pending[AlterUserScramCredentialsResponse]:
+async def handle(ctx: RequestContext, request: AlterUserScramCredentialsRequest) -> AlterUserScramCredentialsResponse:
     if not ctx.may(ALTER_CLUSTER):
         return failed(request, ALTER_CLUSTER.error)
-    return in_turns(ctx, _steps(ctx, request))
-
-
-def _steps(ctx: RequestContext, request: AlterUserScramCredentialsRequest) -> Steps[AlterUserScramCredentialsResponse]:
     times = Counter(_users(request))
     outcomes: dict[str, ApiError] = {}
     wanted: list[ScramCredentialDeletion | ScramCredentialUpsertion] = [*request.deletions, *request.upsertions]
-    for some in pieces(wanted, TURN_USERS):
-        yield from ctx.services.metadata.gate.passing()
+    for some in pieces(wanted, CHANGED_TOGETHER):
+        await in_steps(ctx.services.metadata.gate.passing())
         changes: list[PutScram] = []
         for each in some:
             change = _TWICE if times[each.name] > 1 else _change(ctx, each)
@@ -67,12 +61,12 @@ def _steps(ctx: RequestContext, request: AlterUserScramCredentialsRequest) -> St
         except OSError as error:
             logger.error("credentials: not changed: %s", error)
             outcomes.update((change.key.user, storage_failure(error)) for change in changes)
-        if len(wanted) > TURN_USERS:
-            yield
-    rows = yield from made_in_turns(
-        outcomes.items(), lambda outcome: AlterUserScramCredentialsResult(outcome[0], *outcome[1]), TURN_USERS
-    )
-    return AlterUserScramCredentialsResponse(results=rows)
+        await ctx.breathe(len(some))
+    response = AlterUserScramCredentialsResponse()
+    for user, outcome in outcomes.items():
+        response.results.append(AlterUserScramCredentialsResult(user, *outcome))
+        await ctx.breathe()
+    return response
 
 
 def failed(request: AlterUserScramCredentialsRequest, error: ErrorCode) -> AlterUserScramCredentialsResponse:

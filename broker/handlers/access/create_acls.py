@@ -11,8 +11,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.in_turns import Steps, TurnCount, in_turns, made_in_turns, pieces
-from shareq.broker.foundation.pending import Pending
+from shareq.broker.dispatch.in_turns import pieces
+from shareq.broker.foundation.loop.coroutines import in_steps
 from shareq.broker.metadata.changes import PutAcl
 from shareq.broker.security.acls import MOST_CHANGED, TOO_MANY, Acl, acl_problem
 from shareq.broker.security.rights import ALTER_CLUSTER
@@ -21,20 +21,16 @@ from shareq.protocol.generated.create_acls import AclCreation, AclCreationResult
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
-    from shareq.broker.security.authorizer import Authorizer
 
 
 logger = logging.getLogger(__name__)
 
 
-TURN_ENTRIES: Final = 500
-"""So many are looked at in one turn, 4 µs each."""
-
 COMMITTED_TOGETHER: Final = 1_000
 """So many are added in one commit, 3 µs each beside what the disk takes."""
 
 
-def handle(ctx: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse | Pending[CreateAclsResponse]:
+async def handle(ctx: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse:
     if not ctx.may(ALTER_CLUSTER):
         return failed(request, ALTER_CLUSTER.error)
     authorizer = ctx.services.authorizer
@@ -42,35 +38,29 @@ def handle(ctx: RequestContext, request: CreateAclsRequest) -> CreateAclsRespons
         return _same_for_all(request, ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured."))
     if len(request.creations) > MOST_CHANGED:
         return _same_for_all(request, TOO_MANY)
-    return in_turns(ctx, _created(ctx, authorizer, request))
-
-
-def _created(ctx: RequestContext, authorizer: Authorizer, request: CreateAclsRequest) -> Steps[CreateAclsResponse]:
-    turn = TurnCount(TURN_ENTRIES)
     entries: list[Acl | str] = []  # what is added, or why it cannot be
     added: dict[Acl, ApiError] = {}
     for creation in request.creations:
         acl = _acl(creation)
-        problem = acl_problem(acl)
-        entries.append(acl if problem is None else problem)
-        if problem is None:
+        reason = acl_problem(acl)
+        entries.append(acl if reason is None else reason)
+        if reason is None:
             added[acl] = NO_ERROR
-        if turn.full():
-            yield
+        await ctx.breathe()
     for some in pieces(list(added), COMMITTED_TOGETHER):
-        yield from ctx.services.metadata.gate.passing()
+        await in_steps(ctx.services.metadata.gate.passing())
         try:
             ctx.services.metadata.alter_acls([PutAcl(acl) for acl in some if acl not in authorizer])
         except OSError as error:
             logger.error("acls: not added: %s", error)
             added.update(dict.fromkeys(some, storage_failure(error)))
-        if len(entries) > TURN_ENTRIES:
-            yield
-
-    def row(entry: Acl | str) -> AclCreationResult:
-        return _row(ApiError(ErrorCode.INVALID_REQUEST, entry) if isinstance(entry, str) else added[entry])
-
-    return CreateAclsResponse(results=(yield from made_in_turns(entries, row, TURN_ENTRIES)))
+        await ctx.breathe(len(some))
+    response = CreateAclsResponse()
+    for entry in entries:
+        problem = ApiError(ErrorCode.INVALID_REQUEST, entry) if isinstance(entry, str) else added[entry]
+        response.results.append(_row(problem))
+        await ctx.breathe()
+    return response
 
 
 def failed(request: CreateAclsRequest, error: ErrorCode) -> CreateAclsResponse:

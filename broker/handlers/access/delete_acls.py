@@ -9,11 +9,12 @@ v3: resources of the kind USER.
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.in_turns import TurnCount, pieces
+from shareq.broker.dispatch.in_turns import pieces
 from shareq.broker.dispatch.parts import Parts, in_parts
+from shareq.broker.foundation.loop.coroutines import in_steps
 from shareq.broker.metadata.changes import DropAcl
 from shareq.broker.security.acls import MOST_CHANGED, TOO_MANY, Acl, AclFilter, filter_is_known
 from shareq.broker.security.rights import ALTER_CLUSTER
@@ -34,92 +35,87 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-TURN_ENTRIES: Final = 500
-"""So many filters, and entries that they mean, are looked at in one turn, 6 µs each."""
-
-ENTERED_FOR_ONE: Final = 8
-"""So many ACLs are entered into a table in the time of one of them."""
+PART_ENTRIES: Final = 500
+"""Entries that are found in one part of the answer."""
 
 COMMITTED_TOGETHER: Final = 1_000
 """So many are removed in one commit, 3 µs each beside what the disk takes."""
 
 
-def handle(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsResponse | Parts:
+async def handle(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsResponse | Parts:
     if not ctx.may(ALTER_CLUSTER):
         return failed(request, ALTER_CLUSTER.error)
-    authorizer = ctx.services.authorizer
-    if authorizer is None:
+    if ctx.services.authorizer is None:
         return _same_for_all(request, ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured."))
-    return in_parts(DeleteAclsResponse(), "filter_results", _parts(ctx, authorizer.search(), request))
-
-
-def _parts(
-    ctx: RequestContext, search: AclSearch, request: DeleteAclsRequest
-) -> Iterator[list[DeleteAclsFilterResult]]:
-    """The rows. Many filters may mean the same entries, so what each means is looked up again, not kept."""
-    turn = TurnCount(TURN_ENTRIES)
+    filters, search = request.filters, ctx.services.authorizer.search()
     doomed: dict[Acl, None] = {}
-    failure = yield from _find(search, request, turn, doomed)
-    authorizer = ctx.services.authorizer
+    failure = await _find(ctx, search, filters, doomed)
     for some in pieces([] if failure else list(doomed), COMMITTED_TOGETHER):
-        for _ in ctx.services.metadata.gate.passing():
-            yield []
+        await in_steps(ctx.services.metadata.gate.passing())
+        authorizer = ctx.services.authorizer
         try:
             ctx.services.metadata.alter_acls([DropAcl(acl) for acl in some if authorizer is None or acl in authorizer])
         except OSError as error:
             logger.error("acls: not removed: %s", error)
             failure = storage_failure(error)
             break
+        await ctx.breathe(len(some))
+    if failure:
+        return _same_for_all(request, failure)
+    return in_parts(DeleteAclsResponse(), "filter_results", _parts(search, filters))
+
+
+async def _find(
+    ctx: RequestContext, search: AclSearch, filters: Sequence[DeleteAclsFilter], doomed: dict[Acl, None]
+) -> ApiError:
+    """Add what the filters mean to `doomed`; return why nothing may be removed."""
+    looked_up: set[AclFilter] = set()
+    for each in filters:
+        wanted = _filter(each)
+        found: list[Acl] = []
+        if wanted not in looked_up and filter_is_known(wanted):
+            looked_up.add(wanted)
+            await search.prepare(wanted, ctx.breathe)
+            if len(search) > MOST_CHANGED and search.count(wanted) > MOST_CHANGED:
+                return TOO_MANY
+            found = search.matching(wanted)
+            doomed.update(dict.fromkeys(found))
+            if len(doomed) > MOST_CHANGED:
+                return TOO_MANY
+            await ctx.breathe(search.looked_up(wanted) + len(found))
+        await ctx.breathe()
+    return NO_ERROR
+
+
+def _parts(search: AclSearch, filters: Sequence[DeleteAclsFilter]) -> Iterator[list[DeleteAclsFilterResult]]:
+    """Yield the rows. Many filters may mean the same entries, so what each means is looked up again, not kept."""
     rows: list[DeleteAclsFilterResult] = []
-    for each in request.filters:
-        row = DeleteAclsFilterResult(*failure)
+    entries = 0
+    for each in filters:
+        row = DeleteAclsFilterResult(*NO_ERROR)
         paused = False
-        for some in [] if failure else pieces(_found(search, each, row), TURN_ENTRIES):
+        for some in pieces(_found(search, each, row), PART_ENTRIES):
             row.matching_acls += [DeleteAclsMatchingAcl(ErrorCode.NONE, None, *acl) for acl in some]
-            if turn.full(len(some)):
-                paused = True
+            entries += len(some)
+            if entries >= PART_ENTRIES:
+                paused, entries = True, 0
                 yield []
         rows.append(row)
-        if turn.full() or paused:
+        entries += 1
+        if entries >= PART_ENTRIES or paused:
             yield rows
-            rows = []
+            rows, entries = [], 0
     if rows:
         yield rows
 
 
 def _found(search: AclSearch, each: DeleteAclsFilter, row: DeleteAclsFilterResult) -> list[Acl]:
-    """What the filter means; if it means nothing at all the row says so."""
+    """Return what the filter means; if it means nothing at all the row says so."""
     wanted = _filter(each)
     if filter_is_known(wanted):
         return search.matching(wanted)
     row.error_code, row.error_message = ErrorCode.INVALID_REQUEST, "The filter has a number that means nothing."
     return []
-
-
-def _find(
-    search: AclSearch, request: DeleteAclsRequest, turn: TurnCount, doomed: dict[Acl, None]
-) -> Generator[list[DeleteAclsFilterResult], None, ApiError]:
-    """Add what the filters mean to `doomed`; returns why nothing may be removed."""
-    looked_up: set[AclFilter] = set()
-    for each in request.filters:
-        wanted = _filter(each)
-        found: list[Acl] = []
-        effort = 1
-        if wanted not in looked_up and filter_is_known(wanted):
-            looked_up.add(wanted)
-            entered = search.entered
-            for _ in search.prepare(wanted):
-                yield []
-            if len(search) > MOST_CHANGED and search.count(wanted) > MOST_CHANGED:
-                return TOO_MANY
-            found = search.matching(wanted)
-            effort = search.looked_up(wanted) + (search.entered - entered) // ENTERED_FOR_ONE
-            doomed.update(dict.fromkeys(found))
-            if len(doomed) > MOST_CHANGED:
-                return TOO_MANY
-        if turn.full(effort + len(found)):
-            yield []
-    return NO_ERROR
 
 
 def failed(request: DeleteAclsRequest, error: ErrorCode) -> DeleteAclsResponse:

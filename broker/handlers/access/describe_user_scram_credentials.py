@@ -8,7 +8,7 @@ cluster is needed.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from shareq.broker.security.credentials import SCRAM_MECHANISMS, CredentialKey
 from shareq.broker.security.rights import DESCRIBE_CLUSTER
@@ -24,7 +24,13 @@ if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
 
-def handle(ctx: RequestContext, request: DescribeUserScramCredentialsRequest) -> DescribeUserScramCredentialsResponse:
+ENDS_WITH_CLIENT: Final = True
+"""It changes nothing."""
+
+
+async def handle(
+    ctx: RequestContext, request: DescribeUserScramCredentialsRequest
+) -> DescribeUserScramCredentialsResponse:
     if not ctx.may(DESCRIBE_CLUSTER):
         error = DESCRIBE_CLUSTER.error
         return DescribeUserScramCredentialsResponse(error_code=error, error_message=text_of(error))
@@ -32,8 +38,11 @@ def handle(ctx: RequestContext, request: DescribeUserScramCredentialsRequest) ->
         times = Counter(user.name for user in request.users)
     else:
         times = Counter({key.user: 1 for key in sorted(ctx.services.metadata.credentials)})
-    results = [_result(ctx, user, repeated=count > 1) for user, count in times.items()]
-    return DescribeUserScramCredentialsResponse(error_message=None, results=results)
+    response = DescribeUserScramCredentialsResponse(error_message=None)
+    for user, count in times.items():
+        response.results.append(_result(ctx, user, repeated=count > 1))
+        await ctx.breathe()
+    return response
 
 
 def _result(ctx: RequestContext, user: str, *, repeated: bool) -> DescribeUserScramCredentialsResult:

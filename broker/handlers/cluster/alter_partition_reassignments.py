@@ -20,7 +20,9 @@ from shareq.protocol.generated.alter_partition_reassignments import (
 )
 
 
-def handle(ctx: RequestContext, request: AlterPartitionReassignmentsRequest) -> AlterPartitionReassignmentsResponse:
+async def handle(
+    ctx: RequestContext, request: AlterPartitionReassignmentsRequest
+) -> AlterPartitionReassignmentsResponse:
     if not ctx.may(ALTER_CLUSTER):
         return failed(request, ALTER_CLUSTER.error)
     topics = []
@@ -29,7 +31,9 @@ def handle(ctx: RequestContext, request: AlterPartitionReassignmentsRequest) -> 
         for part in topic.partitions:
             error = _reassign(ctx, topic.name, part)
             rows.append(ReassignablePartitionResponse(part.partition_index, error.code, error.message))
+            await ctx.breathe()
         topics.append(ReassignableTopicResponse(topic.name, rows))
+        await ctx.breathe()
     return AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=request.allow_replication_factor_change,
         error_message=None,

@@ -9,11 +9,8 @@ cluster is needed.
 from __future__ import annotations
 
 import os
-from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import Steps, TurnCount, in_turns, pieces
-from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import ALTER_CLUSTER
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.alter_replica_log_dirs import (
@@ -27,32 +24,26 @@ _LONGEST_FOLDER = 255
 _FUTURE_SUFFIX = len(f".{'0' * 32}-future")  # of the folder that a replica has while it moves
 
 
-TURN_PARTITIONS: Final = 2_000
-"""So many are looked at in one turn, 2 µs each, or sorted out; a topic or a path counts as one more."""
-
-Moves = dict[tuple[str, int], str]
-
-
-def handle(
-    ctx: RequestContext, request: AlterReplicaLogDirsRequest
-) -> AlterReplicaLogDirsResponse | Pending[AlterReplicaLogDirsResponse]:
-    return in_turns(ctx, _steps(ctx, request))
-
-
-def _steps(ctx: RequestContext, request: AlterReplicaLogDirsRequest) -> Steps[AlterReplicaLogDirsResponse]:
+async def handle(ctx: RequestContext, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
     may = ctx.may(ALTER_CLUSTER)
     home = os.path.abspath(ctx.services.started_with.data_dir)
-    paths = yield from _paths(request)
-    topics: dict[str, list[AlterReplicaLogDirPartitionResult]] = {}
-    turn = TurnCount(TURN_PARTITIONS)
-    for (topic, partition), path in paths.items():
-        error = _moved(ctx, topic, partition, path == home) if may else ALTER_CLUSTER.error
-        topics.setdefault(topic, []).append(AlterReplicaLogDirPartitionResult(partition, error))
-        if turn.full():
-            yield
-    return AlterReplicaLogDirsResponse(
-        results=[AlterReplicaLogDirTopicResult(topic, rows) for topic, rows in topics.items()]
-    )
+    paths: dict[str, dict[int, str]] = {}  # the last one of each partition that is named
+    for folder in request.dirs:
+        for topic in folder.topics:
+            for partition in topic.partitions:
+                paths.setdefault(topic.name, {})[partition] = folder.path
+                await ctx.breathe()
+            await ctx.breathe()
+        await ctx.breathe()
+    response = AlterReplicaLogDirsResponse()
+    for name, by_partition in paths.items():
+        result = AlterReplicaLogDirTopicResult(name)
+        response.results.append(result)
+        for partition, path in by_partition.items():
+            error = _moved(ctx, name, partition, path == home) if may else ALTER_CLUSTER.error
+            result.partitions.append(AlterReplicaLogDirPartitionResult(partition, error))
+            await ctx.breathe()
+    return response
 
 
 def failed(request: AlterReplicaLogDirsRequest, error: ErrorCode) -> AlterReplicaLogDirsResponse:
@@ -65,23 +56,6 @@ def failed(request: AlterReplicaLogDirsRequest, error: ErrorCode) -> AlterReplic
     return AlterReplicaLogDirsResponse(
         results=[AlterReplicaLogDirTopicResult(topic, list(rows.values())) for topic, rows in topics.items()]
     )
-
-
-def _paths(request: AlterReplicaLogDirsRequest) -> Steps[Moves]:
-    """The last path of each partition that is named."""
-    paths: Moves = {}
-    turn = TurnCount(TURN_PARTITIONS)
-    for folder in request.dirs:
-        for topic in folder.topics:
-            for piece in pieces(topic.partitions, TURN_PARTITIONS):
-                paths.update(((topic.name, partition), folder.path) for partition in piece)
-                if turn.full(len(piece)):
-                    yield
-            if turn.full():
-                yield
-        if turn.full():
-            yield
-    return paths
 
 
 def _moved(ctx: RequestContext, topic: str, partition: int, home: bool) -> ErrorCode:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.security.rights import DESCRIBE_CLUSTER
@@ -27,7 +29,11 @@ from shareq.protocol.generated.describe_log_dirs import (
 logger = logging.getLogger(__name__)
 
 
-def handle(ctx: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+ENDS_WITH_CLIENT: Final = True
+"""It changes nothing."""
+
+
+async def handle(ctx: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
     if not ctx.may(DESCRIBE_CLUSTER):
         return DescribeLogDirsResponse(error_code=DESCRIBE_CLUSTER.error)
     services = ctx.services
@@ -38,26 +44,39 @@ def handle(ctx: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogD
     except OSError as error:
         logger.error("%s: cannot read the free space of its file system: %s", path, error)
         return DescribeLogDirsResponse(results=[DescribeLogDirsResult(ErrorCode.KAFKA_STORAGE_ERROR, path)])
-    sizes = {(log.topic, log.partition): log.size_bytes for log in services.logs.logs()}
-    topics = []
-    for topic, partitions in _wanted(ctx, request.topics).items():
-        rows = [DescribeLogDirsPartition(each, sizes.get((topic, each), 0)) for each in partitions]
+    sizes: dict[tuple[str, int], int] = {}
+    for log in list(services.logs.logs()):
+        sizes[log.topic, log.partition] = log.size_bytes
+        await ctx.breathe()
+    topics: list[DescribeLogDirsTopic] = []
+    for topic, partitions in (await _wanted(ctx, request.topics)).items():
+        rows: list[DescribeLogDirsPartition] = []
+        for partition in partitions:
+            rows.append(DescribeLogDirsPartition(partition, sizes.get((topic, partition), 0)))
+            await ctx.breathe()
         if rows:
             topics.append(DescribeLogDirsTopic(topic, rows))
+        await ctx.breathe()
+    await ctx.give_back(sizes)
     result = DescribeLogDirsResult(
         log_dir=path, topics=topics, total_bytes=space.total_bytes, usable_bytes=space.usable_bytes
     )
     return DescribeLogDirsResponse(results=[result])
 
 
-def _wanted(ctx: RequestContext, asked: list[DescribableLogDirTopic] | None) -> dict[str, list[int]]:
-    """Existing partitions in order, each once, by topic."""
+async def _wanted(ctx: RequestContext, asked: Sequence[DescribableLogDirTopic] | None) -> Mapping[str, Sequence[int]]:
+    """Return existing partitions in order, each once, by topic."""
     metadata = ctx.services.metadata
     if asked is None:
-        return {topic.name: list(range(topic.partitions)) for topic in metadata.topics()}
+        return {topic.name: range(topic.partitions) for topic in metadata.topics()}
     wanted: dict[str, set[int]] = {}
     for row in asked:
         topic = metadata.topic(row.topic)
         if topic is not None:
-            wanted.setdefault(row.topic, set()).update(each for each in row.partitions if 0 <= each < topic.partitions)
+            numbers = wanted.setdefault(row.topic, set())
+            for partition in row.partitions:
+                if 0 <= partition < topic.partitions:
+                    numbers.add(partition)
+                await ctx.breathe()
+        await ctx.breathe()
     return {topic: sorted(partitions) for topic, partitions in wanted.items()}

@@ -9,11 +9,9 @@ that does not exist.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from functools import partial
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import Steps, TurnCount, in_turns
-from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import ALTER_CLUSTER
 from shareq.protocol.errors import ApiError, ErrorCode, text_of
 from shareq.protocol.generated.elect_leaders import (
@@ -27,39 +25,35 @@ from shareq.protocol.generated.elect_leaders import (
 _ELECTION_TYPES = (0, 1)  # preferred, unclean
 
 
-TURN_PARTITIONS: Final = 1_000
-"""So many are looked at in one turn, 2 µs each; a topic counts as one more."""
-
-
-def handle(ctx: RequestContext, request: ElectLeadersRequest) -> ElectLeadersResponse | Pending[ElectLeadersResponse]:
+async def handle(ctx: RequestContext, request: ElectLeadersRequest) -> ElectLeadersResponse:
     if not ctx.may(ALTER_CLUSTER):
-        return _refused(ctx, request, ApiError(ALTER_CLUSTER.error, text_of(ALTER_CLUSTER.error)))
+        return await _refused(ctx, request, ApiError(ALTER_CLUSTER.error, text_of(ALTER_CLUSTER.error)))
     if request.election_type not in _ELECTION_TYPES:
         message = f"Unknown election type {request.election_type}"
-        return _refused(ctx, request, ApiError(ErrorCode.INVALID_REQUEST, message))
+        return await _refused(ctx, request, ApiError(ErrorCode.INVALID_REQUEST, message))
     if request.topic_partitions is None:
         results = [ReplicaElectionResult(topic.name) for topic in ctx.services.metadata.topics()]
         return ElectLeadersResponse(replica_election_results=results)
-    return in_turns(ctx, _steps(request.topic_partitions, lambda name, each: _not_elected(ctx, name, each)))
+    return await _answer(ctx, request.topic_partitions, partial(_not_elected, ctx))
 
 
-def _steps(
-    topics: Sequence[TopicPartitions], why: Callable[[str, int], ApiError], top_level: ErrorCode = ErrorCode.NONE
-) -> Steps[ElectLeadersResponse]:
-    """The answer; `why` returns the error of a topic's partition."""
-    results = []
-    turn = TurnCount(TURN_PARTITIONS)
+async def _answer(
+    ctx: RequestContext,
+    topics: Sequence[TopicPartitions],
+    why: Callable[[str, int], ApiError],
+    top_level: ErrorCode = ErrorCode.NONE,
+) -> ElectLeadersResponse:
+    """Return the answer; `why` returns the error of a topic's partition."""
+    response = ElectLeadersResponse(error_code=top_level)
     for topic in topics:
         rows: list[PartitionResult] = []
-        results.append(ReplicaElectionResult(topic.topic, rows))
+        response.replica_election_results.append(ReplicaElectionResult(topic.topic, rows))
         for each in topic.partitions:
             error = why(topic.topic, each)
             rows.append(PartitionResult(each, error.code, error.message))
-            if turn.full():
-                yield
-        if turn.full():
-            yield
-    return ElectLeadersResponse(error_code=top_level, replica_election_results=results)
+            await ctx.breathe()
+        await ctx.breathe()
+    return response
 
 
 def failed(request: ElectLeadersRequest, error: ErrorCode) -> ElectLeadersResponse:
@@ -67,11 +61,9 @@ def failed(request: ElectLeadersRequest, error: ErrorCode) -> ElectLeadersRespon
     return ElectLeadersResponse(replica_election_results=_rows(request, ApiError(error, text_of(error))))
 
 
-def _refused(
-    ctx: RequestContext, request: ElectLeadersRequest, error: ApiError
-) -> ElectLeadersResponse | Pending[ElectLeadersResponse]:
+async def _refused(ctx: RequestContext, request: ElectLeadersRequest, error: ApiError) -> ElectLeadersResponse:
     top_level = error.code if ctx.api_version >= 1 else ErrorCode.NONE
-    return in_turns(ctx, _steps(request.topic_partitions or (), lambda _name, _partition: error, top_level))
+    return await _answer(ctx, request.topic_partitions or (), lambda _name, _partition: error, top_level)
 
 
 def _rows(request: ElectLeadersRequest, error: ApiError) -> list[ReplicaElectionResult]:

@@ -11,8 +11,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from shareq.broker.dispatch.in_turns import Steps, in_turns
-from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.loop.coroutines import in_steps
 from shareq.broker.metadata.features import UpdateKind, update_problem
 from shareq.broker.security.rights import ALTER_CLUSTER
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure, text_of
@@ -30,16 +29,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def handle(
-    ctx: RequestContext, request: UpdateFeaturesRequest
-) -> UpdateFeaturesResponse | Pending[UpdateFeaturesResponse]:
+async def handle(ctx: RequestContext, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
     if not ctx.may(ALTER_CLUSTER):
         return UpdateFeaturesResponse(error_code=ALTER_CLUSTER.error, error_message=text_of(ALTER_CLUSTER.error))
-    return in_turns(ctx, _steps(ctx, request))
-
-
-def _steps(ctx: RequestContext, request: UpdateFeaturesRequest) -> Steps[UpdateFeaturesResponse]:
-    yield from ctx.services.metadata.gate.passing()
+    await in_steps(ctx.services.metadata.gate.passing())
     error = _problem(ctx, request) or (NO_ERROR if request.validate_only else _update(ctx, request))
     if error:
         return UpdateFeaturesResponse(error_code=error.code, error_message=error.message)

@@ -12,8 +12,8 @@ import logging
 from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.in_turns import Steps, in_turns, made_in_turns, pieces
-from shareq.broker.foundation.pending import Pending
+from shareq.broker.dispatch.in_turns import pieces
+from shareq.broker.foundation.loop.coroutines import in_steps
 from shareq.broker.metadata.changes import PutQuota
 from shareq.broker.quotas.entity import QuotaEntity, entity_of, value_problem
 from shareq.broker.security.rights import ALTER_CLUSTER_CONFIGS
@@ -28,22 +28,16 @@ logger = logging.getLogger(__name__)
 _Entity = QuotaEntity | tuple[tuple[str, str | None], ...]
 
 
-TURN_ENTITIES: Final = 250
-"""So many are looked at in one turn, 20 µs each, and changed in one commit."""
+CHANGED_TOGETHER: Final = 250
+"""So many are looked at and changed in one commit, 20 µs each beside what the disk takes."""
 
 
-def handle(
-    ctx: RequestContext, request: rpc.AlterClientQuotasRequest
-) -> rpc.AlterClientQuotasResponse | Pending[rpc.AlterClientQuotasResponse]:
+async def handle(ctx: RequestContext, request: rpc.AlterClientQuotasRequest) -> rpc.AlterClientQuotasResponse:
     if not ctx.may(ALTER_CLUSTER_CONFIGS):
         return failed(request, ALTER_CLUSTER_CONFIGS.error)
-    return in_turns(ctx, _steps(ctx, request))
-
-
-def _steps(ctx: RequestContext, request: rpc.AlterClientQuotasRequest) -> Steps[rpc.AlterClientQuotasResponse]:
     outcomes: dict[_Entity, ApiError] = {}
-    for some in pieces(request.entries, TURN_ENTITIES):
-        yield from ctx.services.metadata.gate.passing()
+    for some in pieces(request.entries, CHANGED_TOGETHER):
+        await in_steps(ctx.services.metadata.gate.passing())
         changes: list[PutQuota] = []
         good: list[_Entity] = []
         for entry in some:
@@ -54,12 +48,12 @@ def _steps(ctx: RequestContext, request: rpc.AlterClientQuotasRequest) -> Steps[
         failure = NO_ERROR if request.validate_only else _store(ctx, changes)
         if failure:
             outcomes.update((entity, outcomes[entity] or failure) for entity in good)
-        if len(request.entries) > TURN_ENTITIES:
-            yield
-    rows = yield from made_in_turns(
-        outcomes.items(), lambda outcome: _row(_names(outcome[0]), outcome[1]), TURN_ENTITIES
-    )
-    return rpc.AlterClientQuotasResponse(entries=rows)
+        await ctx.breathe(len(some))
+    response = rpc.AlterClientQuotasResponse()
+    for entity, outcome in outcomes.items():
+        response.entries.append(_row(_names(entity), outcome))
+        await ctx.breathe()
+    return response
 
 
 def _planned(

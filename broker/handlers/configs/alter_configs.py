@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from shareq.broker.config.changes import Alteration, ConfigOp
 from shareq.broker.config.service import BROKER, GROUP, TOPIC
-from shareq.broker.dispatch.in_turns import Steps, in_turns
-from shareq.broker.foundation.pending import Pending
-from shareq.broker.handlers.shared.alter_resource import altered_in_turns
+from shareq.broker.handlers.shared.alter_resource import altered
 from shareq.broker.handlers.shared.config_resources import ResourceType
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.alter_configs import (
@@ -30,14 +28,13 @@ if TYPE_CHECKING:
 _STORED_AS: Final = {ResourceType.TOPIC: TOPIC, ResourceType.BROKER: BROKER, ResourceType.GROUP: GROUP}
 
 
-def handle(ctx: RequestContext, request: AlterConfigsRequest) -> AlterConfigsResponse | Pending[AlterConfigsResponse]:
-    return in_turns(ctx, _steps(ctx, request))
-
-
-def _steps(ctx: RequestContext, request: AlterConfigsRequest) -> Steps[AlterConfigsResponse]:
-    replaced = partial(_alterations, ctx)
-    errors = yield from altered_in_turns(ctx, request.resources, replaced, validate_only=request.validate_only)
-    return AlterConfigsResponse(responses=list(map(_row, request.resources, errors)))
+async def handle(ctx: RequestContext, request: AlterConfigsRequest) -> AlterConfigsResponse:
+    errors = await altered(ctx, request.resources, partial(_alterations, ctx), validate_only=request.validate_only)
+    response = AlterConfigsResponse()
+    for resource, error in zip(request.resources, errors, strict=True):
+        response.responses.append(_row(resource, error))
+        await ctx.breathe()
+    return response
 
 
 def failed(request: AlterConfigsRequest, error: ErrorCode) -> AlterConfigsResponse:

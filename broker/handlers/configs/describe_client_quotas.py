@@ -33,7 +33,11 @@ _MATCHES: Final = {
 }
 
 
-def handle(ctx: RequestContext, request: DescribeClientQuotasRequest) -> DescribeClientQuotasResponse:
+ENDS_WITH_CLIENT: Final = True
+"""It changes nothing."""
+
+
+async def handle(ctx: RequestContext, request: DescribeClientQuotasRequest) -> DescribeClientQuotasResponse:
     if not ctx.may(DESCRIBE_CLUSTER_CONFIGS):
         return _refused(ApiError(DESCRIBE_CLUSTER_CONFIGS.error, text_of(DESCRIBE_CLUSTER_CONFIGS.error)))
     for component in request.components:
@@ -44,14 +48,12 @@ def handle(ctx: RequestContext, request: DescribeClientQuotasRequest) -> Describ
     if problem is not None:
         return _refused(ApiError(ErrorCode.INVALID_REQUEST, problem))
     wanted = {each.entity_type: (each.match_type, each.match or "") for each in request.components}
-    entries = [
-        EntryData(
-            [EntityData(kind, name) for kind, name in entity.by_kind().items()],
-            [ValueData(key, value) for key, value in quotas.items()],
-        )
-        for entity, quotas in ctx.services.metadata.quotas.items()
-        if matches(entity, wanted, strict=request.strict)
-    ]
+    entries: list[EntryData] = []
+    for entity, quotas in list(ctx.services.metadata.quotas.items()):
+        if matches(entity, wanted, strict=request.strict):
+            named = [EntityData(kind, name) for kind, name in entity.by_kind().items()]
+            entries.append(EntryData(named, [ValueData(key, value) for key, value in quotas.items()]))
+        await ctx.breathe()
     return DescribeClientQuotasResponse(error_message="", entries=entries)  # never null, as by Apache Kafka
 
 

@@ -12,9 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shareq.broker.config.changes import Alteration
-from shareq.broker.dispatch.in_turns import Steps, in_turns
-from shareq.broker.foundation.pending import Pending
-from shareq.broker.handlers.shared.alter_resource import altered_in_turns
+from shareq.broker.handlers.shared.alter_resource import altered
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.incremental_alter_configs import (
     AlterConfigsResource,
@@ -27,15 +25,13 @@ if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
 
-def handle(
-    ctx: RequestContext, request: IncrementalAlterConfigsRequest
-) -> IncrementalAlterConfigsResponse | Pending[IncrementalAlterConfigsResponse]:
-    return in_turns(ctx, _steps(ctx, request))
-
-
-def _steps(ctx: RequestContext, request: IncrementalAlterConfigsRequest) -> Steps[IncrementalAlterConfigsResponse]:
-    errors = yield from altered_in_turns(ctx, request.resources, _alterations, validate_only=request.validate_only)
-    return IncrementalAlterConfigsResponse(responses=list(map(_row, request.resources, errors)))
+async def handle(ctx: RequestContext, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
+    errors = await altered(ctx, request.resources, _alterations, validate_only=request.validate_only)
+    response = IncrementalAlterConfigsResponse()
+    for resource, error in zip(request.resources, errors, strict=True):
+        response.responses.append(_row(resource, error))
+        await ctx.breathe()
+    return response
 
 
 def failed(request: IncrementalAlterConfigsRequest, error: ErrorCode) -> IncrementalAlterConfigsResponse:

@@ -27,7 +27,11 @@ _ALL: Final = tuple(ResourceType)
 _TYPES_FROM: Final = 1
 
 
-def handle(ctx: RequestContext, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
+ENDS_WITH_CLIENT: Final = True
+"""It changes nothing."""
+
+
+async def handle(ctx: RequestContext, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
     if not ctx.may(DESCRIBE_CLUSTER_CONFIGS):
         return ListConfigResourcesResponse(error_code=DESCRIBE_CLUSTER_CONFIGS.error)
     if ctx.api_version < _TYPES_FROM:
@@ -35,9 +39,12 @@ def handle(ctx: RequestContext, request: ListConfigResourcesRequest) -> ListConf
     wanted = list(dict.fromkeys(request.resource_types or _ALL))
     if not all(kind in _ALL for kind in wanted):
         return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
-    return ListConfigResourcesResponse(
-        config_resources=[ConfigResource(name, kind) for kind in wanted for name in _names(ctx, kind)]
-    )
+    response = ListConfigResourcesResponse()
+    for kind in wanted:
+        for name in _names(ctx, kind):
+            response.config_resources.append(ConfigResource(name, kind))
+            await ctx.breathe()
+    return response
 
 
 def _names(ctx: RequestContext, kind: int) -> list[str]:

@@ -8,12 +8,10 @@ v1: subscriptions by pattern; the member id comes from the client.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import TURN_NAMES, Steps, lacking_in_turns, pending_in_turns
-from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.groups.names import Joining
 from shareq.broker.security.rights import DESCRIBE_TOPIC, READ_GROUP
 from shareq.coordinator.group.consumer.member import JOIN_EPOCH
@@ -38,9 +36,7 @@ def refusal_by_size(ctx: RequestContext, frame_bytes: int) -> ConsumerGroupHeart
     return _too_large()
 
 
-def handle(
-    ctx: RequestContext, request: ConsumerGroupHeartbeatRequest
-) -> ConsumerGroupHeartbeatResponse | Pending[ConsumerGroupHeartbeatResponse]:
+async def handle(ctx: RequestContext, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupHeartbeatResponse:
     if not ctx.services.metadata.consumer_groups_enabled:
         return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     if not ctx.may(READ_GROUP, request.group_id):
@@ -48,21 +44,9 @@ def handle(
     names = request.subscribed_topic_names or ()
     if len(names) > MOST_NAMES:
         return _too_large()
-    if len(names) > TURN_NAMES:
-        return pending_in_turns(ctx, _in_turns(ctx, request, names))
-    if ctx.lacking(DESCRIBE_TOPIC, names):
+    if await ctx.find_lacking(DESCRIBE_TOPIC, names):
         return ConsumerGroupHeartbeatResponse(error_code=DESCRIBE_TOPIC.error)
-    return _heartbeat(ctx, request)
-
-
-def _in_turns(
-    ctx: RequestContext, request: ConsumerGroupHeartbeatRequest, names: Sequence[str]
-) -> Steps[Pending[ConsumerGroupHeartbeatResponse]]:
-    """Many names: the client's rights on them are asked for in turns, the heartbeat has its own."""
-    if (yield from lacking_in_turns(ctx, DESCRIBE_TOPIC, names)):
-        return completed(ConsumerGroupHeartbeatResponse(error_code=DESCRIBE_TOPIC.error))
-    yield
-    return _heartbeat(ctx, request)
+    return await _heartbeat(ctx, request)
 
 
 def _too_large() -> ConsumerGroupHeartbeatResponse:

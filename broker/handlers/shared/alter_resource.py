@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from shareq.broker.config.admin import ConfigAdmin, Planned
 from shareq.broker.config.changes import Alteration, check_alterations
-from shareq.broker.dispatch.in_turns import Steps, TurnCount
+from shareq.broker.foundation.loop.coroutines import in_steps
 from shareq.broker.handlers.shared.config_resources import ResourceType, check_broker_name
 from shareq.broker.metadata.topic_names import name_error
 from shareq.broker.security.names import CLUSTER_NAME
@@ -26,8 +26,8 @@ REPEATED: Final = ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear
 """What every row of a resource gets that a request names twice."""
 
 
-TURN_PROPERTIES: Final = 1_000
-"""So many are changed in one turn."""
+CHANGED_TOGETHER: Final = 1_000
+"""So many properties are looked at and changed in one commit."""
 
 MOST_PROPERTIES: Final = 1_000
 """That a request may change of one resource: a few hundred exist."""
@@ -39,37 +39,38 @@ RESOURCE_PROPERTIES: Final = 10
 TOO_MANY: Final = ApiError(ErrorCode.INVALID_REQUEST, f"No resource has more than {MOST_PROPERTIES} properties.")
 
 
-def altered_in_turns(
+async def altered(
     ctx: RequestContext,
     resources: Sequence[R],
     alterations_of: Callable[[R], list[Alteration]],
     *,
     validate_only: bool,
-) -> Steps[list[ApiError]]:
-    """Change the resources, each all or nothing; what is wrong with each, or NO_ERROR, in their order.
+) -> list[ApiError]:
+    """Change the resources, each all or nothing; return what is wrong with each, or NO_ERROR, in their order.
 
-    What one turn looks at is stored in one commit. A broker's properties are stored before the next resource is looked
-    at, whose bounds they may be.
+    Some are stored together in one commit. A broker's properties are stored before the next resource is looked at,
+    whose bounds they may be.
     """
     times = Counter((resource.resource_type, resource.resource_name) for resource in resources)
     admin = ConfigAdmin(ctx.services.configs, ctx.services.metadata)
     gate = ctx.services.metadata.gate
-    turn = TurnCount(TURN_PROPERTIES)
     errors: list[ApiError] = []
-    planned: dict[int, Planned] = {}  # of this turn, by place in the request
+    planned: dict[int, Planned] = {}  # of the next commit, by place in the request
+    weight = 0
     for at, resource in enumerate(resources):
         if not planned and not validate_only:
-            yield from gate.passing()
+            await in_steps(gate.passing())
         again = times[resource.resource_type, resource.resource_name] > 1
         plan = REPEATED if again else _plan(ctx, admin, resource, alterations_of)
         errors.append(plan if isinstance(plan, ApiError) else NO_ERROR)
         if isinstance(plan, Planned) and not validate_only:
             planned[at] = plan
-        full = turn.full(RESOURCE_PROPERTIES + len(resource.configs))
-        if planned and (full or resource.resource_type == ResourceType.BROKER):
+        weight += RESOURCE_PROPERTIES + len(resource.configs)
+        if planned and (weight >= CHANGED_TOGETHER or resource.resource_type == ResourceType.BROKER):
             _store(admin, planned, errors)
-        if full:
-            yield
+        if weight >= CHANGED_TOGETHER:
+            await ctx.breathe(weight)
+            weight = 0
     if planned:
         _store(admin, planned, errors)
     return errors

@@ -13,8 +13,8 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.in_turns import Steps, TurnCount, in_turns, made_in_turns
-from shareq.broker.foundation.pending import Pending
+from shareq.broker.dispatch.in_turns import pieces
+from shareq.broker.foundation.loop.coroutines import in_steps
 from shareq.broker.handlers.shared.mutation_quota import EXCEEDED, mutation_quota
 from shareq.broker.security.rights import ALTER_TOPIC
 from shareq.broker.topics.creation import MAX_PARTITIONS_PER_REQUEST, check_assignment
@@ -37,46 +37,44 @@ logger = logging.getLogger(__name__)
 
 _DUPLICATE: Final = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
 
-TURN_WORK: Final = 500
-"""So many topics are looked at in one turn, 10 µs each, and grown in one commit; an assignment counts as one more."""
+GROWN_TOGETHER: Final = 500
+"""So many topics are grown in one commit."""
 
 
-def handle(
-    ctx: RequestContext, request: CreatePartitionsRequest
-) -> CreatePartitionsResponse | Pending[CreatePartitionsResponse]:
-    return in_turns(ctx, _steps(ctx, request))
-
-
-def _steps(ctx: RequestContext, request: CreatePartitionsRequest) -> Steps[CreatePartitionsResponse]:
+async def handle(ctx: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+    metadata = ctx.services.metadata
+    changes = metadata.topic_changes
     times = Counter(topic.name for topic in request.topics)
     outcomes: dict[str, ApiError] = {}
-    counts: dict[str, int] = {}
+    growing: list[CreatePartitionsTopic] = []
     quota = mutation_quota(ctx, strict_from=3)
-    turn = TurnCount(TURN_WORK)
     for topic in request.topics:
-        if not counts:
-            yield from ctx.services.metadata.gate.passing()
         again = times[topic.name] > 1
         outcomes[topic.name] = _DUPLICATE if again else _check(ctx, topic) or _over_quota(ctx, topic, quota)
         if not outcomes[topic.name] and not request.validate_only:
-            counts[topic.name] = topic.count
-        if turn.full(1 + len(topic.assignments or ())):
-            _grow(ctx, counts, outcomes)
-            yield
-    _grow(ctx, counts, outcomes)
-    rows = yield from made_in_turns(outcomes.items(), lambda outcome: _row(*outcome), TURN_WORK)
-    return CreatePartitionsResponse(0 if quota is None else quota.throttle_ms, rows)
+            growing.append(topic)
+        await ctx.breathe(1 + len(topic.assignments or ()))
+    for some in pieces(growing, GROWN_TOGETHER):
+        await in_steps(metadata.gate.passing())
+        if metadata.topic_changes != changes:  # others had their turns
+            outcomes.update((topic.name, _check(ctx, topic)) for topic in some)
+        _grow(ctx, {topic.name: topic.count for topic in some if not outcomes[topic.name]}, outcomes)
+        changes = metadata.topic_changes
+    response = CreatePartitionsResponse(0 if quota is None else quota.throttle_ms)
+    for name, outcome in outcomes.items():
+        response.results.append(_row(name, outcome))
+        await ctx.breathe()
+    return response
 
 
 def _grow(ctx: RequestContext, counts: dict[str, int], outcomes: dict[str, ApiError]) -> None:
-    """Grow the topics to these counts, in one commit, and forget the counts."""
+    """Grow the topics to these counts, in one commit."""
     if counts:
         try:
             ctx.services.metadata.create_partitions(counts)
         except OSError as error:
             logger.error("%d topics, %s the first: partitions not added: %s", len(counts), next(iter(counts)), error)
             outcomes.update((name, storage_failure(error)) for name in counts)
-        counts.clear()
 
 
 def failed(request: CreatePartitionsRequest, error: ErrorCode) -> CreatePartitionsResponse:

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.in_turns import Steps, TurnCount, in_turns, made_in_turns, weighed_pieces
-from shareq.broker.foundation.pending import Pending
+from shareq.broker.dispatch.in_turns import weighed_pieces
+from shareq.broker.foundation.loop.coroutines import in_steps
 from shareq.broker.handlers.shared.mutation_quota import EXCEEDED, mutation_quota
 from shareq.broker.security.rights import DELETE_CLUSTER, DELETE_TOPIC, DESCRIBE_TOPIC
 from shareq.coordinator.ports import TopicImage
@@ -41,47 +41,49 @@ _NAME_AND_ID: Final = ApiError(ErrorCode.INVALID_REQUEST, "You may not specify b
 logger = logging.getLogger(__name__)
 
 
-TURN_TOPICS: Final = 500
-"""So many are looked up or answered in one turn, 4 µs each."""
-
-TURN_FOLDERS: Final = 200
+DELETED_TOGETHER: Final = 200
 """Topics are deleted in one commit until they have so many partitions: 40 µs for each that has a folder."""
 
+STATES_FOR_ONE: Final = 5
+"""So many states of share partitions are forgotten in the time of one partition."""
 
-def handle(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse | Pending[DeleteTopicsResponse]:
+
+async def handle(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
     if not ctx.services.configs.broker.delete_topic_enable:
         code = ErrorCode.TOPIC_DELETION_DISABLED if ctx.api_version >= 3 else ErrorCode.INVALID_REQUEST
         return failed(request, code)
-    return in_turns(ctx, _steps(ctx, request))
-
-
-def _steps(ctx: RequestContext, request: DeleteTopicsRequest) -> Steps[DeleteTopicsResponse]:
-    changes = ctx.services.metadata.topic_changes
+    metadata = ctx.services.metadata
+    changes = metadata.topic_changes
     may_all = ctx.sees(DELETE_CLUSTER)
-    found = yield from made_in_turns(_states(request), lambda state: _find(ctx, state, may_all), TURN_TOPICS)
+    found: list[TopicImage | DeletableTopicResult] = []
+    for state in _states(request):
+        found.append(_find(ctx, state, may_all))
+        await ctx.breathe()
     times = Counter(topic.name for topic in found if isinstance(topic, TopicImage))
     rows: list[DeletableTopicResult] = []
     repeated: set[str] = set()
     doomed: list[DeletableTopicResult] = []
+    weights: list[int] = []
     quota = mutation_quota(ctx, strict_from=5)
-    turn = TurnCount(TURN_TOPICS)
     for topic in found:
         if isinstance(topic, DeletableTopicResult):
             rows.append(topic)
         elif times[topic.name] == 1:
             allowed = quota is None or quota.may(topic.partitions)
             (doomed if allowed else rows).append(_row(topic.name, topic.topic_id, NO_ERROR if allowed else EXCEEDED))
+            if allowed:
+                states = ctx.services.made.states_of(topic.topic_id)
+                weights.append(topic.partitions + states // STATES_FOR_ONE)
         elif topic.name not in repeated:
             repeated.add(topic.name)
             rows.append(_row(topic.name, topic.topic_id, _DUPLICATE))
-        if turn.full():
-            yield
-    partitions = {topic.name: topic.partitions for topic in found if isinstance(topic, TopicImage)}
-    for some in weighed_pieces(doomed, lambda row: partitions[row.name or ""], TURN_FOLDERS):
-        yield from ctx.services.metadata.gate.passing()
-        if ctx.services.metadata.topic_changes != changes:  # others had their turns
+        await ctx.breathe()
+    for some in weighed_pieces(doomed, weights, DELETED_TOGETHER):
+        await in_steps(metadata.gate.passing())
+        if metadata.topic_changes != changes:  # others had their turns
             _mark_gone(ctx, some)
         _delete(ctx, [row for row in some if not row.error_code])
+        changes = metadata.topic_changes
     return DeleteTopicsResponse(0 if quota is None else quota.throttle_ms, rows + doomed)
 
 

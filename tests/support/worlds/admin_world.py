@@ -27,6 +27,7 @@ from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.network.connection import Connection
 from shareq.broker.quotas.clients import ClientQuotas
 from shareq.broker.quotas.owned_rate import OwnedRate
+from shareq.broker.services import Made
 from shareq.broker.topics.creation import AUTO_CREATED_BURST_S, AUTO_CREATED_PER_SECOND
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.broker.topics.internal import InternalTopics
@@ -81,6 +82,7 @@ class World:
         self.quotas = ClientQuotas()
         self.auto_creations = OwnedRate(AUTO_CREATED_PER_SECOND, AUTO_CREATED_BURST_S)
         self.internal_topics = InternalTopics(self.metadata, lambda: self.configs.broker)
+        self.made = Made()
 
     def endpoint_for(self, listener: str) -> Endpoint:
         """The address that clients of a listener get."""

@@ -6,10 +6,8 @@ import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import Steps, TurnCount, each_in_turns, in_turns, pieces
-from shareq.broker.foundation.pending import Pending, completed
-from shareq.broker.handlers.cluster import alter_replica_log_dirs
-from shareq.protocol.generated import alter_replica_log_dirs as moving
+from shareq.broker.dispatch.in_turns import Steps, TurnCount, in_turns, pieces
+from shareq.broker.foundation.pending import Pending
 
 
 @pytest.fixture
@@ -55,38 +53,7 @@ def test_a_turn_that_fails_closes_the_connection(world: BrokerWorld) -> None:
     assert client.closed
 
 
-def test_every_item_is_asked_for_in_order_so_many_in_a_turn(world: BrokerWorld) -> None:
-    asked: list[int] = []
-
-    def ask(item: int) -> Pending[int]:
-        asked.append(item)
-        return completed(-item)
-
-    answers = each_in_turns(context(world), range(10), ask, 4)
-    assert asked == [0, 1, 2, 3]
-    world.clock.run_until_idle()
-    assert answers.value == [-item for item in range(10)]
-
-
 def test_a_turn_is_full_by_what_was_counted() -> None:
     turn = TurnCount(10)
     assert [turn.full(each) for each in (4, 5, 1, 9, 20)] == [False, False, True, False, True]
     assert [list(each) for each in pieces(range(5), 2)] == [[0, 1], [2, 3], [4]]
-
-
-def test_of_a_partition_with_several_paths_the_last_counts_in_turns_too(
-    world: BrokerWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    topics = [moving.AlterReplicaLogDirTopic("t", [*range(20)]), moving.AlterReplicaLogDirTopic("u", [1, 40])]
-    request = moving.AlterReplicaLogDirsRequest(
-        [
-            moving.AlterReplicaLogDir(str(world.services.started_with.data_dir), topics),
-            moving.AlterReplicaLogDir("/nowhere", [moving.AlterReplicaLogDirTopic("t", [3, 5])]),
-        ]
-    )
-    whole = alter_replica_log_dirs.handle(context(world), request)
-    monkeypatch.setattr(alter_replica_log_dirs, "TURN_PARTITIONS", 2)
-    parted = alter_replica_log_dirs.handle(context(world), request)
-    assert isinstance(parted, Pending)
-    world.clock.run_until_idle()
-    assert parted.value == whole

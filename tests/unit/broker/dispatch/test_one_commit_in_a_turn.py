@@ -10,7 +10,7 @@ import pytest
 
 from devtools.in_memory.mock_transport import DATA, BrokerWorld, MockConnection
 from shareq.broker.handlers.shared.config_resources import ResourceType
-from shareq.broker.handlers.topics.delete_topics import TURN_FOLDERS
+from shareq.broker.handlers.topics.delete_topics import DELETED_TOGETHER
 from shareq.broker.log.append import AppendInfo, Origin
 from shareq.broker.log.folders import REMOVED_AT_ONCE, RENAMED_AT_ONCE
 from shareq.broker.metadata.changes import PutConfig, ResourceName
@@ -339,7 +339,7 @@ def test_folders_of_deleted_topics_are_removed_some_in_a_turn_with_one_sync_off_
         removed.append(kinds.count("rmdir"))
         renamed.append(kinds.count("rename"))
     assert (sum(removed), max(removed)) == (len(names), REMOVED_AT_ONCE)
-    assert max(renamed) <= TURN_FOLDERS + 3  # and checkpoints
+    assert max(renamed) <= DELETED_TOGETHER + 3  # and checkpoints
     assert world.fs.history[begin:].count(("sync_dir", DATA)) <= 3
     world.services.metadata.create_topic(NewTopic("next", 1))
     assert not world.services.metadata.deleted_topics()

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shareq.broker.foundation.turn_budget import PAUSE
 from shareq.broker.security.acls import Acl, AclFilter, Operation, PatternType, Permission, ResourceKind, acl_problem
 from shareq.broker.security.authorizer import Authorizer
+from tests.support.coroutines import finished
 
 TOPIC, GROUP = ResourceKind.TOPIC, ResourceKind.GROUP
 LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
@@ -220,6 +222,8 @@ def test_many_filters_find_what_each_means(rules: list[Acl], wanted: list[AclFil
     authorizer = Authorizer()
     authorizer.replace(rules)
     search = authorizer.search()
+    for each in wanted:
+        finished(search.prepare(each, lambda _elements: PAUSE))
     assert [search.matching(each) for each in wanted] == [
         [acl for acl in dict.fromkeys(rules) if each.matches(acl)] for each in wanted
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from shareq.broker.foundation.turn_budget import PAUSE, Pause
 from shareq.broker.security.acl_search import AclSearch
 from shareq.broker.security.acls import (
     Acl,
@@ -24,6 +25,7 @@ from shareq.broker.security.sasl_mechanisms import AuthenticationFailed, PlainEx
 from shareq.broker.security.sasl_session import REAUTHENTICATION_INTERVAL_MS, Answer, SaslSession, SaslState
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
+from tests.support.coroutines import finished
 
 TOPIC, GROUP = ResourceKind.TOPIC, ResourceKind.GROUP
 LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
@@ -118,9 +120,16 @@ def test_the_acls_that_a_filter_means(wanted: AclFilter, found: list[int]) -> No
     authorizer.replace(ACLS)
     search = AclSearch(ACLS)
     assert [acl for acl in authorizer.acls() if wanted.matches(acl)] == expected
-    assert search.matching(wanted) == expected
-    assert search.matching(wanted) == expected, "and from the table that is there"
-    assert authorizer.search().matching(wanted) == expected
+    breaths: list[int] = []
+
+    def breathe(elements: int) -> Pause:
+        breaths.append(elements)
+        return PAUSE
+
+    for _ in range(2):
+        finished(search.prepare(wanted, breathe))
+        assert search.matching(wanted) == expected
+    assert sum(breaths) in (0, len(ACLS), 2 * len(ACLS)), "nothing is looked through again"
 
 
 def test_what_an_authorizer_goes_by() -> None:
