@@ -101,7 +101,7 @@ def die_at(aim: Aim, after: int, *, in_removals: bool = False) -> None:
         counts = True
 
     if in_removals:
-        _before(GroupAdministration, "_after_letters", lambda *_: True, begins)
+        _before(GroupAdministration, "_remove", lambda *_: True, begins)
     _PREPARE[aim](comes)
 
 

@@ -1,0 +1,27 @@
+"""Moments at which the broker of this campaign dies, and its faults, replace parts of the broker by their names."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = """
+import sys
+from tests.campaign.dlq_kills.broker import FAULTS, REMOVAL_FAULTS, Aim, die_at, fail_writes, note_handed_out
+
+for aim in Aim:
+    if aim is not Aim.ANY:
+        die_at(aim, 1, in_removals=True)
+fail_writes(["dlq.g"])
+note_handed_out(sys.argv[1])
+for fault in (FAULTS | REMOVAL_FAULTS).values():
+    fault().__enter__()
+"""
+
+
+def test_every_moment_and_fault_finds_what_it_replaces(tmp_path: Path) -> None:
+    """In a process of its own: nothing is put back."""
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path / "handed-out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
