@@ -54,6 +54,12 @@ class Traffic:
         self.bytes_out = 0
         self.records_in = 0
 
+    def add(self, other: Traffic) -> None:
+        """Add what another log had."""
+        self.bytes_in += other.bytes_in
+        self.bytes_out += other.bytes_out
+        self.records_in += other.records_in
+
     def wrote(self, size: int, records: int) -> None:
         """A write to the log succeeded."""
         self.bytes_in += size

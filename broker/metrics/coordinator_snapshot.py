@@ -2,11 +2,39 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from shareq.broker.metrics.rows import CommittedOffsetRow, CoordinatorState, GroupTotals, Timings, TransactionTotals
+from shareq.broker.metrics.coordinator_families import (
+    ALL_OFFSETS,
+    CLASSIC_GROUPS,
+    CONSUMER_GROUPS_BY_STATE,
+    CONSUMER_MEMBERS,
+    CONSUMER_STATES,
+    GROUP_COORDINATOR,
+    GROUP_COUNTERS,
+    GROUPS,
+    OFFSETS,
+    OLDEST_TRANSACTION,
+    SHARE_COORDINATOR,
+    SHARE_GROUPS,
+    SHARE_GROUPS_BY_STATE,
+    SHARE_MEMBERS,
+    SHARE_STATES,
+    STATE_WRITES,
+    TRANSACTION_COORDINATOR,
+    TRANSACTIONAL_IDS,
+    TRANSACTIONS,
+    TRANSACTIONS_ENDED,
+    Runtime,
+    SeenOffset,
+    SeenPartitions,
+    SeenWrites,
+)
+from shareq.broker.metrics.rows import Snapshot
 from shareq.broker.metrics.slices import SLICE, Logs, Steps, slices
-from shareq.coordinator.transaction.metadata import RESTING
+from shareq.coordinator.group.groups import GroupKind
+from shareq.coordinator.transaction.metadata import RESTING, TransactionState
 
 if TYPE_CHECKING:
     from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
@@ -18,59 +46,87 @@ if TYPE_CHECKING:
     from shareq.coordinator.group.shard import GroupCoordinatorShard
 
 
-def coordinator_state(partitions: CoordinatorPartitions[Any], now_ns: int) -> CoordinatorState:  # Any: any shard
-    """The partitions of a coordinator. `now_ns`: of the monotonic clock."""
-    used = list(partitions)
-    failed = sum(each.is_lost for each in used)
-    return CoordinatorState(
-        partitions.count - failed,
-        failed,
-        sum(each.waiting for each in used),
-        Timings.of(partitions.loads),
-        partitions.longest_load.of(now_ns),
-    )
+def take_coordinators(into: Snapshot, services: Services, logs: Logs) -> Steps:
+    """Take what each coordinator is like, as far as it was used."""
+    made, now_ns = services.made, services.env.clock.now_ns()
+    groups, transactions, states = made.groups, made.transactions, made.share_states
+    _take_partitions(into, GROUP_COORDINATOR, None if groups is None else groups.coordinator.partitions, now_ns)
+    yield from _take_groups(into, groups)
+    if groups is not None:
+        yield from _take_offsets(into, services, groups.coordinator, logs)
+    served = None if transactions is None else transactions.coordinator.partitions
+    _take_partitions(into, TRANSACTION_COORDINATOR, served, now_ns)
+    yield from _take_transactions(into, transactions, services.env.clock.wall_ms())
+    _take_partitions(into, SHARE_COORDINATOR, None if states is None else states.partitions, now_ns)
+    if states is not None:
+        into.take(STATE_WRITES, (), SeenWrites(states, now_ns))
 
 
-def take_groups(into: GroupTotals, service: GroupService) -> Steps:
+def _take_partitions(
+    into: Snapshot,
+    metrics: Runtime,
+    partitions: CoordinatorPartitions[Any] | None,  # Any: any shard
+    now_ns: int,
+) -> None:
+    failed = 0 if partitions is None else sum(each.is_lost for each in partitions)
+    into.take(metrics.served, ("active",), 0 if partitions is None else partitions.count - failed)
+    into.take(metrics.served, ("failed",), failed)
+    if partitions is not None:
+        into.take(metrics.work, (), SeenPartitions(partitions, now_ns))
+
+
+def _take_groups(into: Snapshot, service: GroupService | None) -> Steps:
     """Groups of every kind, and what was counted of them."""
-    coordinator, counters = service.coordinator, service.coordinator.counters
-    into.share_rebalances = service.share.rebalances
-    into.classic_rebalances, into.consumer_rebalances = counters.classic_rebalances, counters.consumer_rebalances
-    into.offset_commits = counters.offset_commits
-    into.offset_expirations, into.offset_deletions = counters.offset_expirations, counters.offset_deletions
-    for partition in coordinator.partitions:
-        shard = partition.shard
-        into.kinds.update(shard.kinds())
-        for groups in slices(shard.share.all()):
-            into.share_states.update(group.state_name for group in groups)
-            into.share_members += ((group.group_id, len(group.members)) for group in groups)
-            yield
-        yield from _take_consumer_groups(into, shard)
+    kinds: Counter[GroupKind] = Counter()
+    share: Counter[str] = Counter()
+    classic: Counter[str] = Counter()
+    consumer: Counter[str] = Counter()
+    if service is not None:
+        into.take(SHARE_GROUPS, (), service.share)
+        into.take(GROUP_COUNTERS, (), service.coordinator.counters)
+        for partition in service.coordinator.partitions:
+            shard = partition.shard
+            kinds.update(shard.kinds())
+            for groups in slices(shard.share.all()):
+                for group in groups:
+                    share[group.state_name] += 1
+                    into.take(SHARE_MEMBERS, (group.group_id,), len(group.members))
+                yield
+            yield from _take_consumer_groups(into, shard, classic, consumer)
+    into.count(GROUPS, kinds, ((kind.value, kind) for kind in GroupKind))
+    into.count(SHARE_GROUPS_BY_STATE, share, ((state.lower(), state) for state in SHARE_STATES))
+    into.count(CONSUMER_GROUPS_BY_STATE, consumer, ((state.lower(), state) for state in CONSUMER_STATES))
+    into.take(CLASSIC_GROUPS, (), classic)
 
 
-def _take_consumer_groups(into: GroupTotals, shard: GroupCoordinatorShard) -> Steps:
+def _take_consumer_groups(
+    into: Snapshot, shard: GroupCoordinatorShard, classic: Counter[str], consumer: Counter[str]
+) -> Steps:
     """Those of both protocols. The state of a consumer group is found in its members: large groups take their time."""
     looked_at = 0
-    for states, groups in ((into.classic_states, shard.classic.all()), (into.consumer_states, shard.consumer.all())):
+    for states, groups in ((classic, shard.classic.all()), (consumer, shard.consumer.all())):
         for group in groups:
             states[group.state_name] += 1
-            into.consumer_members.append((group.group_id, len(group.members)))
+            into.take(CONSUMER_MEMBERS, (group.group_id,), len(group.members))
             looked_at += 1 + len(group.members)
             if looked_at >= SLICE:
                 looked_at = 0
                 yield
 
 
-def take_offsets(into: GroupTotals, services: Services, coordinator: GroupCoordinatorService, logs: Logs) -> Steps:
+def _take_offsets(into: Snapshot, services: Services, coordinator: GroupCoordinatorService, logs: Logs) -> Steps:
     """Committed offsets and lags. Topics that exist and partitions that are led here have a lag."""
+    taken = 0
     for partition in coordinator.partitions:
         store = partition.shard.offsets.store
         for group_id in store.group_ids():
             for topic, number, offset in _offsets_of(store, group_id):
                 lag = _lag(services, logs, topic, number, offset)
-                into.offsets.append(CommittedOffsetRow(group_id, topic, str(number), offset, lag))
-                if len(into.offsets) % SLICE == 0:
+                into.take(OFFSETS, (group_id, topic, str(number)), SeenOffset(offset, lag))
+                taken += 1
+                if taken % SLICE == 0:
                     yield
+    into.take(ALL_OFFSETS, (), taken)
 
 
 def _offsets_of(store: OffsetStore, group_id: str) -> list[tuple[str, int, int]]:
@@ -95,14 +151,19 @@ def _lag(services: Services, logs: Logs, topic: str, partition: int, offset: int
     return 0 if image is not None and partition < image.partitions else None  # a partition that no client has used yet
 
 
-def take_transactions(into: TransactionTotals, service: TransactionService, wall_ms: int) -> Steps:
+def _take_transactions(into: Snapshot, service: TransactionService | None, wall_ms: int) -> Steps:
     """Transactional ids, and what was counted of their transactions. `wall_ms`: the time of day."""
-    coordinator, markers = service.coordinator, service.markers
-    into.commits, into.aborts, into.timed_out = markers.commits, markers.aborts, coordinator.timed_out
-    into.markers_to_retry, into.ends_to_retry = markers.markers_to_retry, markers.ends_to_retry
-    for partition in coordinator.partitions:
-        for transactions in slices(partition.shard.all()):
-            into.states.update(each.state for each in transactions)
-            began = (each.start_ms for each in transactions if each.state not in RESTING)
-            into.oldest_age_ms = max(into.oldest_age_ms, wall_ms - min(began, default=wall_ms))
-            yield
+    states: Counter[TransactionState] = Counter()
+    oldest_age_ms = 0
+    if service is not None:
+        into.take(TRANSACTIONS, (), service)
+        for partition in service.coordinator.partitions:
+            for transactions in slices(partition.shard.all()):
+                states.update(each.state for each in transactions)
+                began = (each.start_ms for each in transactions if each.state not in RESTING)
+                oldest_age_ms = max(oldest_age_ms, wall_ms - min(began, default=wall_ms))
+                yield
+    into.count(TRANSACTIONAL_IDS, states, ((state.name.lower(), state) for state in TransactionState))
+    into.take(OLDEST_TRANSACTION, (), oldest_age_ms)
+    into.take(TRANSACTIONS_ENDED, ("commit",), 0 if service is None else service.markers.commits)
+    into.take(TRANSACTIONS_ENDED, ("abort",), 0 if service is None else service.markers.aborts)

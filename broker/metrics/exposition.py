@@ -17,9 +17,9 @@ from prometheus_client.metrics_core import (
 from prometheus_client.registry import Collector
 
 from shareq.broker.foundation.loop.collector import COLLECTOR
-from shareq.broker.metrics.families import FAMILIES
-from shareq.broker.metrics.family import BOUNDS, Distribution, Family, Kind, Value
-from shareq.broker.metrics.rows import LeftOutRow, Snapshot
+from shareq.broker.metrics.families import FAMILIES, LEFT_OUT
+from shareq.broker.metrics.family import BOUNDS, Distribution, Family, Kind, Rows, Value
+from shareq.broker.metrics.rows import Snapshot
 from shareq.broker.metrics.snapshot import take
 from shareq.broker.metrics.totals import has_names, total_of
 
@@ -69,9 +69,9 @@ def text_of(snapshot: Snapshot, *, names: bool = True) -> Iterator[bytes]:
     """
     for family in FAMILIES:
         if not names and has_names(family):
-            yield from _total_text(family, snapshot)
+            yield from _total_text(family, snapshot.rows)
             continue
-        samples = iter(family.samples(snapshot))
+        samples = iter(family.samples(snapshot.rows))
         shown = islice(samples, MOST_SAMPLES)
         some = list(islice(shown, SLICE))
         yield generate_latest(_Only(metric(family, some)))
@@ -83,11 +83,11 @@ def text_of(snapshot: Snapshot, *, names: bool = True) -> Iterator[bytes]:
             more += counted
             yield b""
         if more:
-            snapshot.left_out.append(LeftOutRow(family.name, more))
+            snapshot.take(LEFT_OUT, (family.name,), more)
 
 
-def _total_text(family: Family, snapshot: Snapshot) -> Iterator[bytes]:
-    steps = total_of(family, snapshot)
+def _total_text(family: Family, rows: Rows) -> Iterator[bytes]:
+    steps = total_of(family, rows)
     while True:
         try:
             next(steps)

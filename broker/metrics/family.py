@@ -1,15 +1,14 @@
-"""What a metric is: its name, and where its samples are in a snapshot."""
+"""What a metric is, declared once: its type, name, labels and help, and how it is read off what it is about."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from functools import partial
 from itertools import accumulate
-from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
-from shareq.broker.foundation.durations import BOUNDS_NS
-from shareq.broker.metrics.rows import Snapshot, Timings
+from shareq.broker.foundation.durations import BOUNDS_NS, Durations
 
 NS_PER_S: Final = 1_000_000_000
 BOUNDS: Final = (*(f"{bound / NS_PER_S:g}" for bound in BOUNDS_NS), "+Inf")
@@ -37,6 +36,8 @@ class Distribution(NamedTuple):
 
 Value = float | Distribution
 Samples = Iterable[tuple[tuple[str, ...], Value]]  # the values of the labels, and the sample's
+Row = tuple[tuple[str, ...], tuple[Value | None, ...]]
+"""The values of the labels, and those of a table's metrics; None for one without a sample."""
 
 
 class Family(NamedTuple):
@@ -46,41 +47,56 @@ class Family(NamedTuple):
     name: str
     labels: tuple[str, ...]
     text: str
-    samples: Callable[[Snapshot], Samples]
+    samples: Callable[[Rows], Samples]
 
 
-def single(kind: Kind, name: str, text: str, value: Callable[[Snapshot], Value | None]) -> Family:
-    """A metric without labels; without a sample while the value is None."""
+class Table:
+    """Metrics of one kind of thing, as of each topic: a row has a sample of each, read when the row is taken.
 
-    def samples(snapshot: Snapshot) -> list[tuple[tuple[str, ...], Value]]:
-        sample = value(snapshot)
-        return [] if sample is None else [((), sample)]
-
-    return Family(kind, name, (), text, samples)
-
-
-def for_each(
-    rows: str, labels: tuple[str, ...], *metrics: tuple[Kind, str, str, Callable[[Any], Value | None]]
-) -> tuple[Family, ...]:
-    """Metrics with a sample for each row of that list of the snapshot, unless the value is None.
-
-    The row's first fields are the labels' values. Any: a row of that list.
+    A metric is its type, name and help, and a function from such a thing to the value, None for no sample. Any: such a
+    thing. Metrics without labels have one row; where nothing was used yet that could be read, it is of zeros.
     """
-    rows_of, width = attrgetter(rows), len(labels)
 
-    def family(kind: Kind, name: str, text: str, value_of: Callable[[Any], Value | None]) -> Family:
-        def samples(snapshot: Snapshot) -> Samples:
-            for row in rows_of(snapshot):
-                value = value_of(row)
-                if value is not None:
-                    yield row[:width], value
+    def __init__(self, labels: tuple[str, ...], *metrics: tuple[Kind, str, str, Callable[[Any], Value | None]]) -> None:
+        self._labels = labels
+        self._readers = tuple(read for *_, read in metrics)
+        self._zeros = tuple(zero(kind) for kind, *_ in metrics)
+        self._families = tuple(
+            Family(kind, name, labels, text, partial(self._samples, at))
+            for at, (kind, name, text, _) in enumerate(metrics)
+        )
 
-        return Family(kind, name, labels, text, samples)
+    def __iter__(self) -> Iterator[Family]:
+        return iter(self._families)
 
-    return tuple(family(*metric) for metric in metrics)
+    def row(self, names: tuple[str, ...], thing: Any) -> Row:
+        """Read the metrics of a thing that the labels name so."""
+        return names, tuple(read(thing) for read in self._readers)
+
+    def _samples(self, at: int, taken: Rows) -> Samples:
+        rows = taken.get(self)
+        if rows is None:
+            return () if self._labels else [((), self._zeros[at])]
+        return ((names, value) for names, values in rows if (value := values[at]) is not None)
 
 
-def distribution(timings: Timings) -> Distribution:
-    """The value of a histogram's sample."""
-    buckets = tuple(accumulate(timings.buckets))
-    return Distribution(timings.total_ns / NS_PER_S, buckets[-1], buckets)
+Rows = Mapping[Table, Sequence[Row]]
+"""What a snapshot has taken."""
+
+
+def itself(number: float) -> float:
+    """Return the number: where what a metric is about is one."""
+    return number
+
+
+def zero(kind: Kind) -> Value:
+    """Return the value of a sample where nothing has happened."""
+    if kind is HISTOGRAM:
+        return Distribution(0, 0, (0,) * len(BOUNDS))
+    return Distribution(0, 0) if kind is SUMMARY else 0
+
+
+def distribution(durations: Durations) -> Distribution:
+    """Return the value of a histogram's sample, as it is now."""
+    buckets = tuple(accumulate(durations.buckets))
+    return Distribution(durations.total_ns / NS_PER_S, buckets[-1], buckets)

@@ -10,8 +10,7 @@ from collections.abc import Generator
 from itertools import islice
 from typing import Final
 
-from shareq.broker.metrics.family import BOUNDS, GAUGE, HISTOGRAM, Distribution, Family, Kind, Value
-from shareq.broker.metrics.rows import Snapshot
+from shareq.broker.metrics.family import GAUGE, Distribution, Family, Rows, Value, zero
 
 NAMES: Final = frozenset(("topic", "group", "user", "client_id"))
 SLICE: Final = 1000  # samples between two pauses
@@ -22,26 +21,20 @@ def has_names(family: Family) -> bool:
     return not NAMES.isdisjoint(family.labels)
 
 
-def total_of(family: Family, snapshot: Snapshot) -> Generator[None, None, Value | None]:
+def total_of(family: Family, rows: Rows) -> Generator[None, None, Value | None]:
     """The sum of all samples, of ages the greatest; None where it would mean nothing. Others have their turn at each
     pause.
     """
     if family.kind is GAUGE and family.name.endswith(("_offset", "_limit")):
         return None
     add = max if family.kind is GAUGE and family.name.endswith("_age_seconds") else _sum
-    samples = iter(family.samples(snapshot))
-    total = _zero(family.kind)
+    samples = iter(family.samples(rows))
+    total = zero(family.kind)
     while some := list(islice(samples, SLICE)):
         for _, value in some:
             total = add(total, value)
         yield
     return total
-
-
-def _zero(kind: Kind) -> Value:
-    if kind is HISTOGRAM:
-        return Distribution(0, 0, (0,) * len(BOUNDS))
-    return Distribution(0, 0) if kind is Kind.SUMMARY else 0
 
 
 def _sum(one: Value, other: Value) -> Value:

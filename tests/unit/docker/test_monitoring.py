@@ -15,7 +15,7 @@ import yaml
 
 from shareq.broker.metrics.families import FAMILIES
 from shareq.broker.metrics.family import Kind
-from shareq.broker.metrics.rows import ACK_TYPES
+from shareq.broker.metrics.share_families import ACK_TYPES
 from shareq.client.state_colours import LINES, LOOKS, Tone
 
 DOCKER: Final = Path(__file__).parents[3] / "docker"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
+from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -17,11 +19,13 @@ from shareq.broker.metrics import exposition, snapshot
 from shareq.broker.metrics.exposition import metric, scrape, text_of
 from shareq.broker.metrics.families import FAMILIES
 from shareq.broker.metrics.family import BOUNDS, Distribution, Family, Kind
-from shareq.broker.metrics.rows import SharePartitionRow, Snapshot
+from shareq.broker.metrics.rows import Snapshot
+from shareq.broker.metrics.share_families import SHARE_PARTITIONS, SeenPartition
 from shareq.broker.metrics.slices import SLICE
 from shareq.broker.metrics.snapshot import MOST_QUOTA_ROWS
 from shareq.broker.network.listener import Listener, ListenerLimits, SocketConnection
 from shareq.broker.quotas.entity import DEFAULT, QuotaEntity
+from shareq.broker.share.core.counters import SharePartitionCounters
 from shareq.protocol.generated.fetch import FetchResponse
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.generated.produce import ProduceResponse
@@ -35,8 +39,15 @@ TOPIC = "kafka_server_broker_topic_metrics"
 REQUEST = "kafka_network_request_metrics"
 
 
-def share_partition(number: int, group: str = "g") -> SharePartitionRow:
-    return SharePartitionRow(group, "t", str(number), 1, 1, 2, 1, 1, 0, 0, 5, 7)
+def shares(number: int, name: Callable[[int], str] = lambda _at: "g", **seen: Any) -> Snapshot:
+    """So many share partitions, each of a group of the name, each as it is seen."""
+    snapshot = Snapshot()
+    counters = SharePartitionCounters()
+    counters.deliveries, counters.redeliveries, counters.new_batches = 2, 1, 1
+    for at in range(number):
+        partition = SeenPartition(counters, 1, 1, 5, 7)._replace(**{key: values[at] for key, values in seen.items()})
+        snapshot.take(SHARE_PARTITIONS, (name(at), "t", str(at)), partition)
+    return snapshot
 
 
 def test_every_metric_is_reported_with_its_type_even_by_a_broker_that_did_nothing() -> None:
@@ -224,9 +235,8 @@ def test_as_many_quotas_have_samples_as_are_allowed() -> None:
 
 
 def test_without_names_there_is_one_sample_for_all_and_none_of_offsets() -> None:
-    partitions = [share_partition(each, "secret") for each in range(3)]
-    text = b"".join(text_of(Snapshot(share_partitions=partitions), names=False)).decode()
-    reported, named = Scraped(text), Scraped(b"".join(text_of(Snapshot(share_partitions=partitions))).decode())
+    text = b"".join(text_of(shares(3, lambda _at: "secret"), names=False)).decode()
+    reported, named = Scraped(text), Scraped(b"".join(text_of(shares(3, lambda _at: "secret"))).decode())
     assert "secret" not in text
     assert reported.value("shareq_share_partition_lag") == 21
     assert "shareq_share_partition_start_offset" not in text
@@ -239,8 +249,7 @@ def test_without_names_there_is_one_sample_for_all_and_none_of_offsets() -> None
 
 
 def test_without_names_the_greatest_age_stands_for_all() -> None:
-    partitions = [share_partition(number)._replace(oldest_ms=age) for number, age in enumerate((2_000, 9_000, None, 0))]
-    text = b"".join(text_of(Snapshot(share_partitions=partitions), names=False)).decode()
+    text = b"".join(text_of(shares(4, oldest_ms=(2_000, 9_000, None, 0)), names=False)).decode()
     assert "\nshareq_share_partition_oldest_unacknowledged_age_seconds 9.0\n" in text
 
 
@@ -262,13 +271,13 @@ def test_names_are_shown_unless_access_is_restricted(properties: dict[str, str],
 
 def test_any_name_can_be_a_label() -> None:
     odd = 'a "group"\nwith \\ and ü'
-    reported = Scraped(b"".join(text_of(Snapshot(share_partitions=[share_partition(0, odd)]))).decode())
+    reported = Scraped(b"".join(text_of(shares(1, lambda _at: odd))).decode())
     assert reported.value("shareq_share_partition_lag", group=odd, topic="t", partition="0") == 7
 
 
 @pytest.mark.parametrize("number", [0, 1, exposition.SLICE - 1, exposition.SLICE, exposition.SLICE + 1, 1_000])
 def test_many_rows_come_in_slices_under_one_head(number: int) -> None:
-    pieces = list(text_of(Snapshot(share_partitions=[share_partition(each) for each in range(number)])))
+    pieces = list(text_of(shares(number)))
     reported = Scraped(b"".join(pieces).decode())  # which would notice a sample that comes twice
     assert reported.text.count("# TYPE shareq_share_partition_lag gauge\n") == 1
     assert len(reported.labels_of("shareq_share_partition_lag")) == number
@@ -280,13 +289,12 @@ def test_many_rows_come_in_slices_under_one_head(number: int) -> None:
 def test_a_scrape_has_so_many_samples_of_a_metric_and_counts_the_others() -> None:
     """10,000 share groups were 34 MB."""
     number = exposition.MOST_SAMPLES + 1_234
-    snapshot = Snapshot(share_partitions=[share_partition(0, f"g{each}") for each in range(number)])
-    text = b"".join(text_of(snapshot)).decode()
+    text = b"".join(text_of(shares(number, lambda at: f"g{at}"))).decode()
     assert text.count("\nshareq_share_partition_lag{") == exposition.MOST_SAMPLES
     assert '\nshareq_share_partition_lag{group="g4999",' in text
     assert '\nshareq_metrics_left_out_samples{metric="shareq_share_partition_lag"} 1234.0\n' in text
     assert f"each metric has {exposition.MOST_SAMPLES}, of the first groups" in text
-    small = b"".join(text_of(Snapshot(share_partitions=[share_partition(0)]))).decode()
+    small = b"".join(text_of(shares(1))).decode()
     assert "\nshareq_metrics_left_out_samples{" not in small
 
 
@@ -310,7 +318,7 @@ def test_the_snapshot_pauses_after_some_rows() -> None:
     world.create_topic("t", 3 * SLICE)
     ShareClient(world).join("t")
     taken = Snapshot()
-    lengths = [0, *(len(taken.share_partitions) for _ in snapshot.take(taken, world.services, {}, [], 0))]
+    lengths = [0, *(len(taken.rows.get(SHARE_PARTITIONS, ())) for _ in snapshot.take(taken, world.services, {}, [], 0))]
     assert lengths[-1] == 3 * SLICE
     assert max(after - before for before, after in pairwise(lengths)) == SLICE
 

@@ -12,6 +12,7 @@ from devtools.clients.offsets_client import OffsetsClient
 from devtools.clients.transactor import Transactor
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.metrics import snapshot
+from shareq.broker.metrics.coordinator_families import CONSUMER_MEMBERS, OFFSETS
 from shareq.broker.metrics.exposition import scrape
 from shareq.broker.metrics.rows import Snapshot
 from shareq.broker.metrics.slices import SLICE
@@ -324,7 +325,7 @@ def test_the_snapshot_pauses_after_some_offsets_however_they_are_shared_out() ->
     client.committed({("t", partition): 0 for partition in range(3 * SLICE)}, group="large")
     for number in range(SLICE):
         client.committed({("t", 0): 0, ("t", 1): 0}, group=f"small{number}")
-    lengths = [len(taken.groups.offsets) for taken in steps(world)]
+    lengths = [len(taken.rows.get(OFFSETS, ())) for taken in steps(world)]
     assert lengths[-1] == 5 * SLICE
     assert longest(lengths) == SLICE
 
@@ -341,8 +342,8 @@ def test_the_snapshot_pauses_after_some_members() -> None:
             )
             answer = client.call(request, 1, ConsumerGroupHeartbeatResponse)
             assert answer.error_code == NONE
-    *_, last = pauses = [list(taken.groups.consumer_members) for taken in steps(world)]
-    assert last == [("one", SLICE), ("two", SLICE), ("three", SLICE)]
+    *_, last = pauses = [list(taken.rows.get(CONSUMER_MEMBERS, ())) for taken in steps(world)]
+    assert last == [((group,), (SLICE,)) for group in ("one", "two", "three")]
     assert longest([len(each) for each in pauses]) == 1
 
 
