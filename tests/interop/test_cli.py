@@ -16,6 +16,7 @@ from tests.interop.support.java_driver import JavaDriver
 from tests.interop.support.protocol import USER, tool_arguments
 from tests.support import cli_scenes as scenes
 from tests.support.clients.shareq_cli import LEAVES, Shell
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.interop
 
@@ -117,7 +118,7 @@ def test_share_groups_are_as_kafkas_tool_has_them(
         rows = lines_of(java, broker, "consumer.group.ShareGroupCommand", "--describe", "--group", group)
         return sorted((row[0], row[1], int(row[2]), int(row[3]), int(row[4])) for row in rows[1:])
 
-    scenes.until(lambda: sum(row[4] for row in said()) == 33)
+    until(lambda: sum(row[4] for row in said()) == 33)
     ours = shell.json("share", "offsets", group)
     assert [(row["group"], row["topic"], row["partition"], row["offset"], row["lag"]) for row in ours] == said()
     listed = {row[0] for row in lines_of(java, broker, "consumer.group.ShareGroupCommand", "--list")}
@@ -180,11 +181,11 @@ def test_acls_are_as_kafkas_tool_has_them(
         pattern = r"\(principal=(\S+), host=(\S+), operation=(\S+), permissionType=(\S+)\)"
         return {(user, host, *map(_word, rest)) for user, host, *rest in re.findall(pattern, done.out)}
 
-    scenes.until(lambda: len(said()) == 3)
+    until(lambda: len(said()) == 3)
     ours = shell.json("acls", "list", "--name", name)
     assert {(row["principal"], row["host"], row["operation"], row["permission"]) for row in ours} == said()
     shell.ok("acls", "delete", "--name", name, "--yes")
-    scenes.until(lambda: not said())
+    until(lambda: not said())
 
 
 def _word(name: str) -> str:

@@ -15,10 +15,10 @@ from tests.interop.aio_scenarios.scene import (
     numbered,
     places,
     take,
-    until,
     values,
 )
 from tests.interop.aio_scenarios.stage import redoes
+from tests.support.waiting import comes_true
 
 pytestmark = pytest.mark.interop
 
@@ -54,7 +54,7 @@ async def test_a_poll_that_does_not_wait_gets_what_has_come(scene: Scene) -> Non
     consumer = scene.consumer(group, topic)
     assert await consumer.poll(timeout_s=0) == []
     await scene.send(topic, *numbered(5))
-    await until(lambda: consumer.metrics.buffered == 5)
+    await comes_true(lambda: consumer.metrics.buffered == 5)
     assert values(await consumer.poll(timeout_s=0)) == numbered(5)
 
 
@@ -73,7 +73,7 @@ async def test_members_get_each_record_once(scene: Scene, members: int) -> None:
         for member in joined:
             tasks.create_task(work(member))
         await scene.send(topic, *numbered(60), apart=True)
-        await until(lambda: len(seen) == 60)
+        await comes_true(lambda: len(seen) == 60)
         for member in joined:
             await member.close()
     assert set(seen) == set(numbered(60))
@@ -104,10 +104,10 @@ async def test_members_get_only_what_each_has_subscribed_to(scene: Scene) -> Non
     one, other = scene.consumer(group, both, left), scene.consumer(group, both, right)
     for member, own in ((one, left), (other, right)):
         await member.start()
-        await until(lambda member=member, own=own: (own, 0) in member.assignment)  # type: ignore[misc]
+        await comes_true(lambda member=member, own=own: (own, 0) in member.assignment)  # type: ignore[misc]
     for topic in (both, left, right):
         await scene.send(topic, *numbered(10, topic))
-    await until(lambda: one.metrics.received + other.metrics.received == 30)
+    await comes_true(lambda: one.metrics.received + other.metrics.received == 30)
     of_one, of_other = await one.poll(timeout_s=0), await other.poll(timeout_s=0)
     assert {record.topic for record in of_one} - {both} == {left}
     assert {record.topic for record in of_other} - {both} == {right}
@@ -137,7 +137,7 @@ async def test_a_poll_returns_as_many_as_it_was_asked_for(scene: Scene, apart: b
     await scene.send(topic, *numbered(10), apart=apart)
     consumer = scene.consumer(group, topic)
     await consumer.start()
-    await until(lambda: consumer.metrics.buffered == 10)
+    await comes_true(lambda: consumer.metrics.buffered == 10)
     assert [len(await consumer.poll(max_records=4)) for _ in range(3)] == [4, 4, 2]
 
 
@@ -189,7 +189,7 @@ async def test_a_partition_has_no_more_locks_than_its_group_allows(scene: Scene)
     seen = []
     for expected in (100, 100, 50):
         await consumer.start()
-        await until(lambda expected=expected: consumer.metrics.buffered == expected)  # type: ignore[misc]
+        await comes_true(lambda expected=expected: consumer.metrics.buffered == expected)  # type: ignore[misc]
         await fetched_in_vain(consumer, 1)
         records = await consumer.poll()
         seen += values(records)
@@ -213,7 +213,7 @@ async def test_a_member_that_asks_for_nothing_gives_up_what_it_has_acquired(scen
     assert {record.delivery_count for record in again} == {2}, (
         "it does not acquire them again to give them up once more"
     )
-    await until(lambda: stalled.metrics.lost == 2)
+    await comes_true(lambda: stalled.metrics.lost == 2)
     other.acknowledge(again)
     assert await other.commit() == []
     await other.close()
