@@ -66,7 +66,7 @@ class _Parked:
 
 
 class _Decision(Generic[T]):
-    """An operation that is decided in steps, and what comes of it."""
+    """An operation that is decided in steps, and its result."""
 
     def __init__(self, steps: Steps[CoordinatorResult[T]]) -> None:
         self._steps = steps
@@ -147,7 +147,7 @@ class CoordinatorPartition(Generic[ShardT]):
 
     def schedule(
         self,
-        operation: Callable[[], CoordinatorResult[T]],
+        operation: Callable[[], CoordinatorResult[T] | Steps[CoordinatorResult[T]]],
         failed: Callable[[ErrorCode], T],
         *,
         producer: ProducerEpoch | None = None,
@@ -157,6 +157,8 @@ class CoordinatorPartition(Generic[ShardT]):
         `failed` makes the response when the append fails; the error is the one of Apache Kafka's coordinators
         (NOT_COORDINATOR for a log that cannot be written; UNKNOWN_SERVER_ERROR for records that do not fit into a batch
         of the topic: then nothing else happens). The records are part of `producer`'s transaction, if given.
+
+        An operation in steps may pause where others may have their turn; nothing else is decided until it ends.
         """
         if self._lost:
             return completed(failed(ErrorCode.NOT_COORDINATOR))
@@ -171,6 +173,12 @@ class CoordinatorPartition(Generic[ShardT]):
 
         try:
             result = operation()
+            if not isinstance(result, CoordinatorResult):
+                decision = _Decision(result)
+                if not decision.is_made():
+                    self._go_on(decision, failed, producer, pending)
+                    return pending
+                result = decision.result()
         except RecordsTooLarge:
             self._refuse_too_large(Waiting(lambda: None, fail))
             return pending
@@ -197,32 +205,22 @@ class CoordinatorPartition(Generic[ShardT]):
         """`schedule` of an operation on the shard that there is when its turn comes."""
         return self.schedule(lambda: operation(self.shard), failed)
 
-    def schedule_in_steps(
-        self, operation: Callable[[], Steps[CoordinatorResult[T]]], failed: Callable[[ErrorCode], T]
-    ) -> Pending[T]:
-        """As `schedule`, of an operation that pauses where others may have their turn; one that does not is decided
-        now. Nothing else is decided while it pauses.
-        """
-        if self._lost:
-            return completed(failed(ErrorCode.NOT_COORDINATOR))
-        if self._in_steps.busy:
-            return self._behind(lambda: self.schedule_in_steps(operation, failed), failed)
-        decision = _Decision(operation())
-        if decision.is_made():
-            return self.schedule(decision.result, failed)
-        pending: Pending[T] = Pending()
-        self._in_steps.run(
-            decision.rest(self._name),
-            lambda: self._decided(decision, failed, pending),
-            lambda error: pending.complete(failed(error)),
-        )
-        return pending
+    def _go_on(
+        self,
+        decision: _Decision[T],
+        failed: Callable[[ErrorCode], T],
+        producer: ProducerEpoch | None,
+        pending: Pending[T],
+    ) -> None:
+        """Take the other steps of a decision in later ticks, and `schedule` it when it is made."""
 
-    def _decided(self, decision: _Decision[T], failed: Callable[[ErrorCode], T], pending: Pending[T]) -> None:
-        if decision.has_failed:
-            pending.complete(failed(ErrorCode.UNKNOWN_SERVER_ERROR))
-        else:
-            self.schedule(decision.result, failed).on_complete(pending.complete)
+        def done() -> None:
+            if decision.has_failed:
+                pending.complete(failed(ErrorCode.UNKNOWN_SERVER_ERROR))
+            else:
+                self.schedule(decision.result, failed, producer=producer).on_complete(pending.complete)
+
+        self._in_steps.run(decision.rest(self._name), done, lambda error: pending.complete(failed(error)))
 
     def _behind(self, again: Callable[[], Pending[T]], failed: Callable[[ErrorCode], T]) -> Pending[T]:
         """Do it again when what goes on in steps is at its end."""
@@ -244,26 +242,16 @@ class CoordinatorPartition(Generic[ShardT]):
         return f"{self._log.topic}-{self._log.partition}"
 
     def schedule_waiting(
-        self, operation: Callable[[int], CoordinatorResult[None]], failed: Callable[[ErrorCode], M]
+        self,
+        operation: Callable[[int], CoordinatorResult[None] | Steps[CoordinatorResult[None]]],
+        failed: Callable[[ErrorCode], M],
     ) -> Pending[M]:
-        """Run an operation now whose answer may have to wait for others: the `LateAnswer` with the token it is given
+        """`schedule` an operation whose answer may have to wait for others: the `LateAnswer` with the token it is given
         brings it, in its own result or in a later one.
 
         `failed` makes the answer when the append fails that it would have come with, and NOT_COORDINATOR when the shard
         is thrown away meanwhile, or the broker stops.
         """
-        return self._park(lambda token, refuse: self.schedule(lambda: operation(token), refuse), failed)
-
-    def schedule_waiting_in_steps(
-        self, operation: Callable[[int], Steps[CoordinatorResult[None]]], failed: Callable[[ErrorCode], M]
-    ) -> Pending[M]:
-        """As `schedule_waiting`, of an operation that may pause, see `schedule_in_steps`."""
-        return self._park(lambda token, refuse: self.schedule_in_steps(lambda: operation(token), refuse), failed)
-
-    def _park(
-        self, schedule: Callable[[int, Callable[[ErrorCode], None]], object], failed: Callable[[ErrorCode], M]
-    ) -> Pending[M]:
-        """`schedule` what answers the token it is given, or has it refused."""
         if self._lost:
             return completed(failed(ErrorCode.NOT_COORDINATOR))
         pending: Pending[M] = Pending()
@@ -272,7 +260,7 @@ class CoordinatorPartition(Generic[ShardT]):
             lambda response: pending.complete(cast(M, response)), lambda error: pending.complete(failed(error))
         )
         try:
-            schedule(token, lambda error: self._refuse((token,), error))
+            self.schedule(lambda: operation(token), lambda error: self._refuse((token,), error))
         except BaseException:
             del self._parked[token]
             raise

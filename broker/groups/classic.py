@@ -43,7 +43,7 @@ class ClassicGroupService:
             return completed(join_refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, request.member_id))
         partition = self._groups.partition(request.group_id)
         new_id = "" if request.member_id else str(UUID(bytes=self._env.random_uuid()))
-        return partition.schedule_waiting_in_steps(
+        return partition.schedule_waiting(
             lambda token: partition.shard.classic_protocol.join(
                 Joining(request, version, client, token, new_id), self._now()
             ),

@@ -58,7 +58,7 @@ class ConsumerGroupService:
         if version == 0 and not request.member_id and request.member_epoch == 0:
             request.member_id = urlsafe_b64encode(self._env.random_uuid()).rstrip(b"=").decode()
         now_ms = self._env.clock.now_ms
-        return self._groups.schedule_in_steps(
+        return self._groups.schedule(
             request.group_id,
             lambda shard: shard.consumer.heartbeat(request, version, client, is_visible, now_ms()),
             lambda error: refusal(error, _LOG_FAILED),

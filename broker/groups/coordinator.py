@@ -113,22 +113,12 @@ class GroupCoordinatorService:
     def schedule(
         self,
         group_id: str,
-        operation: Callable[[GroupCoordinatorShard], CoordinatorResult[T]],
+        operation: Callable[[GroupCoordinatorShard], CoordinatorResult[T] | Steps[CoordinatorResult[T]]],
         failed: Callable[[ErrorCode], T],
     ) -> Pending[T]:
         """Run an operation on the group's shard; its response comes when it is durable. The topic has to exist."""
         partition = self.partition(group_id)
         return partition.schedule(lambda: operation(partition.shard), failed)
-
-    def schedule_in_steps(
-        self,
-        group_id: str,
-        operation: Callable[[GroupCoordinatorShard], Steps[CoordinatorResult[T]]],
-        failed: Callable[[ErrorCode], T],
-    ) -> Pending[T]:
-        """As `schedule`, of an operation that may pause."""
-        partition = self.partition(group_id)
-        return partition.schedule_in_steps(lambda: operation(partition.shard), failed)
 
     # -- start, and news of topics
 

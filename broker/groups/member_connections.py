@@ -54,6 +54,6 @@ class MemberConnections:
             self._report(partition, connection_id)
 
     def _report(self, partition: _Partition, connection_id: int) -> None:
-        partition.schedule_in_steps(
+        partition.schedule(
             lambda: partition.shard.share.connection_lost(connection_id, self._now_ms()), lambda _error: None
         )

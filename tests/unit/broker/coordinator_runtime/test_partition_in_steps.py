@@ -12,6 +12,7 @@ from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.markers import TransactionMarker
 from shareq.coordinator.shard import CoordinatorResult, RecordsTooLarge, Steps
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import read_header
 from tests.support.fakes.coordinator_partition import PRODUCER, Rig
 from tests.support.fakes.note_shard import note, result
 
@@ -106,7 +107,7 @@ def decide(rig: Rig, response: str, steps: int, *, too_large: bool = False) -> P
             raise ZeroDivisionError
         return result(response, note(response))
 
-    pending = rig.partition.schedule_in_steps(operation, lambda error: f"{response} {error.name}")
+    pending = rig.partition.schedule(operation, lambda error: f"{response} {error.name}")
     pending.on_complete(rig.answers.append)
     return pending
 
@@ -125,6 +126,22 @@ def test_nothing_else_is_decided_while_an_operation_pauses() -> None:
     rig.ports.logs.flush()
     assert rig.answers == ["long", "short", "other", "at once"]
     assert rig.names() == ["long", "short", "other", "at once"]
+
+
+@pytest.mark.parametrize("steps", [0, 3])
+def test_what_is_decided_in_steps_may_be_part_of_a_transaction(steps: int) -> None:
+    rig = Rig()
+
+    def operation() -> Steps[CoordinatorResult[str]]:
+        for _ in range(steps):
+            yield
+        return result("done", note("a"))
+
+    pending = rig.partition.schedule(operation, lambda error: error.name, producer=PRODUCER)
+    rig.ports.clock.run_until_idle()
+    rig.ports.logs.flush()
+    assert pending.value == "done"
+    assert [read_header(each).producer_id for each in rig.log.appends] == [PRODUCER.producer_id]
 
 
 def test_an_operation_that_does_not_pause_is_decided_at_once() -> None:
