@@ -65,18 +65,6 @@ def in_turns(ctx: RequestContext, steps: Steps[T]) -> T | Pending[T]:
     return result
 
 
-def pending_in_turns(ctx: RequestContext, steps: Steps[Pending[T]]) -> Pending[T]:
-    """As `in_turns`, of steps that return what is still to come."""
-    result: Pending[T] = Pending()
-
-    def begun() -> Steps[Pending[T]]:
-        (yield from steps).on_complete(result.complete)
-        return result
-
-    in_turns(ctx, begun())
-    return result
-
-
 def made_in_turns(items: Iterable[S], make: Callable[[S], T], most: int) -> Steps[list[T]]:
     """What is made of every item, `most` in one turn."""
     made: list[T] = []
