@@ -104,7 +104,7 @@ def take(
     yield from take_coordinators(into, services, logs)
     made = services.made
     if made.share is not None:
-        into.take(SHARE_SESSIONS, (), made.share.sessions.sessions)
+        into.take(SHARE_SESSIONS, (), made.share.sessions)
         _take_dead_letters(into, made.share.dead_letters.queues)
     _take_redrives(into, made.redrives)
     yield

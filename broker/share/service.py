@@ -54,9 +54,9 @@ class LazyDeadLetters:
 
 
 class ShareService(Service):
-    """Share partitions (`partitions`), the sessions of their consumers (`sessions`) and what these acknowledge
-    (`acknowledgements`), and their dead letters. `max_sessions`: so many sessions are kept at most. `make_queues` makes
-    what writes dead letters, None: none are written.
+    """Share partitions (`partitions`), the sessions of their consumers (`sessions`), how these begin and end with their
+    connections (`session_ends`), what they acknowledge (`acknowledgements`), and dead letters. `max_sessions`: so many
+    sessions are kept at most. `make_queues` makes what writes dead letters, None: none are written.
     """
 
     def __init__(
@@ -75,7 +75,8 @@ class ShareService(Service):
         self.dead_letters = LazyDeadLetters(make_queues)
         self.partitions = SharePartitionManager(env, sources, settings, other_leaders, persister, self.dead_letters)
         self.last_letters = LastLetters(env, self.partitions, persister, metadata, other_leaders, self._letters_trouble)
-        self.sessions = ShareSessionService(self.partitions, max_sessions)
+        self.session_ends = ShareSessionService(self.partitions, max_sessions)
+        self.sessions = self.session_ends.sessions
         self.acknowledgements = ShareAcknowledgements(self.partitions, metadata, env.budget)
         self._fetch_host = ShareFetchHost(env, self.partitions, metadata, answer_budget)
 
@@ -103,13 +104,13 @@ class ShareService(Service):
 
     def share_groups_disabled(self) -> None:
         """Leave nothing in memory but what the coordinators keep."""
-        self.sessions.sessions.clear()
+        self.sessions.clear()
         self.partitions.forget_all()
 
     def stop_waiting(self) -> None:
         """Answer every parked fetch, and give nothing back when the connections close."""
         self.partitions.finish_waiting()
-        self.sessions.stop()
+        self.session_ends.stop()
 
     def close(self) -> None:
         """Stop the timers."""

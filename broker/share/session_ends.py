@@ -53,10 +53,6 @@ class ShareSessionService:
                 self.give_back(context.gave_way)
         return context
 
-    def update(self, group_id: str, member_id: str, epoch: int) -> ShareSession | ErrorCode:
-        """Begin a ShareAcknowledge, as `ShareSessions.update`."""
-        return self.sessions.update(group_id, member_id, epoch)
-
     def watch(self, connection: Connection) -> None:
         """End the connection's session with the connection."""
         if connection.id not in self._watched:

@@ -89,7 +89,7 @@ def _share_fetch(bound: BoundRoute, request: fetches.ShareFetchRequest, code: Er
         if answer.error_code:
             return answer
         group_id, member_id = request.group_id or "", request.member_id or ""
-        session = bound.context.services.share.sessions.sessions.get(group_id, member_id)
+        session = bound.context.services.share.sessions.get(group_id, member_id)
         fetched = set() if session is None or request.is_renew_ack else set(session.partitions)
         answer.responses = []
         topics: dict[bytes, fetches.ShareFetchableTopicResponse] = {}

@@ -34,15 +34,14 @@ async def handle(ctx: RequestContext, request: ShareAcknowledgeRequest) -> Share
     if error is not ErrorCode.NONE or request.group_id is None or request.member_id is None:
         return ShareAcknowledgeResponse(error_code=error)
     group_id, member_id, epoch = request.group_id, request.member_id, request.share_session_epoch
-    sessions = ctx.services.share.sessions
-    session = sessions.update(group_id, member_id, epoch)
+    session = ctx.services.share.sessions.update(group_id, member_id, epoch)
     if isinstance(session, ErrorCode):
         return ShareAcknowledgeResponse(error_code=session)
     note_reasons(ctx, group_id, request.topics)
     acks = requested_acks(request.topics)
     results = await (await acknowledge(ctx, group_id, member_id, acks, renew_request=request.is_renew_ack))
     if epoch == FINAL_EPOCH:
-        sessions.close(session)
+        ctx.services.share.session_ends.close(session)
     return await _response(ctx, group_id, results)
 
 

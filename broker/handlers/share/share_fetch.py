@@ -58,7 +58,7 @@ async def handle(ctx: RequestContext, request: ShareFetchRequest) -> ShareFetchR
         fetched = await search(ctx, request, mode, wanted, refuse, acked, context.rounds)
     results = {} if acked is None else await acked
     if context.is_final:
-        ctx.services.share.sessions.close(context.session)
+        ctx.services.share.session_ends.close(context.session)
     fetched = [without_refused(ctx, group_id, member_id, each, refuse) for each in fetched]
     if any(each.error is READ_GROUP.error for each in fetched):
         return ShareFetchResponse(error_code=READ_GROUP.error)
@@ -102,7 +102,7 @@ def _session(
         name = image.name if image is not None else None
         listed += [ListedPartition(topic.topic_id, each.partition_index, name) for each in topic.partitions]
     forgotten = [(topic.topic_id, index) for topic in request.forgotten_topics_data for index in topic.partitions]
-    return ctx.services.share.sessions.open_or_update(
+    return ctx.services.share.session_ends.open_or_update(
         ctx.connection,
         group_id,
         request.member_id or "",

@@ -33,7 +33,7 @@ def test_many_connections_of_one_group_give_way_to_other_groups() -> None:
     for stranger in strangers:
         for i in range(MOST_OF_A_CONNECTION // 2):
             fetch(stranger, topic_id, "evil", f"{stranger.side.id}-{i}")
-    sessions = world.services.share.sessions.sessions
+    sessions = world.services.share.sessions
     assert len(sessions) == 400
     good = [world.connect() for _ in range(50)]
     assert [fetch(each, topic_id, f"good-{at % 5}", f"m{at}") for at, each in enumerate(good)] == [ErrorCode.NONE] * 50

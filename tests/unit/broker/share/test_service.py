@@ -41,7 +41,7 @@ class Rig(ShareRig):
 
     def opens(self, member: str) -> bool:
         listed = [ListedPartition(self.topic_id, 0, "t")]
-        opened = self.service.sessions.sessions.open_or_update(
+        opened = self.service.sessions.open_or_update(
             "g", member, INITIAL_EPOCH, listed, (), has_acks=False, connection_id=member
         )
         return not isinstance(opened, ErrorCode)
@@ -69,7 +69,7 @@ def test_there_are_so_many_sessions_and_none_when_share_groups_are_off() -> None
     rig.fetching()
     rig.service.share_groups_disabled()
     assert rig.service.partitions.get(rig.key()) is None
-    assert len(rig.service.sessions.sessions) == 0
+    assert len(rig.service.sessions) == 0
     assert rig.opens("b")
 
 
@@ -120,9 +120,9 @@ def test_its_sessions_give_back_to_its_partitions_and_its_acknowledgements_reach
     results = finished(applied)
     assert results.value == {(rig.topic_id, 0): ErrorCode.NONE}
     assert rig.fetching() == [(0, 0, 2)]
-    session = rig.service.sessions.sessions.get("g", "m")
+    session = rig.service.sessions.get("g", "m")
     assert session is not None
-    rig.service.sessions.close(session)
+    rig.service.session_ends.close(session)
     assert rig.fetching() == [(0, 0, 3)]
 
 

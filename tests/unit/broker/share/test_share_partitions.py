@@ -124,7 +124,7 @@ def test_raised_delivery_limit_holds_for_a_session_that_ends() -> None:
 def test_session_that_ends_late_leaves_a_newer_one_of_the_member_alone() -> None:
     """The final request's state write outlives its connection, and the member is back already."""
     rig = Rig()
-    service = rig.broker.services.share.sessions
+    service = rig.broker.services.share.session_ends
     listed = [ListedPartition(rig.topic_id, 0, "t")]
     service.sessions.open_or_update("g", "m1", INITIAL_EPOCH, listed, (), has_acks=False, connection_id=1)
     old = service.sessions.update("g", "m1", FINAL_EPOCH)
