@@ -286,15 +286,15 @@ class Services:
         from shareq.broker.share.service import ShareService
 
         self.made.share = made = ShareService(
-            self.env,
-            self.logs,
-            self.configs,
-            self.leaders,
-            self.share_state_store,
-            self.metadata,
-            self.answer_budget,
-            self.started_with.group_share_max_share_sessions,
-            self._make_dead_letter_queues,
+            env=self.env,
+            sources=self.logs,
+            settings=self.configs,
+            other_leaders=self.leaders,
+            persister=self.share_state_store,
+            metadata=self.metadata,
+            answer_budget=self.answer_budget,
+            max_sessions=self.started_with.group_share_max_share_sessions,
+            make_queues=self._make_dead_letter_queues,
         )
         self.logs.add_listener(made.partitions.on_high_watermark)
         return made
@@ -319,15 +319,17 @@ class Services:
 
         config = self.started_with
         self.made.groups = made = GroupService(
-            self._host,
-            self.configs,
-            group_coordinator_settings(config),
-            group_log_settings(config),
-            self.internal_topics,
-            self.lookup,
-            self.share_state_store,
-            _LeadersMade(self.made, lambda: self.share),
-            MostPerOwner(config.shareq_max_groups_per_principal, config.shareq_max_members_per_principal),
+            host=self._host,
+            configs=self.configs,
+            settings=group_coordinator_settings(config),
+            log_settings=group_log_settings(config),
+            internal_topics=self.internal_topics,
+            lookup=self.lookup,
+            states=self.share_state_store,
+            leaders=_LeadersMade(self.made, lambda: self.share),
+            most_per_owner=MostPerOwner(
+                config.shareq_max_groups_per_principal, config.shareq_max_members_per_principal
+            ),
         )
         return made
 
@@ -379,17 +381,17 @@ class Services:
         from shareq.broker.redrive.world import BrokerRedriveWorld
 
         world = BrokerRedriveWorld(
-            self.metadata,
-            self.configs,
-            self.logs,
-            self.leaders,
-            self.turns,
-            self.env.budget,
-            self.begin,
-            self.groups,
-            self.producer_ids,
-            lambda: self.authorizer,
-            lambda: self.audit,
+            metadata=self.metadata,
+            configs=self.configs,
+            logs=self.logs,
+            leaders=self.leaders,
+            turns=self.turns,
+            budget=self.env.budget,
+            begin=self.begin,
+            groups=self.groups,
+            producer_ids=self.producer_ids,
+            authorizer=lambda: self.authorizer,
+            audit=lambda: self.audit,
         )
         self.made.redrives = made = RedriveService(self.env, self.begin, world)
         return made

@@ -234,16 +234,18 @@ class Broker(Helpers):
         config = self._config
         if self._mode != "command":
             config = {**TEST_CONFIG, **(NO_RESERVE if own_dir else {}), **config}
+        start_timeout_s, stop_timeout_s = self._timeouts_s
         return Launch(
-            self.data_dir,
-            self.bootstrap,
-            config,
-            self._features,
-            self.metrics,
-            self.options,
-            self.clock.ahead_ms,
-            own_dir,
-            *self._timeouts_s,
+            data_dir=self.data_dir,
+            listen=self.bootstrap,
+            config=config,
+            features=self._features,
+            metrics=self.metrics,
+            options=self.options,
+            ahead_ms=self.clock.ahead_ms,
+            own_dir=own_dir,
+            start_timeout_s=start_timeout_s,
+            stop_timeout_s=stop_timeout_s,
         )
 
     def _call(self, name: str, **arguments: Any) -> Any:

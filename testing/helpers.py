@@ -231,7 +231,17 @@ class Helpers(ABC):
         found: list[Record] = []
         for name, number, record in reader.read_towards({each: ends[each] for each in starts}, 100):
             headers = dict(record.headers)
-            found.append(Record(name, number, record.offset, record.timestamp, record.key, record.value, headers))
+            found.append(
+                Record(
+                    topic=name,
+                    partition=number,
+                    offset=record.offset,
+                    timestamp_ms=record.timestamp,
+                    key=record.key,
+                    value=record.value,
+                    headers=headers,
+                )
+            )
         return sorted(found, key=lambda each: (each.partition, each.offset))
 
     def _ranges(self, topic: str) -> tuple[dict[Partition, int], dict[Partition, int]]:

@@ -82,14 +82,14 @@ def listener_security(
 
             oauth = oauth_settings(values, prefix, own)
         result[name] = ListenerSecurity(
-            protocol,
-            mechanisms,
-            _plain_users(prefix, own, mechanisms),
-            _reauth(values, prefix, own, mechanisms),
-            int_value(values, "sasl.server.max.receive.size"),
-            int_value(values, "connection.failed.authentication.delay.ms"),
-            tls,
-            oauth,
+            protocol=protocol,
+            mechanisms=mechanisms,
+            plain_users=_plain_users(prefix, own, mechanisms),
+            max_reauth_ms=_reauth(values, prefix, own, mechanisms),
+            max_receive_bytes=int_value(values, "sasl.server.max.receive.size"),
+            failed_delay_ms=int_value(values, "connection.failed.authentication.delay.ms"),
+            tls=tls,
+            oauth=oauth,
         )
     return result
 

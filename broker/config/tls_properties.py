@@ -44,14 +44,14 @@ def tls_settings(values: Mapping[str, ConfigValue], prefix: str, own: Mapping[st
         raise ConfigError(given.name("ssl.client.auth"), client_auth, allowed)
     chosen = _suites(given)
     return TlsSettings(
-        keys,
-        trusted,
-        client_auth,
-        chosen.versions,
-        chosen.ciphers,
-        None if sasl else _rules(given),
-        given.value("ssl.allow.dn.changes") is True,
-        given.value("ssl.allow.san.changes") is True,
+        keys=keys,
+        trusted=trusted,
+        client_auth=client_auth,
+        versions=chosen.versions,
+        ciphers=chosen.ciphers,
+        rules=None if sasl else _rules(given),
+        allow_dn_changes=given.value("ssl.allow.dn.changes") is True,
+        allow_san_changes=given.value("ssl.allow.san.changes") is True,
     )
 
 

@@ -45,7 +45,13 @@ class GroupService(Service):
         self.consumer = ConsumerGroupService(coordinator, internal_topics, host.env)
         self.offsets = GroupOffsetsService(coordinator, internal_topics, metadata, host.env)
         self.administration = GroupAdministration(
-            coordinator, internal_topics, metadata, lookup, states, leaders, host.env
+            groups=coordinator,
+            internal_topics=internal_topics,
+            metadata=metadata,
+            lookup=lookup,
+            states=states,
+            leaders=leaders,
+            env=host.env,
         )
 
     def recover(self) -> None:

@@ -122,7 +122,9 @@ def claim_of(fs: Fs, data_dir: str, name: str, metadata: KnownTopics) -> FolderC
         return FolderClaim(name, partition, Claim.LIVE, image)
     deleted = [topic for topic in metadata.deleted_topics() if topic.name == partition[0]]
     candidates = [topic for topic in [image, *deleted] if topic is not None and _having(topic, partition) is not None]
-    return _claim_by_id(fs, path, name, partition, metadata, content, candidates)
+    return _claim_by_id(
+        fs=fs, path=path, name=name, partition=partition, metadata=metadata, content=content, candidates=candidates
+    )
 
 
 def _having(topic: TopicImage | None, partition: TopicPartition) -> TopicImage | None:

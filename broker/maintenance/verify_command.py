@@ -43,7 +43,9 @@ def verify(
         report = _verified(fs, data_dir, decode, err)
         before = report
         if choices is not None:
-            report = _repaired(fs, data_dir, choices, report, decode, done, err)
+            report = _repaired(
+                fs=fs, data_dir=data_dir, choices=choices, report=report, decode=decode, done=done, err=err
+            )
     if as_json:
         out(json.dumps(_as_json(data_dir, before, report, done)))
     else:

@@ -108,7 +108,15 @@ def _kind(
     columns: tuple[str, ...] = (),
 ) -> ChangeKind:
     columns = columns or tuple(TABLES[table])
-    return ChangeKind(tag, effect, table, columns, values, made_of, tuple(TABLES[table][each] for each in columns))
+    return ChangeKind(
+        tag=tag,
+        effect=effect,
+        table=table,
+        columns=columns,
+        values=values,
+        made_of=made_of,
+        types=tuple(TABLES[table][each] for each in columns),
+    )
 
 
 def _topic_values(change: PutTopic | PutDeleted) -> tuple[Value, ...]:

@@ -84,7 +84,16 @@ def letter_of(record: Record) -> Letter | None:
     died_ms = _number(said.get(DLQ_TIMESTAMP))
     reasons = said.get(DLQ_MESSAGE), said.get(DLQ_DISPOSITION)
     when = record.timestamp if died_ms is None else died_ms
-    return Letter(record, names[0], partition, offset, names[1], reasons, when, DLQ_DISPOSITION in said)
+    return Letter(
+        record=record,
+        topic=names[0],
+        partition=partition,
+        offset=offset,
+        group_id=names[1],
+        reasons=reasons,
+        died_ms=when,
+        kept=DLQ_DISPOSITION in said,
+    )
 
 
 def is_meant(wanted: LetterFilter, letter: Letter) -> bool:

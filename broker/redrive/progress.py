@@ -183,7 +183,15 @@ def saved_of(partition: int, offset: int, text: str, sign: Sign) -> Saved:
         knows = "stayed" in fields or not any(counts.get(what) for what in STAYS)
         stayed = _ranges(fields.get("stayed", ())) if knows else [(0, max(offset - 1, 0))]
         beyond = _ranges(fields.get("beyond", ()))
-        progress = PartitionProgress(partition, offset, fields["end"], counts, under_way, stayed, beyond)
+        progress = PartitionProgress(
+            partition=partition,
+            next_offset=offset,
+            end_offset=fields["end"],
+            counts=counts,
+            under_way=under_way,
+            stayed=stayed,
+            beyond=beyond,
+        )
         return Saved(spec_of(_json(fields["spec"])), State(fields["state"]), fields.get("why", ""), progress)
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"the progress of a redrive cannot be read: {error}") from None

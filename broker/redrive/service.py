@@ -288,7 +288,15 @@ class RedriveService(Service):
         return NO_ERROR if self._world.partitions(name) is not None else await self._world.create_topic(name)
 
     def _run(self, spec: RedriveSpec, progress: Sequence[PartitionProgress]) -> None:
-        redrive = Redrive(self._env, self._begin_work, spec, progress, self._world, self._over, self._sent_before(spec))
+        redrive = Redrive(
+            env=self._env,
+            begin=self._begin_work,
+            spec=spec,
+            progress=progress,
+            world=self._world,
+            ended=self._over,
+            sent_before=self._sent_before(spec),
+        )
         self._running[spec.name] = redrive
         redrive.start()
 

@@ -131,7 +131,15 @@ class ShareCoordinatorService(Service):
         """WriteShareGroupState, which carries no `delays`: this broker's leaders do."""
 
         began_ns = self._now_ns()
-        pending = self._write(key, state_epoch, leader_epoch, start_offset, delivery_complete_count, batches, delays)
+        pending = self._write(
+            key=key,
+            state_epoch=state_epoch,
+            leader_epoch=leader_epoch,
+            start_offset=start_offset,
+            delivery_complete_count=delivery_complete_count,
+            batches=batches,
+            delays=delays,
+        )
         pending.on_complete(lambda _result: self._note_write(began_ns))
         return pending
 
@@ -150,7 +158,7 @@ class ShareCoordinatorService(Service):
             return completed(_refused(ErrorCode.COORDINATOR_NOT_AVAILABLE))
         return partition.schedule(
             lambda: partition.shard.write(
-                key, state_epoch, leader_epoch, start_offset, delivery_complete_count, batches, delays
+                key, state_epoch, leader_epoch, start_offset, delivery_complete_count, batches, delays=delays
             ),
             _refused,
         )
@@ -259,13 +267,13 @@ class ShareCoordinatorService(Service):
             result.complete(answer.code)
 
         self._write(
-            key,
-            write.state_epoch,
-            write.leader_epoch,
-            write.start_offset,
-            write.delivery_complete_count,
-            write.batches,
-            write.delays,
+            key=key,
+            state_epoch=write.state_epoch,
+            leader_epoch=write.leader_epoch,
+            start_offset=write.start_offset,
+            delivery_complete_count=write.delivery_complete_count,
+            batches=write.batches,
+            delays=write.delays,
         ).on_complete(written)
         return result
 
@@ -283,7 +291,15 @@ class ShareCoordinatorService(Service):
             return wiped.then(lambda result: result.code)
         # Decided on the wiped state, and durable with it: both are in the queue before anything else is.
         terminal = sum(b.last_offset - b.first_offset + 1 for b in batches if b.delivery_state in TERMINAL)
-        written = self.write(key, state_epoch, None, start_offset, terminal, batches, delays)
+        written = self.write(
+            key=key,
+            state_epoch=state_epoch,
+            leader_epoch=None,
+            start_offset=start_offset,
+            delivery_complete_count=terminal,
+            batches=batches,
+            delays=delays,
+        )
         return join(wiped, written).then(lambda both: both[0].code or both[1].code)
 
     def _schedule(

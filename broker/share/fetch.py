@@ -342,13 +342,13 @@ class ShareFetch:
         if ordered:
             from shareq.broker.share.ordered.answer import cut_to, key_hashes, size_of_last  # for these groups alone
         acquired = core.acquire(
-            params.member_id,
-            params.mode,
-            params.batch_size,
-            max_records,
-            offset,
-            read.batches,
-            now,
+            member_id=params.member_id,
+            mode=params.mode,
+            batch_size=params.batch_size,
+            max_records=max_records,
+            fetch_offset=offset,
+            batches=read.batches,
+            now_ms=now,
             aborted=leader.aborted(read) if self._committed else (),
             keys=key_hashes(read, core.keys_wanted(read.batches)) if ordered else NO_KEYS,
         )

@@ -57,7 +57,14 @@ class TransactionService(Service):
         clock = host.env.clock
         self.markers = MarkerWriter(lookup, host.env, begin, end_in_group)
         self.coordinator = TransactionCoordinatorService(
-            host, internal_topics, self.markers, begin, new_producer_id, transaction_version, settings, intervals
+            host=host,
+            internal_topics=internal_topics,
+            markers=self.markers,
+            begin=begin,
+            new_producer_id=new_producer_id,
+            transaction_version=transaction_version,
+            settings=settings,
+            intervals=intervals,
         )
         self.names = TransactionalIdNames(self.coordinator.partitions, most_per_owner, clock)
         self.admission = TransactionAdmission(self.coordinator, clock, begin, verifies)

@@ -83,13 +83,13 @@ class Acls:
         answer = self._calls.any(DescribeAclsRequest(*_numbers(which)), DescribeAclsResponse, "ACLs")
         return sorted(
             _acl(
-                resource.resource_type,
-                resource.resource_name,
-                resource.pattern_type,
-                row.principal,
-                row.host,
-                row.operation,
-                row.permission_type,
+                resource=resource.resource_type,
+                name=resource.resource_name,
+                pattern=resource.pattern_type,
+                principal=row.principal,
+                host=row.host,
+                operation=row.operation,
+                permission=row.permission_type,
             )
             for resource in answer.resources
             for row in resource.acls
@@ -114,13 +114,13 @@ class Acls:
         return [
             (
                 _acl(
-                    row.resource_type,
-                    row.resource_name,
-                    row.pattern_type,
-                    row.principal,
-                    row.host,
-                    row.operation,
-                    row.permission_type,
+                    resource=row.resource_type,
+                    name=row.resource_name,
+                    pattern=row.pattern_type,
+                    principal=row.principal,
+                    host=row.host,
+                    operation=row.operation,
+                    permission=row.permission_type,
                 ),
                 refused(row.error_code, f"ACL for {row.principal}", row.error_message) or True,
             )
@@ -142,11 +142,11 @@ def _numbers(which: AclFilter) -> tuple[int, str | None, int, str | None, str | 
 
 def _acl(resource: int, name: str, pattern: int, principal: str, host: str, operation: int, permission: int) -> Acl:
     return Acl(
-        _RESOURCE_NAMES.get(resource, str(resource)),
-        name,
-        _PATTERN_NAMES.get(pattern, str(pattern)),
-        principal,
-        host,
-        _OPERATION_NAMES.get(operation, str(operation)),
-        _PERMISSION_NAMES.get(permission, str(permission)),
+        resource=_RESOURCE_NAMES.get(resource, str(resource)),
+        resource_name=name,
+        pattern=_PATTERN_NAMES.get(pattern, str(pattern)),
+        principal=principal,
+        host=host,
+        operation=_OPERATION_NAMES.get(operation, str(operation)),
+        permission=_PERMISSION_NAMES.get(permission, str(permission)),
     )

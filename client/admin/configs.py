@@ -160,13 +160,13 @@ def _described(answer: Message, _: Sequence[Resource]) -> dict[Resource, Outcome
 
 def _config(row: DescribeConfigsResourceResult) -> Config:
     return Config(
-        row.name,
-        row.value,
-        SOURCES.get(row.config_source, "unknown"),
-        TYPES.get(row.config_type, "unknown"),
-        row.read_only,
-        row.is_sensitive,
-        row.documentation or None,
+        name=row.name,
+        value=row.value,
+        source=SOURCES.get(row.config_source, "unknown"),
+        kind=TYPES.get(row.config_type, "unknown"),
+        read_only=row.read_only,
+        sensitive=row.is_sensitive,
+        documentation=row.documentation or None,
     )
 
 

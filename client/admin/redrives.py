@@ -273,28 +273,28 @@ def letter_of(headers: Headers) -> Letter:
     said = {key.removeprefix(DLQ_ERRORS): value for key, value in headers if key.startswith(DLQ_ERRORS)}
     texts = {key: value.decode("utf-8", "replace") for key, value in said.items() if value is not None}
     return Letter(
-        texts.get("topic"),
-        _number(texts.get("partition")),
-        _number(texts.get("offset")),
-        texts.get("group"),
-        _number(texts.get("delivery.count")),
-        texts.get("message"),
-        texts.get("disposition"),
-        _number(texts.get("timestamp")),
-        texts.get("shareq.error"),
+        topic=texts.get("topic"),
+        partition=_number(texts.get("partition")),
+        offset=_number(texts.get("offset")),
+        group=texts.get("group"),
+        deliveries=_number(texts.get("delivery.count")),
+        reason=texts.get("message"),
+        disposition=texts.get("disposition"),
+        died_ms=_number(texts.get("timestamp")),
+        error=texts.get("shareq.error"),
     )
 
 
 def _sent(row: DescribedRedrive) -> Iterator[SentRange]:
     letters = LetterFilter(
-        row.group_id,
-        row.source_topic,
-        row.source_partition,
-        row.first_source_offset,
-        row.last_source_offset,
-        row.reason,
-        row.died_from_ms,
-        row.died_until_ms,
+        group=row.group_id,
+        source_topic=row.source_topic,
+        source_partition=row.source_partition,
+        first_source_offset=row.first_source_offset,
+        last_source_offset=row.last_source_offset,
+        reason=row.reason,
+        died_from_ms=row.died_from_ms,
+        died_until_ms=row.died_until_ms,
     )
     for each in row.partitions:
         stayed, beyond = _pairs(each.stayed), _pairs(each.beyond)
@@ -315,14 +315,14 @@ def _number(text: str | None) -> int | None:
 
 def _redrive(row: DescribedRedrive) -> Redrive:
     return Redrive(
-        row.name,
-        row.state,
-        row.queue,
-        f"redrive.{row.group_id}" if row.target else row.source_topic or "their topics",
-        sum(each.end_offset - each.next_offset for each in row.partitions),
-        {each.what: each.records for each in row.counts},
-        row.records_per_second,
-        row.owner,
-        row.started_ms,
-        row.trouble or None,
+        name=row.name,
+        state=row.state,
+        queue=row.queue,
+        target=f"redrive.{row.group_id}" if row.target else row.source_topic or "their topics",
+        left=sum(each.end_offset - each.next_offset for each in row.partitions),
+        counts={each.what: each.records for each in row.counts},
+        per_second=row.records_per_second,
+        owner=row.owner,
+        started_ms=row.started_ms,
+        trouble=row.trouble or None,
     )

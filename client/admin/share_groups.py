@@ -161,13 +161,13 @@ def _described(answer: Message, _: Sequence[str]) -> dict[str, Outcome[ShareGrou
 def _group(row: DescribedGroup) -> ShareGroup:
     members = [
         ShareMember(
-            member.member_id,
-            member.client_id,
-            member.client_host.removeprefix("/"),
-            member.rack_id,
-            member.member_epoch,
-            tuple(member.subscribed_topic_names),
-            {
+            member_id=member.member_id,
+            client_id=member.client_id,
+            host=member.client_host.removeprefix("/"),
+            rack=member.rack_id,
+            epoch=member.member_epoch,
+            subscriptions=tuple(member.subscribed_topic_names),
+            assignment={
                 topic.topic_name: tuple(topic.partitions)
                 for topic in (member.assignment.topic_partitions if member.assignment else ())
             },

@@ -155,13 +155,13 @@ def _described(answer: Message, _: Sequence[str]) -> dict[str, Outcome[Transacti
     return {
         row.transactional_id: refused(row.error_code, f"transactional id {row.transactional_id}")
         or Transaction(
-            row.transactional_id,
-            row.producer_id,
-            row.producer_epoch,
-            row.transaction_state,
-            row.transaction_timeout_ms,
-            None if row.transaction_start_time_ms < 0 else row.transaction_start_time_ms,
-            {topic.topic: tuple(topic.partitions) for topic in row.topics},
+            transactional_id=row.transactional_id,
+            producer_id=row.producer_id,
+            producer_epoch=row.producer_epoch,
+            state=row.transaction_state,
+            timeout_ms=row.transaction_timeout_ms,
+            started_ms=None if row.transaction_start_time_ms < 0 else row.transaction_start_time_ms,
+            partitions={topic.topic: tuple(topic.partitions) for topic in row.topics},
         )
         for row in answer.transaction_states
     }

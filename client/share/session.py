@@ -158,14 +158,14 @@ class ShareSession:
         self._removed = self._known - wanted
         max_records = min(limits.max_records, _MAX_INT32)
         return ShareFetchRequest(
-            self._group_id,
-            self._member_id,
-            self.epoch,
-            limits.max_wait_ms,
-            1,
-            min(limits.max_bytes, self._bytes),
-            max_records,
-            max_records,  # ranges as wide as they can be: nothing is decoded here
+            group_id=self._group_id,
+            member_id=self._member_id,
+            share_session_epoch=self.epoch,
+            max_wait_ms=limits.max_wait_ms,
+            min_bytes=1,
+            max_bytes=min(limits.max_bytes, self._bytes),
+            max_records=max_records,
+            batch_size=max_records,  # ranges as wide as they can be: nothing is decoded here
             share_acquire_mode=int(limits.strict),
             topics=[
                 share_fetch.FetchTopic(topic_id, [share_fetch.FetchPartition(partition) for partition in partitions])

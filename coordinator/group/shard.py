@@ -73,11 +73,24 @@ class GroupCoordinatorShard:
         room = room or AmpleRoom()
         self._groups: dict[str, Group] = {}
         self.share = ShareGroups(
-            self._groups, metadata, group_settings, wall_ms, settings.share, room, may_make_share_group
+            groups=self._groups,
+            metadata=metadata,
+            share_settings=group_settings,
+            wall_ms=wall_ms,
+            settings=settings.share,
+            room=room,
+            may_make=may_make_share_group,
         )
         self.classic = ClassicGroups(self._groups, wall_ms, settings.classic, counters, room)
         self.consumer = ConsumerGroups(
-            self._groups, self.classic, metadata, group_settings, wall_ms, settings.consumer, counters, room
+            groups=self._groups,
+            classic=self.classic,
+            metadata=metadata,
+            settings_of=group_settings,
+            wall_ms=wall_ms,
+            settings=settings.consumer,
+            counters=counters,
+            room=room,
         )
         self.classic_protocol = ClassicProtocol(self._groups, self.classic, ClassicMembers(self.consumer))
         self.offsets = GroupOffsets(self._groups, self.classic, wall_ms, settings.offsets, counters)

@@ -240,7 +240,15 @@ class ShareCoordinatorShard:
             delays = combined(delays, start_offset)
         if not self._fits(key, state, written, start_offset):
             return _refused(TOO_LARGE)
-        return self._changed(NO_ERROR, key, state, start_offset, delivery_complete_count, written, delays)
+        return self._changed(
+            response=NO_ERROR,
+            key=key,
+            state=state,
+            start_offset=start_offset,
+            delivery_complete_count=delivery_complete_count,
+            written=written,
+            delays=delays,
+        )
 
     def read_summary(self, key: SharePartitionKey) -> CoordinatorResult[SummaryResult]:
         """Epochs, start offset and count; -1, -1 for a share partition without state. Fences no leader.
@@ -367,7 +375,15 @@ class ShareCoordinatorShard:
         if leader_epoch == UNSET:
             leader_epoch = state.leader_epoch
         if self._snapshot_is_due(state):
-            snapshot = self._snapshot(key, state, start_offset, delivery_complete_count, written, delays, leader_epoch)
+            snapshot = self._snapshot(
+                key=key,
+                state=state,
+                start_offset=start_offset,
+                delivery_complete_count=delivery_complete_count,
+                written=written,
+                delays=delays,
+                leader_epoch=leader_epoch,
+            )
             return CoordinatorResult(response, (snapshot,))
         update = ShareUpdateValue(
             state.snapshot_epoch,

@@ -412,14 +412,14 @@ class Channel(virtual.Channel):
                 connection.news()
 
         consumer = QueueConsumer(
-            connection.engine,
-            topic,
-            connection.options.renew_s,
-            self._room,
-            arrived,
-            connection.failed,
-            self._withdraw,
-            connection.engine.window(topic),
+            engine=connection.engine,
+            topic=topic,
+            renew_s=connection.options.renew_s,
+            room=self._room,
+            arrived=arrived,
+            failed=connection.failed,
+            withdraw=self._withdraw,
+            window=connection.engine.window(topic),
         )
         connection.engine.run(consumer.open(), CALL_S)
         return consumer

@@ -143,7 +143,17 @@ class Worker:
             except ValueError as error:
                 raise ConfigError(str(error)) from None
             ahead = concurrency if prefetch is None else prefetch
-            self.handlers.append(Handler(topics, call, where, concurrency, ahead, retry or Retry(), timeout))
+            self.handlers.append(
+                Handler(
+                    topics=topics,
+                    call=call,
+                    executor=where,
+                    concurrency=concurrency,
+                    prefetch=ahead,
+                    retry=retry or Retry(),
+                    timeout_s=timeout,
+                )
+            )
             return function
 
         return add

@@ -288,14 +288,14 @@ def message_of(record: ShareRecord) -> Message:
     """The record as its handler sees it."""
     headers = tuple(record.headers)
     return Message(
-        record.topic,
-        record.partition,
-        record.offset,
-        record.key,
-        record.value,
-        headers,
-        record.timestamp,
-        record.delivery_count,
+        topic=record.topic,
+        partition=record.partition,
+        offset=record.offset,
+        key=record.key,
+        value=record.value,
+        headers=headers,
+        timestamp=record.timestamp,
+        attempt=record.delivery_count,
     )
 
 

@@ -92,13 +92,13 @@ def _partitions(session: Session, topic: TopicInfo) -> Iterator[TopicPartitionRo
     for each in topic.partitions:
         start, end = starts.get((topic.name, each.partition)), ends.get((topic.name, each.partition))
         yield TopicPartitionRow(
-            topic.name,
-            each.partition,
-            each.leader,
-            each.replicas,
-            each.in_sync,
-            None if start is None or isinstance(start, ClientError) else start.offset,
-            None if end is None or isinstance(end, ClientError) else end.offset,
+            topic=topic.name,
+            partition=each.partition,
+            leader=each.leader,
+            replicas=each.replicas,
+            in_sync=each.in_sync,
+            start=None if start is None or isinstance(start, ClientError) else start.offset,
+            end=None if end is None or isinstance(end, ClientError) else end.offset,
         )
 
 

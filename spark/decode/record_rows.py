@@ -39,7 +39,7 @@ class Rows:
         if wrong.any():
             row = int(wrong.argmax())
             raise block.malformed(int(batch[row]), f"offset delta {stamps.offset_delta[row]} is out of order")
-        return cls(block, batch, offset, stamps.timestamp_delta, stamps.at, ends, offset[:0])
+        return cls(block, batch, offset, stamps.timestamp_delta, at=stamps.at, ends=ends, delivery_count=offset[:0])
 
     def within(self, ranges: Sequence[Range]) -> Rows:
         """Those that lie in the ranges, which have delivery counts then."""

@@ -73,13 +73,13 @@ def _same_for_all(request: CreateAclsRequest, error: ApiError) -> CreateAclsResp
 
 def _acl(creation: AclCreation) -> Acl:
     return Acl(
-        creation.resource_type,
-        creation.resource_name,
-        creation.resource_pattern_type,
-        creation.principal,
-        creation.host,
-        creation.operation,
-        creation.permission_type,
+        kind=creation.resource_type,
+        name=creation.resource_name,
+        pattern=creation.resource_pattern_type,
+        principal=creation.principal,
+        host=creation.host,
+        operation=creation.operation,
+        permission=creation.permission_type,
     )
 
 

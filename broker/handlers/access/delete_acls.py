@@ -128,11 +128,11 @@ def _same_for_all(request: DeleteAclsRequest, error: ApiError) -> DeleteAclsResp
 
 def _filter(wanted: DeleteAclsFilter) -> AclFilter:
     return AclFilter(
-        wanted.resource_type_filter,
-        wanted.resource_name_filter,
-        wanted.pattern_type_filter,
-        wanted.principal_filter,
-        wanted.host_filter,
-        wanted.operation,
-        wanted.permission_type,
+        kind=wanted.resource_type_filter,
+        name=wanted.resource_name_filter,
+        pattern=wanted.pattern_type_filter,
+        principal=wanted.principal_filter,
+        host=wanted.host_filter,
+        operation=wanted.operation,
+        permission=wanted.permission_type,
     )

@@ -29,13 +29,13 @@ ENDS_WITH_CLIENT: Final = True
 
 async def handle(ctx: RequestContext, request: DescribeAclsRequest) -> DescribeAclsResponse:
     wanted = AclFilter(
-        request.resource_type_filter,
-        request.resource_name_filter,
-        request.pattern_type_filter,
-        request.principal_filter,
-        request.host_filter,
-        request.operation,
-        request.permission_type,
+        kind=request.resource_type_filter,
+        name=request.resource_name_filter,
+        pattern=request.pattern_type_filter,
+        principal=request.principal_filter,
+        host=request.host_filter,
+        operation=request.operation,
+        permission=request.permission_type,
     )
     if not ctx.may(DESCRIBE_CLUSTER):
         return _refused(DESCRIBE_CLUSTER.error, text_of(DESCRIBE_CLUSTER.error))

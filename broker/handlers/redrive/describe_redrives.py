@@ -55,30 +55,30 @@ def _row(name: str, report: RedriveReport | ApiError) -> DescribedRedrive:
         return DescribedRedrive(report.code, report.message or text_of(report.code), name)
     spec = report.spec
     return DescribedRedrive(
-        ErrorCode.NONE,
-        None,
-        name,
-        report.state.value,
-        report.trouble,
-        spec.queue,
-        spec.target,
-        spec.letters.group_id,
-        spec.letters.topic,
-        spec.per_second,
-        spec.owner.principal,
-        spec.started_ms,
-        [RedriveCount(what.value, count) for what, count in totals(report.progress).items()],
-        [
+        error_code=ErrorCode.NONE,
+        error_message=None,
+        name=name,
+        state=report.state.value,
+        trouble=report.trouble,
+        queue=spec.queue,
+        target=spec.target,
+        group_id=spec.letters.group_id,
+        source_topic=spec.letters.topic,
+        records_per_second=spec.per_second,
+        owner=spec.owner.principal,
+        started_ms=spec.started_ms,
+        counts=[RedriveCount(what.value, count) for what, count in totals(report.progress).items()],
+        partitions=[
             RedrivePartition(each.partition, each.next_offset, each.end_offset, _ends(each.stayed), _ends(each.beyond))
             for each in report.progress
         ],
-        spec.letters.partition,
-        spec.letters.first_offset,
-        spec.letters.last_offset,
-        spec.letters.reason,
-        spec.letters.died_from_ms,
-        spec.letters.died_until_ms,
-        spec.first_offset,
+        source_partition=spec.letters.partition,
+        first_source_offset=spec.letters.first_offset,
+        last_source_offset=spec.letters.last_offset,
+        reason=spec.letters.reason,
+        died_from_ms=spec.letters.died_from_ms,
+        died_until_ms=spec.letters.died_until_ms,
+        first_offset=spec.first_offset,
     )
 
 

@@ -46,25 +46,25 @@ def _needed(spec: RedriveSpec) -> list[tuple[Right, str]]:
 
 def _spec(ctx: RequestContext, request: StartRedriveRequest) -> RedriveSpec:
     letters = LetterFilter(
-        request.group_id,
-        request.source_topic,
-        request.source_partition,
-        request.first_source_offset,
-        request.last_source_offset,
-        request.reason,
-        request.died_from_ms,
-        request.died_until_ms,
+        group_id=request.group_id,
+        topic=request.source_topic,
+        partition=request.source_partition,
+        first_offset=request.first_source_offset,
+        last_offset=request.last_source_offset,
+        reason=request.reason,
+        died_from_ms=request.died_from_ms,
+        died_until_ms=request.died_until_ms,
     )
     return RedriveSpec(
-        request.name,
-        request.queue,
-        Target(request.target),
-        request.records_per_second,
-        Owner(ctx.connection.principal, ctx.connection.client_host),
-        letters,
-        request.queue_partition,
-        request.first_offset,
-        request.last_offset,
+        name=request.name,
+        queue=request.queue,
+        target=Target(request.target),
+        per_second=request.records_per_second,
+        owner=Owner(ctx.connection.principal, ctx.connection.client_host),
+        letters=letters,
+        partition=request.queue_partition,
+        first_offset=request.first_offset,
+        last_offset=request.last_offset,
         again=request.again,
     )
 

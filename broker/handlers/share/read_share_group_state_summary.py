@@ -33,11 +33,11 @@ async def handle(ctx: RequestContext, request: ReadShareGroupStateSummaryRequest
 
 def _result(partition: int, result: SummaryResult) -> PartitionResult:
     return PartitionResult(
-        partition,
-        result.error,
-        result.message,
-        result.state_epoch,
-        result.leader_epoch,
-        result.start_offset,
-        result.delivery_complete_count,
+        partition=partition,
+        error_code=result.error,
+        error_message=result.message,
+        state_epoch=result.state_epoch,
+        leader_epoch=result.leader_epoch,
+        start_offset=result.start_offset,
+        delivery_complete_count=result.delivery_complete_count,
     )

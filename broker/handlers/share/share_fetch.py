@@ -55,7 +55,7 @@ async def handle(ctx: RequestContext, request: ShareFetchRequest) -> ShareFetchR
         mode = _mode(request, wanted)
         if mode is None:
             return ShareFetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
-        fetched = await search(ctx, request, mode, wanted, refuse, acked, context.rounds)
+        fetched = await search(ctx, request, mode, wanted, refuse, acked, rounds=context.rounds)
     results = {} if acked is None else await acked
     if context.is_final:
         ctx.services.share.session_ends.close(context.session)

@@ -91,13 +91,13 @@ def recover_log(
     producers = opening.load_producers()
     producers.remove_expired(now_wall_ms, producer_expiration_ms)
     return RecoveredLog(
-        opening.segments,
-        opening.log_start_offset,
-        opening.end,
-        producers,
-        [segment for segment in opening.scanned.segments if segment in opening.segments],
-        opening.missing,
-        opening.seal_last,
+        segments=opening.segments,
+        log_start_offset=opening.log_start_offset,
+        log_end_offset=opening.end,
+        producers=producers,
+        scanned=[segment for segment in opening.scanned.segments if segment in opening.segments],
+        missing=opening.missing,
+        seal_last=opening.seal_last,
     )
 
 

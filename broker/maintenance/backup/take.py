@@ -185,7 +185,15 @@ class _Backup:
         name = _name(taken_ms, self._store.names())
         self._store.commit(name, catalog)
         removed = self._store.prune(self._keep)
-        return TakenBackup(name, logs, len(entries), catalog.size, self._copier.new_bytes, removed, warnings)
+        return TakenBackup(
+            name=name,
+            logs=logs,
+            files=len(entries),
+            size=catalog.size,
+            new_bytes=self._copier.new_bytes,
+            removed=removed,
+            warnings=warnings,
+        )
 
     def _manifest(self, starts: Mapping[TopicPartition, int], topics: Mapping[str, TopicRow]) -> bytes:
         """What the backup promises of its logs, and of those that the data folder has lost."""

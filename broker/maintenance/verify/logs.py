@@ -103,7 +103,16 @@ def check_log(
     on_bytes: Callable[[int], None] = lambda _: None,
 ) -> LogFacts:
     """Check every file of the folder `name`. `decode`: the records of ordinary topics, too. OSError."""
-    return _LogCheck(fs, data_dir, name, topic, expected, report, decode, on_bytes).run()
+    return _LogCheck(
+        fs=fs,
+        data_dir=data_dir,
+        name=name,
+        topic=topic,
+        expected=expected,
+        report=report,
+        decode=decode,
+        on_bytes=on_bytes,
+    ).run()
 
 
 class _LogCheck:

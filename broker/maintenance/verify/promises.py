@@ -233,7 +233,15 @@ def _log_starts(
         level = Level.DAMAGE
     if known and not fs.exists(f"{data_dir}/{LOG_START_FILE}"):
         report.add(Finding(LOG_START_FILE, "it is missing", consequence, level=level, remedy=remedy if whole else None))
-    return _offsets(fs, data_dir, LOG_START_FILE, consequence, report, level, remedy)
+    return _offsets(
+        fs=fs,
+        data_dir=data_dir,
+        name=LOG_START_FILE,
+        consequence=consequence,
+        report=report,
+        level=level,
+        remedy=remedy,
+    )
 
 
 def _offsets(

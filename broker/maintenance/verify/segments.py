@@ -87,19 +87,19 @@ def empty_batches(first_offset: int, next_offset: int, leader_epoch: int = 0) ->
     while first_offset < next_offset:
         count = min(next_offset - first_offset, MAX_RELATIVE_OFFSET)
         header = BatchHeader(
-            first_offset,
-            0,
-            leader_epoch,
-            MAGIC,
-            0,
-            0,
-            count - 1,
-            NO_TIMESTAMP,
-            NO_TIMESTAMP,
-            NO_PRODUCER_ID,
-            NO_PRODUCER_EPOCH,
-            NO_SEQUENCE,
-            0,
+            base_offset=first_offset,
+            length=0,
+            leader_epoch=leader_epoch,
+            magic=MAGIC,
+            crc=0,
+            attributes=0,
+            last_offset_delta=count - 1,
+            base_timestamp=NO_TIMESTAMP,
+            max_timestamp=NO_TIMESTAMP,
+            producer_id=NO_PRODUCER_ID,
+            producer_epoch=NO_PRODUCER_EPOCH,
+            base_sequence=NO_SEQUENCE,
+            records_count=0,
         )
         batches += encode_batch(header, b"")
         first_offset += count

@@ -98,13 +98,13 @@ class Ahead:
         if not isinstance(read, ReadResult) or wanted is None or wanted[1] - wanted[0] >= MOST_OFFSETS:
             return True  # what is wrong with the log is for the fetch to find out
         core.acquire(
-            "",
-            fetch.mode,
-            fetch.batch_size,
-            0,
-            offset,
-            read.batches,
-            self._clock.now_ms(),
+            member_id="",
+            mode=fetch.mode,
+            batch_size=fetch.batch_size,
+            max_records=0,
+            fetch_offset=offset,
+            batches=read.batches,
+            now_ms=self._clock.now_ms(),
             aborted=leader.aborted(read) if committed else (),
             keys=key_hashes(read, wanted),
         )

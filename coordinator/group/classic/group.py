@@ -225,14 +225,14 @@ class ClassicGroup:
         old_member_id = self.static_members[instance_id]
         old = self.members.pop(old_member_id)
         member = ClassicMember(
-            new_member_id,
-            instance_id,
-            old.client_id,
-            old.client_host,
-            old.rebalance_timeout_ms,
-            old.session_timeout_ms,
-            old.protocols,
-            old.assignment,
+            member_id=new_member_id,
+            instance_id=instance_id,
+            client_id=old.client_id,
+            client_host=old.client_host,
+            rebalance_timeout_ms=old.rebalance_timeout_ms,
+            session_timeout_ms=old.session_timeout_ms,
+            protocols=old.protocols,
+            assignment=old.assignment,
         )
         self.members[new_member_id] = member
         self.static_members[instance_id] = new_member_id

@@ -77,14 +77,14 @@ def restored(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
     for each in value.members:
         session_ms = each.session_timeout
         member = ClassicMember(
-            each.member_id,
-            each.group_instance_id,
-            each.client_id,
-            each.client_host,
-            session_ms if each.rebalance_timeout == _UNKNOWN else each.rebalance_timeout,
-            session_ms,
-            ((value.protocol or "", each.subscription),),
-            each.assignment,
+            member_id=each.member_id,
+            instance_id=each.group_instance_id,
+            client_id=each.client_id,
+            client_host=each.client_host,
+            rebalance_timeout_ms=session_ms if each.rebalance_timeout == _UNKNOWN else each.rebalance_timeout,
+            session_timeout_ms=session_ms,
+            protocols=((value.protocol or "", each.subscription),),
+            assignment=each.assignment,
         )
         group.add(member, value.protocol_type)
     if group.members:

@@ -76,14 +76,14 @@ def heartbeat(
         response.assignment = WireAssignment(_wire(after.assigned))
     yield from draft.pause()
     return HeartbeatOutcome(
-        response,
-        tuple(draft.records),
-        draft.member,
-        after,
-        after != before,
-        draft.bumped,
-        sender.replaces,
-        draft.is_long,
+        response=response,
+        records=tuple(draft.records),
+        member=draft.member,
+        current=after,
+        moved=after != before,
+        bumped=draft.bumped,
+        replaces=sender.replaces,
+        is_long=draft.is_long,
     )
 
 

@@ -181,16 +181,16 @@ def _topic_partitions(partitions: PartitionEpochs) -> list[TopicPartitions]:
 
 def _member(member_id: str, value: ConsumerGroupMemberMetadataValue) -> ConsumerMember:
     return ConsumerMember(
-        member_id,
-        value.instance_id,
-        value.rack_id,
-        value.client_id,
-        value.client_host,
-        tuple(sorted(set(value.subscribed_topic_names))),
-        value.subscribed_topic_regex,
-        value.rebalance_timeout_ms,
-        value.server_assignor,
-        _classic_of(value.classic_member_metadata),
+        member_id=member_id,
+        instance_id=value.instance_id,
+        rack_id=value.rack_id,
+        client_id=value.client_id,
+        client_host=value.client_host,
+        subscribed_topic_names=tuple(sorted(set(value.subscribed_topic_names))),
+        subscribed_topic_regex=value.subscribed_topic_regex,
+        rebalance_timeout_ms=value.rebalance_timeout_ms,
+        server_assignor=value.server_assignor,
+        classic=_classic_of(value.classic_member_metadata),
     )
 
 

@@ -56,13 +56,13 @@ def committed_of(value: Message | None, record_offset: int) -> CommittedOffset |
         return None
     if isinstance(value, OffsetCommitValue):
         return CommittedOffset(
-            value.offset,
-            value.leader_epoch,
-            value.metadata,
-            value.commit_timestamp,
-            value.expire_timestamp,
-            value.topic_id,
-            record_offset,
+            offset=value.offset,
+            leader_epoch=value.leader_epoch,
+            metadata=value.metadata,
+            commit_ms=value.commit_timestamp,
+            expire_ms=value.expire_timestamp,
+            topic_id=value.topic_id,
+            record_offset=record_offset,
         )
     if isinstance(value, LegacyOffsetCommitValue):
         return CommittedOffset(

@@ -52,13 +52,13 @@ def _filters(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _filter(options: dict[str, Any]) -> AclFilter:
     return AclFilter(
-        options["resource"],
-        options["name"],
-        options["pattern"],
-        options["principal"],
-        options["host"],
-        options["operation"],
-        options["permission"],
+        resource=options["resource"],
+        resource_name=options["name"],
+        pattern=options["pattern"],
+        principal=options["principal"],
+        host=options["host"],
+        operation=options["operation"],
+        permission=options["permission"],
     )
 
 
@@ -112,7 +112,15 @@ def create(
             wrong("--principal", principal, "must be User:NAME, User:* for all")
     permission = "deny" if deny else "allow"
     acls = [
-        Acl(resource, name or CLUSTER_NAME, pattern, principal, host, operation, permission)
+        Acl(
+            resource=resource,
+            resource_name=name or CLUSTER_NAME,
+            pattern=pattern,
+            principal=principal,
+            host=host,
+            operation=operation,
+            permission=permission,
+        )
         for principal in principals
         for operation in operations
         for host in hosts

@@ -92,14 +92,14 @@ def describe(
         for each in outcome:
             if with_defaults or names or each.source != "default":
                 yield ConfigRow(
-                    kind,
-                    name or EVERY_BROKER,
-                    each.name,
-                    each.value,
-                    each.source,
-                    each.kind,
-                    each.read_only,
-                    each.sensitive,
+                    kind=kind,
+                    resource=name or EVERY_BROKER,
+                    name=each.name,
+                    value=each.value,
+                    source=each.source,
+                    type=each.kind,
+                    read_only=each.read_only,
+                    sensitive=each.sensitive,
                 )
 
 

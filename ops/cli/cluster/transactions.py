@@ -72,14 +72,14 @@ def describe(session: Session, ids: tuple[str, ...]) -> Iterator[TransactionInfo
             continue
         open_ms = None if each.started_ms is None else max(0, now_ms() - each.started_ms)
         yield TransactionInfo(
-            each.transactional_id,
-            each.producer_id,
-            each.producer_epoch,
-            each.state,
-            each.timeout_ms,
-            iso(each.started_ms),
-            open_ms,
-            each.partitions,
+            transactional_id=each.transactional_id,
+            producer_id=each.producer_id,
+            producer_epoch=each.producer_epoch,
+            state=each.state,
+            timeout_ms=each.timeout_ms,
+            started=iso(each.started_ms),
+            open_ms=open_ms,
+            partitions=each.partitions,
         )
 
 

@@ -59,7 +59,15 @@ def list_queues(session: Session) -> Iterator[QueueRow]:
     for queue in queues:
         letters, sent = _letters(session, queue)
         still_open = None if letters is None or sent is None else letters - sent
-        yield QueueRow(queue.topic, queue.enabled, queue.groups, letters, rules.problem(queue), still_open, sent)
+        yield QueueRow(
+            queue=queue.topic,
+            enabled=queue.enabled,
+            groups=queue.groups,
+            letters=letters,
+            problem=rules.problem(queue),
+            open=still_open,
+            sent_back=sent,
+        )
 
 
 def _letters(session: Session, queue: Queue) -> tuple[int | None, int | None]:

@@ -177,7 +177,16 @@ def _redrive(
     number = partitions[0][1] if ":" in queue or offsets else -1
     target = f"redrive.{group}" if to_group else source or "their topics"
     requests = [
-        _request(each, topic, number, one, wanted, int(to_group), max(1, per_second // len(ranges)), again=again)
+        _request(
+            name=each,
+            queue=topic,
+            partition=number,
+            offsets=one,
+            wanted=wanted,
+            target=int(to_group),
+            per_second=max(1, per_second // len(ranges)),
+            again=again,
+        )
         for each, one in zip(names_of(name, len(ranges)), ranges, strict=True)
     ]
     if dry_run:
@@ -258,7 +267,16 @@ def _planned(
         counts.clear()
     left = sum(ends[each] - start for each, start in starts.items())
     return RedriveRow(
-        request.name, "PLANNED", request.queue, target, left, counts, request.records_per_second, None, None, None
+        redrive=request.name,
+        state="PLANNED",
+        queue=request.queue,
+        target=target,
+        left=left,
+        counts=counts,
+        per_second=request.records_per_second,
+        owner=None,
+        started=None,
+        trouble=None,
     )
 
 
@@ -309,16 +327,16 @@ def _matching(
 
 def _row(redrive: Redrive) -> RedriveRow:
     return RedriveRow(
-        redrive.name,
-        redrive.state,
-        redrive.queue,
-        redrive.target,
-        redrive.left,
-        redrive.counts,
-        redrive.per_second,
-        redrive.owner,
-        iso(redrive.started_ms),
-        redrive.trouble,
+        redrive=redrive.name,
+        state=redrive.state,
+        queue=redrive.queue,
+        target=redrive.target,
+        left=redrive.left,
+        counts=redrive.counts,
+        per_second=redrive.per_second,
+        owner=redrive.owner,
+        started=iso(redrive.started_ms),
+        trouble=redrive.trouble,
     )
 
 

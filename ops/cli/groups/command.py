@@ -32,7 +32,15 @@ class ConsumerKind:
                 yield name, each
                 continue
             members = [
-                MemberRow(name, one.member_id, one.client_id, one.host, one.instance_id, None, assignment(one))
+                MemberRow(
+                    group=name,
+                    member=one.member_id,
+                    client=one.client_id,
+                    host=one.host,
+                    instance=one.instance_id,
+                    epoch=None,
+                    assignment=assignment(one),
+                )
                 for one in each.members
             ]
             yield name, Described(each.kind, each.state, each.epoch, each.assignor, tuple(members))

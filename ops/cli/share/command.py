@@ -50,7 +50,15 @@ class ShareKind:
                 yield name, each
                 continue
             members = [
-                MemberRow(name, one.member_id, one.client_id, one.host, None, one.epoch, assignment(one))
+                MemberRow(
+                    group=name,
+                    member=one.member_id,
+                    client=one.client_id,
+                    host=one.host,
+                    instance=None,
+                    epoch=one.epoch,
+                    assignment=assignment(one),
+                )
                 for one in each.members
             ]
             yield name, Described("share", each.state, each.epoch, each.assignor, tuple(members))

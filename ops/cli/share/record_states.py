@@ -171,7 +171,15 @@ def _records(
         if value is not None and found is None:
             exit_with(USAGE, f"share records: {option} needs the records API, which no other broker has: {GIVE_API}")
     by_age = sort == "age" if sort is not None else (held_for, older_than) != (None, None)
-    choice = Choice(states, finished, member, first, held_for, older_than, by_age)
+    choice = Choice(
+        states=states,
+        finished=finished,
+        member=member,
+        first=first,
+        held_for_ms=held_for,
+        older_ms=older_than,
+        by_age=by_age,
+    )
     shown = Shown(show, decoder(decode, _registry(session, schema_registry))) if show else None
     whole, some = topics_and_partitions(topics)
     rows = choice.ordered(_rows(session, found, groups, whole, some, choice), limit + 1)
@@ -231,29 +239,29 @@ def _all_groups(session: Session) -> list[str]:
 
 def _row(group: str, window: Window, each: RangeRow, source: str) -> RecordStateRow:
     return RecordStateRow(
-        group,
-        window.topic,
-        window.partition,
-        each.first,
-        each.last,
-        each.state,
-        each.pending,
-        each.deliveries,
-        each.member,
-        each.client_id,
-        each.host,
-        iso(each.since_ms),
-        None if each.since_ms is None else max(0, each.at_ms - each.since_ms),
-        iso(each.until_ms),
-        None if each.until_ms is None else max(0, each.until_ms - each.at_ms),
-        None if each.in_flight_ms is None else max(0, each.at_ms - each.in_flight_ms),
-        each.behind,
-        source,
-        None,
-        None,
-        None,
-        None,
-        None,
+        group=group,
+        topic=window.topic,
+        partition=window.partition,
+        first=each.first,
+        last=each.last,
+        state=each.state,
+        pending=each.pending,
+        deliveries=each.deliveries,
+        member=each.member,
+        client=each.client_id,
+        host=each.host,
+        since=iso(each.since_ms),
+        held_ms=None if each.since_ms is None else max(0, each.at_ms - each.since_ms),
+        until=iso(each.until_ms),
+        left_ms=None if each.until_ms is None else max(0, each.until_ms - each.at_ms),
+        age_ms=None if each.in_flight_ms is None else max(0, each.at_ms - each.in_flight_ms),
+        behind=each.behind,
+        source=source,
+        timestamp=None,
+        key=None,
+        value=None,
+        headers=None,
+        sent_back=None,
     )
 
 

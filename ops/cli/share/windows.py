@@ -80,7 +80,15 @@ def _of_api(api: RecordsApi, group: str, is_wanted: Callable[[str, int], bool]) 
                 return api.ranges(group, topic, number, first=first, states=states, member=member)
 
             finished = sum(row["states"].get(state, 0) for state in FINISHED)
-            yield Window(topic, number, row["start_offset"], row["high_watermark"], ranges, finished, _full(row))
+            yield Window(
+                topic=topic,
+                partition=number,
+                start=row["start_offset"],
+                end=row["high_watermark"],
+                ranges=ranges,
+                finished=finished,
+                full=_full(row),
+            )
 
 
 def _full(row: dict[str, Any]) -> Full | None:
@@ -138,7 +146,21 @@ def _rows(state: StoredState, end: int | None) -> Iterator[RangeRow]:
     at_ms, position = now_ms(), state.start
 
     def row(first: int, last: int, name: str, deliveries: int | None) -> RangeRow:
-        return RangeRow(first, last, name, False, deliveries, None, None, None, None, None, None, None, at_ms)
+        return RangeRow(
+            first=first,
+            last=last,
+            state=name,
+            pending=False,
+            deliveries=deliveries,
+            member=None,
+            client_id=None,
+            host=None,
+            since_ms=None,
+            until_ms=None,
+            in_flight_ms=None,
+            behind=None,
+            at_ms=at_ms,
+        )
 
     for first, last, number, deliveries in state.batches:
         if position < first:

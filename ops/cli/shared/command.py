@@ -201,7 +201,15 @@ def cluster_command(
                 with understood():
                     result = function(session, **options)
                     if row is not None:
-                        _print(session, result, row, shape, columns, empty, line)
+                        _print(
+                            session=session,
+                            result=result,
+                            row=row,
+                            shape=shape,
+                            columns=columns,
+                            empty=empty,
+                            line=line,
+                        )
             except ClientError as error:
                 session.failed(error)
             except KeyboardInterrupt:

@@ -205,19 +205,19 @@ def _group_row(
     done = by_wire if new.accepted is None else rate("accepted")
     age_ms = None if new.oldest_ms is None or now_ms is None else max(0, now_ms - new.oldest_ms)
     return TopGroupRow(
-        name,
-        new.state,
-        new.members,
-        new.partitions,
-        new.lag,
-        new.unknown,
-        rate("lag") if same else None,
-        new.in_flight,
-        new.held,
-        rate("acquired"),
-        done,
-        rate("redelivered"),
-        age_ms,
+        group=name,
+        state=new.state,
+        members=new.members,
+        partitions=new.partitions,
+        lag=new.lag,
+        unknown=new.unknown,
+        lag_per_s=rate("lag") if same else None,
+        in_flight=new.in_flight,
+        held=new.held,
+        acquired_per_s=rate("acquired"),
+        acknowledged_per_s=done,
+        redeliveries_per_s=rate("redelivered"),
+        oldest_ms=age_ms,
     )
 
 

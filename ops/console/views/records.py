@@ -65,14 +65,14 @@ def search_of(given: Mapping[str, str]) -> Search:
         place = {"partition": part, "offset": offset}
         following[topic, number(place, "partition", 0)] = number(place, "offset", 0, highest=2**63 - 1)
     return Search(
-        topic,
-        number(given, "partition", 0) if given.get("partition") else None,
-        at,
-        given.get("key", "").lower(),
-        given.get("text", "").lower(),
-        number(given, "limit", SHOWN, 1, MAX_SHOWN),
-        given.get("committed") == "true",
-        following,
+        topic=topic,
+        partition=number(given, "partition", 0) if given.get("partition") else None,
+        begin=at,
+        key=given.get("key", "").lower(),
+        text=given.get("text", "").lower(),
+        limit=number(given, "limit", SHOWN, 1, MAX_SHOWN),
+        committed=given.get("committed") == "true",
+        following=following,
     )
 
 

@@ -167,13 +167,13 @@ def _member(joining: Joining, member_id: str) -> ClassicMember:
     """What the member says of itself."""
     request = joining.request
     return ClassicMember(
-        member_id,
-        request.group_instance_id,
-        joining.client.client_id,
-        joining.client.host,
-        joining.rebalance_timeout_ms,
-        request.session_timeout_ms,
-        joining.protocols,
+        member_id=member_id,
+        instance_id=request.group_instance_id,
+        client_id=joining.client.client_id,
+        client_host=joining.client.host,
+        rebalance_timeout_ms=joining.rebalance_timeout_ms,
+        session_timeout_ms=request.session_timeout_ms,
+        protocols=joining.protocols,
     )
 
 
