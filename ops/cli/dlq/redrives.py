@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import click
 
@@ -95,6 +95,26 @@ def add_redrives(command: ClusterGroup) -> None:
         cluster_command(command, name, examples, row=row, columns=columns, empty=empty)(function)
 
 
+class RedriveOptions(NamedTuple):
+    """The options of `shareq dlq redrive`."""
+
+    name: str
+    queue: str
+    offsets: list[tuple[int, int]]
+    group: str | None
+    source_topic: str | None
+    source_offsets: list[tuple[int, int]]
+    reason: str | None
+    died_from: str | None
+    died_until: str | None
+    to_group: bool
+    per_second: int
+    again: bool
+    wait: bool
+    yes: bool
+    dry_run: bool
+
+
 @click.argument("name")
 @click.argument("queue", metavar="QUEUE[:PARTITION]")
 @click.option(
@@ -126,56 +146,40 @@ def add_redrives(command: ClusterGroup) -> None:
 @click.option("--wait", is_flag=True, help="Until it is over.")
 @yes_option
 @dry_run_option
-def _redrive(
-    session: Session,
-    name: str,
-    queue: str,
-    offsets: list[tuple[int, int]],
-    group: str | None,
-    source_topic: str | None,
-    source_offsets: list[tuple[int, int]],
-    reason: str | None,
-    died_from: str | None,
-    died_until: str | None,
-    to_group: bool,
-    per_second: int,
-    again: bool,
-    wait: bool,
-    yes: bool,
-    dry_run: bool,
-) -> Iterator[RedriveRow]:
+def _redrive(session: Session, **given: Any) -> Iterator[RedriveRow]:
     """Send dead letters back, in the background, each once. Each NAME serves once. Only shareq can do it.
 
     Letters go to the topics they are from, and stay in the queue. Those that a redrive has sent back before are passed
     over (ALREADY_SENT), unless --again is given. shareq dlq redrives shows how far it is. Offsets that
     are not neighbours are sent back by a redrive for each range, called NAME.1, NAME.2 and so on.
     """
-    if to_group and group is None:
+    options = RedriveOptions(**given)
+    if options.to_group and options.group is None:
         exit_with(USAGE, "dlq redrive: --to-group needs --group")
-    if len(source_offsets) > 1:
+    if len(options.source_offsets) > 1:
         exit_with(USAGE, "dlq redrive: --source-offset takes one range")
-    source, source_partition = _source(source_topic)
+    source, source_partition = _source(options.source_topic)
     wanted = LetterFilter(
-        group,
+        options.group,
         source,
         source_partition,
-        *(source_offsets[0] if source_offsets else (-1, -1)),
-        reason,
-        -1 if died_from is None else moment("--died-from", died_from),
-        -1 if died_until is None else moment("--died-until", died_until),
+        *(options.source_offsets[0] if options.source_offsets else (-1, -1)),
+        options.reason,
+        -1 if options.died_from is None else moment("--died-from", options.died_from),
+        -1 if options.died_until is None else moment("--died-until", options.died_until),
     )
-    ranges = ranges_of(offsets) or [(-1, -1)]
+    ranges = ranges_of(options.offsets) or [(-1, -1)]
     if len(ranges) > MOST_RANGES:
         exit_with(USAGE, f"dlq redrive: --offset names {len(ranges)} ranges; {MOST_RANGES} at most at a time")
-    partitions = partitions_of(session, [queue])
+    partitions = partitions_of(session, [options.queue])
     if not partitions:
         return
     topic = partitions[0][0]
     _check_queue(session, topic)
-    if offsets and len(partitions) > 1:
-        exit_with(USAGE, f"dlq redrive --offset: name the partition, as {queue}:0")
-    number = partitions[0][1] if ":" in queue or offsets else -1
-    target = f"redrive.{group}" if to_group else source or "their topics"
+    if options.offsets and len(partitions) > 1:
+        exit_with(USAGE, f"dlq redrive --offset: name the partition, as {options.queue}:0")
+    number = partitions[0][1] if ":" in options.queue or options.offsets else -1
+    target = f"redrive.{options.group}" if options.to_group else source or "their topics"
     requests = [
         _request(
             name=each,
@@ -183,17 +187,17 @@ def _redrive(
             partition=number,
             offsets=one,
             wanted=wanted,
-            target=int(to_group),
-            per_second=max(1, per_second // len(ranges)),
-            again=again,
+            target=int(options.to_group),
+            per_second=max(1, options.per_second // len(ranges)),
+            again=options.again,
         )
-        for each, one in zip(names_of(name, len(ranges)), ranges, strict=True)
+        for each, one in zip(names_of(options.name, len(ranges)), ranges, strict=True)
     ]
-    if dry_run:
+    if options.dry_run:
         yield from (_planned(session, each, partitions, wanted, target) for each in requests)
         return
-    session.confirm(f"send letters of {queue} to {target}", yes)
-    yield from _start(session, requests, wait)
+    session.confirm(f"send letters of {options.queue} to {target}", options.yes)
+    yield from _start(session, requests, options.wait)
 
 
 def _source(text: str | None) -> tuple[str | None, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import click
 
@@ -107,6 +107,26 @@ def add_records(command: ClusterGroup) -> None:
     decorate(_records)
 
 
+class RecordsOptions(NamedTuple):
+    """The options of `shareq share records`."""
+
+    groups: tuple[str, ...]
+    topics: tuple[str, ...]
+    states: tuple[str, ...]
+    finished: bool
+    member: str | None
+    held_for: int | None
+    older_than: int | None
+    sort: str | None
+    first: int
+    limit: int
+    show: frozenset[str]
+    decode: str
+    schema_registry: str | None
+    api: str | None
+    api_token_file: str | None
+
+
 @click.argument("groups", metavar="[GROUP]...", nargs=-1)
 @click.option("--topic", "topics", metavar="TOPIC[:PARTITION]", multiple=True, help="Only there. Repeatable.")
 @click.option("--state", "states", type=click.Choice(STATES), multiple=True, help="Only in this state. Repeatable.")
@@ -142,58 +162,45 @@ def add_records(command: ClusterGroup) -> None:
 @click.option("--decode", type=click.Choice(FORMS), default="auto", show_default=True, help="Keys and values as.")
 @click.option("--schema-registry", metavar="URL", help="For --decode avro [SHAREQ_SCHEMA_REGISTRY_URL].")
 @api_options
-def _records(
-    session: Session,
-    groups: tuple[str, ...],
-    topics: tuple[str, ...],
-    states: tuple[str, ...],
-    finished: bool,
-    member: str | None,
-    held_for: int | None,
-    older_than: int | None,
-    sort: str | None,
-    first: int,
-    limit: int,
-    show: frozenset[str],
-    decode: str,
-    schema_registry: str | None,
-    api: str | None,
-    api_token_file: str | None,
-) -> Iterator[RecordStateRow]:
+def _records(session: Session, **given: Any) -> Iterator[RecordStateRow]:
     """Show what is in flight of share groups: ranges of like offsets, their state, who has them and for how long.
 
     Without a name, of all groups. With the records API of shareq as the leader knows it. Without, from any cluster, as
     it is written down in __share_group_state: what is finished, and how often the rest was delivered. With --show one
     row for each record, read from its log; no delivery is counted.
     """
-    found = records_api(session, api, api_token_file)
-    for option, value in (("--member", member), ("--held-for", held_for), ("--older-than", older_than)):
+    options = RecordsOptions(**given)
+    held_for, older_than = options.held_for, options.older_than
+    found = records_api(session, options.api, options.api_token_file)
+    given_of_members = (("--member", options.member), ("--held-for", held_for), ("--older-than", older_than))
+    for option, value in given_of_members:
         if value is not None and found is None:
             exit_with(USAGE, f"share records: {option} needs the records API, which no other broker has: {GIVE_API}")
-    by_age = sort == "age" if sort is not None else (held_for, older_than) != (None, None)
+    by_age = options.sort == "age" if options.sort is not None else (held_for, older_than) != (None, None)
     choice = Choice(
-        states=states,
-        finished=finished,
-        member=member,
-        first=first,
+        states=options.states,
+        finished=options.finished,
+        member=options.member,
+        first=options.first,
         held_for_ms=held_for,
         older_ms=older_than,
         by_age=by_age,
     )
-    shown = Shown(show, decoder(decode, _registry(session, schema_registry))) if show else None
-    whole, some = topics_and_partitions(topics)
-    rows = choice.ordered(_rows(session, found, groups, whole, some, choice), limit + 1)
-    if choice.filters or topics:
+    registry = options.schema_registry
+    shown = Shown(options.show, decoder(options.decode, _registry(session, registry))) if options.show else None
+    whole, some = topics_and_partitions(options.topics)
+    rows = choice.ordered(_rows(session, found, options.groups, whole, some, choice), options.limit + 1)
+    if choice.filters or options.topics:
         session.empty = "nothing that is in flight matches these options"
     if found is None:
         session.afterwards = lambda: None if session.code else say(NOTE)
-    columns = _TABLE if shown is None else (*_RECORDS, "sent_back", *(part for part in PARTS if part in show))
-    session.columns = columns if len(groups) == 1 else ("group", *columns)
+    columns = _TABLE if shown is None else (*_RECORDS, "sent_back", *(part for part in PARTS if part in options.show))
+    session.columns = columns if len(options.groups) == 1 else ("group", *columns)
     if shown is not None:
-        rows = _with_records(session, rows, shown, limit + 1, table=not session.as_json)
+        rows = _with_records(session, rows, shown, options.limit + 1, table=not session.as_json)
     what = "ranges" if shown is None else "records"
-    more = f"these are the first {limit:,} {what}, and there are more: --limit N shows up to {MOST_ROWS:,}"
-    return limited(rows, limit, lambda: session.notes.append(more))
+    more = f"these are the first {options.limit:,} {what}, and there are more: --limit N shows up to {MOST_ROWS:,}"
+    return limited(rows, options.limit, lambda: session.notes.append(more))
 
 
 def _registry(session: Session, given: str | None, environment: Mapping[str, str] = os.environ) -> str | None:
