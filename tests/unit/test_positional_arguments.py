@@ -37,7 +37,7 @@ OF_MANY: Final = {"Table"}
 
 
 def long_calls(source: str) -> Iterator[tuple[int, str]]:
-    """Yield line and name of the calls with too many arguments. Sequences that are spread out (`*rest`) do not count."""
+    """Yield line and name of the calls with too many arguments. What is spread out (`*rest`) does not count."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and sum(not isinstance(each, ast.Starred) for each in node.args) > MOST:
             name = ast.unparse(node.func)
