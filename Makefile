@@ -65,7 +65,7 @@ help:
 	@echo "  make celery-kills  20 kills of Celery's workers and of the broker under load; ARGS=--kills=n, ARGS=--help"
 	@echo "  make crash-images  50 images of traced runs, as kills and power losses leave them; needs strace; ARGS=--help"
 	@echo "  make docker-test the image, built and run without a daemon; needs root, buildah and debootstrap, else skips"
-	@echo "  make sim SEEDS=n the broker on virtual time and a disk that forgets, n seeds, n / 10 with dead letters, n / 10 with redrives (default 1000)"
+	@echo "  make sim SEEDS=n the broker on virtual time and a disk that forgets, n seeds, n / 10 with dead letters, with redrives, with our client (default 1000)"
 	@echo "  make exhaustive DEPTH=n  every life of n steps of a share partition in small worlds (default 5)"
 	@echo "  make wakeups     how late a fetch is answered when a delayed record's time has come, of 200 (2 minutes); ARGS=--help"
 	@echo "  make fuzz FRAMES=n  bent requests of every RPC, n in memory (default 20,000), a tenth to a broker process"
@@ -265,6 +265,7 @@ differential: $(READY)
 
 sim: compiled
 	@$(RUN) -m tests.simulation $(SEEDS) $(ARGS)
+	@$(RUN) -m tests.simulation.client $$(($(SEEDS) / 10))
 
 wakeups: compiled
 	@$(RUN) -m tests.wakeups $(ARGS)

@@ -1,0 +1,104 @@
+"""Our own client against our own broker on virtual time, with cuts: fixed seeds, and faults that they notice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Final
+
+import pytest
+
+from shareq.client.core.ports import Exchange
+from shareq.client.errors import ClientError, Disconnected
+from shareq.client.produce.batches import Batch, Lane
+from shareq.client.produce.delivery import Delivery
+from shareq.client.share.core import ShareCore
+from shareq.client.share.leaders import Leader, ShareLeaders
+from shareq.client.share.session import AckOutcome
+from shareq.protocol.errors import ErrorCode
+from tests.simulation.client.scene import Scene
+from tests.simulation.ledger import InvariantBroken
+
+SEEDS: Final = range(4)
+AT_LEAST: Final = {
+    "acquired": 6_000,
+    "ACCEPT": 4_000,
+    "RELEASE": 800,
+    "written": 4_000,
+    "failed": 15,
+    "retries": 15,
+    "acknowledgements that failed": 1_000,
+    "cuts": 120,
+    "crashes": 5,
+    "restarts": 5,
+    "refusals": 10,
+    "silences": 10,
+}
+
+
+def play_all() -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for seed in SEEDS:
+        counts += Scene(seed).run()
+    return counts
+
+
+def test_fixed_seeds() -> None:
+    counts = play_all()
+    assert {name: counts[name] for name, least in AT_LEAST.items() if counts[name] < least} == {}
+
+
+def test_a_seed_is_the_same_each_time() -> None:
+    assert Scene(1).run() == Scene(1).run()
+
+
+def sequences_are_used_again(patch: pytest.MonkeyPatch) -> None:
+    """After a batch whose fate is not known."""
+
+    def end(self: Delivery, lane: Lane, batch: Batch, error: ClientError) -> None:
+        lane.batches.popleft()
+        lane._next_sequence = batch.sequence
+        batch.failed(error)
+
+    patch.setattr(Delivery, "_end", end)
+
+
+def a_batch_gets_other_numbers_when_it_is_sent_again(patch: pytest.MonkeyPatch) -> None:
+    encode = Lane.encode
+
+    def again(self: Lane, batch: Batch, *more: Any) -> bytes:
+        batch.encoded = None
+        return encode(self, batch, *more)
+
+    patch.setattr(Lane, "encode", again)
+
+
+def an_acknowledgement_whose_answer_is_lost_passes_for_done(patch: pytest.MonkeyPatch) -> None:
+    outcome = ShareCore.ack_outcome
+
+    async def done(self: ShareCore, leader: Leader, sent: Exchange | ClientError) -> AckOutcome | ClientError:
+        found = await outcome(self, leader, sent)
+        return AckOutcome(ErrorCode.NONE) if isinstance(found, Disconnected) else found
+
+    patch.setattr(ShareCore, "ack_outcome", done)
+
+
+def a_session_outlives_its_connection(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(ShareLeaders, "session_lost", lambda self, leader: None)
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        sequences_are_used_again,
+        a_batch_gets_other_numbers_when_it_is_sent_again,
+        an_acknowledgement_whose_answer_is_lost_passes_for_done,
+        a_session_outlives_its_connection,
+    ],
+)
+def test_a_planted_fault_is_noticed(
+    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch)
+    with pytest.raises(InvariantBroken):
+        play_all()
