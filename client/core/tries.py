@@ -38,8 +38,9 @@ class Tries:
         self._failures = 0
         self._last: ClientError | None = None
         self._over = False
-        self._tell_at = clock() + TELL_AFTER_S
-        self.deadline = clock() + total_ms / 1000
+        now = clock()
+        self._tell_at = now + TELL_AFTER_S
+        self.deadline = now + total_ms / 1000
 
     @property
     def left_ms(self) -> int:
