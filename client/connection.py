@@ -7,7 +7,6 @@ is read straight into memory of its size, which is taken only when the size is w
 from __future__ import annotations
 
 import contextlib
-import secrets
 import socket
 import ssl
 from collections import deque
@@ -18,17 +17,24 @@ from typing import Final, NoReturn
 from shareq.client.config import Address, ClientConfig
 from shareq.client.core.tries import Clock
 from shareq.client.errors import AuthenticationFailed, Disconnected, Unreachable
+from shareq.client.opening import (
+    SESSION_SHARE,
+    TOO_LATE,
+    dialogue_with,
+    failure_of,
+    failure_text,
+    handshake_failure,
+    is_certificate_alert,
+    other_listener,
+    peer_of,
+    set_options,
+    too_large,
+)
 from shareq.client.protocol import ConnectionProtocol, Setup
-from shareq.client.security.config import SaslConfig
-from shareq.client.security.sasl import sasl_client
 from shareq.protocol.framing import SIZE_BYTES, frame
 from shareq.protocol.primitives import MalformedMessage, Message
 
 _SIZE: Final = Struct(">i")
-_CERTIFICATE_ALERTS: Final = ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED", "HANDSHAKE_FAILURE", "PROTOCOL_VERSION")
-TOO_LATE: Final = "did not answer in time"
-SESSION_SHARE: Final = 0.85
-"""After this share of a login's life it is renewed, as in Java."""
 
 
 class Exchange:
@@ -202,8 +208,7 @@ class Connection:
         self._fill(memoryview(head), deadline)
         size: int = _SIZE.unpack(head)[0]
         if not 0 <= size <= self._max_frame_bytes:
-            limit = f"receive.message.max.bytes allows {self._max_frame_bytes}"
-            self._lost(f"sent an answer of {size} bytes, and {limit}; is it a listener of another security.protocol?")
+            self._lost(too_large(size, self._max_frame_bytes))
         # Filled in place: the buffer of a BytesIO is the bytes object that getvalue() hands out, so that nothing is
         # copied, and its pages are taken when bytes arrive for them.
         buffer = BytesIO(bytes(size))
@@ -258,45 +263,21 @@ def open_connection(
 
     Raises Unreachable, AuthenticationFailed, UnsupportedApi, BrokerError.
     """
-    peer = f"{name} at {address}" if name else str(address)
+    peer = peer_of(address, name)
     sock = _connect(address, peer, config, deadline, clock)
     try:
         if context is not None:
             sock.settimeout(max(deadline - clock(), 0.001))
             sock = context.wrap_socket(sock, server_hostname=address.host)
-    except ssl.SSLCertVerificationError as error:
-        sock.close()
-        raise AuthenticationFailed(f"{peer}: its certificate is not accepted: {error.verify_message}") from None
     except (OSError, ValueError) as error:
         sock.close()
-        if is_certificate_alert(error):
-            raise AuthenticationFailed(f"{peer}: {failure_text(error)}") from None
-        text = f"{peer} {failure_text(error)} (during the TLS handshake; is it a listener of SSL or SASL_SSL?)"
-        raise Unreachable(text) from None
-    sasl = config.sasl
-    login = None if sasl is None else lambda: sasl_client(sasl, secrets.token_urlsafe(24), current_token(sasl))
-    protocol = ConnectionProtocol(peer, config.client_id, login, sasl.mechanism if sasl else "")
-    connection = Connection(sock, protocol, config.receive_message_max_bytes, clock)
+        raise handshake_failure(peer, error) from None
+    connection = Connection(sock, dialogue_with(peer, config), config.receive_message_max_bytes, clock)
     try:
         connection.set_up(deadline)
     except Disconnected as error:
-        text = f"{error} (before its first answer; is it a listener of {config.security_protocol}?)"
-        raise Unreachable(text) from None
+        raise other_listener(error, config) from None
     return connection
-
-
-def current_token(sasl: SaslConfig) -> str:
-    """The token of OAUTHBEARER as it is now; "" for other mechanisms. AuthenticationFailed never shows it."""
-    if sasl.token is not None:
-        return sasl.token().strip()
-    if sasl.token_file is None:
-        return ""
-    try:
-        with open(sasl.token_file, encoding="ascii") as file:
-            return file.read().strip()
-    except (OSError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or "not text"
-        raise AuthenticationFailed(f"the token cannot be read from {sasl.token_file}: {reason}") from None
 
 
 def _connect(address: Address, peer: str, config: ClientConfig, deadline: float, clock: Clock) -> socket.socket:
@@ -324,37 +305,3 @@ def _connect(address: Address, peer: str, config: ClientConfig, deadline: float,
         else:
             return sock
     raise Unreachable(f"{peer} cannot be reached: {failure}")
-
-
-def set_options(sock: socket.socket, config: ClientConfig) -> None:
-    """What every connection's socket has."""
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    if config.receive_buffer_bytes >= 0:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, config.receive_buffer_bytes)
-    if config.send_buffer_bytes >= 0:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, config.send_buffer_bytes)
-
-
-def failure_of(error: Exception) -> str:
-    """Return the system's own words for an error."""
-    return getattr(error, "strerror", None) or str(error)
-
-
-def is_certificate_alert(error: Exception) -> bool:
-    """Whether the peer ended TLS because of our certificate, or the lack of one."""
-    reason = getattr(error, "reason", None) or ""
-    return "ALERT" in reason and any(word in reason for word in _CERTIFICATE_ALERTS)
-
-
-def failure_text(error: Exception) -> str:
-    """What became of a connection, to follow the name of its peer."""
-    if isinstance(error, TimeoutError | BlockingIOError | ssl.SSLWantReadError | ssl.SSLWantWriteError):
-        return TOO_LATE
-    if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
-        return "closed the connection"
-    if isinstance(error, ssl.SSLError):
-        return f"ended TLS: {(error.reason or 'unknown').lower().replace('_', ' ')}"
-    if isinstance(error, OSError):
-        return f"is lost: {error.strerror or type(error).__name__}"
-    return str(error)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import secrets
 import socket
 import ssl
 from collections import deque
@@ -17,18 +16,21 @@ from struct import Struct
 from typing import Any, Final, NamedTuple, Self, cast
 
 from shareq.client.config import Address, ClientConfig
-from shareq.client.connection import (
+from shareq.client.errors import AuthenticationFailed, ClientError, Disconnected, Unreachable
+from shareq.client.opening import (
     SESSION_SHARE,
     TOO_LATE,
-    current_token,
+    dialogue_with,
     failure_of,
     failure_text,
+    handshake_failure,
     is_certificate_alert,
+    other_listener,
+    peer_of,
     set_options,
+    too_large,
 )
-from shareq.client.errors import AuthenticationFailed, ClientError, Disconnected, Unreachable
 from shareq.client.protocol import ConnectionProtocol, Setup
-from shareq.client.security.sasl import sasl_client
 from shareq.protocol.framing import SIZE_BYTES, frame
 from shareq.protocol.primitives import MalformedMessage, Message
 
@@ -128,10 +130,8 @@ class Connection(asyncio.Protocol):
 
         Raises Unreachable, AuthenticationFailed, UnsupportedApi, BrokerError.
         """
-        peer = f"{name} at {address}" if name else str(address)
-        sasl = config.sasl
-        login = None if sasl is None else lambda: sasl_client(sasl, secrets.token_urlsafe(24), current_token(sasl))
-        protocol = ConnectionProtocol(peer, config.client_id, login, sasl.mechanism if sasl else "")
+        peer = peer_of(address, name)
+        protocol = dialogue_with(peer, config)
         connection = cls(protocol, config.receive_message_max_bytes, sockets)
         try:
             async with asyncio.timeout_at(by):
@@ -141,8 +141,7 @@ class Connection(asyncio.Protocol):
             connection.close(TOO_LATE)
             raise Unreachable(f"{peer} cannot be reached: no answer in time") from None
         except Disconnected as error:
-            text = f"{error} (before its first answer; is it a listener of {config.security_protocol}?)"
-            raise Unreachable(text) from None
+            raise other_listener(error, config) from None
         except BaseException:
             connection.close()
             raise
@@ -255,13 +254,8 @@ class Connection(asyncio.Protocol):
             # It goes on when the caller is cancelled, and is closed then: asyncio loses a socket that has just
             # connected when the race between a host's addresses is cancelled.
             await asyncio.shield(self._opening)
-        except ssl.SSLCertVerificationError as error:
-            raise AuthenticationFailed(f"{peer}: its certificate is not accepted: {error.verify_message}") from None
         except ssl.SSLError as error:
-            if is_certificate_alert(error):
-                raise AuthenticationFailed(f"{peer}: {failure_text(error)}") from None
-            text = f"{peer} {failure_text(error)} (during the TLS handshake; is it a listener of SSL or SASL_SSL?)"
-            raise Unreachable(text) from None
+            raise handshake_failure(peer, error) from None
         except socket.gaierror as error:
             raise Unreachable(f"{peer}: no such host: {error.strerror}") from None
         except (OSError, ValueError, OverflowError) as error:  # a broker may name a host or port that is none
@@ -338,8 +332,7 @@ class Connection(asyncio.Protocol):
         if 0 <= size <= self._max_frame_bytes:
             self._size = size
             return
-        limit = f"receive.message.max.bytes allows {self._max_frame_bytes}"
-        self.close(f"sent an answer of {size} bytes, and {limit}; is it a listener of another security.protocol?")
+        self.close(too_large(size, self._max_frame_bytes))
 
     def _take(self, data: bytes) -> None:
         if not self._waiting:
