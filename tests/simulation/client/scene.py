@@ -1,6 +1,7 @@
 """Our own client against our own broker, with cuts: producers and members of a share group on the client's core.
 
-The ledger knows what the wire knows: when a session's connection is lost, its locks are gone, whether its member has heard of it or not.
+The ledger knows what the wire knows: when a session's connection is lost, its locks are gone, and a member hears of it
+later.
 """
 
 from __future__ import annotations
