@@ -180,6 +180,7 @@ check: lint types imports gen-check links words
 lint: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(RUN) scripts/check_classes.py
 
 types: $(READY)
 	$(BIN)/mypy

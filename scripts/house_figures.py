@@ -26,7 +26,6 @@ class Figures(NamedTuple):
     largest_circle_of_files: int
     files_at_the_top: int
     fullest_folder: tuple[str, int]
-    longest_file: tuple[str, int]
 
 
 Graph = Mapping[str, set[str]]
@@ -46,7 +45,6 @@ def figures(root: Path) -> Figures:
         for folder in [root, *root.rglob("*")]
         if _is_package(folder)
     ]
-    lengths = [(str(path.relative_to(root)), len(path.read_text().splitlines())) for path in files.values()]
     circles = [circle for circle in _circles(imports) if len(circle) > 1]
     return Figures(
         rooms=len(rooms),
@@ -56,7 +54,6 @@ def figures(root: Path) -> Figures:
         largest_circle_of_files=max(map(len, circles), default=0),
         files_at_the_top=_modules_in(root),
         fullest_folder=max(counts, key=lambda each: each[1]),
-        longest_file=max(lengths, key=lambda each: each[1]),
     )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from shareq.broker.log.admission import Admission, Checked, own_header
 from shareq.broker.log.append import AppendInfo, Batch, OnDurable, Origin, Sender, Traffic
+from shareq.broker.log.append_waits import AppendWaits
 from shareq.broker.log.host import LogHost
 from shareq.broker.log.producer_state import AppendedBatch, ProducerStates
 from shareq.broker.log.promises.clean_shutdown import LogEnd
@@ -55,10 +56,7 @@ class PartitionLog:
 
     __slots__ = (
         "_active",
-        "_callbacks",
         "_changed",
-        "_done",
-        "_failed",
         "_folder",
         "_folder_exists",
         "_host",
@@ -66,6 +64,7 @@ class PartitionLog:
         "_refusal",
         "_segments",
         "_settings",
+        "_waits",
         "_written_end",
         "admission",
         "high_watermark",
@@ -107,9 +106,7 @@ class PartitionLog:
         self._segments = SegmentList()
         self.stable = StableStorage(folder, self._segments, log_start_offset)
         self._active: ActiveSegment | None = None  # the first append makes it
-        self._callbacks: list[OnDurable] = []
-        self._done: list[OnDurable] = []  # written since the last flush
-        self._failed: list[OnDurable] = []
+        self._waits = AppendWaits()
         self._written_end = log_start_offset
         self._queued = False
         self._changed = False  # since the index files and the snapshot were written
@@ -270,7 +267,7 @@ class PartitionLog:
         if header.producer_id != NO_PRODUCER_ID:
             self.producers.appended(header, batch, base_offset, now_wall_ms)
         if on_durable is not None:
-            self._callbacks.append(on_durable)
+            self._waits.buffered.append(on_durable)
         if not self._queued:
             self._queued = True
             self._host.flush_soon(self)
@@ -285,7 +282,7 @@ class PartitionLog:
     def _repeat(self, known: AppendedBatch, on_durable: OnDurable | None) -> AppendInfo:
         """Answer a batch that is in the log, or in the buffer, already: when everything up to now is durable."""
         if on_durable is not None:
-            self._callbacks.append(on_durable)
+            self._waits.buffered.append(on_durable)
             if not self._queued:
                 self._queued = True
                 self._host.flush_soon(self)
@@ -360,11 +357,8 @@ class PartitionLog:
         """
         self._queued = False
         self._write()
-        done, self._done = self._done, []
-        failed = self._failed
-        if failed:
-            self._failed = []
-        return self._written_end, done, failed
+        written, lost = self._waits.take()
+        return self._written_end, written, lost
 
     def advance(self, end_offset: int) -> bool:
         """Everything below `end_offset` counts now. Whether that moved the high watermark."""
@@ -398,8 +392,7 @@ class PartitionLog:
 
     def _stop(self, refusal: ErrorCode) -> None:
         self._refusal = refusal
-        self._failed += self._callbacks
-        self._callbacks = []
+        self._waits.lose()
         if self._active is not None:
             self._active.drop_buffers()
 
@@ -421,16 +414,14 @@ class PartitionLog:
             self.traffic.wrote(size, records)
             self._written_end = self.log_end_offset
             self.producers.written()
-        self._done += self._callbacks
-        self._callbacks = []
+        self._waits.write()
         return True
 
     def _take_back(self, active: ActiveSegment, error: OSError) -> None:
         """A write failed: the log is what it was after the last one that did not."""
         segment = active.segment
         logger.error("%s: write at byte %d failed, removing it: %s", segment.log_path, segment.size, error)
-        self._failed += self._callbacks
-        self._callbacks = []
+        self._waits.lose()
         self.log_end_offset = self._written_end
         active.take_back(self._written_end)
         self.producers.roll_back(self._written_end)
