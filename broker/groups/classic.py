@@ -12,7 +12,7 @@ from shareq.coordinator.group.classic.describe import classic_group_error_entry,
 from shareq.coordinator.group.classic.rpc.join import Joining
 from shareq.coordinator.group.classic.turn import join_refusal, sync_refusal
 from shareq.coordinator.group.groups import Client
-from shareq.protocol.errors import ApiError, ErrorCode
+from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_groups import DescribedGroup
 from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupResponse
@@ -30,20 +30,13 @@ class ClassicGroupService:
         self._env = env
         self._now = env.clock.now_ms
 
-    def join(self, request: JoinGroupRequest, version: int, client: Client) -> Pending[JoinGroupResponse]:
-        """JoinGroup; waits for the rebalance. The internal topic is created here when it is not there yet."""
-        return self._internal_topics.with_topics(
-            (CONSUMER_OFFSETS,), lambda error: self._join(request, version, client, error)
-        )
-
-    def _join(
-        self, request: JoinGroupRequest, version: int, client: Client, error: ApiError
-    ) -> Pending[JoinGroupResponse]:
-        if error:
-            return completed(join_refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, request.member_id))
+    async def join(self, request: JoinGroupRequest, version: int, client: Client) -> JoinGroupResponse:
+        """Answer a JoinGroup when the rebalance is complete. Creates the internal topic if it is missing."""
+        if await self._internal_topics.made(CONSUMER_OFFSETS):
+            return join_refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, request.member_id)
         partition = self._groups.partition(request.group_id)
         new_id = "" if request.member_id else str(UUID(bytes=self._env.random_uuid()))
-        return partition.schedule_waiting(
+        return await partition.schedule_waiting(
             lambda token: partition.shard.classic_protocol.join(
                 Joining(request, version, client, token, new_id), self._now()
             ),

@@ -12,7 +12,7 @@ from shareq.broker.topics.internal import InternalTopics
 from shareq.coordinator.group.consumer.describe import consumer_group_error_entry
 from shareq.coordinator.group.consumer.requests import refusal
 from shareq.coordinator.group.groups import Client
-from shareq.protocol.errors import ApiError, ErrorCode
+from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_describe import DescribedGroup
 from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -31,34 +31,24 @@ class ConsumerGroupService:
         self._internal_topics = internal_topics
         self._env = env
 
-    def heartbeat(
+    async def heartbeat(
         self,
         request: ConsumerGroupHeartbeatRequest,
         version: int,
         client: Client,
         is_visible: Callable[[str], bool],
-    ) -> Pending[ConsumerGroupHeartbeatResponse]:
-        """ConsumerGroupHeartbeat; `is_visible`: whether the client may know of a topic. The internal topic is created
-        here when it is not there yet.
-        """
-        return self._internal_topics.with_topics(
-            (CONSUMER_OFFSETS,), lambda error: self._heartbeat(request, version, client, is_visible, error)
-        )
+    ) -> ConsumerGroupHeartbeatResponse:
+        """Answer a ConsumerGroupHeartbeat. Creates the internal topic if it is missing.
 
-    def _heartbeat(
-        self,
-        request: ConsumerGroupHeartbeatRequest,
-        version: int,
-        client: Client,
-        is_visible: Callable[[str], bool],
-        error: ApiError,
-    ) -> Pending[ConsumerGroupHeartbeatResponse]:
+        `is_visible` returns whether the client may know of a topic.
+        """
+        error = await self._internal_topics.made(CONSUMER_OFFSETS)
         if error:
-            return completed(refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message or ""))
+            return refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message or "")
         if version == 0 and not request.member_id and request.member_epoch == 0:
             request.member_id = urlsafe_b64encode(self._env.random_uuid()).rstrip(b"=").decode()
         now_ms = self._env.clock.now_ms
-        return self._groups.schedule(
+        return await self._groups.schedule(
             request.group_id,
             lambda shard: shard.consumer.heartbeat(request, version, client, is_visible, now_ms()),
             lambda error: refusal(error, _LOG_FAILED),

@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from itertools import count
 from typing import NamedTuple, TypeVar
 
 from shareq.broker.foundation.environment import Clock
-from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.groups.coordinator import GroupCoordinatorService
 from shareq.broker.quotas.fair_part import may_make
 from shareq.broker.quotas.owned_names import OwnedNames
@@ -57,15 +56,6 @@ class GroupNames:
         )
         groups.may_make_share_group = self._may_make_share_group
 
-    def make(
-        self, group_id: str, owner: Hashable, ask: Callable[[], Pending[T]], refuse: Callable[[str], T]
-    ) -> Pending[T]:
-        """The answer to a request that may make the group; `refuse`'s, which is given a message, when its owner has too
-        many.
-        """
-        answer = self._names.make(group_id, owner, self._now(), ask)
-        return completed(refuse(self._no_group_message)) if answer is None else answer
-
     def refusal(self, group_id: str, owner: Hashable) -> str:
         """Count a group that a request may make, and return ""; or return why not, if its owner has too many. Call
         `settle` behind a request that was not refused.
@@ -76,25 +66,34 @@ class GroupNames:
         """Count the group no longer if the request did not make it."""
         self._names.settle(group_id, owner)
 
-    def join(
+    async def join(
         self,
         joining: Joining,
         owner: Hashable,
-        ask: Callable[[], Pending[T]],
+        ask: Callable[[], Awaitable[T]],
         refuse: Callable[[str], T],
         id_of: Callable[[T], str],
-    ) -> Pending[T]:
-        """As `make`, of a request that may make a member, too. `id_of` gives the member's id in an answer, or ""."""
-        return self.make(joining.group_id, owner, lambda: self._join(joining, owner, ask, refuse, id_of), refuse)
+    ) -> T:
+        """Return the answer to a request that may make the group and a member of it.
 
-    def join_again(
+        `refuse` makes the answer, of a message, where the owner has too many. `id_of` returns the member's id in an
+        answer, or "".
+        """
+        full = self.refusal(joining.group_id, owner)
+        if full:
+            return refuse(full)
+        answer = await self._join(joining, owner, ask, refuse, id_of)
+        self.settle(joining.group_id, owner)
+        return answer
+
+    async def join_again(
         self,
         joining: Joining,
         owner: Hashable,
-        ask: Callable[[], Pending[T]],
+        ask: Callable[[], Awaitable[T]],
         refuse: Callable[[str], T],
         id_of: Callable[[T], str],
-    ) -> Pending[T]:
+    ) -> T:
         """As `join`, of a JoinGroup that names its member: that makes no group, and a member in a consumer group alone,
         which takes ids that it does not know.
         """
@@ -102,8 +101,8 @@ class GroupNames:
         if place < partitions.count:
             shard = partitions.get(place).shard
             if shard.group_kind(joining.group_id) is GroupKind.CONSUMER:
-                return self._join(joining, owner, ask, refuse, id_of)
-        return ask()
+                return await self._join(joining, owner, ask, refuse, id_of)
+        return await ask()
 
     def heard_of(self, group_id: str, owner: Hashable) -> None:
         """A member of a group that exists asks something: the group becomes its owner's if it is nobody's, as all are
@@ -112,28 +111,24 @@ class GroupNames:
         if group_id not in self._names and self.has(group_id, self.place_of(group_id)):
             self._names.admit(group_id, owner, self._now())
 
-    def _join(
+    async def _join(
         self,
         joining: Joining,
         owner: Hashable,
-        ask: Callable[[], Pending[T]],
+        ask: Callable[[], Awaitable[T]],
         refuse: Callable[[str], T],
         id_of: Callable[[T], str],
-    ) -> Pending[T]:
+    ) -> T:
         members, group_id = self._members, joining.group_id
         name: MemberName = (group_id, joining.member_id or next(self._nameless))
         if not self._replaces(joining) and not members.admit(name, owner, self._now()):
-            return completed(refuse(self._no_member_message))
-
-        def settle(answer: T) -> None:
-            member_id = joining.member_id or id_of(answer)
-            if (group_id, member_id) != name:
-                members.drop(name)
-            if member_id:
-                members.settle((group_id, member_id), owner)
-
-        answer = ask()
-        answer.on_complete(settle)
+            return refuse(self._no_member_message)
+        answer = await ask()
+        member_id = joining.member_id or id_of(answer)
+        if (group_id, member_id) != name:
+            members.drop(name)
+        if member_id:
+            members.settle((group_id, member_id), owner)
         return answer
 
     def _replaces(self, joining: Joining) -> bool:

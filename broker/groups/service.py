@@ -40,7 +40,7 @@ class GroupService(Service):
         clock, metadata = host.env.clock, host.metadata
         self.coordinator = coordinator = GroupCoordinatorService(host, configs, settings, log_settings)
         self.names = GroupNames(coordinator, most_per_owner, clock)
-        self.share = ShareGroupService(coordinator, internal_topics, states, leaders, clock)
+        self.share = ShareGroupService(coordinator, internal_topics, states, leaders, host.env)
         self.classic = ClassicGroupService(coordinator, internal_topics, host.env)
         self.consumer = ConsumerGroupService(coordinator, internal_topics, host.env)
         self.offsets = GroupOffsetsService(coordinator, internal_topics, metadata, host.env)

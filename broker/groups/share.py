@@ -5,13 +5,13 @@ made (`shareq.coordinator.group.share.heartbeat`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from typing import Final
 
 from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
 from shareq.broker.foundation.bounded_log import BoundedLog
-from shareq.broker.foundation.environment import Clock
-from shareq.broker.foundation.pending import Pending, completed, gather
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.loop.coroutines import gathered
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.groups.coordinator import GroupCoordinatorService
 from shareq.broker.groups.member_connections import MemberConnections
 from shareq.broker.groups.ports import MemberConnection, ShareLeaders, ShareStates
@@ -33,9 +33,6 @@ logger = logging.getLogger(__name__)
 _FENCED: Final = (ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID)
 """Errors of a member that has to join again."""
 
-TURN_INITIALIZED: Final = 250
-"""States of share partitions that one heartbeat makes in a tick of the loop, 15 µs each."""
-
 
 class ShareGroupService:
     """What members and administrators ask of share groups. Answers come when what they say is durable.
@@ -49,42 +46,44 @@ class ShareGroupService:
         internal_topics: InternalTopics,
         states: ShareStates,
         leaders: ShareLeaders,
-        clock: Clock,
+        env: Environment,
     ) -> None:
         self._groups = groups
         self._internal_topics = internal_topics
         self._states = states
         self._leaders = leaders
-        self._clock = clock
-        self._now = clock.now_ms
+        self._now = env.clock.now_ms
+        self._breathe = env.budget.breathe
         self._connections = MemberConnections(self._now)
-        self._membership = BoundedLog(logger, clock.now_ms)
-        self._fenced = BoundedLog(logger, clock.now_ms)
+        self._membership = BoundedLog(logger, self._now)
+        self._fenced = BoundedLog(logger, self._now)
         self.rebalances = 0
         self._initializing: dict[str, int] = {}  # group id -> heartbeats between their two phases
-        self._waiting: dict[str, list[Callable[[], None]]] = {}  # heartbeats that wait for those
+        self._waiting: dict[str, list[Pending[None]]] = {}  # heartbeats that wait for those
 
-    def heartbeat(
+    async def heartbeat(
         self, request: ShareGroupHeartbeatRequest, client: Client, connection: MemberConnection
-    ) -> Pending[ShareGroupHeartbeatResponse]:
-        """ShareGroupHeartbeat: both phases. The internal topics are created here when they are not there yet."""
-        return self._internal_topics.with_topics(
-            (CONSUMER_OFFSETS, SHARE_GROUP_STATE), lambda error: self._heartbeat(request, client, connection, error)
-        )
-
-    def _heartbeat(
-        self, request: ShareGroupHeartbeatRequest, client: Client, connection: MemberConnection, error: ApiError
-    ) -> Pending[ShareGroupHeartbeatResponse]:
+    ) -> ShareGroupHeartbeatResponse:
+        """Answer a ShareGroupHeartbeat, in both phases. Creates the internal topics that are missing."""
+        error = await self._internal_topics.made(CONSUMER_OFFSETS, SHARE_GROUP_STATE)
         if error:
-            return completed(refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message or ""))
+            return refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message or "")
         partition = self._groups.partition(request.group_id)
-        answer: Pending[ShareGroupHeartbeatResponse] = Pending()
-        plan = partition.schedule(
+        plan = await partition.schedule(
             lambda: self._connections.heartbeat(partition, request, client, connection),
             lambda error: HeartbeatPlan(request.group_id, request.member_id, _failed(error)),
         )
-        plan.on_complete(lambda plan: self._begun(partition, request, client, plan, answer))
-        return answer
+        self._log_phase(request, client, plan)
+        self.rebalances += plan.bumped
+        if plan.response is not None:
+            return plan.response
+        if plan.initialize:
+            return await self._initialize(partition, plan)
+        if self._initializing.get(plan.group_id):  # else those it would wait for have finished meanwhile
+            others: Pending[None] = Pending()
+            self._waiting.setdefault(plan.group_id, []).append(others)
+            await others
+        return await self._finish(partition, plan, None)
 
     def describe(self, group_id: str) -> Pending[DescribedGroup]:
         """One entry of ShareGroupDescribe."""
@@ -103,15 +102,8 @@ class ShareGroupService:
 
     # -- the two phases
 
-    def _begun(
-        self,
-        partition: CoordinatorPartition[GroupCoordinatorShard],
-        request: ShareGroupHeartbeatRequest,
-        client: Client,
-        plan: HeartbeatPlan,
-        answer: Pending[ShareGroupHeartbeatResponse],
-    ) -> None:
-        """The first phase is durable."""
+    def _log_phase(self, request: ShareGroupHeartbeatRequest, client: Client, plan: HeartbeatPlan) -> None:
+        """Log what became of the membership in the first phase, which is durable."""
         if plan.joined:
             self._log_member("joined", request, client)
         elif plan.response is not None:
@@ -119,7 +111,6 @@ class ShareGroupService:
                 self._log_member("fenced", request, client, ErrorCode(plan.response.error_code).name)
             elif request.member_epoch == LEAVE_EPOCH and not plan.response.error_code:
                 self._log_member("left", request, client)
-        self._carry_on(partition, plan, answer)
 
     def _log_member(
         self, what: str, request: ShareGroupHeartbeatRequest, client: Client, error: str | None = None
@@ -142,87 +133,50 @@ class ShareGroupService:
             **({"error": error, "member_epoch": request.member_epoch} if error else {}),
         )
 
-    def _carry_on(
-        self,
-        partition: CoordinatorPartition[GroupCoordinatorShard],
-        plan: HeartbeatPlan,
-        answer: Pending[ShareGroupHeartbeatResponse],
-    ) -> None:
-        self.rebalances += plan.bumped
-        if plan.response is not None:
-            answer.complete(plan.response)
-        elif plan.initialize:
-            self._initialize(partition, plan, answer)
-        elif self._initializing.get(plan.group_id):
-            waiting = self._waiting.setdefault(plan.group_id, [])
-            waiting.append(lambda: self._finish(partition, plan, None, answer))
-        else:  # those it would wait for have finished meanwhile
-            self._finish(partition, plan, None, answer)
-
-    def _initialize(
-        self,
-        partition: CoordinatorPartition[GroupCoordinatorShard],
-        plan: HeartbeatPlan,
-        answer: Pending[ShareGroupHeartbeatResponse],
-    ) -> None:
-        self._initializing[plan.group_id] = self._initializing.get(plan.group_id, 0) + 1
-
-        def initialized(success: bool) -> None:
-            self._finish(partition, plan, success, answer)
-            left = self._initializing[plan.group_id] = self._initializing[plan.group_id] - 1
-            if not left:
-                del self._initializing[plan.group_id]
-                for finish in self._waiting.pop(plan.group_id, ()):
-                    finish()
-
-        self._initialized(partition, plan).on_complete(initialized)
-
-    def _initialized(
+    async def _initialize(
         self, partition: CoordinatorPartition[GroupCoordinatorShard], plan: HeartbeatPlan
-    ) -> Pending[bool]:
-        """Make the states, `TURN_INITIALIZED` in a tick; whether all were made. When the last member has left, the rest
-        is not made: the group may be deleted then, and what is made later would stay.
+    ) -> ShareGroupHeartbeatResponse:
+        """Carry a heartbeat through that initialises states, and then those that have waited for it."""
+        group_id = plan.group_id
+        self._initializing[group_id] = self._initializing.get(group_id, 0) + 1
+        finished = self._finish(partition, plan, await self._made(partition, plan))
+        left = self._initializing[group_id] = self._initializing[group_id] - 1
+        if not left:
+            del self._initializing[group_id]
+            for waiting in self._waiting.pop(group_id, ()):
+                waiting.complete(None)
+        return await finished
+
+    async def _made(self, partition: CoordinatorPartition[GroupCoordinatorShard], plan: HeartbeatPlan) -> bool:
+        """Make the states; return whether all were made.
+
+        When the last member has left, the rest is not made: the group may be deleted then, and what is made later would
+        stay.
         """
-        replaced = self._leaders.state_replaced
-        outcomes: list[Pending[bool]] = []
-        done: Pending[bool] = Pending()
-
-        def go_on(at: int) -> None:
-            some = plan.initialize[at : at + TURN_INITIALIZED]
-            made = [
-                self._states.initialize_once(each.key, each.state_epoch, each.start_offset, replaced, again=each.again)
-                for each in some
-            ]
-            outcomes.append(gather(made).then(lambda errors: not any(errors)))
-            at += TURN_INITIALIZED
-            if at < len(plan.initialize):
-                self._clock.call_soon(lambda: go_on(at) if has_members() else end(complete=False))
-            else:
-                end(complete=True)
-
-        def has_members() -> bool:
+        begun: list[Pending[ApiError]] = []
+        for each in plan.initialize:
             group = partition.shard.share_group(plan.group_id)
-            return group is not None and bool(group.members)
-
-        def end(*, complete: bool) -> None:
-            gather(outcomes).then(lambda made: complete and all(made)).on_complete(done.complete)
-
-        go_on(0)
-        return done
+            if begun and (group is None or not group.members):
+                break
+            begun.append(
+                self._states.initialize_once(
+                    each.key, each.state_epoch, each.start_offset, self._leaders.state_replaced, again=each.again
+                )
+            )
+            await self._breathe()
+        complete = len(begun) == len(plan.initialize)
+        outcomes = await gathered(begun, self._breathe)
+        return complete and not any(outcomes)
 
     def _finish(
-        self,
-        partition: CoordinatorPartition[GroupCoordinatorShard],
-        plan: HeartbeatPlan,
-        initialized: bool | None,
-        answer: Pending[ShareGroupHeartbeatResponse],
-    ) -> None:
+        self, partition: CoordinatorPartition[GroupCoordinatorShard], plan: HeartbeatPlan, initialized: bool | None
+    ) -> Pending[ShareGroupHeartbeatResponse]:
         def operation() -> CoordinatorResult[ShareGroupHeartbeatResponse]:
             result = partition.shard.share.finish_heartbeat(plan, initialized, self._now())
             self.rebalances += any(isinstance(record.key, ShareGroupMetadataKey) for record in result.records)
             return result
 
-        partition.schedule(operation, _failed).on_complete(answer.complete)
+        return partition.schedule(operation, _failed)
 
 
 def _failed(error: ErrorCode) -> ShareGroupHeartbeatResponse:

@@ -8,8 +8,8 @@ its bound has its names looked through. What other owners have is not counted: n
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from typing import Any, Final, Generic, Protocol, TypeVar
+from collections.abc import Hashable
+from typing import Final, Generic, Protocol, TypeVar
 
 SWEEP_INTERVAL_MS: Final = 1_000
 """An owner at its bound has names looked through once in so long at most, however often it asks."""
@@ -21,7 +21,6 @@ _PENDING: Final = -1  # in place of the place: the request that makes the name i
 _LOOKS: Final = 2  # at each new name, of its owner and of another, so that of those that are gone few are kept
 
 K = TypeVar("K", bound=Hashable)
-AnswerT = TypeVar("AnswerT", bound="_Answer")
 K_contra = TypeVar("K_contra", bound=Hashable, contravariant=True)
 
 
@@ -36,12 +35,6 @@ class Places(Protocol[K_contra]):
 
     def keeps(self, name: K_contra, place: int) -> bool:
         """As `has`, of a counted name whose owner is at its bound; what nobody needs any more may be given up here."""
-
-
-class _Answer(Protocol):
-    """What comes when the name was made, or could not be."""
-
-    def on_complete(self, callback: Callable[[Any], None], /) -> None: ...
 
 
 class OwnedNames(Generic[K]):
@@ -69,16 +62,6 @@ class OwnedNames(Generic[K]):
     def count(self, owner: Hashable) -> int:
         """How many names are counted for an owner, those included that are gone and were not found to be."""
         return len(self._names.get(owner, ()))
-
-    def make(self, name: K, owner: Hashable, now_ms: int, ask: Callable[[], AnswerT]) -> AnswerT | None:
-        """The answer to a request that may make the name; None: its owner has too many."""
-        is_counted = name in self
-        if not self.admit(name, owner, now_ms):
-            return None
-        answer = ask()
-        if not is_counted:
-            answer.on_complete(lambda _answer: self.settle(name, owner))
-        return answer
 
     def admit(self, name: K, owner: Hashable, now_ms: int, *, at_once: bool = False) -> bool:
         """Whether the owner may use the name, which is made by that if it does not exist; then it is counted.

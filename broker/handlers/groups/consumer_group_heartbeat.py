@@ -8,10 +8,10 @@ v1: subscriptions by pattern; the member id comes from the client.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.foundation.pending import Pending
 from shareq.broker.groups.names import Joining
 from shareq.broker.security.rights import DESCRIBE_TOPIC, READ_GROUP
 from shareq.coordinator.group.consumer.member import JOIN_EPOCH
@@ -53,16 +53,16 @@ def _too_large() -> ConsumerGroupHeartbeatResponse:
     return refusal(ErrorCode.UNKNOWN_SERVER_ERROR, "The subscription is too large.")
 
 
-def _heartbeat(ctx: RequestContext, request: ConsumerGroupHeartbeatRequest) -> Pending[ConsumerGroupHeartbeatResponse]:
+async def _heartbeat(ctx: RequestContext, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupHeartbeatResponse:
     client = Client(ctx.client_id or "", f"/{ctx.connection.client_host}")
     groups = ctx.services.groups
 
-    def heartbeat() -> Pending[ConsumerGroupHeartbeatResponse]:
+    def heartbeat() -> Awaitable[ConsumerGroupHeartbeatResponse]:
         return groups.consumer.heartbeat(request, ctx.api_version, client, lambda topic: ctx.may(DESCRIBE_TOPIC, topic))
 
     if request.member_epoch != JOIN_EPOCH:
-        return heartbeat()
-    return groups.names.join(
+        return await heartbeat()
+    return await groups.names.join(
         Joining(request.group_id, request.member_id, request.instance_id),
         ctx.owner,
         heartbeat,

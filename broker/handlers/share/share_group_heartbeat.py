@@ -8,7 +8,6 @@ topic subscribed to.
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.foundation.pending import Pending
 from shareq.broker.groups.names import Joining
 from shareq.broker.security.rights import DESCRIBE_TOPIC, READ_GROUP
 from shareq.coordinator.group.groups import Client
@@ -25,21 +24,19 @@ def refusal_by_size(ctx: RequestContext, frame_bytes: int) -> ShareGroupHeartbea
     return refusal(ErrorCode.UNKNOWN_SERVER_ERROR, "The subscription is too large.")
 
 
-def handle(
-    ctx: RequestContext, request: ShareGroupHeartbeatRequest
-) -> ShareGroupHeartbeatResponse | Pending[ShareGroupHeartbeatResponse]:
+async def handle(ctx: RequestContext, request: ShareGroupHeartbeatRequest) -> ShareGroupHeartbeatResponse:
     if not ctx.services.metadata.share_groups_enabled:
         return ShareGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     if not ctx.may(READ_GROUP, request.group_id):
         return ShareGroupHeartbeatResponse(error_code=READ_GROUP.error)
-    if ctx.lacking(DESCRIBE_TOPIC, request.subscribed_topic_names or ()):
+    if await ctx.find_lacking(DESCRIBE_TOPIC, request.subscribed_topic_names or ()):
         return ShareGroupHeartbeatResponse(error_code=DESCRIBE_TOPIC.error)
     client = Client(ctx.client_id or "", f"/{ctx.connection.client_host}")
     groups = ctx.services.groups
     if request.member_epoch != JOIN_EPOCH:
         groups.names.heard_of(request.group_id, ctx.owner)
-        return groups.share.heartbeat(request, client, ctx.connection)
-    return groups.names.join(
+        return await groups.share.heartbeat(request, client, ctx.connection)
+    return await groups.names.join(
         Joining(request.group_id, request.member_id),
         ctx.owner,
         lambda: groups.share.heartbeat(request, client, ctx.connection),

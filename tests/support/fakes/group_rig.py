@@ -88,16 +88,18 @@ class GroupRig:
 
     # -- share groups
 
+    def beat(self, request: ShareGroupHeartbeatRequest) -> Pending[ShareGroupHeartbeatResponse]:
+        return begun(self.ports.env, self.service.share.heartbeat(request, CLIENT, CONNECTION))
+
     def join(self, member: str = "m", *topics: str, group: str = "g") -> ShareGroupHeartbeatResponse:
         """A share-group member that joins, and its answer."""
         request = heartbeat(member, 0, *(topics or ("t",)), group=group)
-        pending = self.service.share.heartbeat(request, CLIENT, CONNECTION)
-        answer = self.ports.answer(pending)
+        answer = self.ports.answer(self.beat(request))
         assert answer.error_code == ErrorCode.NONE, answer
         return answer
 
     def leave(self, member: str = "m", group: str = "g") -> None:
-        answer = self.ports.answer(self.service.share.heartbeat(heartbeat(member, -1, group=group), CLIENT, CONNECTION))
+        answer = self.ports.answer(self.beat(heartbeat(member, -1, group=group)))
         assert answer.error_code == ErrorCode.NONE
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.turn_budget import PAUSE
 from shareq.broker.groups.administration import AlteredOffsets, DeletedOffsets, ListedGroups, ShareOffset
 from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.share.results import SummaryResult
@@ -16,8 +17,8 @@ from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from tests.support.coroutines import begun, paused_everywhere
-from tests.support.fakes.group_rig import CLIENT, CONNECTION, OFFSETS, STATES, GroupRig, heartbeat
+from tests.support.coroutines import begun
+from tests.support.fakes.group_rig import OFFSETS, STATES, GroupRig, heartbeat
 from tests.support.fakes.host import ELSEWHERE
 
 NONE = ErrorCode.NONE
@@ -166,8 +167,8 @@ def test_a_deletion_whose_steps_cannot_be_written(step: int) -> None:
 @pytest.mark.parametrize("news", ["joined", "left again", "altered"])
 def test_states_stay_that_a_group_is_to_have_again(whole: str, news: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two states that are deleted, others have their turns."""
-    paused_everywhere(monkeypatch)
     rig = Rig()
+    monkeypatch.setattr(rig.admin, "_breathe", lambda _elements=1: PAUSE)
     pending = rig.delete() if whole == "group" else rig.delete_offsets("g", ["t"])
     rig.ports.logs.flush()
     while not rig.called():
@@ -414,7 +415,7 @@ def test_what_an_alteration_could_not_initialize_is_asked_for_by_heartbeats_afte
     joined = rig.join("m", "u")
     assert rig.states.calls == []
     rig.ports.clock.advance(10_000)
-    rig.service.share.heartbeat(heartbeat("m", joined.member_epoch), CLIENT, CONNECTION)
+    rig.beat(heartbeat("m", joined.member_epoch))
     rig.ports.logs.flush()
     assert [call[:2] for call in rig.states.calls] == [("initialize_once", rig.key(0, "u"))]
 

@@ -13,6 +13,7 @@ from shareq.protocol.generated.consumer_group_heartbeat import ConsumerGroupHear
 from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from shareq.protocol.generated.sync_group import SyncGroupRequest
 from shareq.protocol.primitives import ZERO_UUID
+from tests.support.coroutines import begun
 from tests.support.fakes.group_rig import CLIENT, OFFSETS, GroupRig
 from tests.support.fakes.transaction_rig import TransactionRig
 
@@ -107,7 +108,7 @@ def commit_rows(answer: offset_commit.OffsetCommitResponse, version: int) -> Row
 def static_member(rig: Rig) -> str:
     """The member of group g, with instance id `i` and a session of 30 seconds; its generation is 1."""
     joining = JoinGroupRequest("g", 30_000, 60_000, "", "i", "consumer", [JoinGroupRequestProtocol("range", b"r")])
-    pending = rig.service.classic.join(joining, 5, CLIENT)
+    pending = begun(rig.ports.env, rig.service.classic.join(joining, 5, CLIENT))
     rig.ports.clock.advance(3_000)
     rig.ports.logs.flush()
     member = pending.value.member_id
@@ -335,7 +336,8 @@ def test_members_commit_and_fetch_in_their_generation() -> None:
         subscribed_topic_names=["t"],
         topic_partitions=[],
     )
-    epoch = rig.ports.answer(rig.service.consumer.heartbeat(heartbeat, 1, CLIENT, lambda _topic: True)).member_epoch
+    joined = begun(rig.ports.env, rig.service.consumer.heartbeat(heartbeat, 1, CLIENT, lambda _topic: True))
+    epoch = rig.ports.answer(joined).member_epoch
     for member, member_epoch, error in (
         ("m", epoch, NONE),
         ("other", epoch, ErrorCode.UNKNOWN_MEMBER_ID),

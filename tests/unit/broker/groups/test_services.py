@@ -36,7 +36,8 @@ from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup
 from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from shareq.protocol.primitives import ZERO_UUID
 from shareq.protocol.records.compression import Compression
-from tests.support.fakes.group_rig import CLIENT, CONNECTION, OFFSETS, STATES, GroupRig, heartbeat
+from tests.support.coroutines import begun
+from tests.support.fakes.group_rig import CLIENT, OFFSETS, STATES, GroupRig, heartbeat
 from tests.support.fakes.host import ELSEWHERE
 
 NONE = ErrorCode.NONE
@@ -49,7 +50,7 @@ def joining(member: str = "", group: str = "g") -> JoinGroupRequest:
 
 
 def join(rig: GroupRig, member: str = "", version: int = 3, group: str = "g") -> Pending[JoinGroupResponse]:
-    return rig.service.classic.join(joining(member, group), version, CLIENT)
+    return begun(rig.ports.env, rig.service.classic.join(joining(member, group), version, CLIENT))
 
 
 def formed(rig: GroupRig) -> str:
@@ -225,7 +226,7 @@ def beat(
     if epoch == 0:
         request.rebalance_timeout_ms, request.topic_partitions = 60_000, []
     request.subscribed_topic_names = list(topics) or None
-    return rig.service.consumer.heartbeat(request, version, CLIENT, lambda topic: topic != hidden)
+    return begun(rig.ports.env, rig.service.consumer.heartbeat(request, version, CLIENT, lambda topic: topic != hidden))
 
 
 def test_a_consumer_that_joins_makes_the_topic_and_is_assigned_its_partitions() -> None:
@@ -323,7 +324,7 @@ def test_share_groups_of_all_partitions_count_together() -> None:
     first = "g0"
     other = next(f"g{n}" for n in range(9) if group_partition_for(f"g{n}", 2) != group_partition_for(first, 2))
     rig.join(group=first)
-    refused = rig.service.share.heartbeat(heartbeat("m", 0, "t", group=other), CLIENT, CONNECTION).value
+    refused = rig.beat(heartbeat("m", 0, "t", group=other)).value
     assert refused.error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
 
 
@@ -387,7 +388,7 @@ def test_news_of_topics_reach_all_partitions() -> None:
     assert group.initialized == {}
     again = rig.ports.topics.add("t", 1)
     rig.service.topic_changed(again)
-    pending = rig.service.share.heartbeat(heartbeat("m", 2), CLIENT, CONNECTION)
+    pending = rig.beat(heartbeat("m", 2))
     rig.ports.logs.flush()
     assert pending.value.assignment is not None
 
@@ -405,7 +406,7 @@ def test_without_the_states_topic_no_state_is_left() -> None:
 def test_without_the_groups_own_topic_no_group_is_left() -> None:
     rig = GroupRig()
     rig.join()
-    pending = rig.service.share.heartbeat(heartbeat("m2", 0, "t"), CLIENT, CONNECTION)
+    pending = rig.beat(heartbeat("m2", 0, "t"))
     rig.service.topic_deleted(rig.ports.topics.delete(OFFSETS))
     assert pending.value.error_code == LOST
     assert list(rig.service.coordinator.partitions) == []
@@ -438,7 +439,7 @@ def test_a_partition_that_moves_is_given_up() -> None:
     rig.service.leader_moved("t", at)
     assert len(list(rig.service.coordinator.partitions)) == 1
     rig.service.leader_moved(OFFSETS, at)
-    answer = rig.service.share.heartbeat(heartbeat("m", 2), CLIENT, CONNECTION).value
+    answer = rig.beat(heartbeat("m", 2)).value
     assert (answer.error_code, answer.error_message) == (LOST, LOG_FAILED)
 
 
@@ -493,7 +494,7 @@ def test_a_consumer_is_not_assigned_what_its_client_may_not_know_of() -> None:
     request = ConsumerGroupHeartbeatRequest(
         group_id="c", member_id="m", rebalance_timeout_ms=60_000, subscribed_topic_regex="[tu]", topic_partitions=[]
     )
-    pending = rig.service.consumer.heartbeat(request, 1, CLIENT, lambda topic: topic != "t")
+    pending = begun(rig.ports.env, rig.service.consumer.heartbeat(request, 1, CLIENT, lambda topic: topic != "t"))
     assignment = rig.ports.answer(pending).assignment
     assert assignment is not None
     assert [each.topic_id for each in assignment.topic_partitions] == [rig.id_of("u")]

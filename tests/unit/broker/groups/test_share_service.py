@@ -8,7 +8,7 @@ from shareq.broker.foundation.pending import Pending
 from shareq.coordinator.group.share.heartbeat import refusal
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatResponse
-from tests.support.fakes.group_rig import CLIENT, CONNECTION, OFFSETS, STATES, GroupRig, assigned, heartbeat
+from tests.support.fakes.group_rig import OFFSETS, STATES, GroupRig, assigned, heartbeat
 from tests.support.fakes.share_states import KeptState
 
 NONE = ErrorCode.NONE
@@ -16,7 +16,7 @@ LOG_FAILED = "The coordinator's log could not be written."
 
 
 def beat(rig: GroupRig, member: str, epoch: int, *topics: str) -> Pending[ShareGroupHeartbeatResponse]:
-    return rig.service.share.heartbeat(heartbeat(member, epoch, *topics), CLIENT, CONNECTION)
+    return rig.beat(heartbeat(member, epoch, *topics))
 
 
 def both_of(rig: GroupRig) -> dict[bytes, list[int]]:
@@ -173,7 +173,7 @@ def test_who_waits_in_one_group_does_not_wait_for_another() -> None:
     beat(rig, "m1", 0, "t")
     rig.ports.logs.flush()
     rig.states.holds = False
-    other = rig.service.share.heartbeat(heartbeat("m", 0, "t", group="h"), CLIENT, CONNECTION)
+    other = rig.beat(heartbeat("m", 0, "t", group="h"))
     rig.ports.logs.flush()
     assert assigned(other.value) == both_of(rig)
 
@@ -258,7 +258,7 @@ def test_a_group_is_described_when_what_is_reported_is_durable() -> None:
     rig.join()
     pending = rig.service.share.describe("g")
     assert (pending.value.group_state, [each.member_id for each in pending.value.members]) == ("Stable", ["m"])
-    rig.service.share.heartbeat(heartbeat("m2", 0, "t"), CLIENT, CONNECTION)
+    rig.beat(heartbeat("m2", 0, "t"))
     pending = rig.service.share.describe("g")
     rig.ports.logs.lose_all()
     assert (pending.value.error_code, pending.value.error_message) == (ErrorCode.NOT_COORDINATOR, LOG_FAILED)
