@@ -19,7 +19,7 @@ LONGEST: Final = (
     "tests/fuzz/",
     "tests/wire/test_worker.py",
     "tests/unit/broker/log/recovery/test_crash.py",
-    "tests/unit/broker/redrive/test_crashes.py",
+    "tests/frames/redrive/test_crashes.py",
     "tests/campaign/storage/",
     "tests/wire/test_recipes.py",
     "tests/differential/",

@@ -10,9 +10,9 @@ from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.coordinator.group.classic.embedded import read_assignment
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
+from tests.frames.groups.test_consumer_groups import GROUP, describe, heartbeat, partitions
 from tests.support.clients.classic_client import INITIAL_DELAY_MS, ClassicClient
 from tests.support.clients.classic_client import describe as describe_classic
-from tests.unit.broker.groups.test_consumer_groups import GROUP, describe, heartbeat, partitions
 from tests.unit.coordinator.group.migration.world import assignment, subscription
 
 TOPIC = "t"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from devtools.clients.transactor import JAVA_4_4, JAVA_TV2, Transactor, Versions
@@ -251,3 +253,16 @@ def test_a_transaction_commits_what_its_member_had_in_that_epoch(versions: Versi
         (4, 0): refused,
     }
     assert producer.commit() is ErrorCode.NONE
+
+
+def test_without_google_re2_a_member_that_subscribes_by_pattern_learns_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "re2", None)
+    world = BrokerWorld()
+    world.create_topic("t")
+    request = ConsumerGroupHeartbeatRequest(
+        "g", "m", 0, rebalance_timeout_ms=1_000, subscribed_topic_regex="t.*", topic_partitions=[]
+    )
+    answer = world.connect().call(request, 1, ConsumerGroupHeartbeatResponse)
+    assert answer.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
+    assert answer.error_message is not None
+    assert "google-re2 is not installed" in answer.error_message

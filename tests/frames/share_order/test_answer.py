@@ -21,9 +21,9 @@ from shareq.broker.share.ordered.answer import (
 from shareq.protocol.records.batch import Record, RecordData, batch_headers, build_batch, decode_records
 from shareq.protocol.records.compression import Compression
 from shareq.protocol.records.control import build_end_transaction_marker
+from tests.frames.share_order.test_order_by_key import member_of, ordered_world, produce
 from tests.support.clients.share_client import acquired_of
 from tests.support.each import for_each
-from tests.unit.broker.share.test_order_by_key import member_of, ordered_world, produce
 
 
 def read_of(batches: list[bytes]) -> ReadResult:

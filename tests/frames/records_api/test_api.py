@@ -22,11 +22,11 @@ from shareq.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequestTopic,
     AlterShareGroupOffsetsResponse,
 )
+from tests.frames.share_order.test_order_by_key import produce
 from tests.support.clients.share_client import ACCEPT, RELEASE, Place, ShareClient, append, configure, from_the_start
-from tests.unit.broker.share.test_order_by_key import produce
 
 TOKEN = "0123456789abcdef-operator"
-SCHEMA = json.loads((Path(__file__).parents[4] / "docs/records-api.schema.json").read_text())
+SCHEMA = json.loads((Path(__file__).parents[3] / "docs/records-api.schema.json").read_text())
 NOW_MS = 1_000
 
 

@@ -10,10 +10,10 @@ from shareq.broker.share.ordered.kept_reads import LEAST_BYTES, MOST_BYTES, TOTA
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import RecordData, build_batch
+from tests.frames.share_fetch.test_releases import delete_topic
+from tests.frames.share_order.test_order_by_key import member_of, offsets_of, ordered_world, produce
 from tests.support.clients.share_client import ACCEPT
 from tests.support.fakes.share_rig import ShareRig, ranges
-from tests.unit.broker.share.test_order_by_key import member_of, offsets_of, ordered_world, produce
-from tests.unit.broker.share.test_releases import delete_topic
 
 SIZE = LEAST_BYTES
 

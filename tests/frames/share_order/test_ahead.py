@@ -15,10 +15,10 @@ from shareq.coordinator.ports import IsolationLevel
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import RecordData, build_batch
 from shareq.protocol.share import AcquireMode, RecordState
+from tests.frames.share_order.test_fetches import add, rig_of
+from tests.frames.share_order.test_order_by_key import member_of, offsets_of, ordered_world, produce
 from tests.support.clients.share_client import ACCEPT, acquired_of
 from tests.support.fakes.share_rig import ShareRig, ranges
-from tests.unit.broker.share.ordered.test_fetches import add, rig_of
-from tests.unit.broker.share.test_order_by_key import member_of, offsets_of, ordered_world, produce
 
 KEYS = [b"%d" % number for number in range(10)]
 

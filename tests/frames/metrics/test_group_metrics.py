@@ -24,11 +24,11 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
 )
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from tests.frames.groups.test_consumer_groups import heartbeat
+from tests.frames.groups.test_group_migration import begin, classic_group, rejoin
 from tests.support.clients.classic_client import INITIAL_DELAY_MS, ClassicClient, form, settle
 from tests.support.clients.share_client import ShareClient, append
 from tests.support.worlds.metrics import Scraped, scraped
-from tests.unit.broker.groups.test_consumer_groups import heartbeat
-from tests.unit.broker.groups.test_group_migration import begin, classic_group, rejoin
 
 NONE = ErrorCode.NONE
 GROUPS = "kafka_server_group_coordinator_metrics"

@@ -22,8 +22,8 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
 )
 from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 from shareq.protocol.generated.join_group import JoinGroupResponseMember
+from tests.frames.groups.test_classic_groups_under_faults import LONGEST_WAIT_MS, failing
 from tests.support.clients.classic_client import ClassicClient
-from tests.unit.broker.groups.test_classic_groups_under_faults import LONGEST_WAIT_MS, failing
 from tests.unit.coordinator.group.migration.world import assignment, subscription
 
 GROUP, TOPIC, PARTITIONS = "g", "t", 6

@@ -9,9 +9,9 @@ from shareq.coordinator.ports import ShareGroupSettings
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import RecordData, build_batch
 from shareq.protocol.share import AcquireMode
+from tests.frames.share_order.test_order_by_key import member_of, offsets_of, ordered_world, produce
 from tests.support.clients.share_client import ACCEPT, acquired_of
 from tests.support.fakes.share_rig import LOCK_MS, ShareRig, ranges
-from tests.unit.broker.share.test_order_by_key import member_of, offsets_of, ordered_world, produce
 
 
 def rig_of(*keys: Sequence[bytes]) -> ShareRig:
