@@ -24,7 +24,8 @@ from typing import Final, NamedTuple
 ROOT: Final = Path(__file__).resolve().parent.parent
 STAGES: Final = ROOT / "build" / "mutation"
 UNIT: Final = "tests/unit/broker"
-RIGHTS: Final = f"{UNIT}/security/test_rights.py::test_with_all_rights_nothing_is_refused_and_without_one_it_is"
+FRAMES: Final = "tests/frames"
+RIGHTS: Final = f"{FRAMES}/administration/test_rights.py::test_with_all_rights_nothing_is_refused_and_without_one_it_is"
 DEAD: Final = ("killed", "timeout")
 
 
@@ -55,11 +56,14 @@ AREAS: Final[Mapping[str, Area]] = {
     ),
     "share-ordered": Area(
         ("broker/share/ordered/*.py",),
-        (f"{UNIT}/share/ordered", f"{UNIT}/share/test_order_by_key.py"),
+        (f"{FRAMES}/share_order",),
     ),
     "share-dlq": Area(
         tuple(f"broker/share/dlq/{each}.py" for each in ("lane", "letters", "rules", "source")),
-        _tests(f"{UNIT}/share/dlq", "rules lane queues kept_dead_records queues_of_a_broker"),
+        (
+            *_tests(f"{UNIT}/share/dlq", "rules lane queues"),
+            *_tests(f"{FRAMES}/dead_letters", "kept_dead_records queues_of_a_broker"),
+        ),
     ),
     "coordinator-share": Area(
         ("coordinator/share/*.py",),
@@ -88,7 +92,10 @@ AREAS: Final[Mapping[str, Area]] = {
     ),
     "redrive": Area(
         tuple(f"broker/redrive/{each}.py" for each in ("letter", "progress", "reading", "rounds", "spec")),
-        _tests(f"{UNIT}/redrive", "progress reading rounds redrives redrive_rights half_a_round"),
+        (
+            *_tests(f"{UNIT}/redrive", "progress reading rounds"),
+            *_tests(f"{FRAMES}/redrive", "redrives redrive_rights half_a_round"),
+        ),
     ),
     "coordinator-transaction": Area(("coordinator/transaction/*.py",), (f"{COORDINATOR}/transaction",)),
     "coordinator-group": Area(("coordinator/group/*.py",), (f"{COORDINATOR}/group",)),
@@ -99,7 +106,7 @@ AREAS: Final[Mapping[str, Area]] = {
     ),
     "coordinator-group-consumer": Area(
         ("coordinator/group/consumer/*.py", "coordinator/group/consumer/target/*.py"),
-        (f"{COORDINATOR}/group/consumer",),
+        (f"{COORDINATOR}/group/consumer", f"{FRAMES}/groups/test_consumer_groups.py"),
     ),
     "coordinator-group-classic": Area(
         (
@@ -140,51 +147,77 @@ AREAS: Final[Mapping[str, Area]] = {
         ("broker/transactions/*.py",),
         (f"{UNIT}/transactions/test_coordinator_service.py", f"{UNIT}/transactions/test_admission.py"),
     ),
-    "security": Area(("broker/security/*.py", "broker/network/sasl_gate.py"), (f"{UNIT}/security", f"{UNIT}/network")),
-    "topics": Area(("broker/topics/*.py", "broker/fetch/read.py"), (f"{UNIT}/topics", f"{UNIT}/fetch/test_read.py")),
+    "security": Area(
+        ("broker/security/*.py", "broker/network/sasl_gate.py"),
+        (
+            f"{UNIT}/security",
+            f"{UNIT}/network",
+            *_tests(f"{FRAMES}/administration", "rights sasl invented_credentials"),
+        ),
+    ),
+    "topics": Area(
+        ("broker/topics/*.py", "broker/fetch/read.py"),
+        (f"{UNIT}/topics", f"{FRAMES}/topics", f"{UNIT}/fetch/test_read.py"),
+    ),
     "handlers-share": Area(
         ("broker/handlers/share/*.py",),
         (
             RIGHTS,
             *_tests(
-                f"{UNIT}/share",
-                "share_state_rpcs share_fetch_and_acknowledge share_fetch_rows share_fetch_modes share_sessions"
-                " share_fetch_waits fetches_and_rights share_state_initialization several_brokers",
+                f"{FRAMES}/share_fetch",
+                "share_fetch_and_acknowledge share_fetch_rows share_fetch_modes share_sessions share_fetch_waits"
+                " fetches_and_rights several_brokers",
             ),
-            *_tests(f"{UNIT}/groups", "group_administration share_group_membership"),
+            *_tests(f"{FRAMES}/share_state", "share_state_rpcs share_state_initialization"),
+            *_tests(f"{FRAMES}/groups", "group_administration share_group_membership"),
         ),
     ),
     "handlers-transactions": Area(
         ("broker/handlers/transactions/*.py",),
-        (RIGHTS, *_tests(f"{UNIT}/transactions", "transactions transaction_administration")),
+        (RIGHTS, *_tests(f"{FRAMES}/transactions", "transactions transaction_administration")),
     ),
     "handlers-access": Area(
-        ("broker/handlers/access/*.py",), (RIGHTS, f"{UNIT}/handlers/access", f"{UNIT}/security/test_sasl.py")
+        ("broker/handlers/access/*.py",), (RIGHTS, *_tests(f"{FRAMES}/administration", "access_administration sasl"))
     ),
     "handlers-records": Area(
         ("broker/handlers/records/*.py", "broker/handlers/shared/produce_append.py"),
-        (RIGHTS, f"{UNIT}/handlers/records", *_tests(f"{UNIT}/fetch", "fetch read_committed")),
+        (
+            RIGHTS,
+            f"{UNIT}/handlers/records",
+            f"{FRAMES}/produce",
+            f"{FRAMES}/fetch",
+            f"{FRAMES}/long/test_produce_turns.py",
+        ),
     ),
     "handlers-groups": Area(
         ("broker/handlers/groups/*.py",),
         (
             RIGHTS,
-            *_tests(
-                f"{UNIT}/groups",
-                "classic_groups consumer_groups committed_offsets group_administration all_offsets_of_a_group"
-                " offsets_and_rights",
-            ),
+            *_tests(f"{FRAMES}/groups", "classic_groups consumer_groups group_administration"),
+            *_tests(f"{FRAMES}/offsets", "committed_offsets all_offsets_of_a_group offsets_and_rights"),
         ),
     ),
     "handlers-topics": Area(
         ("broker/handlers/topics/*.py",),
-        (RIGHTS, f"{UNIT}/handlers/topics", f"{UNIT}/handlers/cluster/test_cluster_metadata.py"),
+        (
+            RIGHTS,
+            f"{UNIT}/handlers/topics",
+            f"{FRAMES}/topics/test_auto_creation.py",
+            f"{UNIT}/handlers/cluster/test_cluster_metadata.py",
+        ),
     ),
     "handlers-configs": Area(
         ("broker/handlers/configs/*.py", "broker/handlers/shared/alter_resource.py"),
-        (RIGHTS, f"{UNIT}/handlers/configs"),
+        (RIGHTS, f"{UNIT}/handlers/configs", f"{FRAMES}/administration/test_client_quotas.py"),
     ),
-    "handlers-cluster": Area(("broker/handlers/cluster/*.py",), (RIGHTS, f"{UNIT}/handlers/cluster")),
+    "handlers-cluster": Area(
+        ("broker/handlers/cluster/*.py",),
+        (
+            RIGHTS,
+            f"{UNIT}/handlers/cluster",
+            *_tests(f"{FRAMES}/administration", "cluster_administration update_features"),
+        ),
+    ),
     "log-admission": Area(
         ("broker/log/admission.py", "broker/log/append.py", "broker/log/markers.py"),
         _tests(f"{UNIT}/log", "append markers admission admission_of_records partition_log"),

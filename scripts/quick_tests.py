@@ -18,13 +18,13 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 SECONDS: Final = 20
 CORES: Final = (
     "tests/unit/broker/share/core",
-    "tests/unit/broker/share/ordered",
     "tests/unit/coordinator",
     "tests/unit/broker/quotas",
     "tests/unit/broker/disk",
     "tests/unit/client/share",
 )
 UNITS: Final = "tests/unit"
+FRAMES: Final = "tests/frames"
 PACKAGES: Final = ("aio", "broker", "client", "coordinator", "ops", "protocol", "spark", "testing")
 """Folders at the top that are installed below `shareq`."""
 
@@ -81,17 +81,19 @@ def importers(modules: Iterable[str], tests: Iterable[Path]) -> list[Path]:
 
 def mirrors(path: str, root: Path) -> list[Path]:
     """Return tests of the folder that mirrors the file's, those of its own name first: many go through a world of
-    `tests/support`, and import nothing of what they test.
+    `tests/support`, and import nothing of what they test. Then those by frames that are named after its room or it.
     """
     stem = Path(path).stem
     folder = root / UNITS / Path(path).parent
-    return sorted(folder.glob("test_*.py"), key=lambda test: (not test.stem.startswith(f"test_{stem}"), test))
+    beside = sorted(folder.glob("test_*.py"), key=lambda test: (not test.stem.startswith(f"test_{stem}"), test))
+    rooms = Path(path).with_suffix("").parts
+    return beside + [test for room in rooms for test in sorted((root / FRAMES / room).glob("test_*.py"))]
 
 
 def chosen(changed: Sequence[str], root: Path = ROOT) -> list[str]:
     """Return what pytest is to run, in order, each file once."""
-    tests = sorted((root / UNITS).rglob("test_*.py"))
-    own = [path for path in changed if path.startswith(UNITS) and Path(path).name.startswith("test_")]
+    tests = [test for folder in (UNITS, FRAMES) for test in sorted((root / folder).rglob("test_*.py"))]
+    own = [path for path in changed if path.startswith((UNITS, FRAMES)) and Path(path).name.startswith("test_")]
     beside = importers([module_of(path) for path in changed], tests)
     mirrored = [test for path in changed for test in mirrors(path, root)]
     cores = [test for core in CORES for test in tests if test.is_relative_to(root / core)]

@@ -33,6 +33,10 @@ COMPILED: Final = (
     "tests/unit/broker/fetch",
     "tests/unit/coordinator/share",
     "tests/unit/test_compiled.py",
+    *(
+        f"tests/frames/{each}"
+        for each in ("dead_letters", "fetch", "share_fetch", "share_order", "share_state", "storage")
+    ),
 )
 
 

@@ -11,14 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.coordinator.group.consumer import patterns
 from shareq.coordinator.group.consumer.patterns import PatternMatches, PatternsUnavailable
-from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.consumer_group_heartbeat import (
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-)
 from shareq.protocol.generated.consumer_group_regular_expression import ConsumerGroupRegularExpressionKey
 from tests.unit.coordinator.group.consumer.world import GROUP, ConsumerWorld
 from tests.unit.coordinator.support import Topics
@@ -230,16 +224,3 @@ def test_without_google_re2_no_pattern_is_taken_and_those_of_a_log_match_nothing
         "groups that subscribe by pattern get no partitions: this broker takes no patterns: google-re2"
     )
     patterns._warn_once.cache_clear()
-
-
-def test_without_google_re2_a_member_that_subscribes_by_pattern_learns_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "re2", None)
-    world = BrokerWorld()
-    world.create_topic("t")
-    request = ConsumerGroupHeartbeatRequest(
-        "g", "m", 0, rebalance_timeout_ms=1_000, subscribed_topic_regex="t.*", topic_partitions=[]
-    )
-    answer = world.connect().call(request, 1, ConsumerGroupHeartbeatResponse)
-    assert answer.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
-    assert answer.error_message is not None
-    assert "google-re2 is not installed" in answer.error_message
