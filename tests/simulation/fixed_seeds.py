@@ -10,7 +10,7 @@ import pytest
 
 from tests.simulation.runner import Outcome, run_seed
 
-SEEDS: Final = 1_250
+SEEDS: Final = 600
 
 
 class FixedSeeds:
