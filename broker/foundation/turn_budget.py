@@ -107,9 +107,11 @@ class TurnBudget:
         self._elements = 0
 
     def renew(self) -> None:
-        """Begin a turn."""
+        """Begin a turn, at this time: what is done before the first look counts, too."""
         self.begin()
         self._since = None
+        if not self._stands_still:
+            self._note(self._now())
 
     def breathe(self, elements: int = 1) -> Breath:
         """Count elements that were handled; await the result, which pauses if this turn is spent."""
@@ -118,13 +120,19 @@ class TurnBudget:
 
     def _is_spent(self) -> bool:
         now = self._now()
-        if self._since is None:
-            self._since = self._counted if self._stands_still else now
-            if not self._renews:
-                self._renews = True
-                self._call_soon(self._next_turn)
+        since = self._since
+        if since is None:
+            since = self._note(self._counted if self._stands_still else now)
         self.begin()
-        return now - self._since >= self._most
+        return now - since >= self._most
+
+    def _note(self, since: int) -> int:
+        """Note when this turn began, until the loop's next one."""
+        self._since = since
+        if not self._renews:
+            self._renews = True
+            self._call_soon(self._next_turn)
+        return since
 
     def _count(self) -> int:
         return self._counted + self._elements

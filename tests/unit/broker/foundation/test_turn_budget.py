@@ -54,7 +54,20 @@ def test_a_turn_lasts_as_long_as_it_may_whatever_an_element_takes(element_ns: in
             loop.ns += element_ns
             if budget.breathe() is PAUSE:
                 break
-        assert TURN_NS <= loop.ns - began <= TURN_NS + 2 * LOOK * element_ns
+        assert TURN_NS <= loop.ns - began <= TURN_NS + LOOK * element_ns
+
+
+def test_the_time_before_the_first_look_counts_in_a_turn_of_its_own() -> None:
+    """A piece of a large batch takes longer than a turn: no other one goes with it."""
+    loop = Loop()
+    budget = TurnBudget(loop)
+    budget.renew()
+    loop.ns += TURN_NS
+    assert budget.breathe(LOOK) is PAUSE
+    budget.renew()
+    loop.next_turn()  # what asks later, in another turn of the loop, begins with time of its own
+    loop.ns += TURN_NS
+    assert budget.breathe(LOOK) is not PAUSE
 
 
 def test_what_goes_on_in_one_turn_of_the_loop_shares_its_time() -> None:
