@@ -11,13 +11,14 @@ import logging
 import struct
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.coroutines import plain_handler
 from shareq.broker.dispatch.in_turns import run_in_turns
 from shareq.broker.dispatch.parts import Parts
 from shareq.broker.dispatch.route import SIZE_AND_CORRELATION, BoundRoute, Route
+from shareq.broker.dispatch.rows import Rows
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.network.answers import FALL_BACK, AnswerSlot, FrameHandler, Reply
@@ -38,6 +39,9 @@ logger = logging.getLogger(__name__)
 # int16 key and int16 version read as one number, int32 correlation id: the part of a header every version has
 _FIXED: Final = struct.Struct(">Ii")
 _API: Final = struct.Struct(">hh")
+
+Answer = Message | Parts | Rows[Any]
+"""Any: of one RPC, by its handler."""
 
 COUNTED_FRAME: Final = 8_192
 """From so many bytes on the elements of a request are counted before they are read: there may be thousands of them."""
@@ -270,10 +274,12 @@ def _unsupported_api_versions(correlation_id: int) -> Reply:
     return out
 
 
-def _fill_in_turns(slot: AnswerSlot, bound: BoundRoute, response: Message | Parts | None, correlation_id: int) -> None:
+def _fill_in_turns(slot: AnswerSlot, bound: BoundRoute, response: Answer | None, correlation_id: int) -> None:
     """As `_fill`, of an answer that may be long."""
     if response is None:
         slot.fill(None)
+    elif isinstance(response, Rows):
+        slot.fill(bound.route.frame_of_rows(response, correlation_id))
     else:
         run_in_turns(bound.context, _written(slot, bound, response, correlation_id))
 
@@ -287,12 +293,12 @@ def _written(slot: AnswerSlot, bound: BoundRoute, response: Message | Parts, cor
     return write_long(connection, bound.route, response, slot, correlation_id)
 
 
-def _fill(slot: AnswerSlot, bound: BoundRoute, response: Message | Parts | None, correlation_id: int) -> None:
+def _fill(slot: AnswerSlot, bound: BoundRoute, response: Answer | None, correlation_id: int) -> None:
     """Put a response that came later into its place."""
     if response is None:
         slot.fill(None)
         return
-    if isinstance(response, Parts) or bound.context.services.turns.in_turn:  # it was long to make, too
+    if isinstance(response, (Parts, Rows)) or bound.context.services.turns.in_turn:  # it was long to make, too
         _fill_in_turns(slot, bound, response, correlation_id)
         return
     try:

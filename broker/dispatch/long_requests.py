@@ -9,7 +9,6 @@ which handles nothing else meanwhile.
 from __future__ import annotations
 
 import logging
-import struct
 from collections.abc import Callable, Generator, Iterator
 from sys import getrefcount
 from typing import Any, Final
@@ -17,8 +16,8 @@ from typing import Any, Final
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.element_limits import most_elements
 from shareq.broker.dispatch.parts import Parts
-from shareq.broker.dispatch.response_errors import shorten_messages
 from shareq.broker.dispatch.route import Route
+from shareq.broker.dispatch.rows import MOST_ANSWER_BYTES, TURN_ERRORS, written_in_steps
 from shareq.broker.network.answers import AnswerSlot, Buffer
 from shareq.broker.network.connection import Connection, close_behind
 from shareq.broker.network.frames import CloseConnection
@@ -28,15 +27,10 @@ from shareq.protocol.primitives import Gathered, Message
 from shareq.protocol.row_writing import RowWriter
 from shareq.protocol.stepped_writing import SteppedWriter
 
-__all__ = ["FREED", "MOST_ANSWER_BYTES", "arrays_of", "let_go", "read_and_answer", "write_long", "write_parts"]
+__all__ = ["FREED", "arrays_of", "let_go", "read_and_answer", "write_long", "write_parts"]
 
 logger = logging.getLogger(__name__)
 
-MOST_ANSWER_BYTES: Final = 100_000_000
-"""Of an answer in parts: what librdkafka takes (`receive.message.max.bytes`) before it closes the connection."""
-
-TURN_ERRORS: Final = 4_000
-"""So many errors of an answer are counted in one turn, a quarter of a microsecond each."""
 FREED: Final = 2_000
 """Elements that are given back in one turn: a third of a millisecond."""
 
@@ -154,7 +148,7 @@ def _frame(
             return None
         setattr(parts.response, parts.field, rows)
         yield from _count_errors(route, parts.response)
-        written.append((yield from _in_steps(lambda: writer.rows(parts.response), parts.response)))
+        written.append((yield from written_in_steps(lambda: writer.rows(parts.response), parts.response)))
         count += len(rows)
         size += written[-1].size
         if size > MOST_ANSWER_BYTES:
@@ -172,7 +166,7 @@ def write_long(
     try:
         yield from _count_errors(route, response)
         writer = SteppedWriter(type(response), route.version)
-        frame = yield from _in_steps(lambda: writer.message(route.prefix, response), response)
+        frame = yield from written_in_steps(lambda: writer.message(route.prefix, response), response)
         route.finish(frame, correlation_id)
     except Exception:
         logger.exception("%s: the %s response cannot be written", connection, route)
@@ -188,15 +182,3 @@ def _count_errors(route: Route, response: Message) -> Iterator[None]:
         route.requests.failed(error_code)
         if at % TURN_ERRORS == 0:
             yield
-
-
-def _in_steps(
-    write: Callable[[], Generator[None, None, Gathered]], response: Message
-) -> Generator[None, None, Gathered]:
-    """What is written of the response; once more with shorter messages, if one is too long."""
-    try:
-        return (yield from write())
-    except (ValueError, struct.error):  # a string that is too long, by either form
-        if not shorten_messages(response):
-            raise
-        return (yield from write())

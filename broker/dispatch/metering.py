@@ -7,9 +7,10 @@ more is read of its connection, whether or not it waits by itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shareq.broker.dispatch.parts import Parts
+from shareq.broker.dispatch.rows import Rows
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.network.answers import FALL_BACK, AnswerSlot, FallBack
 from shareq.protocol.api_keys import ApiKey
@@ -137,7 +138,7 @@ class Meter:
         if isinstance(answer, Pending):
             answer.on_complete(lambda response: self._answered(bound, response, throttle_ms))
         else:
-            self._answered(bound, answer.response if isinstance(answer, Parts) else answer, throttle_ms)
+            self._answered(bound, answer, throttle_ms)
 
     def turns(self, steps: Iterator[None]) -> Iterator[None]:
         """The steps. The time of each counts, and what was done since the request was taken up: it is paid when the
@@ -165,10 +166,11 @@ class Meter:
         used_ns, self._spent_ns, self._since_ns = self._spent_ns + now_ns - self._since_ns, 0, now_ns
         return self._context.account.used(used_ns, clock.now_ms())
 
-    def _answered(self, bound: BoundRoute, response: Message | None, muted_ms: int) -> None:
+    def _answered(self, bound: BoundRoute, answer: Message | Parts | Rows[Any] | None, muted_ms: int) -> None:
         """Have the answer say how long the client is to wait; `muted_ms` of that have begun."""
-        if response is None:
+        if answer is None:
             return
+        response = answer.response if isinstance(answer, (Parts, Rows)) else answer
         own_ms: int = getattr(response, "throttle_time_ms", 0)  # of the handler
         if bound.route.api_key is ApiKey.SHARE_FETCH:
             size = _record_bytes(response)  # type: ignore[arg-type]
@@ -179,7 +181,7 @@ class Meter:
             response.throttle_time_ms = muted_ms
             return
         if own_ms:
-            response.throttle_time_ms = own_ms  # type: ignore[attr-defined]
+            response.throttle_time_ms = own_ms  # type: ignore[union-attr]
 
     def _mute(self, throttle_ms: int) -> None:
         self._metering.mute(self._context.connection, throttle_ms)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.parts import Parts
 from shareq.broker.dispatch.response_errors import Walker, error_reader, error_walker, shorten_messages
+from shareq.broker.dispatch.rows import Rows
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.network.answers import AnswerSlot, FallBack
@@ -114,6 +115,14 @@ class Route:
         if self._walker is None:
             self._walker = error_walker(type(response))
         return self._walker(response)
+
+    def frame_of_rows(self, rows: Rows[Any], correlation_id: int) -> Gathered:
+        """As `frame`, of a response whose rows are written."""
+        for error_code, count in rows.errors.items():
+            self.requests.failed(error_code, count)
+        frame = rows.frame(self.prefix)
+        self.finish(frame, correlation_id)
+        return frame
 
     def finish(self, frame: Gathered, correlation_id: int) -> None:
         """Write size and correlation id into a frame that begins with `prefix`."""

@@ -18,9 +18,9 @@ class Requests:
         self.errors: dict[int, int] = {}
         self.unanswered = 0
 
-    def failed(self, error_code: int) -> None:
-        """An answer has this error in it."""
-        self.errors[error_code] = self.errors.get(error_code, 0) + 1
+    def failed(self, error_code: int, count: int = 1) -> None:
+        """Count an error that an answer has in it, so many times."""
+        self.errors[error_code] = self.errors.get(error_code, 0) + count
 
 
 class Authentications:

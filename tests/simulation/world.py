@@ -62,6 +62,7 @@ from tests.simulation.storage import Promise, SeedIsOver, Storage, is_about_stor
 from tests.simulation.topics import TOPIC, Slot, Topics
 from tests.simulation.transactions import TransactionalProducer
 from tests.simulation.waits import STEPS_MS, backoff_of, check_waits
+from tests.support.coroutines import whole
 
 STEPS: Final = 60
 JOBS_EVERY: Final = 5
@@ -298,7 +299,7 @@ class World:
         if isinstance(answer, Parts):
             answer = self._joined(answer)
         if isinstance(answer, Pending):
-            return answer
+            return answer.then(lambda response: whole(response, version))
         pending: Pending[Message] = Pending()
         pending.complete(answer)
         return pending

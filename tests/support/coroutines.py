@@ -6,6 +6,7 @@ from typing import TypeVar, cast
 
 import pytest
 
+from shareq.broker.dispatch.rows import Rows
 from shareq.broker.foundation import turn_budget
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import Waiting, begin
@@ -13,7 +14,9 @@ from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.foundation.turn_budget import PAUSE, Pause, TurnBudget
 from shareq.broker.groups import offsets
+from shareq.protocol.primitives import Message
 
+M = TypeVar("M", bound=Message)
 T = TypeVar("T")
 
 
@@ -31,6 +34,14 @@ def finished(coroutine: Waiting[T]) -> T:
         except StopIteration as end:
             return cast(T, end.value)
         assert waits_for is PAUSE
+
+
+def whole(answer: M | Rows[M], version: int) -> M:
+    """The answer, read again where its rows are in wire form."""
+    if not isinstance(answer, Rows):
+        return answer
+    read, _ = type(answer.response).decode(b"".join(answer.frame(b"").pieces()), version)
+    return read
 
 
 def paused_everywhere(monkeypatch: pytest.MonkeyPatch) -> list[int]:

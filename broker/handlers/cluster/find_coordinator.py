@@ -10,12 +10,9 @@ for a key of another form, INVALID_REQUEST.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.in_turns import Steps, in_turns
-from shareq.broker.dispatch.parts import Parts, in_parts
-from shareq.broker.foundation.pending import Pending
+from shareq.broker.dispatch.rows import Rows
 from shareq.broker.security.rights import CLUSTER_ACTION, DESCRIBE_GROUP, DESCRIBE_TRANSACTION
 from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.share.keys import SharePartitionKey, parse_key, partition_for
@@ -31,35 +28,30 @@ _SHARE: Final = 2
 _TOPICS: Final = {0: CONSUMER_OFFSETS, 1: TRANSACTION_STATE, _SHARE: SHARE_GROUP_STATE}
 _RIGHTS: Final = {0: DESCRIBE_GROUP, 1: DESCRIBE_TRANSACTION, _SHARE: CLUSTER_ACTION}
 _NOWHERE: Final = -1
-_PART_KEYS: Final = 1_000  # 4 µs each
+_MANY_KEYS_FROM: Final = 4
+_KEY_ELEMENTS: Final = 2  # that take as long as a key
 
 
-def handle(
+ENDS_WITH_CLIENT: Final = True
+"""The topic that it creates is created whole."""
+
+
+async def handle(
     ctx: RequestContext, request: FindCoordinatorRequest
-) -> FindCoordinatorResponse | Parts | Pending[FindCoordinatorResponse]:
-    if ctx.api_version >= 4:
-        return in_parts(FindCoordinatorResponse(), "coordinators", _parts(ctx, request))
-    return in_turns(ctx, _only(ctx, request))
-
-
-def _parts(ctx: RequestContext, request: FindCoordinatorRequest) -> Iterator[list[Coordinator]]:
-    keys = request.coordinator_keys
-    for at in range(0, len(keys), _PART_KEYS):
-        for _ in _passing(ctx, request):
-            yield []
-        yield [_find(ctx, request.key_type, key) for key in keys[at : at + _PART_KEYS]]
-
-
-def _only(ctx: RequestContext, request: FindCoordinatorRequest) -> Steps[FindCoordinatorResponse]:
-    yield from _passing(ctx, request)
-    found = _find(ctx, request.key_type, request.key)
-    return FindCoordinatorResponse(
-        error_code=found.error_code,
-        error_message=found.error_message,
-        node_id=found.node_id,
-        host=found.host,
-        port=found.port,
-    )
+) -> FindCoordinatorResponse | Rows[FindCoordinatorResponse]:
+    if ctx.api_version < _MANY_KEYS_FROM:
+        found = await _find(ctx, request.key_type, request.key)
+        return FindCoordinatorResponse(
+            error_code=found.error_code,
+            error_message=found.error_message,
+            node_id=found.node_id,
+            host=found.host,
+            port=found.port,
+        )
+    rows = Rows(ctx, FindCoordinatorResponse(), "coordinators")
+    for key in request.coordinator_keys:
+        await rows.add(await _find(ctx, request.key_type, key), _KEY_ELEMENTS)
+    return await rows.end()
 
 
 def failed(request: FindCoordinatorRequest, error: ErrorCode) -> FindCoordinatorResponse:
@@ -68,16 +60,10 @@ def failed(request: FindCoordinatorRequest, error: ErrorCode) -> FindCoordinator
     return FindCoordinatorResponse(coordinators=[_row(key, ApiError(error)) for key in request.coordinator_keys])
 
 
-def _passing(ctx: RequestContext, request: FindCoordinatorRequest) -> Iterator[None]:
-    """Pause until the topic may be created, if it does not exist."""
-    topic = _TOPICS.get(request.key_type)
-    return iter(()) if topic is None else ctx.services.internal_topics.passing(topic)
-
-
-def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
+async def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
     error = _check_type(ctx.api_version, key_type) or _check_right(ctx, key_type, key) or _check_key(key_type, key)
     if not error:
-        error = ctx.services.internal_topics.ensure(_TOPICS[key_type])
+        error = await ctx.services.internal_topics.made(_TOPICS[key_type])
     if error:
         return _row(key, error)
     leader = ctx.services.leaders.other_leader(*_place(ctx, key_type, key))

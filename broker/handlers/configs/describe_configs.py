@@ -9,12 +9,11 @@ v3: documentation and types.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.config.admin import ConfigAdmin
 from shareq.broker.config.describe import ConfigEntry
-from shareq.broker.dispatch.parts import Parts, in_parts
+from shareq.broker.dispatch.rows import Rows
 from shareq.broker.handlers.shared.config_resources import ResourceType, check_broker_name
 from shareq.broker.metadata.topic_names import name_error
 from shareq.broker.security.names import CLUSTER_NAME
@@ -32,39 +31,31 @@ from shareq.protocol.generated.describe_configs import (
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-PART_PROPERTIES: Final = 100
-"""Properties that are looked up in one turn, resources with few of them counted as more."""
+ENDS_WITH_CLIENT: Final = True
+"""It changes nothing."""
 
-_COUNTS_AT_LEAST: Final = 3
+_RESOURCE_ELEMENTS: Final = 3
+"""Elements that take as long as a resource, or one of its properties."""
 
 
-def handle(ctx: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse | Parts:
-    return in_parts(DescribeConfigsResponse(), "results", _parts(ctx, request))
+async def handle(
+    ctx: RequestContext, request: DescribeConfigsRequest
+) -> DescribeConfigsResponse | Rows[DescribeConfigsResponse]:
+    rows = Rows(ctx, DescribeConfigsResponse(), "results")
+    for resource in request.resources:
+        entries = _entries(ctx, resource)
+        if isinstance(entries, ApiError):
+            await rows.add(_row(resource, entries), _RESOURCE_ELEMENTS)
+            continue
+        wanted = set(resource.configuration_keys or ())
+        shown = [each for each in entries if (each.key.name in wanted if wanted else not each.unlisted)]
+        configs = [_config(entry, request) for entry in shown]
+        await rows.add(_row(resource, NO_ERROR, configs), _RESOURCE_ELEMENTS * (1 + len(entries)))
+    return await rows.end()
 
 
 def failed(request: DescribeConfigsRequest, error: ErrorCode) -> DescribeConfigsResponse:
     return DescribeConfigsResponse(results=[_row(resource, ApiError(error)) for resource in request.resources])
-
-
-def _parts(ctx: RequestContext, request: DescribeConfigsRequest) -> Iterator[list[DescribeConfigsResult]]:
-    results: list[DescribeConfigsResult] = []
-    looked_at = 0
-    for resource in request.resources:
-        entries = _entries(ctx, resource)
-        if isinstance(entries, ApiError):
-            results.append(_row(resource, entries))
-            looked_at += _COUNTS_AT_LEAST
-        else:
-            wanted = set(resource.configuration_keys or ())
-            shown = [each for each in entries if (each.key.name in wanted if wanted else not each.unlisted)]
-            configs = [_config(entry, request) for entry in shown]
-            results.append(_row(resource, NO_ERROR, configs))
-            looked_at += _COUNTS_AT_LEAST + len(entries)
-        if looked_at >= PART_PROPERTIES:
-            yield results
-            results, looked_at = [], 0
-    if results:
-        yield results
 
 
 def _refusal(ctx: RequestContext, resource: DescribeConfigsResource) -> ApiError:

@@ -7,11 +7,10 @@ v3: replica id, ignored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.parts import Parts, in_order, in_parts
+from shareq.broker.dispatch.rows import Rows
 from shareq.broker.security.rights import CLUSTER_ACTION, DESCRIBE_TOPIC
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_for_leader_epoch import (
@@ -22,22 +21,20 @@ from shareq.protocol.generated.offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 
-TURN_PARTITIONS: Final = 500
-"""So many are looked up in one turn of the loop; a topic counts as one more. 20 µs each where logs are opened."""
+ENDS_WITH_CLIENT: Final = True
+"""It changes nothing."""
+
+_LOG_ELEMENTS: Final = 3  # that take as long as a partition: 20 µs where its log has to be opened
 
 
-def handle(ctx: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse | Parts:
-    """Look every partition's epoch up."""
-    return in_parts(OffsetForLeaderEpochResponse(), "topics", _parts(ctx, request))
-
-
-def _parts(ctx: RequestContext, request: OffsetForLeaderEpochRequest) -> Iterator[list[OffsetForLeaderTopicResult]]:
-    """The topics, those that the client may see first. Some parts are empty: others may have their turn."""
+async def handle(
+    ctx: RequestContext, request: OffsetForLeaderEpochRequest
+) -> OffsetForLeaderEpochResponse | Rows[OffsetForLeaderEpochResponse]:
+    """Look every partition's epoch up; the topics that the client may see come first."""
+    rows = Rows(ctx, OffsetForLeaderEpochResponse(), "topics")
+    hidden: list[OffsetForLeaderTopicResult] = []
     sees_all = ctx.sees(CLUSTER_ACTION)
     seen: dict[str, bool] = {}
-    rows: list[OffsetForLeaderTopicResult] = []
-    hidden: list[OffsetForLeaderTopicResult] = []
-    looked_at = 0
     for topic in request.topics:
         name = topic.topic
         may = sees_all or seen.get(name)
@@ -45,16 +42,19 @@ def _parts(ctx: RequestContext, request: OffsetForLeaderEpochRequest) -> Iterato
             may = seen[name] = ctx.may(DESCRIBE_TOPIC, name)
         results: list[EpochEndOffset] = []
         for part in topic.partitions:
-            if looked_at >= TURN_PARTITIONS:
-                yield rows
-                rows, looked_at = [], 0
             results.append(
                 _end_offset(ctx, name, part) if may else EpochEndOffset(DESCRIBE_TOPIC.error, part.partition)
             )
-            looked_at += 1
-        (rows if may else hidden).append(OffsetForLeaderTopicResult(name, results))
-        looked_at += 1
-    yield from in_order(rows, hidden, TURN_PARTITIONS)
+            await ctx.breathe(_LOG_ELEMENTS if may else 1)
+        row = OffsetForLeaderTopicResult(name, results)
+        if may:
+            await rows.add(row)
+        else:
+            hidden.append(row)
+            await rows.breathe()
+    for row in hidden:
+        await rows.add(row, 1 + len(row.partitions))
+    return await rows.end()
 
 
 def failed(request: OffsetForLeaderEpochRequest, error: ErrorCode) -> OffsetForLeaderEpochResponse:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from shareq.broker.metadata.topic_names import name_error
 from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC
@@ -16,19 +16,14 @@ from shareq.protocol.primitives import ZERO_UUID
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-TURN_SIZE: Final = 500
-"""How many rows of partitions are made in one turn of a Metadata request; half as many names are looked at."""
 
-
-def create_missing(
-    ctx: RequestContext, asked: Sequence[MetadataRequestTopic]
-) -> Generator[None, None, dict[str, ApiError]]:
+async def create_missing(ctx: RequestContext, asked: Sequence[MetadataRequestTopic]) -> dict[str, ApiError]:
     """Create the first topics that do not exist and may be created, as many as their client may have created now, some
     in a commit, each commit in a turn of its own; why some of them could not be, by name.
     """
     metadata = ctx.services.metadata
     new: dict[str, None] = {}
-    for index, topic in enumerate(asked, 1):
+    for topic in asked:
         name = topic.name
         if name is not None and topic.topic_id == ZERO_UUID and metadata.topic(name) is None:
             known = name_error(name) is None and name != CLUSTER_METADATA
@@ -36,14 +31,13 @@ def create_missing(
                 new[name] = None
                 if len(new) == MOST_AUTO_CREATED:
                     break
-        if not index % (TURN_SIZE // 2):
-            yield
+        await ctx.breathe()
     names = list(new)
     if names:
         del names[ctx.services.auto_creations.take(ctx.owner, len(names), ctx.services.env.clock.now_ms()) :]
     refused: dict[str, ApiError] = {}
     for at in range(0, len(names), CREATED_TOGETHER):
-        yield from metadata.gate.passing()
+        await metadata.gate.passed()
         made = auto_create(metadata, ctx.services.configs, names[at : at + CREATED_TOGETHER])
         refused.update((name, outcome) for name, outcome in made.items() if isinstance(outcome, ApiError))
     return refused

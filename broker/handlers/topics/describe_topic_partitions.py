@@ -9,11 +9,12 @@ partition, is INVALID_REQUEST.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
+from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.in_turns import Steps, TurnCount, in_turns, made_in_turns, sorted_in_turns
-from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.turn_budget import in_pieces
 from shareq.broker.handlers.shared import authorized_operations
 from shareq.broker.metadata.topic_names import name_error
 from shareq.broker.security.rights import DESCRIBE_TOPIC
@@ -35,36 +36,28 @@ if TYPE_CHECKING:
 _LEADER_EPOCH: Final = 0  # leadership never moves
 
 
-TURN_TOPICS: Final = 1_000
-"""So many names are looked at, put in order or answered in one turn."""
+ENDS_WITH_CLIENT: Final = True
+"""It changes nothing."""
 
 
-def handle(
-    ctx: RequestContext, request: DescribeTopicPartitionsRequest
-) -> DescribeTopicPartitionsResponse | Pending[DescribeTopicPartitionsResponse]:
-    return in_turns(ctx, _steps(ctx, request))
-
-
-def _steps(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -> Steps[DescribeTopicPartitionsResponse]:
+async def handle(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
     cursor = request.cursor
     if cursor is not None and cursor.partition_index < 0:
         return failed(request, ErrorCode.INVALID_REQUEST)
     all_topics = not request.topics
     first_name = cursor.topic_name if cursor is not None else ""
     named = (topic.name for topic in request.topics)
-    names = yield from sorted_in_turns(ctx.services.metadata.topic_names() if all_topics else named, TURN_TOPICS)
+    names = await _sorted(ctx, ctx.services.metadata.topic_names() if all_topics else named)
     at = bisect_left(names, first_name)
     if cursor is not None and not all_topics and names[at : at + 1] != [first_name]:
         return failed(request, ErrorCode.INVALID_REQUEST)
-    turn = TurnCount(TURN_TOPICS)
     may = ctx.sees if all_topics else ctx.may
     visible: list[str] = []
     hidden: list[str] = []
     for name in islice(names, at, None):
         (visible if may(DESCRIBE_TOPIC, name) else hidden).append(name)
-        if turn.full():
-            yield
-    response = yield from _page(
+        await ctx.breathe()
+    response = await _page(
         ctx,
         visible,
         {} if cursor is None else {cursor.topic_name: cursor.partition_index},
@@ -72,7 +65,9 @@ def _steps(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -> Step
         all_topics=all_topics,
     )
     if not all_topics:  # of all topics, only those are returned that the client may describe
-        response.topics += yield from made_in_turns(hidden, _hidden, TURN_TOPICS)
+        for name in hidden:
+            response.topics.append(_hidden(name))
+            await ctx.breathe()
     return response
 
 
@@ -81,14 +76,12 @@ def failed(request: DescribeTopicPartitionsRequest, error: ErrorCode) -> Describ
     return DescribeTopicPartitionsResponse(topics=rows)
 
 
-def _page(
+async def _page(
     ctx: RequestContext, names: list[str], first_partitions: dict[str, int], limit: int, *, all_topics: bool
-) -> Steps[DescribeTopicPartitionsResponse]:
+) -> DescribeTopicPartitionsResponse:
     response = DescribeTopicPartitionsResponse()
-    turn = TurnCount(TURN_TOPICS)
     for name in names:
-        if turn.full():
-            yield
+        await ctx.breathe()
         first = first_partitions.get(name, 0)
         if limit <= 0:
             response.next_cursor = DescribeTopicPartitionsResponseCursor(name, first)
@@ -104,6 +97,25 @@ def _page(
             break
         limit -= max(last - first, 0)
     return response
+
+
+async def _sorted(ctx: RequestContext, names: Iterable[str]) -> list[str]:
+    """Return the names, each once, in order."""
+    known: dict[str, None] = {}
+    for name in names:
+        known[name] = None
+        await ctx.breathe()
+    parts: list[list[str]] = []
+    for some in in_pieces(list(known)):
+        parts.append(sorted(some))
+        await ctx.breathe(len(some))
+    if len(parts) == 1:
+        return parts[0]
+    merged: list[str] = []
+    for name in merge(*parts):
+        merged.append(name)
+        await ctx.breathe()
+    return merged
 
 
 def _hidden(name: str) -> DescribeTopicPartitionsResponseTopic:

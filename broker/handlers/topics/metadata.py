@@ -11,12 +11,12 @@ v10: topic ids in answers; v12: in requests, which v10 and v11 refuse with INVAL
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.parts import Parts, in_parts
+from shareq.broker.dispatch.rows import Rows
 from shareq.broker.handlers.shared import authorized_operations
-from shareq.broker.handlers.shared.topics_to_create import TURN_SIZE, create_missing, may_create_topic
+from shareq.broker.handlers.shared.topics_to_create import create_missing, may_create_topic
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS, name_error
 from shareq.broker.security.rights import CREATE_TOPIC, DESCRIBE_TOPIC
 from shareq.broker.topics.leaders import mark_leaderless
@@ -35,11 +35,15 @@ from shareq.protocol.primitives import ZERO_UUID
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-_COUNTS_AT_LEAST: Final = 4
+_TOPIC_ELEMENTS: Final = 4  # that take as long as a topic without its partitions
 _LEADER_EPOCH: Final = 0  # leadership never moves
 
 
-def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | Parts:
+ENDS_WITH_CLIENT: Final = True
+"""Each topic that it creates is created whole."""
+
+
+async def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | Rows[MetadataResponse]:
     if ctx.api_version in (10, 11) and _asks_by_id(request.topics):
         return failed(request, ErrorCode.INVALID_REQUEST)
     services = ctx.services
@@ -52,7 +56,30 @@ def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | 
     )
     if request.include_cluster_authorized_operations:
         response.cluster_authorized_operations = authorized_operations.on_cluster(ctx)
-    return in_parts(response, "topics", _parts(ctx, request))
+    rows, asked = Rows(ctx, response, "topics"), request.topics
+    if asked is None or (not asked and ctx.api_version == 0):
+        for topic in services.metadata.topics():
+            if ctx.sees(DESCRIBE_TOPIC, topic.name):
+                row = _row(ctx, request, topic)
+                await rows.add(row, _TOPIC_ELEMENTS + len(row.partitions))
+            else:
+                await rows.breathe()
+        return await rows.end()
+    may_create = request.allow_auto_topic_creation and config.auto_create_topics_enable
+    refused = await create_missing(ctx, asked) if may_create else {}
+    names: set[str] = set()
+    for named in asked:
+        if named.name is not None and named.topic_id == ZERO_UUID and named.name not in names:
+            names.add(named.name)
+            row = _row_by_name(ctx, request, named.name, may_create, refused)
+            await rows.add(row, _TOPIC_ELEMENTS + len(row.partitions))
+    ids: set[bytes] = set()
+    for named in asked:
+        if (named.name is None or named.topic_id != ZERO_UUID) and named.topic_id not in ids:
+            ids.add(named.topic_id)
+            row = _row_by_id(ctx, request, named.topic_id)
+            await rows.add(row, _TOPIC_ELEMENTS + len(row.partitions))
+    return await rows.end()
 
 
 def failed(request: MetadataRequest, error: ErrorCode) -> MetadataResponse:
@@ -64,67 +91,23 @@ def _asks_by_id(topics: Iterable[MetadataRequestTopic] | None) -> bool:
     return any(topic.name is None or topic.topic_id != ZERO_UUID for topic in topics or ())
 
 
-def _parts(ctx: RequestContext, request: MetadataRequest) -> Iterator[list[MetadataResponseTopic]]:
-    """The rows, so many at a time that their topics and partitions are few. Some parts are empty."""
-    rows: list[MetadataResponseTopic] = []
-    size = 0
-    for row in _rows(ctx, request):
-        if row is None:
-            yield []
-            continue
-        if request.include_topic_authorized_operations and row.error_code == ErrorCode.NONE:
-            row.topic_authorized_operations = authorized_operations.on_topic(ctx, row.name or "")
-        rows.append(row)
-        size += _COUNTS_AT_LEAST + len(row.partitions)
-        if size >= TURN_SIZE:
-            yield rows
-            rows, size = [], 0
-    if rows:
-        yield rows
-
-
-def _rows(ctx: RequestContext, request: MetadataRequest) -> Iterator[MetadataResponseTopic | None]:
-    """The rows; None where others may have their turn."""
-    asked = request.topics
-    if asked is None or (not asked and ctx.api_version == 0):
-        topics = ctx.services.metadata.topics()
-        yield from (_row(ctx, topic) for topic in topics if ctx.sees(DESCRIBE_TOPIC, topic.name))
-        return
-    may_create = request.allow_auto_topic_creation and ctx.services.configs.broker.auto_create_topics_enable
-    refused: dict[str, ApiError] = {}
-    if may_create:
-        refused = yield from create_missing(ctx, asked)
-    if len(asked) > TURN_SIZE // _COUNTS_AT_LEAST:
-        yield None  # of many, the first part has a turn of its own, too
-    names: set[str] = set()
-    for topic in asked:
-        if topic.name is not None and topic.topic_id == ZERO_UUID and topic.name not in names:
-            names.add(topic.name)
-            yield _row_by_name(ctx, topic.name, may_create, refused)
-    ids: set[bytes] = set()
-    for topic in asked:
-        if (topic.name is None or topic.topic_id != ZERO_UUID) and topic.topic_id not in ids:
-            ids.add(topic.topic_id)
-            yield _row_by_id(ctx, topic.topic_id)
-
-
-def _row_by_id(ctx: RequestContext, topic_id: bytes) -> MetadataResponseTopic:
+def _row_by_id(ctx: RequestContext, request: MetadataRequest, topic_id: bytes) -> MetadataResponseTopic:
     topic = ctx.services.metadata.topic_by_id(topic_id)
     if topic is None:
         return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id)
     if not ctx.may(DESCRIBE_TOPIC, topic.name):
         return MetadataResponseTopic(DESCRIBE_TOPIC.error, None, topic_id)
-    return _row(ctx, topic)
+    return _row(ctx, request, topic)
 
 
 def _row_by_name(
-    ctx: RequestContext, name: str, may_create: bool, refused: Mapping[str, ApiError]
+    ctx: RequestContext, request: MetadataRequest, name: str, may_create: bool, refused: Mapping[str, ApiError]
 ) -> MetadataResponseTopic:
     if not ctx.may(DESCRIBE_TOPIC, name):  # says nothing of whether it exists
         return MetadataResponseTopic(DESCRIBE_TOPIC.error, name)
     topic = ctx.services.metadata.topic(name)
     if topic is not None:
-        return _row(ctx, topic)
+        return _row(ctx, request, topic)
     if may_create and not may_create_topic(ctx, name):
         return MetadataResponseTopic(CREATE_TOPIC.error, name, is_internal=name in INTERNAL_TOPICS)
     if name_error(name) is not None:
@@ -133,7 +116,7 @@ def _row_by_name(
     return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if error is None else error.code, name)
 
 
-def _row(ctx: RequestContext, topic: TopicImage) -> MetadataResponseTopic:
+def _row(ctx: RequestContext, request: MetadataRequest, topic: TopicImage) -> MetadataResponseTopic:
     node_id = ctx.services.started_with.node_id
     partitions = [
         MetadataResponsePartition(
@@ -146,4 +129,7 @@ def _row(ctx: RequestContext, topic: TopicImage) -> MetadataResponseTopic:
         for index in range(topic.partitions)
     ]
     mark_leaderless(ctx.services.leaders, topic.name, partitions)
-    return MetadataResponseTopic(ErrorCode.NONE, topic.name, topic.topic_id, topic.internal, partitions)
+    row = MetadataResponseTopic(ErrorCode.NONE, topic.name, topic.topic_id, topic.internal, partitions)
+    if request.include_topic_authorized_operations:
+        row.topic_authorized_operations = authorized_operations.on_topic(ctx, topic.name)
+    return row

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from devtools.in_memory.virtual_clock import VirtualClock
+from shareq.broker.foundation import turn_budget
 from shareq.broker.network.audit_log import LINES_IN_TURN, MOST_SINGLE, NAMES_IN_LINE, AuditLog
 from shareq.broker.security.rights import DESCRIBE_TOPIC, WRITE_TOPIC
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
@@ -71,8 +72,9 @@ def resources(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def test_every_denial_of_a_request_about_very_many_topics_is_logged_in_few_lines(
-    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    monkeypatch.setattr(turn_budget, "TURN_ELEMENTS", 2_000)  # as many as a clock that goes allows
     world = AccessWorld()
     names = [f"no-{number}" for number in range(9_000)]
     with caplog.at_level(logging.INFO):

@@ -10,7 +10,7 @@ import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.config.admin import ConfigAdmin
-from shareq.broker.dispatch import long_requests
+from shareq.broker.dispatch import rows
 from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.share import acknowledgements
 from shareq.protocol.api_keys import ApiKey
@@ -71,14 +71,14 @@ def test_a_client_that_goes_away_while_it_waits_leaves_nothing_behind() -> None:
 def test_an_answer_of_too_many_bytes_closes_the_connection(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(long_requests, "MOST_ANSWER_BYTES", 1_000_000)
+    monkeypatch.setattr(rows, "MOST_ANSWER_BYTES", 1_000_000)
     world = BrokerWorld()
     client = world.connect()
     client.send(describe_groups(5_000), 4)
     with caplog.at_level(logging.WARNING):
         world.clock.run_until_idle()
     assert client.closed
-    assert "DESCRIBE_CONFIGS v4 takes more than 1000000 bytes" in caplog.text
+    assert "DescribeConfigsResponse v4 takes more than 1000000 bytes" in caplog.text
 
 
 def test_a_defect_in_a_part_is_logged_and_closes_the_connection(
@@ -98,7 +98,8 @@ def test_a_defect_in_a_part_is_logged_and_closes_the_connection(
     world.clock.run_until_idle()
     assert client.closed
     assert not client.frames
-    assert "METADATA v12 failed" in caplog.text
+    assert "a request that was handled in turns failed" in caplog.text
+    assert "a defect" in caplog.text
     assert not world.services.turns
 
 

@@ -8,7 +8,6 @@ from operator import itemgetter
 import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
-from shareq.broker.dispatch import in_turns
 from shareq.broker.foundation.turn_budget import LOOK, PIECE, TURN_ELEMENTS
 from shareq.broker.handlers.access import create_acls, delete_acls
 from shareq.broker.handlers.groups import delete_groups
@@ -282,7 +281,7 @@ def test_topics_are_described_by_their_partitions_in_turns(described: str, monke
     names = sorted(f"t{i * 7919 % count}" for i in range(count))
     if described == "all":
         stranger.call(new_topics(count), 7, CreateTopicsResponse)
-    monkeypatch.setattr(in_turns, "sorted", work.count(sorted, len), raising=False)
+    monkeypatch.setattr(describe_topic_partitions, "sorted", work.count(sorted, len), raising=False)
     store = type(world.services.metadata)
     monkeypatch.setattr(store, "topic", work.count(store.topic))
     topics = [TopicRequest(f"t{i}") for i in range(count)] if described == "named" else []
@@ -293,4 +292,4 @@ def test_topics_are_described_by_their_partitions_in_turns(described: str, monke
     assert [row.name for row in answer.topics] == expected
     assert (answer.next_cursor is None) == (described == "named")
     assert sum(work.ticks) >= count
-    assert max(work.ticks) <= 2 * describe_topic_partitions.TURN_TOPICS
+    assert max(work.ticks) <= TURN_ELEMENTS + LOOK

@@ -6,7 +6,7 @@ written in that version.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from random import Random
@@ -34,6 +34,7 @@ from shareq.broker.topics.internal import InternalTopics
 from shareq.broker.topics.leaders import LeaderMap
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.primitives import Message
+from tests.support.coroutines import whole
 
 if TYPE_CHECKING:
     from shareq.broker.services import Services
@@ -52,6 +53,10 @@ class OnListener:
 
     listener: str
     principal: str = "User:test"
+    closed: bool = False
+
+    def on_close(self, _callback: Callable[[], None]) -> Callable[[], None]:
+        return lambda: None
 
 
 class World:
@@ -104,5 +109,5 @@ class World:
         self.clock.run_until_idle()
         if isinstance(answer, Pending):
             answer = answer.value
-        decoded, _ = response_class.decode(answer.encode(version), version)
+        decoded, _ = response_class.decode(whole(answer, version).encode(version), version)
         return decoded

@@ -1,0 +1,111 @@
+"""Answers of handlers that may have many rows: what was made before a pause is written, and not kept as objects."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from shareq.broker.dispatch.response_errors import error_walker, shorten_messages
+from shareq.broker.foundation.loop.coroutines import in_steps
+from shareq.broker.foundation.turn_budget import LOOK, PAUSE
+from shareq.broker.network.frames import CloseConnection
+from shareq.protocol.primitives import Gathered, Message
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
+    from shareq.protocol.row_writing import RowWriter
+
+M = TypeVar("M", bound=Message)
+
+MOST_ANSWER_BYTES: Final = 100_000_000
+"""Of an answer with many rows: what librdkafka takes (`receive.message.max.bytes`) before it closes the connection."""
+
+TURN_ERRORS: Final = 4_000
+"""So many errors of an answer are counted before the next breath, a quarter of a microsecond each."""
+
+
+class Rows(Generic[M]):
+    """The rows of a response's array `field`. A handler adds them, and returns what `end` does.
+
+    `errors` counts the error codes of rows that are written.
+    """
+
+    __slots__ = ("_breathe", "_count", "_ctx", "_field", "_made", "_size", "_writer", "_written", "errors", "response")
+
+    def __init__(self, ctx: RequestContext, response: M, field: str) -> None:
+        self.response: Final = response
+        self.errors: dict[int, int] = {}
+        self._ctx = ctx
+        self._breathe = ctx.services.env.budget.breathe
+        self._field = field
+        self._made: list[Any] = []  # Any: elements of the response's array, by its class
+        self._written: list[Gathered] = []
+        self._writer: RowWriter | None = None
+        self._count = 0  # of rows that are written
+        self._size = 0  # bytes of them
+
+    async def add(self, row: Any, elements: int = 1) -> None:
+        """Add a row whose making took as long as so many elements do, and breathe."""
+        self._made.append(row)
+        if self._breathe(elements) is PAUSE:
+            await self._pause()
+
+    async def breathe(self, elements: int = 1) -> None:
+        """Breathe as `ctx.breathe`; behind a pause the rows that were made are written.
+
+        Raises CloseConnection for more of them than a client takes.
+        """
+        if self._breathe(elements) is PAUSE:
+            await self._pause()
+
+    async def end(self) -> M | Rows[M]:
+        """Return the response if all rows were made in one turn; else write those that are left, and return this."""
+        if self._written:
+            await self._write()
+            return self
+        setattr(self.response, self._field, self._made)
+        return self.response
+
+    def frame(self, prefix: bytes) -> Gathered:
+        """Return `prefix`, then the whole response in wire form."""
+        assert self._writer is not None
+        return self._writer.whole(prefix, self.response, self._count, self._written)
+
+    async def _pause(self) -> None:
+        await PAUSE
+        if self._made:
+            await self._write()
+
+    async def _write(self) -> None:
+        from shareq.protocol.row_writing import RowWriter  # not what a start needs
+
+        response, rows, self._made = self.response, self._made, []
+        if self._writer is None:
+            self._writer = RowWriter(type(response), self._ctx.api_version, self._field)
+        writer = self._writer
+        setattr(response, self._field, rows)
+        for at, error_code in enumerate(error_walker(type(response))(response), 1):
+            self.errors[error_code] = self.errors.get(error_code, 0) + 1
+            if at % TURN_ERRORS == 0:
+                await PAUSE
+        self._written.append(await in_steps(written_in_steps(lambda: writer.rows(response), response)))
+        setattr(response, self._field, [])
+        self._count += len(rows)
+        self._size += self._written[-1].size
+        if self._size > MOST_ANSWER_BYTES:
+            name = type(response).__name__
+            raise CloseConnection(f"{name} v{self._ctx.api_version} takes more than {MOST_ANSWER_BYTES} bytes")
+        await self._breathe(LOOK)
+
+
+def written_in_steps(
+    write: Callable[[], Generator[None, None, Gathered]], response: Message
+) -> Generator[None, None, Gathered]:
+    """Return what is written of the response; once more with shorter messages, if one is too long."""
+    try:
+        return (yield from write())
+    except (ValueError, struct.error):  # a string that is too long, by either form
+        if not shorten_messages(response):
+            raise
+        return (yield from write())
