@@ -123,21 +123,28 @@ def test_a_defect_in_the_reading_is_logged_and_closes_the_connection(
 def test_a_defect_among_many_acknowledgements_closes_the_connection(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    checked = 0
+
     def failing(*_: object, **__: object) -> ErrorCode:
-        raise RuntimeError("a defect")
+        nonlocal checked
+        checked += 1
+        if checked == pieces:
+            raise RuntimeError("a defect")
+        return ErrorCode.NONE
 
     world = BrokerWorld()
     client = world.connect()
-    topic = world.create_topic("t", 3)
+    topic = world.create_topic("t", 30)
     joined = client.call(ShareGroupHeartbeatRequest("g", "m" * 22, 0, None, ["t"]), 1, ShareGroupHeartbeatResponse)
     assert not joined.error_code
     opened = client.call(ShareFetchRequest("g", "m" * 22, 0, max_records=1, batch_size=1), 1, ShareFetchResponse)
     assert not opened.error_code
     monkeypatch.setattr(acknowledgements, "validate_ack_batches", failing)
     partitions = [
-        AcknowledgePartition(index, [AcknowledgementBatch(i, i, [1]) for i in range(1_000)]) for index in range(3)
+        AcknowledgePartition(index, [AcknowledgementBatch(i, i, [1]) for i in range(1_000)]) for index in range(30)
     ]
     topics = [AcknowledgeTopic(topic.topic_id, partitions)]
+    pieces = 30 * 1_000 // acknowledgements.FEW_BATCHES  # a defect in the first turn is answered
     client.send(ShareAcknowledgeRequest("g", "m" * 22, 1, topics=topics), 1)
     world.clock.run_until_idle()
     assert client.closed
