@@ -210,11 +210,11 @@ def snapshot_without_batches() -> AbstractContextManager[object]:
 def state_changed_beside_the_log() -> AbstractContextManager[object]:
     original = ShareCoordinatorShard.write
 
-    def write(self: ShareCoordinatorShard, key: Any, *arguments: Any) -> Any:
+    def write(self: ShareCoordinatorShard, key: Any, *arguments: Any, **named: Any) -> Any:
         state = self.state_of(key)
         if state is not None:
             state.snapshot_epoch += 1
-        return original(self, key, *arguments)
+        return original(self, key, *arguments, **named)
 
     return replaced((ShareCoordinatorShard, "write", write))
 

@@ -443,7 +443,7 @@ def test_the_transcript_says_what_was_asked_and_answered(broker: Broker) -> None
     broker.produce(topic, "one", "two")
     (line,) = [line for line in broker.transcript() if " Produce " in line]
     assert "shareq-testing Produce v" in line
-    assert f"name={topic}" in line
+    assert f"topic_id={topic}" in line
     assert "<2 records, " in line
     assert "={}" not in line
     request, _, answer = line.partition(" → ")
