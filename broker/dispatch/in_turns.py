@@ -3,8 +3,7 @@ against its client's quota."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from heapq import merge
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from shareq.broker.foundation.pending import Pending
@@ -63,35 +62,6 @@ def in_turns(ctx: RequestContext, steps: Steps[T]) -> T | Pending[T]:
 
     run_in_turns(ctx, rest())
     return result
-
-
-def made_in_turns(items: Iterable[S], make: Callable[[S], T], most: int) -> Steps[list[T]]:
-    """What is made of every item, `most` in one turn."""
-    made: list[T] = []
-    turn = TurnCount(most)
-    for item in items:
-        made.append(make(item))
-        if turn.full():
-            yield
-    return made
-
-
-def sorted_in_turns(items: Iterable[str], most: int) -> Steps[list[str]]:
-    """The items, each once, in order; `most` looked at, put in order or merged in one turn."""
-    known: dict[str, None] = {}
-    turn = TurnCount(most)
-    for item in items:
-        known[item] = None
-        if turn.full():
-            yield
-    parts: list[list[str]] = []
-    for some in pieces(list(known), most):
-        parts.append(sorted(some))
-        if turn.full(len(some)):
-            yield
-    if len(parts) == 1:
-        return parts[0]
-    return (yield from made_in_turns(merge(*parts), lambda item: item, most))
 
 
 def emptied(held: dict[S, T]) -> Iterator[None]:
