@@ -31,14 +31,14 @@ from examples.flights_demo import flights, load
 from examples.flights_demo.broker import Shareq
 from examples.flights_demo.progress import Progress
 from examples.spark_flights.names import CARRIER, CARRIERS, DEPARTURES, TOPIC
+from examples.spark_flights.progress import QueryProgress, read_progress
 from examples.spark_flights.tally import Journal, Tally, read_table, tally
 from shareq.spark.java_home import JavaNotFound
-from shareq.spark.report import Mark, QueryEvents, read_events, text_chart, write_report
 
 PARTITIONS, BATCH_RECORDS = 4, 500
 DEADLINE_S = 420.0
 BROKER_KILLED_AT, DRIVER_KILLED_AT = 0.2, 0.55  # parts of the flights that are in the table or with the other member
-BROKER_AWAY_S = 1.5  # long enough to be seen in the picture
+BROKER_AWAY_S = 1.5
 SETTINGS = {  # a killed driver's member keeps its partitions until its session times out: 45 s by default
     "group.share.min.heartbeat.interval.ms": "500",
     "group.share.heartbeat.interval.ms": "500",
@@ -46,7 +46,6 @@ SETTINGS = {  # a killed driver's member keeps its partitions until its session 
     "group.share.session.timeout.ms": "4000",
 }
 QUIET_S = 2.0  # Spark has ended, and the other member got nothing for this long: nothing comes any more
-REPORT = flights.CACHE.parent / "spark-demo" / "report.html"
 
 
 class DemoFailed(Exception):
@@ -63,14 +62,10 @@ class Run:
     deadline: float
     job: subprocess.Popen[bytes] | None = None
     member: subprocess.Popen[bytes] | None = None
-    marks: list[Mark] = field(default_factory=list)
     journal: Journal = field(init=False)
 
     def __post_init__(self) -> None:
         self.journal = Journal(self.folder / "member.jsonl")
-
-    def happened(self, text: str) -> None:
-        self.marks.append(Mark(time.time_ns() // 1_000_000, text))
 
     # -- the processes
 
@@ -114,15 +109,14 @@ class Run:
 
     # -- what they have done
 
-    def events(self) -> dict[str, QueryEvents]:
+    def queries(self) -> dict[str, QueryProgress]:
         """By name of the query."""
         log = self.folder / "progress.jsonl"
-        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
-        return {query.name: query for query in read_events(lines)[0]}
+        return read_progress(log.read_text(errors="replace").splitlines() if log.exists() else [])
 
     def done(self) -> dict[str, int]:
         """How many flights are in the table, with the other member, and counted."""
-        rows = {name: query.rows for name, query in self.events().items()}
+        rows = {name: query.rows for name, query in self.queries().items()}
         return {
             "in the table": rows.get(DEPARTURES, 0),
             "other member": self.journal.read(),
@@ -159,10 +153,7 @@ def main() -> int:
     finally:
         run.end()
         run.broker.stop()
-    options.report.parent.mkdir(parents=True, exist_ok=True)
-    write_report(folder / "progress.jsonl", options.report, title="Flights through share groups", marks=run.marks)
     print(_reported(joined, run))
-    print(f"  the picture: {options.report}\n")
     if not joined.holds:
         print(f"demo: FAILED; table, journal and logs are in {folder}", file=sys.stderr)
         return 1
@@ -188,18 +179,15 @@ def _run(run: Run, limit: int | None) -> Tally:
 
     run.watch(lambda done: _in_use(done) >= produced * BROKER_KILLED_AT)
     run.broker.kill()
-    run.happened("broker killed (SIGKILL)")
     progress.step(
         f"broker killed with SIGKILL, {_in_use(run.done()):,} flights are in the table or with the other member"
     )
     time.sleep(BROKER_AWAY_S)
     back = run.broker.start()
-    run.happened("broker is back")
     progress.step(f"broker is back on the same data, after {BROKER_AWAY_S:g} s and a start of {back * 1000:.0f} ms")
 
     run.watch(lambda done: _in_use(done) >= produced * DRIVER_KILLED_AT)
     run.kill_job()
-    run.happened("driver killed (SIGKILL)")
     progress.step(f"driver killed with SIGKILL, JVM and all, at {_in_use(run.done()):,} flights; started again")
     run.start_job("--drain")
     assert run.job is not None
@@ -236,22 +224,21 @@ def _join(run: Run, limit: int | None) -> Tally:
 
 
 def _reported(joined: Tally, run: Run) -> str:
-    events = run.events()
     head = f"  {'carrier':<8}{'Spark':>9}   {'other':>8}   {'both':>7}   {'sum':>8}   {'input':>8}   {'counted':>8}"
-    lines = ["", text_chart(events[DEPARTURES], marks=run.marks), "", head]
+    lines = ["", head]
     for row in [*joined.rows, joined.total]:
         total = row.spark + row.other - row.both
         lines.append(
             f"  {row.carrier:<8}{row.spark:>9,} + {row.other:>8,} - {row.both:>7,} = {total:>8,}   {row.produced:>8,}"
             f"   {row.counted:>8,}{'' if row.holds else '   DIFFERS'}"
         )
-    reported = events[DEPARTURES].totals()
     lines += [
         "",
         f"  in nobody's hands (lost): {joined.total.missing:,}",
         f"  in the table twice:       {joined.twice:,}",
         f"  with both members:        {joined.total.both:,}, of locks that the kills took away",
-        f"  came again to Spark and were recognised (swallowed): {reported['swallowed']:,}",
+        f"  came again to Spark and were recognised (swallowed): {run.queries()[DEPARTURES].total('swallowed'):,}",
+        "",
     ]
     return "\n".join(lines)
 
@@ -259,7 +246,6 @@ def _reported(joined: Tally, run: Run) -> str:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="spark_flights", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--flights", type=int, metavar="N", help="only the first N (default: all)")
-    parser.add_argument("--report", type=Path, default=REPORT, help="where the picture goes")
     return parser.parse_args()
 
 

@@ -22,15 +22,46 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import avg, col, count, split
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
+from pyspark.sql.streaming.listener import (
+    QueryIdleEvent,
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+)
 
 import shareq.spark
 from examples.spark_flights.names import CARRIER, CARRIERS, DEPARTURES, TOPIC
 from shareq.spark.java_home import use_java
-from shareq.spark.report import ProgressLog
 
 LOG4J = Path(__file__).with_name("log4j2.properties")
 # Soon at work rather than fast in the end: this job is over in a minute.
 SMALL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+class ProgressLog(StreamingQueryListener):
+    """A listener that appends each progress event to `path`, one a line; a driver that is started again goes on."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:
+        progress = json.loads(event.progress.json)
+        for source in progress["sources"]:  # the checkpoint has these: every range of the micro-batch
+            source.pop("startOffset", None)
+            source.pop("endOffset", None)
+        with self._path.open("ab") as file:  # one write a line: half a line is left by a kill at most
+            file.write(json.dumps(progress).encode() + b"\n")
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:
+        """Every progress event names its run."""
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:
+        """No micro-batch ran."""
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
+        """`main`, which waits for the query, gets the reason."""
 
 
 def main() -> int:

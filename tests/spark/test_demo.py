@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from tests.spark.support.session import spark_environment
 
 
-def test_the_demo_with_a_part_of_the_flights(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_the_demo_with_a_part_of_the_flights(request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--broker") == "apache":
         pytest.skip("the demo starts its own broker")
-    report = tmp_path / "report.html"
-    command = [sys.executable, "-m", "examples.spark_flights", "--flights", "40000", "--report", str(report)]
+    command = [sys.executable, "-m", "examples.spark_flights", "--flights", "40000"]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=440, env=spark_environment())
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[:3000] + "\n...\n" + done.stderr[-3000:]
     assert "broker killed with SIGKILL" in done.stdout
@@ -26,6 +24,4 @@ def test_the_demo_with_a_part_of_the_flights(tmp_path: Path, request: pytest.Fix
     assert spark + other - both == total == produced == counted == 40_000
     assert spark > 0
     assert other > 0
-    page = report.read_text()
-    assert "driver killed (SIGKILL)" in page
-    assert "departures" in page
+    assert "recognised (swallowed): " in done.stdout

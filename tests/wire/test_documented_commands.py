@@ -53,7 +53,6 @@ NOT_RUN: Final = {
     ("operating.md", "useradd --system"): "needs systemd: docs/evidence/operators-walk.md",
     ("operating.md", "kubectl apply"): "no cluster: docs/evidence/operators-walk.md",
     ("spark.md", "pip install '.[spark,jre]'"): "make .venv-spark/.ready",
-    ("spark.md", "python -m shareq.spark.report"): "tests/spark/test_report.py, with progress of its own",
     ("spark.md", "make demo-spark"): "tests/spark/test_demo.py",
     ("testing.md", "shareq serve --ephemeral"): "tests/wire/test_testing_modes.py",
 }
