@@ -53,7 +53,7 @@ def print_table(rows: Iterable[Any], columns: Sequence[str]) -> int:
     """Rows in columns, with rich on a terminal that has it. Returns how many."""
     count = 0
     is_terminal = sys.stdout.isatty()
-    draw = _rich_table if is_terminal and _has_rich() else _plain_table
+    draw = _rich_table if is_terminal and has_rich() else _plain_table
     for page in _pages(rows):
         count += len(page)
         Progress.clear()
@@ -74,19 +74,24 @@ def _pages(rows: Iterable[Any]) -> Iterator[list[Any]]:
         yield page
 
 
-class _Column(NamedTuple):
-    """A field of rows, its title, and how a value is written."""
+class Column(NamedTuple):
+    """A field of rows, its title, and how a row's cell is written."""
 
     name: str
     title: str
     text: Callable[[Any], str]
 
 
-def _column(name: str, *, people: bool) -> _Column:
+def column(name: str, title: str, text: Callable[[Any], str]) -> Column:
+    """Return a column whose cells are written from the field alone."""
+    return Column(name, title, lambda row: text(getattr(row, name)))
+
+
+def _column(name: str, *, people: bool) -> Column:
     """Durations have a unit for people, and are milliseconds for everything else."""
     if people and name.endswith("_ms"):
-        return _Column(name, _title(name.removesuffix("_ms")), duration)
-    return _Column(name, _title(name), _text)
+        return column(name, _title(name.removesuffix("_ms")), duration)
+    return column(name, _title(name), _text)
 
 
 def duration(value: int | None) -> str:
@@ -99,20 +104,25 @@ def duration(value: int | None) -> str:
     return f"{value}ms"
 
 
-def _plain_table(rows: Sequence[Any], columns: Sequence[_Column]) -> None:
-    texts = [[each.text(getattr(row, each.name)) for each in columns] for row in rows]
-    titles = [each.title for each in columns]
-    widths = [max(len(each[at]) for each in (titles, *texts)) for at in range(len(columns))]
+def table_lines(rows: Sequence[Any], columns: Sequence[Column]) -> list[str]:
+    """Return a line of titles, and one for each row; numbers stand to the right."""
+    lines = [[each.title for each in columns], *([each.text(row) for each in columns] for row in rows)]
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
     right = [_is_numeric(rows, each.name) for each in columns]
-    for line in (titles, *texts):
-        cells = [
+    return [
+        "  ".join(
             text.rjust(width) if numeric else text.ljust(width)
             for text, width, numeric in zip(line, widths, right, strict=True)
-        ]
-        sys.stdout.write("  ".join(cells).rstrip() + "\n")
+        ).rstrip()
+        for line in lines
+    ]
 
 
-def _rich_table(rows: Sequence[Any], columns: Sequence[_Column]) -> None:
+def _plain_table(rows: Sequence[Any], columns: Sequence[Column]) -> None:
+    sys.stdout.writelines(f"{line}\n" for line in table_lines(rows, columns))
+
+
+def _rich_table(rows: Sequence[Any], columns: Sequence[Column]) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -122,7 +132,7 @@ def _rich_table(rows: Sequence[Any], columns: Sequence[_Column]) -> None:
     for each in columns:
         table.add_column(each.title, justify="right" if _is_numeric(rows, each.name) else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(each.text(getattr(row, each.name))) for each in columns))
+        table.add_row(*(Text(each.text(row)) for each in columns))
     Console().print(table)
 
 
@@ -131,7 +141,8 @@ def _is_numeric(rows: Sequence[Any], name: str) -> bool:
     return all(value is None or (isinstance(value, _NUMBERS) and not isinstance(value, bool)) for value in values)
 
 
-def _has_rich() -> bool:
+def has_rich() -> bool:
+    """Return whether the extra `cli` is installed."""
     try:
         import rich  # noqa: F401
     except ImportError:

@@ -1,50 +1,52 @@
-"""`shareq top`: takes samples, draws them, reads keys. The terminal is put back as it was, however it ends."""
+"""`shareq top`: takes samples, shows them, reads keys. The terminal is put back as it was, however it ends."""
 
 from __future__ import annotations
 
 import os
+import re
 import select
-import shutil
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from shareq.client.errors import ClientError
+from shareq.ops.cli.output.printing import has_rich, table_lines
 from shareq.ops.cli.shared.api import api_options, records_api
 from shareq.ops.cli.shared.command import Session, cluster_command
 from shareq.ops.cli.shared.exits import USAGE, exit_with
+from shareq.ops.cli.top.columns import GROUPS, TOPICS, left_out
 from shareq.ops.cli.top.data import Sample, TopRow, look_into, rates, take
-from shareq.ops.cli.top.screen import GROUPS, TOPICS, Screen, left_out, table
 from shareq.ops.records_api import RecordsApi
 
-_ENTER: Final = "\x1b[?1049h\x1b[?25l"  # the other screen, without a cursor
-_LEAVE: Final = "\x1b[?25h\x1b[?1049l"
+if TYPE_CHECKING:
+    from shareq.ops.cli.top.screen import Screen
+
+_KEY: Final = re.compile(r"\x1b[\[O][0-9;]*[A-Za-z~]|.", re.DOTALL)
 _KEYS: Final = {
-    b"\x1b[A": "up",
-    b"\x1b[B": "down",
-    b"\x1b[C": "right",
-    b"\x1b[D": "left",
-    b"\x1b[5~": "pageup",
-    b"\x1b[6~": "pagedown",
-    b"\x1bOA": "up",
-    b"\x1bOB": "down",
-    b"\r": "enter",
-    b"\n": "enter",
-    b"\x1b": "escape",
-    b"\x7f": "backspace",
-    b"\x08": "backspace",
+    "\x1b[A": "up",
+    "\x1b[B": "down",
+    "\x1b[C": "right",
+    "\x1b[D": "left",
+    "\x1bOA": "up",
+    "\x1bOB": "down",
+    "\x1b[5~": "pageup",
+    "\x1b[6~": "pagedown",
+    "\r": "enter",
+    "\n": "enter",
+    "\x1b": "escape",
+    "\x7f": "backspace",
+    "\x08": "backspace",
 }
-_ESCAPE_BYTES: Final = 8
 
 
 def _text(row: TopRow) -> str:
-    parts = ["\n".join(table(row.groups, GROUPS)) if row.groups else "no share groups"]
+    parts = ["\n".join(table_lines(row.groups, GROUPS)) if row.groups else "no share groups"]
     if row.topics:
-        parts.append("\n".join(table(row.topics, TOPICS)))
+        parts.append("\n".join(table_lines(row.topics, TOPICS)))
     if row.left_out:
         parts.append(left_out(row))
     return "\n\n".join(parts)
@@ -98,6 +100,8 @@ def top(
         return _comparisons(session, found, every_s, patterns, 1 if once else None)
     if sys.platform == "win32":
         exit_with(USAGE, "top: a live screen needs a Unix terminal; --once and --json work everywhere")
+    if not has_rich():
+        exit_with(USAGE, "top: a live screen needs rich: pip install 'shareq[cli]'; --once and --json do without")
     _live(session, found, every_s, patterns)
     return iter(())
 
@@ -115,10 +119,14 @@ def _comparisons(
 
 
 def _live(session: Session, api: RecordsApi | None, every_s: float, patterns: tuple[str, ...]) -> None:
+    from rich.live import Live
+
+    from shareq.ops.cli.top.screen import Screen
+
     screen = Screen("over the wire and from the records API" if api is not None else "over the wire")
     before: Sample | None = None
     session.network  # noqa: B018 a cluster that is not there is said so in one line, not on a screen
-    with _terminal():
+    with _keys_one_by_one(), Live(screen, screen=True, auto_refresh=False) as live:
         while not screen.done:
             due = time.monotonic() + every_s
             try:
@@ -128,7 +136,30 @@ def _live(session: Session, api: RecordsApi | None, every_s: float, patterns: tu
                 _look(session, api, screen)
             except ClientError as error:
                 screen.trouble = str(error)
-            _until(due, session, api, screen)
+            live.refresh()
+            while not screen.done and _keys_before(due):
+                _press(session, api, screen)
+                live.refresh()
+
+
+def _keys_before(due: float) -> bool:
+    left_s = due - time.monotonic()
+    return left_s > 0 and bool(select.select([sys.stdin], [], [], left_s)[0])
+
+
+def _press(session: Session, api: RecordsApi | None, screen: Screen) -> None:
+    """Take the keys that were pressed. A sequence of a special key comes in one piece."""
+    wanted = screen.wanted
+    text = os.read(sys.stdin.fileno(), 256).decode(errors="replace")
+    if not text:  # the terminal is gone
+        screen.done = True
+    for key in _KEY.findall(text):
+        screen.press(_KEYS.get(key, key))
+    if screen.wanted not in (None, wanted):
+        try:
+            _look(session, api, screen)
+        except ClientError as error:
+            screen.trouble = str(error)
 
 
 def _look(session: Session, api: RecordsApi | None, screen: Screen) -> None:
@@ -136,52 +167,9 @@ def _look(session: Session, api: RecordsApi | None, screen: Screen) -> None:
         screen.show_group(*look_into(session.admin, api, screen.wanted))
 
 
-def _until(due: float, session: Session, api: RecordsApi | None, screen: Screen) -> None:
-    """Draw, and take keys, until it is time for the next sample."""
-    while not screen.done:
-        _draw(screen)
-        left_s = due - time.monotonic()
-        if left_s <= 0 or not select.select([sys.stdin], [], [], left_s)[0]:
-            return
-        wanted = screen.wanted
-        keys = _read_keys()
-        if not keys:  # the terminal is gone
-            screen.done = True
-        for key in keys:
-            screen.press(key)
-        if screen.wanted not in (None, wanted):
-            try:
-                _look(session, api, screen)
-            except ClientError as error:
-                screen.trouble = str(error)
-
-
-def _draw(screen: Screen) -> None:
-    columns, rows = shutil.get_terminal_size()
-    lines = screen.lines(columns, rows)
-    sys.stdout.write("\x1b[H" + "\x1b[K\n".join(lines) + "\x1b[K\x1b[J")
-    sys.stdout.flush()
-
-
-def _read_keys() -> list[str]:
-    """The keys that were pressed. A sequence of a special key comes in one piece."""
-    data = os.read(sys.stdin.fileno(), 256)
-    keys: list[str] = []
-    while data:
-        size = next((size for size in range(_ESCAPE_BYTES, 0, -1) if data[:size] in _KEYS), 0)
-        if size:
-            keys.append(_KEYS[data[:size]])
-            data = data[size:]
-            continue
-        text = data.decode(errors="replace")
-        keys.append(text[0])
-        data = text[1:].encode()
-    return keys
-
-
 @contextmanager
-def _terminal() -> Iterator[None]:
-    """Keys come one by one and are not shown; the screen is another one."""
+def _keys_one_by_one() -> Iterator[None]:
+    """Have the terminal hand over each key at once, and not show it."""
     import termios
     import tty
 
@@ -189,11 +177,8 @@ def _terminal() -> Iterator[None]:
     before = termios.tcgetattr(descriptor)
     try:
         tty.setcbreak(descriptor)
-        sys.stdout.write(_ENTER)
         yield
     finally:
-        sys.stdout.write(_LEAVE)
-        sys.stdout.flush()
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
 
 

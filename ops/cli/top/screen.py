@@ -1,110 +1,25 @@
-"""The screen of `shareq top` as a value: keys go in, lines come out. Pure."""
+"""The screen of `shareq top` as a value: keys go in, and rich draws it. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
-from shareq.ops.cli.output.printing import duration, printable
-from shareq.ops.cli.top.data import MemberView, PartitionView, TopGroupRow, TopRow
+from rich.console import Console, ConsoleOptions
+from rich.text import Text
+
+from shareq.ops.cli.output.printing import Column, printable, table_lines
+from shareq.ops.cli.top.columns import GROUPS, MEMBERS, PARTITIONS, TOPICS, left_out
+from shareq.ops.cli.top.data import MemberView, PartitionView, TopRow
 
 HELP: Final = (
+    "shareq top",
+    "",
     "q quit   s sort by the next column   r the other way round   / filter by name   t groups or topics",
     "up, down, page up, page down (k, j) select   enter look into a group   escape back   ? this help",
     "a lag with a plus: that of other partitions of the group is unknown",
 )
-_INVERSE: Final = "\x1b[7m"
-_BOLD: Final = "\x1b[1m"
-_PLAIN: Final = "\x1b[0m"
-
-
-class Column(NamedTuple):
-    """A column of a table: its title, the field by which rows are sorted, and how a value is written; `of_row` where
-    more than the field is written.
-    """
-
-    title: str
-    field: str
-    text: Callable[[Any], str]
-    of_row: Callable[[Any], str] | None = None
-
-    def shown(self, row: Any) -> str:
-        """Return what is written of a row."""
-        return self.text(getattr(row, self.field)) if self.of_row is None else self.of_row(row)
-
-
-def plain(value: Any) -> str:
-    """A name, or a whole number."""
-    return "-" if value is None else f"{value:,}" if isinstance(value, int) else printable(str(value))
-
-
-def rate(value: float | None) -> str:
-    """Per second."""
-    return "-" if value is None else f"{value:,.1f}" if abs(value) < 100 else f"{value:,.0f}"
-
-
-def lag_of(row: TopGroupRow) -> str:
-    """Return the lag of a group; with a plus where it lacks partitions whose lag is unknown."""
-    return plain(row.lag) + ("+" if row.unknown and row.lag is not None else "")
-
-
-GROUPS: Final = (
-    Column("GROUP", "group", plain),
-    Column("STATE", "state", plain),
-    Column("MEMBERS", "members", plain),
-    Column("PARTS", "partitions", plain),
-    Column("LAG", "lag", plain, lag_of),
-    Column("LAG/S", "lag_per_s", rate),
-    Column("IN FLIGHT", "in_flight", plain),
-    Column("HELD", "held", plain),
-    Column("ACQ/S", "acquired_per_s", rate),
-    Column("ACK/S", "acknowledged_per_s", rate),
-    Column("AGAIN/S", "redeliveries_per_s", rate),
-    Column("OLDEST", "oldest_ms", duration),
-)
-TOPICS: Final = (
-    Column("TOPIC", "topic", plain),
-    Column("END", "end", plain),
-    Column("RECORDS/S", "records_per_s", rate),
-)
-PARTITIONS: Final = (
-    Column("TOPIC", "topic", plain),
-    Column("PARTITION", "partition", plain),
-    Column("START", "start", plain),
-    Column("END", "end", plain),
-    Column("LAG", "lag", plain),
-    Column("IN FLIGHT", "in_flight", plain),
-    Column("HELD", "held", plain),
-    Column("OLDEST", "oldest_ms", duration),
-    Column("STATES", "states", plain),
-)
-MEMBERS: Final = (
-    Column("MEMBER", "member", plain),
-    Column("CLIENT", "client", plain),
-    Column("HOST", "host", plain),
-    Column("PARTITIONS", "partitions", plain),
-    Column("HELD", "held", plain),
-)
-
-
-def table(rows: Sequence[Any], columns: Sequence[Column]) -> list[str]:
-    """A title line, and a line for each row."""
-    texts = [[column.shown(row) for column in columns] for row in rows]
-    widths = [max(len(each[at]) for each in ([one.title for one in columns], *texts)) for at in range(len(columns))]
-    right = [all(isinstance(getattr(row, one.field), int | float | None) for row in rows) for one in columns]
-    lines = [[one.title for one in columns], *texts]
-    return [
-        "  ".join(
-            text.rjust(width) if number else text.ljust(width)
-            for text, width, number in zip(line, widths, right, strict=True)
-        ).rstrip()
-        for line in lines
-    ]
-
-
-def left_out(row: TopRow) -> str:
-    """Which groups are not shown."""
-    return f"{row.left_out:,} groups left out: --group chooses"
+_MOVES: Final = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -2, "pagedown": 2}
 
 
 class Screen:
@@ -160,9 +75,8 @@ class Screen:
             self._press_in_list(key)
 
     def _press_in_list(self, key: str) -> None:
-        columns = TOPICS if self._topics else GROUPS
         if key == "s":
-            self._sort[self._topics] = (self._sort[self._topics] + 1) % len(columns)
+            self._sort[self._topics] = (self._sort[self._topics] + 1) % len(self._columns)
         elif key == "r":
             self._reverse[self._topics] = not self._reverse[self._topics]
         elif key == "t":
@@ -196,17 +110,24 @@ class Screen:
 
     # -- lines
 
-    def lines(self, width: int, height: int) -> list[str]:
-        """The screen: at most `height` lines of at most `width` characters, escape sequences aside."""
-        if self._help:
-            return [_cut(line, width) for line in ("shareq top", "", *HELP)][:height]
-        head = [self._status()]
-        if self.wanted is not None:
-            return self._group_lines(head, width, height)
-        columns = TOPICS if self._topics else GROUPS
-        rows = self._rows()
-        body = table(rows, columns)
-        return self._with_selection([*map(_cutter(width), head)], body, len(rows), width, height)
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterable[Text]:
+        """Yield the lines; none is longer or behind the end of the terminal."""
+        height = options.height or options.size.height
+        for line in (list(map(Text, HELP)) if self._help else self._lines(height))[:height]:
+            line.truncate(options.max_width, overflow="ellipsis", pad=line.style == "reverse")
+            yield line
+
+    def _lines(self, height: int) -> list[Text]:
+        head = [Text(self._status())]
+        if self.wanted is None:
+            return self._with_selection(head, self._rows(), self._columns, height)
+        members = table_lines(self._members, MEMBERS) if self._members else ["no members"]
+        head += map(Text, ("", *members, ""))
+        return self._with_selection(head[: max(height - 4, 2)], self._partitions, PARTITIONS, height)
+
+    @property
+    def _columns(self) -> tuple[Column, ...]:
+        return TOPICS if self._topics else GROUPS
 
     def _status(self) -> str:
         what = f"group {printable(self.wanted)}" if self.wanted is not None else "topics" if self._topics else "groups"
@@ -216,7 +137,7 @@ class Screen:
         elif self._filters[self._topics] and self.wanted is None:
             words.append(f"filter: {printable(self._filters[self._topics])}")
         if self.wanted is None:
-            column = (TOPICS if self._topics else GROUPS)[self._sort[self._topics]]
+            column = self._columns[self._sort[self._topics]]
             words.append(f"by {column.title.lower()}{' down' if self._reverse[self._topics] else ''}")
         words.append(self._source)
         if self._row is not None and self._row.left_out:
@@ -228,41 +149,21 @@ class Screen:
     def _rows(self) -> list[Any]:
         if self._row is None:
             return []
-        columns = TOPICS if self._topics else GROUPS
         rows: Iterable[Any] = self._row.topics if self._topics else self._row.groups
-        name, field = columns[0].field, columns[self._sort[self._topics]].field
+        name, field = self._columns[0].name, self._columns[self._sort[self._topics]].name
         kept = [row for row in rows if self._filters[self._topics].lower() in getattr(row, name).lower()]
         known = [row for row in kept if getattr(row, field) is not None]
         known.sort(key=lambda row: getattr(row, field), reverse=self._reverse[self._topics])
         return known + [row for row in kept if getattr(row, field) is None]
 
-    def _group_lines(self, head: list[str], width: int, height: int) -> list[str]:
-        members = table(self._members, MEMBERS) if self._members else ["no members"]
-        head += ["", *members, ""]
-        body = table(self._partitions, PARTITIONS)
-        most = max(height - 4, 2)
-        return self._with_selection([*map(_cutter(width), head[:most])], body, len(self._partitions), width, height)
-
-    def _with_selection(self, head: list[str], body: list[str], count: int, width: int, height: int) -> list[str]:
+    def _with_selection(
+        self, head: list[Text], rows: Sequence[Any], columns: Sequence[Column], height: int
+    ) -> list[Text]:
+        title, *texts = table_lines(rows, columns)
         self._page = max(1, height - len(head) - 1)
-        self._selected = min(self._selected, max(0, count - 1))
+        self._selected = min(self._selected, max(0, len(rows) - 1))
         self._scroll = min(max(self._scroll, self._selected - self._page + 1), self._selected)
-        title, *rows = body
-        lines = [*head, f"{_BOLD}{_cut(title, width)}{_PLAIN}"]
-        for at, row in enumerate(rows[self._scroll : self._scroll + self._page], self._scroll):
-            text = _cut(row, width)
-            lines.append(f"{_INVERSE}{text.ljust(width)}{_PLAIN}" if at == self._selected else text)
-        if not rows:
-            lines.append("nothing yet" if self._row is None else "nothing")
-        return lines[:height]
-
-
-_MOVES: Final = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -2, "pagedown": 2}
-
-
-def _cutter(width: int) -> Callable[[str], str]:
-    return lambda line: _cut(line, width)
-
-
-def _cut(line: str, width: int) -> str:
-    return line if len(line) <= width else line[: max(0, width - 1)] + "…"
+        shown = enumerate(texts[self._scroll : self._scroll + self._page], self._scroll)
+        lines = [Text(text, "reverse" if at == self._selected else "") for at, text in shown]
+        nothing = Text("nothing yet" if self._row is None else "nothing")
+        return [*head, Text(title, "bold"), *(lines or [nothing])]

@@ -117,7 +117,7 @@ def test_durations_have_units_for_people(monkeypatch: pytest.MonkeyPatch, with_r
         pytest.importorskip("rich")
     terminal = Terminal()
     monkeypatch.setattr("sys.stdout", terminal)
-    monkeypatch.setattr(printing, "_has_rich", lambda: with_rich)
+    monkeypatch.setattr(printing, "has_rich", lambda: with_rich)
     printing.print_table([Aged(90_000), Aged(None), Aged(200_000_000)], ("age_ms",))
     words = [word for word in _ESCAPES.sub("", terminal.getvalue()).split() if not word.startswith("─")]
     assert words == ["AGE", "1.5m", "-", "2.3d"]
@@ -131,7 +131,7 @@ def test_durations_are_milliseconds_for_programs(capsys: pytest.CaptureFixture[s
 def test_a_terminal_without_rich_gets_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr("sys.stdout", terminal)
-    monkeypatch.setattr(printing, "_has_rich", lambda: False)
+    monkeypatch.setattr(printing, "has_rich", lambda: False)
     printing.print_table([Inner("x")], ("name",))
     assert terminal.getvalue() == "NAME\nx\n"
 

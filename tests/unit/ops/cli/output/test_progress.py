@@ -90,7 +90,7 @@ def test_a_command_that_prints_all_the_time_has_a_line_only_beside_a_pipe(
 
 def test_the_line_is_gone_before_a_table_or_an_error_is_printed(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
     errors = streams(monkeypatch, out=True, err=True)
-    monkeypatch.setattr(printing, "_has_rich", lambda: False)
+    monkeypatch.setattr(printing, "has_rich", lambda: False)
 
     def rows() -> Iterator[Row]:
         with Progress() as line:

@@ -116,6 +116,28 @@ def test_a_cluster_that_is_not_there_is_one_line_also_at_the_terminal(tmp_path: 
     assert "\x1b[?1049h" not in terminal.seen
 
 
+def test_without_rich_one_line_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "rich.py").write_text("raise ImportError\n")
+    folders = {"XDG_CONFIG_HOME": str(tmp_path), "PYTHONPATH": str(tmp_path)}
+    terminal = Terminal("top", SHAREQ_BOOTSTRAP_SERVERS="127.0.0.1:1", **folders)
+    assert terminal.end() == 2
+    assert terminal.seen.split("\r\n") == [
+        "shareq: top: a live screen needs rich: pip install 'shareq[cli]'; --once and --json do without",
+        "",
+    ]
+
+
+def test_special_keys_come_in_one_piece(broker: Broker, tmp_path: Path) -> None:
+    terminal = Terminal("top", "--every", "0.3", **environment(broker, tmp_path))
+    terminal.until(r"over the wire.*packers")
+    terminal.press("/pa\x1b[15~\x7fack\x1b[A\r")  # F5 is not a key of the screen
+    terminal.until(r"filter: pack  ")
+    terminal.press("\x1b[B\x1b[A\x1b[C")
+    terminal.until(r"group packers")
+    terminal.press("q")
+    assert terminal.end() == 0
+
+
 def test_once_as_text_and_as_json(broker: Broker) -> None:
     shell = Shell(broker.bootstrap)
     lines = shell.ok("top", "--once", "--every", "0.1")

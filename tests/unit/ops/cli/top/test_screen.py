@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
+from rich.console import Console
+from rich.text import Text
 
 from shareq.ops.cli.output.printing import duration
+from shareq.ops.cli.top.columns import rate
 from shareq.ops.cli.top.data import (
     GroupSample,
     MemberView,
@@ -17,7 +20,7 @@ from shareq.ops.cli.top.data import (
     TopTopicRow,
     rates,
 )
-from shareq.ops.cli.top.screen import Screen, rate
+from shareq.ops.cli.top.screen import Screen
 
 
 def group(name: str, lag: int | None, acquired_per_s: float | None = None, unknown: int = 0) -> TopGroupRow:
@@ -39,18 +42,28 @@ def screen() -> Screen:
     return screen
 
 
+def drawn(screen: Screen, width: int = 120, height: int = 20) -> list[Text]:
+    """Return the lines as a terminal of that size shows them."""
+    console = Console(width=width, height=height)
+    found = console.render_lines(screen, console.options, pad=False)
+    return [Text.assemble(*((part.text, part.style or "") for part in line)) for line in found]
+
+
 def plain(screen: Screen, width: int = 120, height: int = 20) -> list[str]:
-    """Its lines without escape sequences."""
-    return [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in screen.lines(width, height)]
+    return [line.plain.rstrip() for line in drawn(screen, width, height)]
 
 
 def names(screen: Screen) -> list[str]:
     return [line.split()[0] for line in plain(screen)[2:]]
 
 
-def selected(screen: Screen) -> str:
-    (line,) = [line for line in screen.lines(120, 20) if line.startswith("\x1b[7m")]
-    return line.removeprefix("\x1b[7m").split()[0]
+def selected(screen: Screen, width: int = 120, height: int = 20) -> str:
+    """Return the name in the line that is shown reversed, from end to end of the terminal."""
+    (line,) = [
+        line for line in drawn(screen, width, height) if any(str(span.style) == "reverse" for span in line.spans)
+    ]
+    assert line.cell_len == width
+    return line.plain.split()[0]
 
 
 def press(screen: Screen, *keys: str) -> None:
@@ -122,23 +135,18 @@ def test_a_group_is_looked_into(screen: Screen) -> None:
 def test_a_long_list_scrolls_with_the_selection() -> None:
     screen = Screen("x")
     screen.show(TopRow(1.0, tuple(group(f"g{number:03}", 1_000 - number) for number in range(100)), (), 7_000))
-    assert "7,000 groups left out: --group chooses" in screen.lines(80, 10)[0] + screen.lines(200, 10)[0]
-    assert len(screen.lines(80, 10)) == 10
+    assert "7,000 groups left out: --group chooses" in plain(screen, 200, 10)[0]
+    assert len(plain(screen, 80, 10)) == 10
     press(screen, *("down" for _ in range(12)))
-    assert selected_in(screen, 10) == "g012"
+    assert selected(screen, 80, 10) == "g012"
     press(screen, "pagedown", "pagedown")
-    assert selected_in(screen, 10) == "g028"
+    assert selected(screen, 80, 10) == "g028"
     press(screen, "pageup")
-    assert selected_in(screen, 10) == "g020"
+    assert selected(screen, 80, 10) == "g020"
     press(screen, *("pagedown" for _ in range(50)))
-    assert selected_in(screen, 10) == "g099"
+    assert selected(screen, 80, 10) == "g099"
     press(screen, "up")
-    assert selected_in(screen, 10) == "g098"
-
-
-def selected_in(screen: Screen, height: int) -> str:
-    (line,) = [line for line in screen.lines(80, height) if line.startswith("\x1b[7m")]
-    return line.removeprefix("\x1b[7m").split()[0]
+    assert selected(screen, 80, 10) == "g098"
 
 
 @pytest.mark.parametrize(("width", "height"), [(10, 3), (40, 5), (20, 1)])
@@ -155,7 +163,13 @@ def test_names_cannot_write_to_the_terminal() -> None:
     screen = Screen("x")
     screen.show(TopRow(1.0, (group("a\x1b[2Jb", 1),), (), 0))
     assert "a\\x1b[2Jb" in plain(screen)[2]
-    assert not any("\x1b[2J" in line for line in screen.lines(80, 10))
+    assert not any("\x1b[2J" in line for line in plain(screen, 80, 10))
+
+
+def test_a_wide_character_takes_two_columns() -> None:
+    screen = Screen("x")
+    screen.show(TopRow(1.0, (group("\u7bb1" * 30, 1),), (), 0))
+    assert all(line.cell_len <= 20 for line in drawn(screen, 20, 5))
 
 
 def test_help_and_the_end(screen: Screen) -> None:
