@@ -18,6 +18,7 @@ __all__ = [
     "TURN_ELEMENTS",
     "TURN_NS",
     "Breath",
+    "Breathe",
     "LoopTime",
     "Pause",
     "TurnBudget",
@@ -58,16 +59,16 @@ class LoopTime(Protocol):
 
 
 class Pause:
-    """An awaitable that suspends its coroutine until a later turn of the loop."""
+    """An awaitable that suspends its coroutine until a later turn of the loop, also in a task of asyncio."""
 
     __slots__ = ()
 
-    def __await__(self) -> Generator[Pause, None, None]:
-        yield self
+    def __await__(self) -> Generator[None, None, None]:
+        yield  # nothing: as `asyncio.sleep(0)` does
 
 
 @coroutine
-def _nothing() -> Generator[Pause, None, None]:
+def _nothing() -> Generator[None, None, None]:
     return
     yield  # a generator: one that has ended may be awaited again and again, at no more cost than a look at it
 
@@ -80,6 +81,12 @@ PAUSE: Final = Pause()
 
 Breath = Awaitable[None]
 """The result of `breathe`, to be awaited."""
+
+
+class Breathe(Protocol):
+    """`TurnBudget.breathe`."""
+
+    def __call__(self, elements: int = 1, /) -> Breath: ...
 
 
 class TurnBudget:

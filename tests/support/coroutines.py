@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeVar, cast
 
 import pytest
@@ -26,14 +27,15 @@ def begun(env: Environment, coroutine: Waiting[T]) -> Pending[T]:
     return begin(coroutine, env.budget, lambda work: turns.run(work, _raised), _raised)
 
 
-def finished(coroutine: Waiting[T]) -> T:
+def finished(coroutine: Waiting[T], at_pause: Callable[[], object] = lambda: None) -> T:
     """Run a coroutine that pauses, and waits for nothing, to its end."""
     while True:
         try:
             waits_for = coroutine.send(None)
         except StopIteration as end:
             return cast(T, end.value)
-        assert waits_for is PAUSE
+        assert waits_for is None
+        at_pause()
 
 
 def whole(answer: M | Rows[M], version: int) -> M:

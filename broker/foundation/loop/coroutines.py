@@ -15,10 +15,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Coroutine, Generator, Iterator
 from types import coroutine as generator_based
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, cast
 
 from shareq.broker.foundation.pending import Pending, completed
-from shareq.broker.foundation.turn_budget import PAUSE, Breath, Pause, TurnBudget
+from shareq.broker.foundation.turn_budget import Breath, TurnBudget
 
 if TYPE_CHECKING:
     from shareq.broker.foundation.environment import Clock
@@ -29,9 +29,12 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-Suspension = Pending[Any] | Pause  # Any: the coroutine alone looks at the value
+Suspension = Pending[Any] | None  # Any: the coroutine alone looks at the value; None is a pause
 Waiting = Coroutine[Suspension, None, T]
 """A coroutine that waits for nothing else."""
+
+_ENDED: Final[Pending[None]] = Pending()
+"""Nothing that a coroutine waits for: it has ended, or was cancelled."""
 
 
 def drive(
@@ -135,7 +138,7 @@ class Driven(Generic[T]):
         except Exception as error:
             self._failed(error)
             return
-        if waits_for is not None:
+        if waits_for is not _ENDED:
             self.suspend(waits_for)
 
     def _steps(self) -> Iterator[None]:
@@ -143,17 +146,16 @@ class Driven(Generic[T]):
         while True:
             self._budget.renew()
             waits_for = self._step()
-            if waits_for is None:
-                return
-            if waits_for is not PAUSE:
-                self.suspend(waits_for)
+            if waits_for is not None:
+                if waits_for is not _ENDED:
+                    self.suspend(waits_for)
                 return
             yield
 
-    def _step(self) -> Suspension | None:
-        """Run to the next suspension; None at the end. Raises what the coroutine raises."""
+    def _step(self) -> Suspension:
+        """Run to the next suspension, or to the end (`_ENDED`). Raises what the coroutine raises."""
         if self._cancelled:
-            return None
+            return _ENDED
         self._running = True
         try:
             waits_for = self._coroutine.send(None)
@@ -161,16 +163,16 @@ class Driven(Generic[T]):
             value = cast(T, end.value)
             if isinstance(value, Pending):
                 value.on_complete(self.result.complete)
-                return None
+                return _ENDED
         else:
             if self._cancelled:  # by what it did itself
                 self._coroutine.close()
-                return None
+                return _ENDED
             return waits_for
         finally:
             self._running = False
         self.result.complete(value)
-        return None
+        return _ENDED
 
 
 def sleep(clock: Clock, ms: int) -> Pending[None]:
@@ -191,11 +193,11 @@ async def gathered(answers: list[Pending[T]], breathe: Callable[[], Breath]) -> 
 
 
 @generator_based
-def in_steps(steps: Generator[None, None, T]) -> Generator[Pause, None, T]:
+def in_steps(steps: Generator[None, None, T]) -> Generator[None, None, T]:
     """Await what a generator returns that pauses at each `yield`."""
     while True:
         try:
             next(steps)
         except StopIteration as end:
             return cast(T, end.value)
-        yield PAUSE
+        yield
