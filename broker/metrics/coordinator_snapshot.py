@@ -31,13 +31,13 @@ from shareq.broker.metrics.coordinator_families import (
     SeenPartitions,
     SeenWrites,
 )
-from shareq.broker.metrics.rows import Snapshot
-from shareq.broker.metrics.slices import SLICE, Logs, Steps, slices
+from shareq.broker.metrics.rows import Logs, Snapshot
 from shareq.coordinator.group.groups import GroupKind
 from shareq.coordinator.transaction.metadata import RESTING, TransactionState
 
 if TYPE_CHECKING:
     from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
+    from shareq.broker.foundation.turn_budget import Breathe
     from shareq.broker.groups.coordinator import GroupCoordinatorService
     from shareq.broker.groups.service import GroupService
     from shareq.broker.services import Services
@@ -46,17 +46,18 @@ if TYPE_CHECKING:
     from shareq.coordinator.group.shard import GroupCoordinatorShard
 
 
-def take_coordinators(into: Snapshot, services: Services, logs: Logs) -> Steps:
+async def take_coordinators(into: Snapshot, services: Services, logs: Logs) -> None:
     """Take what each coordinator is like, as far as it was used."""
+    breathe = services.env.budget.breathe
     made, now_ns = services.made, services.env.clock.now_ns()
     groups, transactions, states = made.groups, made.transactions, made.share_states
     _take_partitions(into, GROUP_COORDINATOR, None if groups is None else groups.coordinator.partitions, now_ns)
-    yield from _take_groups(into, groups)
+    await _take_groups(into, groups, breathe)
     if groups is not None:
-        yield from _take_offsets(into, services, groups.coordinator, logs)
+        await _take_offsets(into, services, groups.coordinator, logs)
     served = None if transactions is None else transactions.coordinator.partitions
     _take_partitions(into, TRANSACTION_COORDINATOR, served, now_ns)
-    yield from _take_transactions(into, transactions, services.env.clock.wall_ms())
+    await _take_transactions(into, transactions, services.env.clock.wall_ms(), breathe)
     _take_partitions(into, SHARE_COORDINATOR, None if states is None else states.partitions, now_ns)
     if states is not None:
         into.take(STATE_WRITES, (), SeenWrites(states, now_ns))
@@ -75,8 +76,8 @@ def _take_partitions(
         into.take(metrics.work, (), SeenPartitions(partitions, now_ns))
 
 
-def _take_groups(into: Snapshot, service: GroupService | None) -> Steps:
-    """Groups of every kind, and what was counted of them."""
+async def _take_groups(into: Snapshot, service: GroupService | None, breathe: Breathe) -> None:
+    """Take groups of every kind, and what was counted of them."""
     kinds: Counter[GroupKind] = Counter()
     share: Counter[str] = Counter()
     classic: Counter[str] = Counter()
@@ -87,36 +88,31 @@ def _take_groups(into: Snapshot, service: GroupService | None) -> Steps:
         for partition in service.coordinator.partitions:
             shard = partition.shard
             kinds.update(shard.kinds())
-            for groups in slices(shard.share.all()):
-                for group in groups:
-                    share[group.state_name] += 1
-                    into.take(SHARE_MEMBERS, (group.group_id,), len(group.members))
-                yield
-            yield from _take_consumer_groups(into, shard, classic, consumer)
+            for group in shard.share.all():
+                share[group.state_name] += 1
+                into.take(SHARE_MEMBERS, (group.group_id,), len(group.members))
+                await breathe()
+            await _take_consumer_groups(into, shard, classic, consumer, breathe)
     into.count(GROUPS, kinds, ((kind.value, kind) for kind in GroupKind))
     into.count(SHARE_GROUPS_BY_STATE, share, ((state.lower(), state) for state in SHARE_STATES))
     into.count(CONSUMER_GROUPS_BY_STATE, consumer, ((state.lower(), state) for state in CONSUMER_STATES))
     into.take(CLASSIC_GROUPS, (), classic)
 
 
-def _take_consumer_groups(
-    into: Snapshot, shard: GroupCoordinatorShard, classic: Counter[str], consumer: Counter[str]
-) -> Steps:
-    """Those of both protocols. The state of a consumer group is found in its members: large groups take their time."""
-    looked_at = 0
+async def _take_consumer_groups(
+    into: Snapshot, shard: GroupCoordinatorShard, classic: Counter[str], consumer: Counter[str], breathe: Breathe
+) -> None:
+    """Take those of both protocols. The state of a consumer group is found in its members, so these count."""
     for states, groups in ((classic, shard.classic.all()), (consumer, shard.consumer.all())):
         for group in groups:
             states[group.state_name] += 1
             into.take(CONSUMER_MEMBERS, (group.group_id,), len(group.members))
-            looked_at += 1 + len(group.members)
-            if looked_at >= SLICE:
-                looked_at = 0
-                yield
+            await breathe(1 + len(group.members))
 
 
-def _take_offsets(into: Snapshot, services: Services, coordinator: GroupCoordinatorService, logs: Logs) -> Steps:
-    """Committed offsets and lags. Topics that exist and partitions that are led here have a lag."""
-    taken = 0
+async def _take_offsets(into: Snapshot, services: Services, coordinator: GroupCoordinatorService, logs: Logs) -> None:
+    """Take committed offsets and lags. Topics that exist and partitions that are led here have a lag."""
+    breathe, taken = services.env.budget.breathe, 0
     for partition in coordinator.partitions:
         store = partition.shard.offsets.store
         for group_id in store.group_ids():
@@ -124,8 +120,7 @@ def _take_offsets(into: Snapshot, services: Services, coordinator: GroupCoordina
                 lag = _lag(services, logs, topic, number, offset)
                 into.take(OFFSETS, (group_id, topic, str(number)), SeenOffset(offset, lag))
                 taken += 1
-                if taken % SLICE == 0:
-                    yield
+                await breathe()
     into.take(ALL_OFFSETS, (), taken)
 
 
@@ -151,18 +146,20 @@ def _lag(services: Services, logs: Logs, topic: str, partition: int, offset: int
     return 0 if image is not None and partition < image.partitions else None  # a partition that no client has used yet
 
 
-def _take_transactions(into: Snapshot, service: TransactionService | None, wall_ms: int) -> Steps:
-    """Transactional ids, and what was counted of their transactions. `wall_ms`: the time of day."""
+async def _take_transactions(
+    into: Snapshot, service: TransactionService | None, wall_ms: int, breathe: Breathe
+) -> None:
+    """Take transactional ids, and what was counted of their transactions. `wall_ms`: the time of day."""
     states: Counter[TransactionState] = Counter()
     oldest_age_ms = 0
     if service is not None:
         into.take(TRANSACTIONS, (), service)
         for partition in service.coordinator.partitions:
-            for transactions in slices(partition.shard.all()):
-                states.update(each.state for each in transactions)
-                began = (each.start_ms for each in transactions if each.state not in RESTING)
-                oldest_age_ms = max(oldest_age_ms, wall_ms - min(began, default=wall_ms))
-                yield
+            for each in partition.shard.all():
+                states[each.state] += 1
+                if each.state not in RESTING:
+                    oldest_age_ms = max(oldest_age_ms, wall_ms - each.start_ms)
+                await breathe()
     into.count(TRANSACTIONAL_IDS, states, ((state.name.lower(), state) for state in TransactionState))
     into.take(OLDEST_TRANSACTION, (), oldest_age_ms)
     into.take(TRANSACTIONS_ENDED, ("commit",), 0 if service is None else service.markers.commits)

@@ -1,6 +1,6 @@
 """What scrapers of the metrics ask for over HTTP: GET /metrics, GET /-/healthy and GET /-/ready.
 
-A scrape is made in slices, one in each tick of the loop, and at most so many a second.
+A scrape pauses for others on the loop; scrapes are made one at a time, and at most so many a second.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from shareq.broker.http.server import Answer, HttpServer, Request
@@ -24,7 +24,7 @@ SCRAPE_INTERVAL_S: Final = 0.1  # from the beginning of one to that of the next:
 
 
 class MetricsEndpoint:
-    """Serves what `scrape` gives, in pieces with pauses for others between them; `content_type` is what it is.
+    """Serves what `scrape` returns; `content_type` is what it is.
 
     `ready` says whether clients are served.
 
@@ -32,7 +32,7 @@ class MetricsEndpoint:
     """
 
     def __init__(
-        self, scrape: Callable[[], Iterator[bytes]], content_type: str, ready: Callable[[], bool] = lambda: True
+        self, scrape: Callable[[], Awaitable[bytes]], content_type: str, ready: Callable[[], bool] = lambda: True
     ) -> None:
         self._scrape = scrape
         self._content_type = content_type
@@ -86,13 +86,9 @@ class MetricsEndpoint:
             self._scrapes -= 1
 
     async def _make_next(self) -> bytes:
-        """One scrape. At most one slice of one scrape is made in a tick, and so many scrapes a second."""
+        """Make one scrape, when it may begin."""
         async with self._one_at_a_time:
             loop = asyncio.get_running_loop()
             await asyncio.sleep(max(0.0, self._began_at + SCRAPE_INTERVAL_S - loop.time()))
             self._began_at, self._next = loop.time(), None
-            pieces: list[bytes] = []
-            for piece in self._scrape():
-                pieces.append(piece)
-                await asyncio.sleep(0)  # whatever else is ready has its turn
-            return b"".join(pieces)
+            return await self._scrape()

@@ -1,8 +1,8 @@
-"""The metrics as Prometheus reads them: text, made of a snapshot in slices, by prometheus-client."""
+"""The metrics as Prometheus reads them: text, made of a snapshot by prometheus-client."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -17,21 +17,21 @@ from prometheus_client.metrics_core import (
 from prometheus_client.registry import Collector
 
 from shareq.broker.foundation.loop.collector import COLLECTOR
+from shareq.broker.foundation.turn_budget import PIECE
 from shareq.broker.metrics.families import FAMILIES, LEFT_OUT
-from shareq.broker.metrics.family import BOUNDS, Distribution, Family, Kind, Rows, Value
+from shareq.broker.metrics.family import BOUNDS, Distribution, Family, Kind, Value
 from shareq.broker.metrics.rows import Snapshot
 from shareq.broker.metrics.snapshot import take
 from shareq.broker.metrics.totals import has_names, total_of
 
 if TYPE_CHECKING:
+    from shareq.broker.foundation.turn_budget import Breathe
     from shareq.broker.network.counters import Requests
     from shareq.broker.network.listener import Listener
     from shareq.broker.services import Services
     from shareq.protocol.api_keys import ApiKey
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-SLICE: Final = 100  # samples between two pauses: half a millisecond
-FREED: Final = 1_000  # rows given back, or samples counted, between two pauses
 
 MOST_SAMPLES: Final = 5_000
 """Of one metric: those of the first groups, topics or partitions. More than that is more than a scraper can use."""
@@ -39,63 +39,59 @@ MOST_SAMPLES: Final = 5_000
 _PROCESS: Final = ProcessCollector(registry=None)  # CPU, memory and open files, as /proc shows them
 
 
-def scrape(
+async def scrape(
     services: Services, requests: Mapping[ApiKey, Requests], listeners: Sequence[Listener], started_ns: int
-) -> Generator[bytes, None, None]:
-    """The whole text in pieces. Every piece, empty ones too, is a moment for others to have their turn.
+) -> bytes:
+    """Return the whole text.
 
     Runs on the loop's thread, like everything that changes what it reads. `started_ns`: of the clock's `now_ns`.
     """
+    breathe = services.env.budget.breathe
     snapshot = Snapshot()
     holder = object()
     COLLECTOR.hold_off(holder)  # it would look at all rows again and again, none of which it could free
     try:
-        for _ in take(snapshot, services, requests, listeners, started_ns):
-            yield b""
-        yield from text_of(snapshot, names=services.started_with.metrics_names)
-        yield generate_latest(_PROCESS)
+        await take(snapshot, services, requests, listeners, started_ns)
+        pieces = await text_of(snapshot, breathe, names=services.started_with.metrics_names)
+        pieces.append(generate_latest(_PROCESS))
         for rows in snapshot.lists():
             while rows:
-                del rows[-FREED:]
-                yield b""
+                del rows[-PIECE:]
+                await breathe(PIECE)
+        return b"".join(pieces)
     finally:
         COLLECTOR.let_go(holder)
 
 
-def text_of(snapshot: Snapshot, *, names: bool = True) -> Iterator[bytes]:
-    """The snapshot's metrics, of each first its help and type. Without `names` of topics and groups: totals.
+async def text_of(snapshot: Snapshot, breathe: Breathe, *, names: bool = True) -> list[bytes]:
+    """Return the snapshot's metrics, of each first its help and type. Without `names` of topics and groups: totals.
 
     A metric has `MOST_SAMPLES` at most; the last metric says of which there are more.
     """
+    pieces: list[bytes] = []
     for family in FAMILIES:
         if not names and has_names(family):
-            yield from _total_text(family, snapshot.rows)
+            total = await total_of(family, snapshot.rows, breathe)
+            if total is not None:
+                pieces.append(generate_latest(_Only(metric(family._replace(labels=()), [((), total)]))))
             continue
         samples = iter(family.samples(snapshot.rows))
         shown = islice(samples, MOST_SAMPLES)
-        some = list(islice(shown, SLICE))
-        yield generate_latest(_Only(metric(family, some)))
-        while some := list(islice(shown, SLICE)):
-            text = generate_latest(_Only(metric(family, some)))
-            yield text.split(b"\n", 2)[2]  # help and type have been written
+        some = list(islice(shown, PIECE))
+        pieces.append(generate_latest(_Only(metric(family, some))))
+        while some:
+            await breathe(len(some))
+            some = list(islice(shown, PIECE))
+            if some:
+                text = generate_latest(_Only(metric(family, some)))
+                pieces.append(text.split(b"\n", 2)[2])  # help and type have been written
         more = 0
-        while counted := sum(1 for _ in islice(samples, FREED)):
+        while counted := sum(1 for _ in islice(samples, PIECE)):
             more += counted
-            yield b""
+            await breathe(counted)
         if more:
             snapshot.take(LEFT_OUT, (family.name,), more)
-
-
-def _total_text(family: Family, rows: Rows) -> Iterator[bytes]:
-    steps = total_of(family, rows)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            if end.value is not None:
-                yield generate_latest(_Only(metric(family._replace(labels=()), [((), end.value)])))
-            return
-        yield b""
+    return pieces
 
 
 def metric(family: Family, samples: Iterable[tuple[tuple[str, ...], Value]]) -> Metric:

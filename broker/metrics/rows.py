@@ -7,7 +7,11 @@ from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
+    from shareq.broker.log.partition_log import PartitionLog
     from shareq.broker.metrics.family import Row, Table
+
+Logs = dict[tuple[str, int], "PartitionLog"]
+"""By topic and partition."""
 
 K = TypeVar("K", bound=Hashable)
 

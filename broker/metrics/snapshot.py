@@ -1,4 +1,4 @@
-"""What the broker is like now, as plain values: taken on the loop in slices, so that many rows delay no request.
+"""What the broker is like now, as plain values: taken on the loop with pauses, so that many rows delay no request.
 
 Each row is of one moment, different rows need not be of the same. Services that have not been used are not made for it.
 What is read of each thing is declared with its metrics (`families`).
@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from shareq import __version__
+from shareq.broker.foundation.turn_budget import LOOK
 from shareq.broker.log.append import Traffic
 from shareq.broker.metrics.coordinator_snapshot import take_coordinators
 from shareq.broker.metrics.families import (
@@ -29,7 +30,7 @@ from shareq.broker.metrics.families import (
     QuotaUsage,
     SeenLog,
 )
-from shareq.broker.metrics.rows import Snapshot
+from shareq.broker.metrics.rows import Logs, Snapshot
 from shareq.broker.metrics.share_families import (
     ACK_TYPES,
     ACKNOWLEDGED,
@@ -50,7 +51,6 @@ from shareq.broker.metrics.share_families import (
     SeenLetters,
     SeenPartition,
 )
-from shareq.broker.metrics.slices import Logs, Steps, slices
 from shareq.broker.share.core.counters import SharePartitionCounters
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.shard import ShareCoordinatorShard
@@ -58,6 +58,7 @@ from shareq.coordinator.share.share_state import UNSET, lag_of
 from shareq.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from shareq.broker.foundation.turn_budget import Breathe
     from shareq.broker.log.partition_log import PartitionLog
     from shareq.broker.network.counters import Requests
     from shareq.broker.network.listener import Listener
@@ -77,14 +78,14 @@ LATE_MS: Final = 300_000
 """A transaction counts as forgotten once it lasts so much longer than `transaction.max.timeout.ms`."""
 
 
-def take(
+async def take(
     into: Snapshot,
     services: Services,
     requests_by_api: Mapping[ApiKey, Requests],
     listeners: Sequence[Listener],
     started_ns: int,
-) -> Steps:
-    """Fill the snapshot. Other things may be done on the loop at each pause. `started_ns`: of the clock's `now_ns`."""
+) -> None:
+    """Fill the snapshot. `started_ns`: of the clock's `now_ns`."""
     now_ns = services.env.clock.now_ns()
     into.take(BUILD, (__version__,), 1)
     into.take(PROCESS, (), Moment(services, now_ns, now_ns - started_ns))
@@ -97,32 +98,29 @@ def take(
             into.take(REQUEST_ERRORS, (name, ErrorCode(code).name), number)
     for key, throttles in services.quotas.throttles.items():
         into.take(QUOTAS, (key,), throttles)
-    yield
-    yield from _take_quota_usages(into, services.quotas)
+    await _take_quota_usages(into, services.quotas, services.env.budget.breathe)
     logs: Logs = {}
-    yield from _take_logs(into, services, logs)
-    yield from take_coordinators(into, services, logs)
+    await _take_logs(into, services, logs)
+    await take_coordinators(into, services, logs)
     made = services.made
     if made.share is not None:
         into.take(SHARE_SESSIONS, (), made.share.sessions)
         _take_dead_letters(into, made.share.dead_letters.queues)
     _take_redrives(into, made.redrives)
-    yield
     leaders = None if made.share is None else made.share.partitions
     into.take(WAITING_FETCHES, ("ShareFetch",), 0 if leaders is None else leaders.parked)
     if leaders is not None:
-        yield from _take_shares(into, services, leaders)
-    yield from _take_share_partitions(into, services, made.share_states, leaders, logs)
+        await _take_shares(into, services, leaders)
+    await _take_share_partitions(into, services, made.share_states, leaders, logs)
 
 
-def _take_quota_usages(into: Snapshot, quotas: ClientQuotas) -> Steps:
-    for some in slices(list(quotas.usages.items())[:MOST_QUOTA_ROWS]):
-        for (key, entity), usage in some:
-            bound = quotas.bound_of(key, entity)
-            if bound is not None:  # it was not removed since the last pause
-                names = key, _entity_name(entity.user), _entity_name(entity.client_id)
-                into.take(QUOTA_USAGES, names, QuotaUsage(bound, usage.amount, usage.throttles.total_ms))
-        yield
+async def _take_quota_usages(into: Snapshot, quotas: ClientQuotas, breathe: Breathe) -> None:
+    for (key, entity), usage in list(quotas.usages.items())[:MOST_QUOTA_ROWS]:
+        bound = quotas.bound_of(key, entity)
+        if bound is not None:  # it was not removed since the last pause
+            names = key, _entity_name(entity.user), _entity_name(entity.client_id)
+            into.take(QUOTA_USAGES, names, QuotaUsage(bound, usage.amount, usage.throttles.total_ms))
+        await breathe()
 
 
 def _entity_name(name: str | None) -> str:
@@ -130,43 +128,39 @@ def _entity_name(name: str | None) -> str:
     return "" if name is None else name or "<default>"
 
 
-def _take_logs(into: Snapshot, services: Services, by_name: Logs) -> Steps:
+async def _take_logs(into: Snapshot, services: Services, by_name: Logs) -> None:
     topics: dict[str, Traffic] = {}
-    cleaner = services.logs.cleaner
+    cleaner, breathe = services.logs.cleaner, services.env.budget.breathe
     offline = producer_ids = late = 0
     late_before_ms = services.env.clock.wall_ms() - services.started_with.transaction_max_timeout_ms - LATE_MS
-    for logs in slices(list(services.logs.logs())):
-        for log in logs:
-            cleaned_offset = cleaner.clean_until(log)
-            by_name[log.topic, log.partition] = log
-            seen = SeenLog(log, cleaned_offset if cleaned_offset >= 0 else None)
-            into.take(LOGS, (log.topic, str(log.partition)), seen)
-            offline += log.refusal is ErrorCode.KAFKA_STORAGE_ERROR
-            producer_ids += len(log.producers)
-            heard_of_ms = log.producers.oldest_open_timestamp()
-            late += heard_of_ms is not None and 0 < heard_of_ms < late_before_ms
-            topics.setdefault(log.topic, Traffic()).add(log.traffic)
-        yield
+    for log in list(services.logs.logs()):
+        cleaned_offset = cleaner.clean_until(log)
+        by_name[log.topic, log.partition] = log
+        seen = SeenLog(log, cleaned_offset if cleaned_offset >= 0 else None)
+        into.take(LOGS, (log.topic, str(log.partition)), seen)
+        offline += log.refusal is ErrorCode.KAFKA_STORAGE_ERROR
+        producer_ids += len(log.producers)
+        heard_of_ms = log.producers.oldest_open_timestamp()
+        late += heard_of_ms is not None and 0 < heard_of_ms < late_before_ms
+        topics.setdefault(log.topic, Traffic()).add(log.traffic)
+        await breathe()
     into.take(ALL_LOGS, (), LogTotals(cleaner, offline, producer_ids, late))
-    for some_topics in slices(list(topics.items())):
-        for topic, traffic in some_topics:
-            into.take(TOPICS, (topic,), traffic)
-        yield
+    for topic, traffic in topics.items():
+        into.take(TOPICS, (topic,), traffic)
+        await breathe()
 
 
-def _take_shares(into: Snapshot, services: Services, leaders: SharePartitionManager) -> Steps:
-    counters = leaders.counters
+async def _take_shares(into: Snapshot, services: Services, leaders: SharePartitionManager) -> None:
+    counters, breathe = leaders.counters, services.env.budget.breathe
     into.take(SHARE_GROUPS, (), leaders)
-    for some_groups in slices(list(counters.groups.items())):
-        for group_id, fetches in some_groups:
-            into.take(GROUP_FETCHES, (group_id,), fetches)
-        yield
-    for some_topics in slices(list(counters.topics.items())):
-        for topic_id, each in some_topics:
-            topic = services.metadata.topic_by_id(topic_id)
-            if topic is not None:
-                into.take(TOPIC_SHARES, (topic.name,), each)
-        yield
+    for group_id, fetches in list(counters.groups.items()):
+        into.take(GROUP_FETCHES, (group_id,), fetches)
+        await breathe()
+    for topic_id, each in list(counters.topics.items()):
+        topic = services.metadata.topic_by_id(topic_id)
+        if topic is not None:
+            into.take(TOPIC_SHARES, (topic.name,), each)
+        await breathe()
 
 
 def _take_dead_letters(into: Snapshot, queues: DeadLetterQueues | None) -> None:
@@ -188,14 +182,15 @@ def _take_redrives(into: Snapshot, service: RedriveService | None) -> None:
     into.count(REDRIVE_LETTERS, letters, zip(LETTER_ENDS, LETTER_ENDS, strict=True))
 
 
-def _take_share_partitions(
+async def _take_share_partitions(
     into: Snapshot,
     services: Services,
     states: ShareCoordinatorService | None,
     leaders: SharePartitionManager | None,
     logs: Logs,
-) -> Steps:
-    """Those that have a state, and those that are or were led: their state may be kept elsewhere."""
+) -> None:
+    """Take those that have a state, and those that are or were led: their state may be kept elsewhere."""
+    breathe = services.env.budget.breathe
     shards: dict[SharePartitionKey, ShareCoordinatorShard | None] = {}
     totals = SharePartitionCounters()
     if leaders is not None:
@@ -203,31 +198,29 @@ def _take_share_partitions(
         shards.update(dict.fromkeys(leaders.counters.partitions))
     for partition in states.partitions if states is not None else ():
         shards.update(dict.fromkeys(partition.shard.share_partitions(), partition.shard))
-        yield
+        await breathe(LOOK)
     now_ms = services.env.clock.now_ms()
     acknowledged: dict[tuple[str, str], list[int]] = {}
-    for some in slices(list(shards.items())):
-        for key, shard in some:
-            counters = leaders.counters.partitions.get(key, _NOTHING) if leaders is not None else _NOTHING
-            totals.add(counters)
-            topic = services.metadata.topic_by_id(key.topic_id)
-            if topic is not None:
-                leader = leaders.get(key) if leaders is not None else None
-                state = (UNSET, UNSET) if shard is None else _stored(key, shard)
-                seen = _seen(leader, state, logs.get((topic.name, key.partition)), counters, now_ms)
-                into.take(SHARE_PARTITIONS, (key.group_id, topic.name, str(key.partition)), seen)
-                sums = acknowledged.setdefault((key.group_id, topic.name), [0] * len(ACK_TYPES))
-                for at, kind in enumerate(ACK_TYPES):
-                    sums[at] += counters.acknowledged[kind]
-        yield
+    for key, shard in shards.items():
+        counters = leaders.counters.partitions.get(key, _NOTHING) if leaders is not None else _NOTHING
+        totals.add(counters)
+        topic = services.metadata.topic_by_id(key.topic_id)
+        if topic is not None:
+            leader = leaders.get(key) if leaders is not None else None
+            state = (UNSET, UNSET) if shard is None else _stored(key, shard)
+            seen = _seen(leader, state, logs.get((topic.name, key.partition)), counters, now_ms)
+            into.take(SHARE_PARTITIONS, (key.group_id, topic.name, str(key.partition)), seen)
+            sums = acknowledged.setdefault((key.group_id, topic.name), [0] * len(ACK_TYPES))
+            for at, kind in enumerate(ACK_TYPES):
+                sums[at] += counters.acknowledged[kind]
+        await breathe()
     into.take(ALL_SHARE_PARTITIONS, (), totals)
     for kind in ACK_TYPES:
         into.take(ACKNOWLEDGED, (kind.name.lower(),), totals.acknowledged[kind])
-    for some_sums in slices(list(acknowledged.items())):
-        for (group_id, name), sums in some_sums:
-            for kind, number in zip(ACK_TYPES, sums, strict=True):
-                into.take(ACKNOWLEDGEMENTS, (group_id, name, kind.name.lower()), number)
-        yield
+    for (group_id, name), sums in acknowledged.items():
+        for kind, number in zip(ACK_TYPES, sums, strict=True):
+            into.take(ACKNOWLEDGEMENTS, (group_id, name, kind.name.lower()), number)
+        await breathe()
 
 
 _NOTHING: Final = SharePartitionCounters()

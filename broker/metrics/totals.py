@@ -6,14 +6,14 @@ is taken.
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from shareq.broker.metrics.family import GAUGE, Distribution, Family, Rows, Value, zero
 
+if TYPE_CHECKING:
+    from shareq.broker.foundation.turn_budget import Breathe
+
 NAMES: Final = frozenset(("topic", "group", "user", "client_id"))
-SLICE: Final = 1000  # samples between two pauses
 
 
 def has_names(family: Family) -> bool:
@@ -21,19 +21,15 @@ def has_names(family: Family) -> bool:
     return not NAMES.isdisjoint(family.labels)
 
 
-def total_of(family: Family, rows: Rows) -> Generator[None, None, Value | None]:
-    """The sum of all samples, of ages the greatest; None where it would mean nothing. Others have their turn at each
-    pause.
-    """
+async def total_of(family: Family, rows: Rows, breathe: Breathe) -> Value | None:
+    """Return the sum of all samples, of ages the greatest; None where it would mean nothing."""
     if family.kind is GAUGE and family.name.endswith(("_offset", "_limit")):
         return None
     add = max if family.kind is GAUGE and family.name.endswith("_age_seconds") else _sum
-    samples = iter(family.samples(rows))
     total = zero(family.kind)
-    while some := list(islice(samples, SLICE)):
-        for _, value in some:
-            total = add(total, value)
-        yield
+    for _, value in family.samples(rows):
+        total = add(total, value)
+        await breathe()
     return total
 
 

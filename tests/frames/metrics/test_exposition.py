@@ -1,4 +1,4 @@
-"""A scrape as Prometheus sees it: the broker, its requests and logs; and the slices it is made of."""
+"""A scrape as Prometheus sees it: the broker, its requests and logs; and where it pauses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gc
 import subprocess
 import sys
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ import pytest
 from devtools.clients.requests import TIMESTAMP_MS, fetch_request, produce_request
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq import __version__
+from shareq.broker.foundation.turn_budget import LOOK, PAUSE, PIECE, TURN_ELEMENTS, Pause
 from shareq.broker.metadata.changes import PutQuota
 from shareq.broker.metrics import exposition, snapshot
 from shareq.broker.metrics.exposition import metric, scrape, text_of
@@ -21,7 +22,6 @@ from shareq.broker.metrics.families import FAMILIES
 from shareq.broker.metrics.family import BOUNDS, Distribution, Family, Kind
 from shareq.broker.metrics.rows import Snapshot
 from shareq.broker.metrics.share_families import SHARE_PARTITIONS, SeenPartition
-from shareq.broker.metrics.slices import SLICE
 from shareq.broker.metrics.snapshot import MOST_QUOTA_ROWS
 from shareq.broker.network.listener import Listener, ListenerLimits, SocketConnection
 from shareq.broker.quotas.entity import DEFAULT, QuotaEntity
@@ -33,7 +33,8 @@ from shareq.protocol.records.batch import RecordData, build_batch
 from shareq.testing.broker import child_environment
 from tests.support.clients.access import STANDARD
 from tests.support.clients.share_client import ShareClient, append, from_the_start
-from tests.support.worlds.metrics import Scraped, scraped
+from tests.support.coroutines import finished, paused_everywhere
+from tests.support.worlds.metrics import Scraped, scraped, scraped_text
 
 TOPIC = "kafka_server_broker_topic_metrics"
 REQUEST = "kafka_network_request_metrics"
@@ -48,6 +49,12 @@ def shares(number: int, name: Callable[[int], str] = lambda _at: "g", **seen: An
         partition = SeenPartition(counters, 1, 1, 5, 7)._replace(**{key: values[at] for key, values in seen.items()})
         snapshot.take(SHARE_PARTITIONS, (name(at), "t", str(at)), partition)
     return snapshot
+
+
+def text_of_shares(
+    number: int, name: Callable[[int], str] = lambda _at: "g", *, names: bool = True, **seen: Any
+) -> str:
+    return b"".join(finished(text_of(shares(number, name, **seen), lambda _elements=1: PAUSE, names=names))).decode()
 
 
 def test_every_metric_is_reported_with_its_type_even_by_a_broker_that_did_nothing() -> None:
@@ -235,8 +242,8 @@ def test_as_many_quotas_have_samples_as_are_allowed() -> None:
 
 
 def test_without_names_there_is_one_sample_for_all_and_none_of_offsets() -> None:
-    text = b"".join(text_of(shares(3, lambda _at: "secret"), names=False)).decode()
-    reported, named = Scraped(text), Scraped(b"".join(text_of(shares(3, lambda _at: "secret"))).decode())
+    text = text_of_shares(3, lambda _at: "secret", names=False)
+    reported, named = Scraped(text), Scraped(text_of_shares(3, lambda _at: "secret"))
     assert "secret" not in text
     assert reported.value("shareq_share_partition_lag") == 21
     assert "shareq_share_partition_start_offset" not in text
@@ -249,7 +256,7 @@ def test_without_names_there_is_one_sample_for_all_and_none_of_offsets() -> None
 
 
 def test_without_names_the_greatest_age_stands_for_all() -> None:
-    text = b"".join(text_of(shares(4, oldest_ms=(2_000, 9_000, None, 0)), names=False)).decode()
+    text = text_of_shares(4, oldest_ms=(2_000, 9_000, None, 0), names=False)
     assert "\nshareq_share_partition_oldest_unacknowledged_age_seconds 9.0\n" in text
 
 
@@ -271,76 +278,93 @@ def test_names_are_shown_unless_access_is_restricted(properties: dict[str, str],
 
 def test_any_name_can_be_a_label() -> None:
     odd = 'a "group"\nwith \\ and ü'
-    reported = Scraped(b"".join(text_of(shares(1, lambda _at: odd))).decode())
+    reported = Scraped(text_of_shares(1, lambda _at: odd))
     assert reported.value("shareq_share_partition_lag", group=odd, topic="t", partition="0") == 7
 
 
-@pytest.mark.parametrize("number", [0, 1, exposition.SLICE - 1, exposition.SLICE, exposition.SLICE + 1, 1_000])
-def test_many_rows_come_in_slices_under_one_head(number: int) -> None:
-    pieces = list(text_of(shares(number)))
+@pytest.mark.parametrize("number", [0, 1, PIECE - 1, PIECE, PIECE + 1, 1_000])
+def test_many_rows_come_in_pieces_under_one_head(number: int) -> None:
+    breaths: list[int] = []
+
+    def breathe(elements: int = 1) -> Pause:
+        breaths.append(elements)
+        return PAUSE
+
+    pieces = finished(text_of(shares(number), breathe))
     reported = Scraped(b"".join(pieces).decode())  # which would notice a sample that comes twice
     assert reported.text.count("# TYPE shareq_share_partition_lag gauge\n") == 1
     assert len(reported.labels_of("shareq_share_partition_lag")) == number
     for piece in pieces:
         samples = [line for line in piece.splitlines() if not line.startswith(b"#")]
-        assert len(samples) <= 2 * exposition.SLICE  # a summary has two lines a sample
+        assert len(samples) <= 2 * PIECE  # a summary has two lines a sample
+    assert max(breaths) == max(1, min(number, PIECE))
 
 
 def test_a_scrape_has_so_many_samples_of_a_metric_and_counts_the_others() -> None:
     """10,000 share groups were 34 MB."""
     number = exposition.MOST_SAMPLES + 1_234
-    text = b"".join(text_of(shares(number, lambda at: f"g{at}"))).decode()
+    text = text_of_shares(number, lambda at: f"g{at}")
     assert text.count("\nshareq_share_partition_lag{") == exposition.MOST_SAMPLES
     assert '\nshareq_share_partition_lag{group="g4999",' in text
     assert '\nshareq_metrics_left_out_samples{metric="shareq_share_partition_lag"} 1234.0\n' in text
     assert f"each metric has {exposition.MOST_SAMPLES}, of the first groups" in text
-    small = b"".join(text_of(shares(1))).decode()
+    small = text_of_shares(1)
     assert "\nshareq_metrics_left_out_samples{" not in small
 
 
-def test_the_collector_rests_during_a_scrape_and_rows_are_given_back_in_slices() -> None:
+def test_the_collector_rests_during_a_scrape_and_rows_are_given_back_in_pieces() -> None:
     """It looked at all rows of 10,000 groups again and again: neighbours waited for 0.2 s."""
     world = BrokerWorld()
-    ended = scrape(world.services, {}, [], 0)
+    world.create_topic("t", TURN_ELEMENTS + LOOK)
+    resting: list[bool] = []
     assert gc.isenabled()
-    next(ended)
-    assert not gc.isenabled()
-    assert len(b"".join(ended)) > 1_000
+    assert len(scraped_text(world, lambda: resting.append(not gc.isenabled()))) > 1_000
+    assert resting
+    assert all(resting)
     assert gc.isenabled()
     cut_off = scrape(world.services, {}, [], 0)
-    next(cut_off)
+    cut_off.send(None)
+    assert not gc.isenabled()
     cut_off.close()
     assert gc.isenabled()
 
 
 def test_the_snapshot_pauses_after_some_rows() -> None:
     world = BrokerWorld()
-    world.create_topic("t", 3 * SLICE)
+    world.create_topic("t", 5 * TURN_ELEMENTS)
     ShareClient(world).join("t")
     taken = Snapshot()
-    lengths = [0, *(len(taken.rows.get(SHARE_PARTITIONS, ())) for _ in snapshot.take(taken, world.services, {}, [], 0))]
-    assert lengths[-1] == 3 * SLICE
-    assert max(after - before for before, after in pairwise(lengths)) == SLICE
+    lengths = [0]
+    finished(
+        snapshot.take(taken, world.services, {}, [], 0),
+        lambda: lengths.append(len(taken.rows.get(SHARE_PARTITIONS, ()))),
+    )
+    lengths.append(len(taken.rows[SHARE_PARTITIONS]))
+    assert lengths[-1] == 5 * TURN_ELEMENTS
+    assert max(after - before for before, after in pairwise(lengths)) <= TURN_ELEMENTS + LOOK
 
 
-def test_the_broker_may_change_between_two_slices() -> None:
+def test_the_broker_may_change_at_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    paused_everywhere(monkeypatch)
     world = BrokerWorld()
-    world.create_topic("t", 3 * SLICE)
+    world.create_topic("t", 300)
     world.create_topic("u")
     append(world, "u", 1)
     member = ShareClient(world)
     member.join("t")
-    pieces = []
-    for number, piece in enumerate(scrape(world.services, world.broker.dispatcher.requests, [], 0)):
-        pieces.append(piece)
-        if number == 3:
-            world.services.metadata.delete_topics(["u"])
-            member.leave()
-            ShareClient(world, "other", group="h").join("t")
-        elif number == 12:
-            world.services.metadata.delete_topics(["t"])
+    number = count()
+
+    def change() -> None:
+        match next(number):
+            case 3:
+                world.services.metadata.delete_topics(["u"])
+                member.leave()
+                ShareClient(world, "other", group="h").join("t")
+            case 120:
+                world.services.metadata.delete_topics(["t"])
         world.clock.run_until_idle()
-    assert Scraped(b"".join(pieces).decode()).value("shareq_uptime_seconds") > 0
+
+    assert Scraped(scraped_text(world, change)).value("shareq_uptime_seconds") > 0
 
 
 def test_a_number_is_no_distribution() -> None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
-from itertools import pairwise
+from itertools import count, pairwise
 
 import pytest
 
 from devtools.clients.offsets_client import OffsetsClient
 from devtools.clients.transactor import Transactor
 from devtools.in_memory.mock_transport import BrokerWorld
+from shareq.broker.foundation.turn_budget import LOOK, TURN_ELEMENTS
 from shareq.broker.metrics import snapshot
 from shareq.broker.metrics.coordinator_families import CONSUMER_MEMBERS, OFFSETS
-from shareq.broker.metrics.exposition import scrape
+from shareq.broker.metrics.family import Table
 from shareq.broker.metrics.rows import Snapshot
-from shareq.broker.metrics.slices import SLICE
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.broker.topics.leaders import Leader
 from shareq.protocol.errors import ErrorCode
@@ -28,7 +27,8 @@ from tests.frames.groups.test_consumer_groups import heartbeat
 from tests.frames.groups.test_group_migration import begin, classic_group, rejoin
 from tests.support.clients.classic_client import INITIAL_DELAY_MS, ClassicClient, form, settle
 from tests.support.clients.share_client import ShareClient, append
-from tests.support.worlds.metrics import Scraped, scraped
+from tests.support.coroutines import finished, paused_everywhere
+from tests.support.worlds.metrics import Scraped, scraped, scraped_text
 
 NONE = ErrorCode.NONE
 GROUPS = "kafka_server_group_coordinator_metrics"
@@ -308,11 +308,11 @@ def test_offsets_that_expire() -> None:
 # -- slices
 
 
-def steps(world: BrokerWorld) -> Iterator[Snapshot]:
-    """The snapshot at each pause."""
-    taken = Snapshot()
-    for _ in snapshot.take(taken, world.services, {}, [], 0):
-        yield taken
+def lengths(world: BrokerWorld, table: Table) -> list[int]:
+    """How many rows of a table the snapshot has at each pause, and at its end."""
+    taken, found = Snapshot(), list[int]()
+    finished(snapshot.take(taken, world.services, {}, [], 0), lambda: found.append(len(taken.rows.get(table, ()))))
+    return [*found, len(taken.rows[table])]
 
 
 def longest(lengths: list[int]) -> int:
@@ -321,13 +321,13 @@ def longest(lengths: list[int]) -> int:
 
 def test_the_snapshot_pauses_after_some_offsets_however_they_are_shared_out() -> None:
     world = BrokerWorld({"offsets.topic.num.partitions": "1"})
-    client = OffsetsClient(world.connect(), {"t": world.create_topic("t", 3 * SLICE).topic_id})
-    client.committed({("t", partition): 0 for partition in range(3 * SLICE)}, group="large")
-    for number in range(SLICE):
+    client = OffsetsClient(world.connect(), {"t": world.create_topic("t", 600).topic_id})
+    client.committed({("t", partition): 0 for partition in range(600)}, group="large")
+    for number in range(200):
         client.committed({("t", 0): 0, ("t", 1): 0}, group=f"small{number}")
-    lengths = [len(taken.rows.get(OFFSETS, ())) for taken in steps(world)]
-    assert lengths[-1] == 5 * SLICE
-    assert longest(lengths) == SLICE
+    taken = lengths(world, OFFSETS)
+    assert taken[-1] == 1_000
+    assert longest(taken) <= TURN_ELEMENTS + LOOK
 
 
 def test_the_snapshot_pauses_after_some_members() -> None:
@@ -336,27 +336,30 @@ def test_the_snapshot_pauses_after_some_members() -> None:
     world.create_topic("t")
     client = world.connect()
     for group in ("one", "two", "three"):
-        for member in range(SLICE):
+        for member in range(TURN_ELEMENTS):
             request = ConsumerGroupHeartbeatRequest(
                 group, f"m{member}", 0, rebalance_timeout_ms=1_000, subscribed_topic_names=["t"], topic_partitions=[]
             )
             answer = client.call(request, 1, ConsumerGroupHeartbeatResponse)
             assert answer.error_code == NONE
-    *_, last = pauses = [list(taken.rows.get(CONSUMER_MEMBERS, ())) for taken in steps(world)]
-    assert last == [((group,), (SLICE,)) for group in ("one", "two", "three")]
-    assert longest([len(each) for each in pauses]) == 1
+    assert [scraped(world).value(MEMBERS, group=group) for group in ("one", "two", "three")] == [TURN_ELEMENTS] * 3
+    assert longest(lengths(world, CONSUMER_MEMBERS)) == 1
 
 
-def test_groups_may_come_and_go_between_two_slices() -> None:
+def test_groups_may_come_and_go_at_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    paused_everywhere(monkeypatch)
     world = BrokerWorld({"offsets.topic.num.partitions": "1"})
     client = OffsetsClient(world.connect(), {"t": world.create_topic("t", 2).topic_id})
-    for number in range(3 * SLICE):
+    for number in range(300):
         client.committed({("t", 0): 0}, group=f"g{number}")
-    pieces = []
-    for number, piece in enumerate(scrape(world.services, world.broker.dispatcher.requests, [], 0)):
-        pieces.append(piece)
-        gone = [f"g{number}", f"g{3 * SLICE - 1 - number}"]
-        world.connect().call(DeleteGroupsRequest(gone), 2, DeleteGroupsResponse)
-        client.committed({("t", 1): 0}, group=f"new{number}")
-    reported = Scraped(b"".join(pieces).decode())
-    assert 2 * SLICE < len(reported.labels_of(LAG)) < 4 * SLICE
+    numbers = count()
+
+    def change() -> None:
+        number = next(numbers)
+        if number < 300:
+            world.connect().call(DeleteGroupsRequest([f"g{number}", f"g{299 - number}"]), 2, DeleteGroupsResponse)
+            client.committed({("t", 1): 0}, group=f"new{number}")
+
+    reported = Scraped(scraped_text(world, change))
+    assert next(numbers) > 300
+    assert 150 < len(reported.labels_of(LAG)) < 400

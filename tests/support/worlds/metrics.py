@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from prometheus_client.parser import text_string_to_metric_families
 
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.metrics.exposition import scrape
 from shareq.broker.network.listener import Listener
+from tests.support.coroutines import finished
 
 
 class Scraped:
@@ -38,6 +39,12 @@ class Scraped:
 
 def scraped(world: BrokerWorld, listeners: Sequence[Listener] = (), *, started_ms: int = 0) -> Scraped:
     """A scrape without a network."""
-    return Scraped(
-        b"".join(scrape(world.services, world.broker.dispatcher.requests, listeners, started_ms * 1_000_000)).decode()
-    )
+    return Scraped(scraped_text(world, lambda: None, listeners, started_ms=started_ms))
+
+
+def scraped_text(
+    world: BrokerWorld, at_pause: Callable[[], object], listeners: Sequence[Listener] = (), *, started_ms: int = 0
+) -> str:
+    """The text of a scrape; `at_pause` is called at each of its pauses."""
+    coroutine = scrape(world.services, world.broker.dispatcher.requests, listeners, started_ms * 1_000_000)
+    return finished(coroutine, at_pause).decode()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from itertools import pairwise
 from unittest.mock import ANY
 
 import pytest
 
+from shareq.broker.foundation.turn_budget import PAUSE
 from shareq.broker.http import server
 from shareq.broker.metrics import endpoint
 from shareq.broker.metrics.endpoint import MetricsEndpoint
@@ -17,17 +18,22 @@ from shareq.broker.metrics.endpoint import MetricsEndpoint
 BODY = b"shareq_x 1.0\n"
 
 
+async def behind_a_pause(text: bytes) -> bytes:
+    await PAUSE
+    return text
+
+
 class Site:
     """An endpoint on a free port; `scrape` may be replaced."""
 
     def __init__(self) -> None:
-        self.scrape: Callable[[], Iterator[bytes]] = lambda: iter((b"", BODY[:5], BODY[5:]))
+        self.scrape: Callable[[], Awaitable[bytes]] = lambda: behind_a_pause(BODY)
         self.ready = True
         self.endpoint = MetricsEndpoint(self._scrape, "text/test", lambda: self.ready)
         self.bound = socket.create_server(("127.0.0.1", 0))
         self.address: tuple[str, int] = self.bound.getsockname()
 
-    def _scrape(self) -> Iterator[bytes]:
+    def _scrape(self) -> Awaitable[bytes]:
         return self.scrape()
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -145,7 +151,7 @@ async def test_slow_sockets_keep_no_probe_waiting(site: Site, sent: bytes, path:
 
 async def test_those_that_do_not_take_their_answers_give_way_to_a_probe(site: Site) -> None:
     large = b"x" * 5_000_000
-    site.scrape = lambda: iter((large,))
+    site.scrape = lambda: behind_a_pause(large)
     slow = []
     for number in range(server.MAX_CONNECTIONS):
         slow.append(await asyncio.open_connection(*site.address, limit=1024))
@@ -161,10 +167,10 @@ async def test_those_that_do_not_take_their_answers_give_way_to_a_probe(site: Si
 async def test_scrapes_are_bounded_and_health_is_not_behind_them(site: Site) -> None:
     go_on = False
 
-    def scrape() -> Iterator[bytes]:
+    async def scrape() -> bytes:
         while not go_on:
-            yield b""
-        yield BODY
+            await PAUSE
+        return BODY
 
     site.scrape = scrape
     waiting = [asyncio.create_task(site.get("/metrics")) for _ in range(endpoint.MAX_SCRAPES)]
@@ -184,9 +190,9 @@ async def test_a_broker_that_stops_is_up_and_not_ready(site: Site) -> None:
     assert (await site.get("/-/healthy"))[0] == "200 OK"
 
 
-async def test_others_have_their_turn_between_two_pieces(site: Site) -> None:
+async def test_others_have_their_turn_at_each_pause(site: Site) -> None:
     turns = 0
-    at_piece: list[int] = []
+    at_pause: list[int] = []
 
     async def others() -> None:
         nonlocal turns
@@ -194,29 +200,30 @@ async def test_others_have_their_turn_between_two_pieces(site: Site) -> None:
             turns += 1
             await asyncio.sleep(0)
 
-    def scrape() -> Iterator[bytes]:
+    async def scrape() -> bytes:
         for _ in range(10):
-            at_piece.append(turns)
-            yield b"x\n"
+            at_pause.append(turns)
+            await PAUSE
+        return BODY
 
     site.scrape = scrape
     task = asyncio.create_task(others())
     await site.get("/metrics")
     task.cancel()
-    assert len(set(at_piece)) == 10
+    assert len(set(at_pause)) == 10
 
 
 async def test_those_that_wait_share_the_next_scrape(site: Site) -> None:
     """100 scrapes a second took a third of the broker's time."""
     made, going, go_on = 0, asyncio.Event(), False
 
-    def slow() -> Iterator[bytes]:
+    async def slow() -> bytes:
         nonlocal made
         made += 1
         going.set()
         while not go_on:
-            yield b""
-        yield b"%d" % made
+            await PAUSE
+        return b"%d" % made
 
     site.scrape = slow
     first = asyncio.create_task(site.get("/metrics"))
@@ -234,9 +241,9 @@ async def test_a_scrape_begins_some_time_after_the_one_before(site: Site) -> Non
     loop = asyncio.get_running_loop()
     began: list[float] = []
 
-    def scrape() -> Iterator[bytes]:
+    async def scrape() -> bytes:
         began.append(loop.time())
-        yield BODY
+        return BODY
 
     site.scrape = scrape
     for _ in range(3):
@@ -248,17 +255,18 @@ async def test_a_scrape_begins_some_time_after_the_one_before(site: Site) -> Non
 async def test_one_scrape_at_a_time(site: Site) -> None:
     under_way = most = 0
 
-    def scrape() -> Iterator[bytes]:
+    async def scrape() -> bytes:
         nonlocal under_way, most
         under_way += 1
         most = max(most, under_way)
         for _ in range(5):
-            yield b"x\n"
+            await PAUSE
         under_way -= 1
+        return BODY
 
     site.scrape = scrape
     answers = await asyncio.gather(*(site.get("/metrics") for _ in range(4)))
-    assert [body for _, _, body in answers] == [b"x\n" * 5] * 4
+    assert [body for _, _, body in answers] == [BODY] * 4
     assert most == 1
 
 
@@ -268,7 +276,7 @@ async def test_who_does_not_take_its_answer_is_cut_off_and_keeps_nobody(
     monkeypatch.setattr(server, "ANSWER_TIMEOUT_S", 1.0)
     large = b"x" * 20_000_000
     answers = [BODY, large]
-    site.scrape = lambda: iter((answers.pop(),))
+    site.scrape = lambda: behind_a_pause(answers.pop())
     reader, slow = await asyncio.open_connection(*site.address, limit=1024)  # reads no more than that ahead
     slow.write(b"GET /metrics HTTP/1.1\r\n\r\n")
     while len(answers) > 1:
@@ -282,8 +290,8 @@ async def test_who_does_not_take_its_answer_is_cut_off_and_keeps_nobody(
 
 
 async def test_a_scrape_that_fails_is_reported_and_logged(site: Site, caplog: pytest.LogCaptureFixture) -> None:
-    def scrape() -> Iterator[bytes]:
-        yield b"x\n"
+    async def scrape() -> bytes:
+        await PAUSE
         raise RuntimeError("a counter is broken")
 
     site.scrape = scrape
@@ -291,7 +299,7 @@ async def test_a_scrape_that_fails_is_reported_and_logged(site: Site, caplog: py
     assert status == "500 Internal Server Error"
     assert b"log" in body
     assert [record.message for record in caplog.records] == ["metrics: a scrape failed"]
-    site.scrape = lambda: iter((BODY,))
+    site.scrape = lambda: behind_a_pause(BODY)
     assert (await site.get("/metrics"))[0] == "200 OK"
 
 
