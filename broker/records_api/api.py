@@ -6,7 +6,7 @@
     /api/v1/share-groups/GROUP/partitions                         ?after= &limit=
     /api/v1/share-groups/GROUP/topics/TOPIC/partitions/N/records  ?from= &limit= &state= &member=
 
-Answers are made one at a time, a piece in each tick of the loop; what they have is described in docs/records-api.md.
+Answers are made one at a time, with pauses for others on the loop; what they have is described in docs/records-api.md.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ class RecordsApi:
             return refusal._replace(headers=(*refusal.headers, "Retry-After: 1"))
         self._waiting += 1
         try:
-            return Answer("200 OK", await self._make(self._pieces(request)), JSON, _HEADERS)
+            async with self._one_at_a_time:
+                return Answer("200 OK", await self._view(request), JSON, _HEADERS)
         except Refused as refused:
             return refuse(refused.status, str(refused), refused.code)
         finally:
@@ -86,15 +87,7 @@ class RecordsApi:
         is_bearer = given[: len(_SCHEME)].lower() == _SCHEME
         return compare_digest(_digest(given[len(_SCHEME) :].strip().encode("latin-1")), self._token) and is_bearer
 
-    async def _make(self, pieces: views.Pieces) -> bytes:
-        async with self._one_at_a_time:
-            made: list[bytes] = []
-            for piece in pieces:
-                made.append(piece)
-                await asyncio.sleep(0)  # whatever else is ready has its turn
-            return b"".join(made)
-
-    def _pieces(self, request: Request) -> views.Pieces:
+    async def _view(self, request: Request) -> bytes:
         services, times, query = self._services, self.times, request.query
         match segments_of(request.path):
             case []:
@@ -102,19 +95,19 @@ class RecordsApi:
                 return _about(services)
             case ["share-groups"]:
                 given = parameters_of(query, ("after", "limit"))
-                return views.share_groups(
+                return await views.share_groups(
                     services, times, given.get("after", ""), number(given, "limit", 1_000, 1, MOST_NAMES)
                 )
             case ["share-groups", group]:
                 parameters_of(query, ())
-                return views.share_group(services, group)
+                return await views.share_group(services, group)
             case ["share-groups", group, "partitions"]:
                 given = parameters_of(query, ("after", "limit"))
                 limit = number(given, "limit", 500, 1, MOST_NAMES)
-                return views.partitions(services, times, group, _behind(given.get("after", "")), limit)
+                return await views.partitions(services, times, group, _behind(given.get("after", "")), limit)
             case ["share-groups", group, "topics", topic, "partitions", text, "records"]:
                 partition = number({"partition": text}, "partition", 0, 0, _HIGHEST_PARTITION)
-                return views.records(services, times, group, topic, partition, records_query(query))
+                return await views.records(services, times, group, topic, partition, records_query(query))
         raise not_found(f"there is nothing at this path: see {ROOT}/share-groups and docs/records-api.md")
 
 
@@ -125,14 +118,14 @@ def _behind(text: str) -> str:
     return text
 
 
-def _about(services: Services) -> views.Pieces:
+def _about(services: Services) -> bytes:
     about: dict[str, Any] = {
         "at_ms": services.env.clock.wall_ms(),
         "shareq": __version__,
         "cluster_id": services.metadata.cluster_id,
         "node_id": services.started_with.node_id,
     }
-    yield json.dumps(about).encode() + b"\n"
+    return json.dumps(about).encode() + b"\n"
 
 
 def _digest(text: bytes) -> bytes:

@@ -1,17 +1,18 @@
-"""The answers of the records API, made of what this broker has in memory, in counted pieces.
+"""The answers of the records API, made of what this broker has in memory.
 
-Each answer is a generator of bytes of JSON: what it yields, empty pieces too, is a moment for others to have their
-turn. A piece is of one moment; different pieces need not be of the same. Nothing is changed by being looked at.
+Each answer is a coroutine that returns bytes of JSON, and pauses for others on the loop. What it reads between two
+pauses is of one moment; the whole need not be. Nothing is changed by being looked at.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from shareq.broker.foundation.turn_budget import LOOK, PIECE, in_pieces
 from shareq.broker.records_api.query import RecordsQuery, not_found
 from shareq.broker.share.core.counters import SharePartitionCounters
 from shareq.broker.share.core.window.ranges import Part, RecordRange, list_persisted
@@ -22,17 +23,15 @@ from shareq.protocol.share import AcknowledgeType
 
 if TYPE_CHECKING:
     from shareq.broker.foundation.environment import Clock
+    from shareq.broker.foundation.turn_budget import Breathe
     from shareq.broker.services import Services
     from shareq.broker.share.leader import SharePartitionLeader
     from shareq.coordinator.group.share.group import ShareGroup
     from shareq.coordinator.ports import TopicImage
     from shareq.coordinator.share.share_state import ShareState
 
-Pieces = Generator[bytes, None, None]
-
-STEPS: Final = 200  # ranges, rows or waiting offsets between two pauses: about a millisecond
-NAMES_AT_ONCE: Final = 5_000  # names that are only compared
-MOST_STEPS: Final = 200_000  # of one answer; what is left is for the next one
+MOST_STEPS: Final = 200_000  # ranges or rows of one answer; what is left is for the next one
+NAMES_AT_ONCE: Final = 5_000  # names that are only compared, between two looks at the clock
 MOST_COUNTED: Final = 50_000  # ranges of one answer about groups that are looked at to count what is held
 _NOTHING: Final = SharePartitionCounters()
 _SHOWN: Final = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.RENEW)
@@ -81,27 +80,28 @@ class Place(NamedTuple):
 # -- groups
 
 
-def share_groups(services: Services, times: TimeOfDay, after: str, limit: int) -> Pieces:
-    """Share groups by name, those behind `after`, with totals of their partitions."""
+async def share_groups(services: Services, times: TimeOfDay, after: str, limit: int) -> bytes:
+    """Return share groups by name, those behind `after`, with totals of their partitions."""
     found: list[ShareGroup] = []
-    groups = services.made.groups
+    groups, breathe = services.made.groups, services.env.budget.breathe
     for partition in () if groups is None else groups.coordinator.partitions:
         every = partition.shard.share.all()
-        yield b""
         for at in range(0, len(every), NAMES_AT_ONCE):
             later = (group for group in every[at : at + NAMES_AT_ONCE] if group.group_id > after)
             found = nsmallest(limit + 1, [*found, *later], key=lambda group: group.group_id)
-            yield b""
+            await breathe(LOOK)
     page = _as_many_as_can_be_added_up(found[:limit])
     totals = {group.group_id: _Totals() for group in page}
-    yield from _add_up(services, totals)
+    await _add_up(services, totals)
     for group in page:
-        yield from _add_up_persisted(services, group, totals[group.group_id])
-    yield _begin(services, {}, "groups")
-    for at in range(0, len(page), STEPS):
-        rows = (_group_row(times, group, totals[group.group_id]) for group in page[at : at + STEPS])
-        yield _rows(rows, first=not at)
-    yield _end(page[-1].group_id if len(found) > len(page) else None)
+        await _add_up_persisted(services, group, totals[group.group_id])
+    parts = [_begin(services, {}, "groups")]
+    for some in in_pieces(page):
+        rows = (_group_row(times, group, totals[group.group_id]) for group in some)
+        parts.append(_rows(rows, first=len(parts) == 1))
+        await breathe(len(some))
+    parts.append(_end(page[-1].group_id if len(found) > len(page) else None))
+    return b"".join(parts)
 
 
 def _as_many_as_can_be_added_up(groups: Sequence[ShareGroup]) -> Sequence[ShareGroup]:
@@ -134,29 +134,27 @@ class _Totals:
             self.oldest_ms = since_ms if self.oldest_ms is None else min(self.oldest_ms, since_ms)
 
 
-def _add_up(services: Services, totals: dict[str, _Totals]) -> Iterator[bytes]:
-    share = services.made.share
+async def _add_up(services: Services, totals: dict[str, _Totals]) -> None:
+    share, breathe = services.made.share, services.env.budget.breathe
     if share is None:
         return
-    for keys in _slices([key for key in share.partitions.counters.partitions if key.group_id in totals]):
-        for key in keys:
-            _add_counters(totals[key.group_id], share.partitions.counters.partitions.get(key, _NOTHING))
-        yield b""
+    for key in [key for key in share.partitions.counters.partitions if key.group_id in totals]:
+        _add_counters(totals[key.group_id], share.partitions.counters.partitions.get(key, _NOTHING))
+        await breathe()
     active = [each for each in share.partitions.leaders() if each.is_active and each.key.group_id in totals]
-    for leaders in _slices(active):
-        for leader in leaders:
-            total, core = totals[leader.key.group_id], leader.core
-            total.loaded += 1
-            total.in_flight += core.in_flight_records
-            total.lag += _lag(leader)
-            total.add_oldest(core.oldest_since_ms())
-        yield b""
-    yield from _count_held(active, totals)
+    for leader in active:
+        total, core = totals[leader.key.group_id], leader.core
+        total.loaded += 1
+        total.in_flight += core.in_flight_records
+        total.lag += _lag(leader)
+        total.add_oldest(core.oldest_since_ms())
+        await breathe()
+    await _count_held(active, totals, breathe)
 
 
-def _count_held(leaders: Sequence[SharePartitionLeader], totals: dict[str, _Totals]) -> Iterator[bytes]:
-    """Count what members have, in turns of at most `STEPS` ranges or leaders."""
-    left, in_turn = MOST_COUNTED, STEPS
+async def _count_held(leaders: Sequence[SharePartitionLeader], totals: dict[str, _Totals], breathe: Breathe) -> None:
+    """Count what members have."""
+    left = MOST_COUNTED
     for leader in leaders:
         total = totals[leader.key.group_id]
         position: int | None = leader.core.start_offset
@@ -164,34 +162,31 @@ def _count_held(leaders: Sequence[SharePartitionLeader], totals: dict[str, _Tota
             if left <= 0:
                 total.held = None
                 break
-            part = leader.core.list_ranges(position, STEPS)
+            part = leader.core.list_ranges(position, PIECE)
             total.held += sum(each.size for each in part.ranges if each.owner)
             position = part.following
             spent = max(1, len(part.ranges))
-            left, in_turn = left - spent, in_turn - spent
-            if in_turn <= 0:
-                in_turn = STEPS
-                yield b""
+            left -= spent
+            await breathe(spent)
 
 
-def _add_up_persisted(services: Services, group: ShareGroup, total: _Totals) -> Iterator[bytes]:
+async def _add_up_persisted(services: Services, group: ShareGroup, total: _Totals) -> None:
     """Add what no leader has in memory: a group whose members have all left, or died."""
     keys = [
         SharePartitionKey(group.group_id, topic_id, number)
         for topic_id, topic in group.initialized.items()
         for number in topic.partitions
     ]
-    for some in _slices(keys):
-        for key in some:
-            topic = services.metadata.topic_by_id(key.topic_id)
-            place = None if topic is None else place_of(services, group.group_id, topic.name, key.partition)
-            if place is None or place.key != key or place.leader is not None:
-                continue
-            offsets, in_flight = _offsets(services, place), _persisted_in_flight(place)
-            total.in_flight += in_flight
-            total.lag += offsets["lag"] or 0
-            total.add_oldest(_oldest_ms(services, place))
-        yield b""
+    for key in keys:
+        await services.env.budget.breathe()
+        topic = services.metadata.topic_by_id(key.topic_id)
+        place = None if topic is None else place_of(services, group.group_id, topic.name, key.partition)
+        if place is None or place.key != key or place.leader is not None:
+            continue
+        offsets, in_flight = _offsets(services, place), _persisted_in_flight(place)
+        total.in_flight += in_flight
+        total.lag += offsets["lag"] or 0
+        total.add_oldest(_oldest_ms(services, place))
 
 
 def _persisted_in_flight(place: Place) -> int:
@@ -234,28 +229,24 @@ def _group_row(times: TimeOfDay, group: ShareGroup, total: _Totals) -> dict[str,
     }
 
 
-def share_group(services: Services, group_id: str) -> Pieces:
-    """One group with its members."""
+async def share_group(services: Services, group_id: str) -> bytes:
+    """Return one group with its members."""
     group = _group(services, group_id)
     if group is None:
         raise not_found(f"share group {group_id} does not exist")
-    return _share_group(services, group)
-
-
-def _share_group(services: Services, group: ShareGroup) -> Pieces:
     head = {
         "group": group.group_id,
         "state": group.state_name,
         "epoch": group.group_epoch,
         "assignment_epoch": group.assignment_epoch,
     }
-    yield _begin(services, head, "members")
-    first = True
-    for ids in _slices(sorted(group.members)):
-        rows = [_member_row(services, group, each) for each in ids if each in group.members]
-        yield _rows(rows, first=first)
-        first = first and not rows
-    yield _end(None)
+    parts = [_begin(services, head, "members")]
+    for member_id in sorted(group.members):
+        if member_id in group.members:
+            parts.append(_rows([_member_row(services, group, member_id)], first=len(parts) == 1))
+        await services.env.budget.breathe()
+    parts.append(_end(None))
+    return b"".join(parts)
 
 
 def _member_row(services: Services, group: ShareGroup, member_id: str) -> dict[str, Any]:
@@ -282,32 +273,28 @@ def _client(group: ShareGroup | None, member_id: str) -> dict[str, Any]:
 # -- partitions
 
 
-def partitions(services: Services, times: TimeOfDay, group_id: str, after: str, limit: int) -> Pieces:
-    """The share partitions of a group, by topic and number, those behind `after` (TOPIC:PARTITION)."""
+async def partitions(services: Services, times: TimeOfDay, group_id: str, after: str, limit: int) -> bytes:
+    """Return the share partitions of a group, by topic and number, those behind `after` (TOPIC:PARTITION)."""
+    breathe = services.env.budget.breathe
     group = _group(services, group_id)
     keys = _keys_of(services, group_id, group)
     if group is None and not keys:
         raise not_found(f"share group {group_id} does not exist")
-    return _partitions(services, times, group_id, keys, after, limit)
-
-
-def _partitions(
-    services: Services, times: TimeOfDay, group_id: str, keys: set[SharePartitionKey], after: str, limit: int
-) -> Pieces:
     behind: tuple[str, int] | None = None
     if after:
         topic, _, number = after.rpartition(":")
         behind = topic, int(number)
     found: list[tuple[str, int, SharePartitionKey]] = []
-    for some in _slices(list(keys), NAMES_AT_ONCE):
-        topics = ((services.metadata.topic_by_id(key.topic_id), key) for key in some)
+    listed = list(keys)
+    for start in range(0, len(listed), NAMES_AT_ONCE):
+        topics = ((services.metadata.topic_by_id(key.topic_id), key) for key in listed[start : start + NAMES_AT_ONCE])
         named = ((topic.name, key.partition, key) for topic, key in topics if topic is not None)
         found = nsmallest(limit + 1, [*found, *(each for each in named if behind is None or each[:2] > behind)])
-        yield b""
-    yield _begin(services, {"group": group_id}, "partitions")
+        await breathe(LOOK)
+    parts = [_begin(services, {"group": group_id}, "partitions")]
     members: set[str] = set()
     following: tuple[str, int] | None = None
-    spent, first = 0, True
+    spent = 0
     for at, (topic_name, partition, key) in enumerate(found):
         if at == limit or spent >= MOST_STEPS:
             following = found[at - 1][:2]
@@ -315,14 +302,13 @@ def _partitions(
         place = place_of(services, group_id, topic_name, partition)
         if place is None or place.key != key:  # it was deleted meanwhile
             continue
-        counted = _Counted()
-        for taken in _count(services, place, counted):
-            spent += taken
-            yield b""
+        counted = await _count(services, place)
+        spent += counted.ranges
         members.update(counted.held)
-        yield _rows([_partition_row(services, times, place, counted)], first=first)
-        first = False
-    yield _end(None if following is None else ":".join(map(str, following)), _members(services, group_id, members))
+        parts.append(_rows([_partition_row(services, times, place, counted)], first=len(parts) == 1))
+    named_last = None if following is None else ":".join(map(str, following))
+    parts.append(_end(named_last, _members(services, group_id, members)))
+    return b"".join(parts)
 
 
 class _Counted:
@@ -336,8 +322,9 @@ class _Counted:
         self.ranges = 0
 
 
-def _count(services: Services, place: Place, into: _Counted) -> Iterator[int]:
-    """Add up all ranges; yields how much was done at each pause."""
+async def _count(services: Services, place: Place) -> _Counted:
+    """Add up all ranges of a share partition."""
+    into = _Counted()
     position: int | None = 0
     while position is not None:
         part = _part(services, place, position, heads=False)
@@ -347,7 +334,8 @@ def _count(services: Services, place: Place, into: _Counted) -> Iterator[int]:
                 into.held[each.owner] += each.size
         into.ranges += len(part.ranges)
         position = part.following
-        yield len(part.ranges)
+        await services.env.budget.breathe(max(1, len(part.ranges)))
+    return into
 
 
 def _partition_row(services: Services, times: TimeOfDay, place: Place, counted: _Counted) -> dict[str, Any]:
@@ -406,20 +394,16 @@ def _offsets(services: Services, place: Place) -> dict[str, Any]:
 # -- records
 
 
-def records(
+async def records(
     services: Services, times: TimeOfDay, group_id: str, topic: str, partition: int, wanted: RecordsQuery
-) -> Pieces:
-    """The offsets in flight of one share partition, as ranges of like ones."""
+) -> bytes:
+    """Return the offsets in flight of one share partition, as ranges of like ones."""
     image = services.metadata.topic(topic)
     if image is None or not 0 <= partition < image.partitions:
         raise not_found(f"partition {topic}:{partition} does not exist")
     place = place_of(services, group_id, topic, partition)
     if place is None:
         raise not_found(f"share group {group_id} has not begun with {topic}:{partition}")
-    return _records(services, times, place, wanted)
-
-
-def _records(services: Services, times: TimeOfDay, place: Place, wanted: RecordsQuery) -> Pieces:
     settings = services.configs.share_group(place.key.group_id)
     head = {
         "group": place.key.group_id,
@@ -433,7 +417,7 @@ def _records(services: Services, times: TimeOfDay, place: Place, wanted: Records
         "delivery_limit": settings.delivery_count_limit,
         "order_by_key": settings.order_by_key,
     }
-    yield _begin(services, head, "ranges")
+    parts = [_begin(services, head, "ranges")]
     position: int | None = wanted.first
     left, spent, first = wanted.limit, 0, True
     members: set[str] = set()
@@ -445,12 +429,14 @@ def _records(services: Services, times: TimeOfDay, place: Place, wanted: Records
             rows = rows[: left + 1]
             position = rows.pop().first_offset
         left -= len(rows)
-        spent += STEPS
+        spent += PIECE
         members.update(each.owner for each in rows if each.owner)
         ahead_ms = 0 if place.leader is None else times.ahead_ms  # what is persisted has the time of day
-        yield _rows([_range_row(each, ahead_ms) for each in rows], first=first)
+        parts.append(_rows([_range_row(each, ahead_ms) for each in rows], first=first))
         first = first and not rows
-    yield _end(position, _members(services, place.key.group_id, members))
+        await services.env.budget.breathe(PIECE)
+    parts.append(_end(position, _members(services, group_id, members)))
+    return b"".join(parts)
 
 
 def _is_wanted(each: RecordRange, wanted: RecordsQuery) -> bool:
@@ -519,12 +505,12 @@ def _keys_of(services: Services, group_id: str, group: ShareGroup | None) -> set
 
 def _part(services: Services, place: Place, position: int, *, heads: bool) -> Part:
     if place.leader is not None:
-        return place.leader.core.list_ranges(position, STEPS, heads=heads)
+        return place.leader.core.list_ranges(position, PIECE, heads=heads)
     state = place.state
     if state is None or state.start_offset < 0:
         return Part([], None)
     now_ms = services.env.clock.wall_ms()
-    return list_persisted(state.start_offset, state.batches, state.delays, now_ms, position, STEPS)
+    return list_persisted(state.start_offset, state.batches, state.delays, now_ms, position, PIECE)
 
 
 def _lag(leader: SharePartitionLeader) -> int:
@@ -539,10 +525,6 @@ def _members(services: Services, group_id: str, ids: set[str]) -> dict[str, Any]
 
 
 # -- JSON
-
-
-def _slices(rows: Sequence[Any], size: int = STEPS) -> Iterator[Any]:
-    return (rows[at : at + size] for at in range(0, len(rows), size))
 
 
 def _begin(services: Services, head: dict[str, Any], rows: str) -> bytes:

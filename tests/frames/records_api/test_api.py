@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from devtools.in_memory.mock_transport import BrokerWorld
+from shareq.broker.foundation.loop.coroutines import Waiting
+from shareq.broker.foundation.turn_budget import LOOK, TURN_ELEMENTS
 from shareq.broker.http.server import Answer, Request
 from shareq.broker.records_api import api, views
 from shareq.broker.records_api.api import RecordsApi
@@ -24,6 +27,7 @@ from shareq.protocol.generated.alter_share_group_offsets import (
 )
 from tests.frames.share_order.test_order_by_key import produce
 from tests.support.clients.share_client import ACCEPT, RELEASE, Place, ShareClient, append, configure, from_the_start
+from tests.support.coroutines import finished, paused_everywhere
 
 TOKEN = "0123456789abcdef-operator"
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs/records-api.schema.json").read_text())
@@ -294,12 +298,18 @@ def test_nothing_is_in_flight_of_a_group_that_was_set_back_after_its_worker_died
     assert (found["in_flight"], found["held"], found["lag"], found["oldest_in_flight_ms"]) == (0, 0, 5, None)
 
 
+def in_turns(coroutine: Waiting[bytes]) -> tuple[bytes, int]:
+    """An answer, and how often it paused."""
+    pauses: list[None] = []
+    return finished(coroutine, lambda: pauses.append(None)), len(pauses)
+
+
 def test_what_is_held_is_counted_in_turns_and_up_to_a_bound(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     _checkered(site, 5_000)
-    pieces = list(views.share_groups(site.world.services, site.api.times, "", 10))
-    (row,) = validated("share_groups", b"".join(pieces))["groups"]
+    answer, pauses = in_turns(views.share_groups(site.world.services, site.api.times, "", 10))
+    (row,) = validated("share_groups", answer)["groups"]
     assert row["held"] > 0
-    assert len(pieces) > row["held"] // views.STEPS
+    assert pauses > row["held"] // TURN_ELEMENTS
     monkeypatch.setattr(views, "MOST_COUNTED", 1_000)
     (row,) = site.get("share_groups", "/share-groups")["groups"]
     assert row["held"] is None
@@ -382,7 +392,8 @@ def test_what_is_not_there_or_not_understood(site: Site, path: str, status: str,
     assert (found, message[: len(said)]) == (status, said)
 
 
-async def test_too_many_requests_are_asked_to_come_back(site: Site) -> None:
+async def test_too_many_requests_are_asked_to_come_back(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    paused_everywhere(monkeypatch)
     request = Request("GET", "/api/v1/share-groups", "", {"authorization": f"Bearer {TOKEN}"})
     asked = [asyncio.create_task(site.api.handle(request)) for _ in range(api.MAX_WAITING + 1)]
     statuses = [(await each).status for each in asked]
@@ -407,17 +418,16 @@ def _checkered(site: Site, records: int) -> None:
 def test_a_window_of_10000_records_is_shown_in_turns_of_counted_work(site: Site) -> None:
     _checkered(site, 10_000)
     query = RecordsQuery(0, 10_000, frozenset(), None)
-    pieces = views.records(site.world.services, site.api.times, "g", "t", 0, query)
-    turns = [piece.count(b'"first"') for piece in pieces]
-    assert max(turns) <= views.STEPS + 1
-    assert sum(turns) == 10_000
+    answer, pauses = in_turns(views.records(site.world.services, site.api.times, "g", "t", 0, query))
+    assert answer.count(b'"first"') == 10_000
+    assert pauses >= 10_000 / TURN_ELEMENTS - 1
 
 
 def test_the_sums_of_a_large_window_are_made_in_turns(site: Site) -> None:
     _checkered(site, 10_000)
-    pieces = list(views.partitions(site.world.services, site.api.times, "g", "", 10))
-    assert len(pieces) > 10_000 / views.STEPS
-    (row, _) = validated("partitions", b"".join(pieces))["partitions"]
+    answer, pauses = in_turns(views.partitions(site.world.services, site.api.times, "g", "", 10))
+    assert pauses >= 10_000 / TURN_ELEMENTS - 1
+    (row, _) = validated("partitions", answer)["partitions"]
     assert row["states"] == {"acquired": 5_000, "acknowledged": 5_000}
     assert row["ranges"] == 10_000
 
@@ -429,15 +439,15 @@ def test_groups_and_partitions_in_great_numbers_are_sorted_in_turns(
     monkeypatch.setattr(views, "NAMES_AT_ONCE", 50)
     site.world.create_topic("wide", 500)
     ShareClient(site.world, "m", group="g").join("wide")
-    pieces = list(views.partitions(site.world.services, site.api.times, "g", "", 100))
-    assert pieces[:10] == [b""] * 10
-    page = validated("partitions", b"".join(pieces))
+    answer, pauses = in_turns(views.partitions(site.world.services, site.api.times, "g", "", 100))
+    assert pauses >= 500 / 50 * LOOK / TURN_ELEMENTS
+    page = validated("partitions", answer)
     assert [row["partition"] for row in page["partitions"]] == list(range(100))
     assert page["next"] == "wide:99"
     for number in range(300):
         ShareClient(site.world, "m", group=f"n{number:03}").join("t")
-    pieces = list(views.share_groups(site.world.services, site.api.times, "g", 20))
-    page = validated("share_groups", b"".join(pieces))
+    answer, _ = in_turns(views.share_groups(site.world.services, site.api.times, "g", 20))
+    page = validated("share_groups", answer)
     assert [row["group"] for row in page["groups"]] == [f"n{number:03}" for number in range(20)]
     assert page["next"] == "n019"
 
@@ -452,11 +462,15 @@ def test_an_answer_that_looked_at_much_ends_with_where_to_go_on(site: Site, monk
 
 def test_what_changes_between_two_turns_breaks_nothing(site: Site) -> None:
     _checkered(site, 2_000)
-    pieces = views.records(site.world.services, site.api.times, "g", "t", 0, RecordsQuery(0, 10_000, frozenset(), None))
-    made = [next(pieces) for _ in range(4)]
-    site.world.clock.advance(40_000)  # every lock runs out
-    made += pieces
-    ranges = validated("records", b"".join(made))["ranges"]
+    turns = count()
+
+    def change() -> None:
+        if next(turns) == 4:
+            site.world.clock.advance(40_000)  # every lock runs out
+
+    query = RecordsQuery(0, 10_000, frozenset(), None)
+    answer = finished(views.records(site.world.services, site.api.times, "g", "t", 0, query), change)
+    ranges = validated("records", answer)["ranges"]
     offsets = [offset for row in ranges for offset in range(row["first"], row["last"] + 1)]
     assert offsets == list(range(2_000))
     assert {row["state"] for row in ranges} == {"acquired", "acknowledged", "available"}
