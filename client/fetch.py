@@ -163,7 +163,7 @@ class RangeFetcher:
         if not isinstance(error, BrokerError) or error.code != ErrorCode.OFFSET_OUT_OF_RANGE:
             return error
         try:
-            log = self._admin.log_ranges({target.topic: [target.partition]})[target.topic, target.partition]
+            log = self._admin.topics.log_ranges({target.topic: [target.partition]})[target.topic, target.partition]
         except ClientError as failure:
             return failure
         return OffsetsGone(str(target), position, log.start, log.end)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from shareq.client.admin.calls import Calls, Outcome, Partition
-from shareq.client.admin.topics import EARLIEST, Topics
+from shareq.client.admin.topics import Topics
+from shareq.client.core.list_offsets import EARLIEST
 from shareq.client.errors import BrokerError, ClientError, Unintelligible, Unreachable
 from shareq.client.fetch import BY_TOPIC_ID, whole_batches
 from shareq.client.network import Network

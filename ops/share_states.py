@@ -12,9 +12,9 @@ from itertools import pairwise
 from struct import Struct
 from typing import Final, NamedTuple
 
-from shareq.client.admin import Admin, Partition
-from shareq.client.admin.calls import NotFound, Outcome
-from shareq.client.admin.topics import EARLIEST, LATEST
+from shareq.client.admin import Admin
+from shareq.client.admin.calls import NotFound, Outcome, Partition
+from shareq.client.core.list_offsets import EARLIEST, LATEST
 from shareq.client.errors import ClientError
 from shareq.client.network import Network
 from shareq.client.reader import Reader

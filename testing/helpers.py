@@ -245,7 +245,7 @@ class Helpers(ABC):
         return sorted(found, key=lambda each: (each.partition, each.offset))
 
     def _ranges(self, topic: str) -> tuple[dict[Partition, int], dict[Partition, int]]:
-        from shareq.client.admin.topics import EARLIEST, LATEST
+        from shareq.client.core.list_offsets import EARLIEST, LATEST
 
         ids = self._network.topic_ids([topic])
         if topic not in ids:
@@ -254,7 +254,7 @@ class Helpers(ABC):
         return self._offsets(dict.fromkeys(partitions, EARLIEST)), self._offsets(dict.fromkeys(partitions, LATEST))
 
     def _ends(self, partitions: Iterable[Partition], *, committed_only: bool) -> dict[Partition, int]:
-        from shareq.client.admin.topics import LATEST
+        from shareq.client.core.list_offsets import LATEST
 
         return self._offsets(dict.fromkeys(partitions, LATEST), committed_only=committed_only)
 

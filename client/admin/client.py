@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from shareq.client.admin.positions import Positions
 from shareq.client.network import Network
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from shareq.client.admin.users import Users
 
 
-class Admin(Positions):
+class Admin:
     """Administration of a cluster over a `Network`, by its rules on threads.
 
     Every call tries again within default.api.timeout.ms. It raises BrokerError for what the cluster refuses,
@@ -32,7 +31,6 @@ class Admin(Positions):
     """
 
     def __init__(self, network: Network) -> None:
-        super().__init__(network)
         self.network = network
 
     @cached_property

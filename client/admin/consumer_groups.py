@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from shareq.client.admin.calls import Calls, Outcome, Partition, batched, only, refused
-from shareq.client.admin.topics import by_topic
+from shareq.client.core.list_offsets import by_topic
 from shareq.client.errors import BrokerError, ClientError, UnsupportedApi
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.generated import consumer_group_describe, describe_groups

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shareq.client.admin.calls import Outcome, Partition
-from shareq.client.admin.topics import EARLIEST, LATEST
+from shareq.client.core.list_offsets import EARLIEST, LATEST
 from shareq.client.errors import ClientError
 
 if TYPE_CHECKING:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from shareq.client.admin.calls import Calls, Outcome, Partition, batched, only, refused
-from shareq.client.admin.topics import by_topic
+from shareq.client.core.list_offsets import by_topic
 from shareq.client.errors import BrokerError
 from shareq.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
@@ -30,7 +30,7 @@ from shareq.protocol.generated.share_group_describe import (
     ShareGroupDescribeRequest,
     ShareGroupDescribeResponse,
 )
-from shareq.protocol.primitives import Message
+from shareq.protocol.primitives import ZERO_UUID, Message
 
 
 class ShareMember(NamedTuple):
@@ -67,6 +67,7 @@ class SharePosition(NamedTuple):
     start: int | None
     leader_epoch: int
     lag: int | None
+    topic_id: bytes = ZERO_UUID
 
 
 Positions = dict[Partition, Outcome[SharePosition]]
@@ -86,22 +87,27 @@ class ShareGroups:
             ).items()
 
     def offsets(
-        self, group_ids: Iterable[str], topics: Mapping[str, Sequence[int]] | None = None
+        self, group_ids: Iterable[str], topics: Mapping[str, Collection[int]] | None = None
     ) -> Iterator[tuple[str, Outcome[Positions]]]:
         """How far groups are, in partitions of `topics`, or in all that they have begun.
 
         What is stored trails what members have acknowledged by one write. A group that does not exist has begun
         nowhere.
         """
-        rows = None
-        if topics is not None:
-            rows = [DescribeShareGroupOffsetsRequestTopic(name, list(numbers)) for name, numbers in topics.items()]
-
-        def ask(ids: list[str]) -> Message:
-            return DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup(each, rows) for each in ids])
-
+        ask = _question(topics)
         for some in batched(group_ids, 50):
             yield from self._calls.each(some, self._calls.by_coordinator(), ask, _positions).items()
+
+    def all_offsets(
+        self, group_id: str, topics: Mapping[str, Collection[int]] | None = None
+    ) -> dict[Partition, SharePosition]:
+        """As `offsets`, of one group, whole: a partition's error is the group's, tried again or raised."""
+
+        def take(answer: Message, _: Sequence[str]) -> dict[str, Outcome[dict[Partition, SharePosition]]]:
+            with_errors = only(_positions(answer, [group_id]), group_id)
+            return {group_id: {each: only(with_errors, each) for each in with_errors}}
+
+        return only(self._calls.each([group_id], self._calls.by_coordinator(), _question(topics), take), group_id)
 
     def alter_offsets(self, group_id: str, offsets: Mapping[Partition, int]) -> dict[Partition, Outcome[int]]:
         """Let an empty group begin at these offsets. The value is the offset. NON_EMPTY_GROUP while it has members."""
@@ -179,6 +185,15 @@ def _group(row: DescribedGroup) -> ShareGroup:
     )
 
 
+def _question(topics: Mapping[str, Collection[int]] | None) -> Callable[[list[str]], Message]:
+    rows = None
+    if topics is not None:
+        rows = [DescribeShareGroupOffsetsRequestTopic(name, list(numbers)) for name, numbers in topics.items()]
+    return lambda ids: DescribeShareGroupOffsetsRequest(
+        [DescribeShareGroupOffsetsRequestGroup(each, rows) for each in ids]
+    )
+
+
 def _positions(answer: Message, _: Sequence[str]) -> dict[str, Outcome[Positions]]:
     assert isinstance(answer, DescribeShareGroupOffsetsResponse)
     found: dict[str, Outcome[Positions]] = {}
@@ -186,10 +201,15 @@ def _positions(answer: Message, _: Sequence[str]) -> dict[str, Outcome[Positions
         error = refused(group.error_code, f"share group {group.group_id}", group.error_message)
         found[group.group_id] = error or {
             (topic.topic_name, row.partition_index): refused(
-                row.error_code, f"partition {topic.topic_name}-{row.partition_index}", row.error_message
+                row.error_code,
+                f"partition {topic.topic_name}-{row.partition_index} of share group {group.group_id}",
+                row.error_message,
             )
             or SharePosition(
-                None if row.start_offset < 0 else row.start_offset, row.leader_epoch, None if row.lag < 0 else row.lag
+                None if row.start_offset < 0 else row.start_offset,
+                row.leader_epoch,
+                None if row.lag < 0 else row.lag,
+                topic.topic_id,
             )
             for topic in group.topics
             for row in topic.partitions

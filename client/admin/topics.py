@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from shareq.client.admin.calls import Calls, Outcome, Partition, batched, refused
+from shareq.client.admin.calls import Calls, Outcome, Partition, batched, only, refused
 from shareq.client.admin.news_of_topics import wait_until_known
+from shareq.client.core.list_offsets import EARLIEST, LATEST, OffsetAt, by_topic, list_offsets, listed
 from shareq.client.errors import BrokerError, UnsupportedApi
 from shareq.protocol.generated.create_partitions import (
     CreatePartitionsRequest,
@@ -36,12 +37,6 @@ from shareq.protocol.generated.describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
     TopicRequest,
 )
-from shareq.protocol.generated.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopic,
-)
 from shareq.protocol.generated.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -51,9 +46,6 @@ from shareq.protocol.generated.metadata import (
 )
 from shareq.protocol.primitives import Message
 
-EARLIEST: Final = -2
-LATEST: Final = -1
-"""Times that `offsets` takes besides milliseconds since the epoch."""
 _PAGE: Final = 2000
 _BROKERS_DEFAULT: Final = -1
 
@@ -95,11 +87,11 @@ class CreatedTopic(NamedTuple):
     replication_factor: int
 
 
-class OffsetAt(NamedTuple):
-    """An offset and the time of its record in milliseconds; `offset` is None where no record is that late."""
+class LogRange(NamedTuple):
+    """What a log holds: from `start`, inclusive, to `end`, the high watermark, exclusive."""
 
-    offset: int | None
-    timestamp: int
+    start: int
+    end: int
 
 
 class Topics:
@@ -227,36 +219,22 @@ class Topics:
         """
 
         def ask(partitions: list[Partition]) -> Message:
-            topics = [
-                ListOffsetsTopic(
-                    name, [ListOffsetsPartition(number, timestamp=times[name, number]) for number in numbers]
-                )
-                for name, numbers in by_topic(partitions).items()
-            ]
-            return ListOffsetsRequest(-1, int(committed_only), topics)
+            return list_offsets({each: times[each] for each in partitions}, committed_only=committed_only)
 
         found: dict[Partition, Outcome[OffsetAt]] = {}
         for some in batched(times, _PAGE):
-            found |= self._calls.each_partition(some, ask, _offsets)
+            found |= self._calls.each_partition(some, ask, lambda answer, _: listed(answer))
         return found
 
+    def log_ranges(self, topics: Mapping[str, Collection[int]]) -> dict[Partition, LogRange]:
+        """Return where the logs of partitions start and end. Raises the error of the first that has one."""
+        wanted = [(name, number) for name, numbers in topics.items() for number in numbers]
+        starts, ends = self._all_offsets(wanted, EARLIEST), self._all_offsets(wanted, LATEST)
+        return {each: LogRange(starts[each], ends[each]) for each in wanted}
 
-def by_topic(partitions: Iterable[Partition]) -> dict[str, list[int]]:
-    """Numbers of partitions by topic."""
-    found: dict[str, list[int]] = {}
-    for name, number in partitions:
-        found.setdefault(name, []).append(number)
-    return found
-
-
-def _offsets(answer: Message, _: Sequence[Partition]) -> dict[Partition, Outcome[OffsetAt]]:
-    assert isinstance(answer, ListOffsetsResponse)
-    return {
-        (topic.name, row.partition_index): refused(row.error_code, f"partition {topic.name}-{row.partition_index}")
-        or OffsetAt(None if row.offset < 0 else row.offset, row.timestamp)
-        for topic in answer.topics
-        for row in topic.partitions
-    }
+    def _all_offsets(self, partitions: Sequence[Partition], time: int) -> dict[Partition, int]:
+        found = self.offsets(dict.fromkeys(partitions, time))
+        return {each: only(found, each).offset or 0 for each in partitions}
 
 
 def _creatable(topic: NewTopic) -> CreatableTopic:

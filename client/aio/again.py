@@ -19,14 +19,9 @@ from shareq.client.aio.early import NOT_BEFORE, EarlyRecords, ms_of
 from shareq.client.aio.network import Network
 from shareq.client.aio.producer import Producer
 from shareq.client.config import ClientConfig
-from shareq.client.errors import ClientError, understood
+from shareq.client.core.list_offsets import LATEST, offset_at
+from shareq.client.errors import BrokerError, ClientError
 from shareq.client.share.session import TopicIdPartition
-from shareq.protocol.generated.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopic,
-)
 from shareq.protocol.records.record_codec import Headers
 
 logger = logging.getLogger(__name__)
@@ -41,8 +36,6 @@ PAUSE_S: Final = 60.0
 BYTES_PER_S: Final = 1_000
 """A record that was sent again stays where it is for a minute, or a second for each of so many bytes: where most of the
 records wait, they would circle."""
-_CONSUMER: Final = -1
-_LATEST: Final = -1
 _ASK_MS: Final = 5_000
 
 
@@ -125,14 +118,10 @@ class Again:
         leader = await network.leader(*tp)
         if leader is None:
             return 0
-        request = ListOffsetsRequest(
-            _CONSUMER, 0, [ListOffsetsTopic(topic, [ListOffsetsPartition(tp[1], timestamp=_LATEST)])]
-        )
-        answer = await network.request_once(leader, request, timeout_ms=_ASK_MS, min_version=1)
-        assert isinstance(answer, ListOffsetsResponse)
-        with understood(f"the end of partition {topic}-{tp[1]}"):
-            found = answer.topics[0].partitions[0]
-        return 0 if found.error_code else found.offset
+        try:
+            return await offset_at(network, leader, (topic, tp[1]), LATEST, timeout_ms=_ASK_MS)
+        except BrokerError:
+            return 0
 
 
 class Mover(Protocol):

@@ -148,10 +148,8 @@ class NetworkCore:
         return Tries(self.config, total_ms, self.driver.now, once=once or self._once)
 
     async def wait(self, tries: Tries, error: ClientError) -> None:
-        """Pause before the next try. Raises Unreachable, with what failed, when there is no time for one."""
-        if (pause := tries.failed(error)) > 0:
-            await self.driver.sleep(pause)
-        tries.go_on()
+        """Pause before the next try. Raises Unreachable, with what failed, at once when there is no time for one."""
+        await self.driver.sleep(tries.failed(error))
 
     def deadline(self, timeout_ms: int | None = None) -> float:
         """Return when a timeout (request.timeout.ms) that begins now is over, on the driver's clock."""

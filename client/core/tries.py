@@ -37,7 +37,6 @@ class Tries:
         self._once = once
         self._failures = 0
         self._last: ClientError | None = None
-        self._over = False
         now = clock()
         self._tell_at = now + TELL_AFTER_S
         self.deadline = now + total_ms / 1000
@@ -53,28 +52,25 @@ class Tries:
         return self._clock() >= self.deadline
 
     def failed(self, error: ClientError) -> float:
-        """Return how long to pause after a try that failed, in seconds; then ask `go_on`.
+        """Return how long to pause before the next try, in seconds.
 
-        Raises `error` itself where there is to be one try. A try that the deadline cut short says less than the one
-        before it, which is the one to report.
+        Raises `error` itself where there is to be one try, and Unreachable, with the error to report, where the time is
+        up before the pause is. A try that the deadline cut short says less than the one before it, which is the one to
+        report.
         """
         if self._once:
             raise error
-        if self._last is None or not self.is_over:
+        now = self._clock()
+        if self._last is None or now < self.deadline:
             self._last = error
         self._failures += 1
         pause = backoff_s(self._config.retry_backoff_ms, self._config.retry_backoff_max_ms, self._failures)
-        left = self.deadline - self._clock()
-        self._over = left <= pause
-        return max(0.0, min(pause, left))
-
-    def go_on(self) -> None:
-        """Return when another try may be made. Raises Unreachable, with the error to report, when time is up."""
-        if self._over:
+        if self.deadline - now <= pause:
             raise Unreachable(f"{self._last}; given up after {self._total_ms} ms") from None
-        if self._clock() >= self._tell_at:
+        if now + pause >= self._tell_at:
             self._tell_at = self.deadline
             logger.warning("%s; trying again for %d s", self._last, self.left_ms // 1000)
+        return pause
 
 
 class _Down(NamedTuple):

@@ -17,9 +17,10 @@ from typing import Any, ClassVar, Final, TypeVar
 
 from shareq.aio import Producer
 from shareq.client.admin import Admin
-from shareq.client.admin.topics import EARLIEST, LATEST, NewTopic
+from shareq.client.admin.topics import NewTopic
 from shareq.client.aio.network import Network
 from shareq.client.config import ClientConfig
+from shareq.client.core.list_offsets import EARLIEST, LATEST
 from shareq.client.errors import BrokerError, ClientError, Unreachable, understood
 from shareq.client.network import Network as BlockingNetwork
 from shareq.client.share.provision import configure_group, ensure_topic
@@ -124,12 +125,8 @@ class Engine:
     # -- records
 
     def check(self, timeout_s: float) -> None:
-        """Return if the cluster answers. Raises Unreachable, AuthenticationFailed.
-
-        A tenth of the time is left over: kombu tries the next address of a list only while some is left.
-        """
-        timeout_ms = round(timeout_s * 1000 * 0.9)
-        self.run(self.network.request(None, MetadataRequest([]), timeout_ms=timeout_ms), timeout_s + 1)
+        """Return if the cluster answers. Raises Unreachable, AuthenticationFailed."""
+        self.run(self.network.request(None, MetadataRequest([]), timeout_ms=round(timeout_s * 1000)), timeout_s + 1)
 
     def send(self, topic: str, value: bytes) -> None:
         """Write, and return when it is written down. Raises BrokerError, Unreachable: it may be written then."""

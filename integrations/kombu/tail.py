@@ -9,28 +9,20 @@ from collections.abc import Callable
 from typing import Final
 
 from shareq.client.aio.network import Network
-from shareq.client.errors import BrokerError, ClientError, Unreachable, understood
+from shareq.client.core.list_offsets import EARLIEST, LATEST, offset_at
+from shareq.client.errors import BrokerError, ClientError, Unreachable
 from shareq.client.fetch import BY_TOPIC_ID, whole_batches
 from shareq.protocol.errors import ErrorCode, MalformedMessage, is_retriable
 from shareq.protocol.generated.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
-from shareq.protocol.generated.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopic,
-)
 from shareq.protocol.records.batch import batch_headers, decode_records
 from shareq.protocol.records.record_codec import Record
 
 logger = logging.getLogger(__name__)
 
-EARLIEST: Final = -2
-LATEST: Final = -1
 WAIT_MS: Final = 5000
 MOST_BYTES: Final = 4 << 20
 PAUSE_S: Final = 0.2
 OPEN_S: Final = 10.0
-_CONSUMER: Final = -1
 
 Listener = Callable[[Record], None]
 
@@ -133,14 +125,7 @@ class Tail:
         while True:
             try:
                 _, leader = await self._leader()
-                rows = [ListOffsetsPartition(0, timestamp=time)]
-                request = ListOffsetsRequest(_CONSUMER, 0, [ListOffsetsTopic(self._topic, rows)])
-                answer = await self._network.request_once(leader, request, min_version=1)
-                assert isinstance(answer, ListOffsetsResponse)
-                with understood(f"an offset of partition {self._topic}-0"):
-                    found = answer.topics[0].partitions[0]
-                _check(found.error_code, self._topic)
-                return found.offset
+                return await offset_at(self._network, leader, (self._topic, 0), time)
             except (Unreachable, BrokerError) as error:
                 passing = isinstance(error, Unreachable) or is_retriable(error.code)
                 if not passing:

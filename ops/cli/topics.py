@@ -10,7 +10,8 @@ import click
 
 from shareq.client.admin.calls import batched
 from shareq.client.admin.configs import Change
-from shareq.client.admin.topics import EARLIEST, LATEST, NewTopic, TopicInfo
+from shareq.client.admin.topics import NewTopic, TopicInfo
+from shareq.client.core.list_offsets import EARLIEST, LATEST
 from shareq.client.errors import BrokerError, ClientError
 from shareq.ops.cli.output.progress import Progress
 from shareq.ops.cli.shared.command import Session, cluster_command, cluster_group, dry_run_option, yes_option

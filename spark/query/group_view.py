@@ -6,7 +6,10 @@ import threading
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from shareq.client.admin import Admin, LogRange, Partition, ShareOffset
+from shareq.client.admin import Admin
+from shareq.client.admin.calls import Partition
+from shareq.client.admin.share_groups import SharePosition
+from shareq.client.admin.topics import LogRange
 from shareq.client.config import ClientConfig
 from shareq.client.errors import BrokerError, ClientError
 from shareq.client.network import Network
@@ -43,7 +46,7 @@ class GroupView:
         with self._lock:
             counts = self._partitions()
             ids = self._network.topic_ids(self._topics)
-            found = self._admin.log_ranges(counts)
+            found = self._admin.topics.log_ranges(counts)
             return {(ids[topic], partition): row.end for (topic, partition), row in found.items()}
 
     def look(self) -> None:
@@ -71,20 +74,20 @@ class GroupView:
             raise ClientError(f"subscribe: there is no topic {', '.join(missing)}; create it before the query starts")
         return {topic: self._network.partitions(ids[topic]) for topic in self._topics}
 
-    def _share_offsets(self) -> dict[Partition, ShareOffset]:
+    def _share_offsets(self) -> dict[Partition, SharePosition]:
         try:
-            return self._admin.share_offsets(self._group_id)
+            return self._admin.share_groups.all_offsets(self._group_id)
         except BrokerError as error:
             if error.code in _NOT_YET:
                 return {}
             raise
 
-    def _lag(self, rows: Mapping[Partition, ShareOffset]) -> int | None:
+    def _lag(self, rows: Mapping[Partition, SharePosition]) -> int | None:
         silent: dict[str, list[int]] = {}  # Kafka returns the lag from 4.2 on
         for (topic, partition), row in rows.items():
             if row.lag is None and row.start is not None:
                 silent.setdefault(topic, []).append(partition)
-        ends: Mapping[Partition, LogRange] = self._admin.log_ranges(silent) if silent else {}
+        ends: Mapping[Partition, LogRange] = self._admin.topics.log_ranges(silent) if silent else {}
         known = [row.lag for row in rows.values() if row.lag is not None]
         known += [max(0, row.end - (rows[tp].start or 0)) for tp, row in ends.items()]
         return sum(known) if known else None

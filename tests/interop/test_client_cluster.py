@@ -19,7 +19,8 @@ from devtools.clients.admin import produce, read_from_start
 from devtools.kafka import apache_kafka, certificates
 from devtools.kafka.kafka_cluster import LOGIN_MS, NODES, PASSWORD, PATIENCE_S, KafkaCluster, move_leader, until
 from shareq.aio import LockLost, Producer, ShareConsumer
-from shareq.client.admin import Admin, LogRange
+from shareq.client.admin import Admin
+from shareq.client.admin.topics import LogRange
 from shareq.client.config import ClientConfig
 from shareq.client.errors import AuthenticationFailed
 from shareq.client.fetch import RangeFetcher
@@ -90,7 +91,7 @@ def test_every_leader_is_reached_from_one_bootstrap_server(network: Network, top
         assert {(row.node_id, row.host) for row in answer.brokers} == {(node, "localhost") for node in NODES}
         assert network.connection(node) is connection
     assert network.partitions(topic_id) == list(PARTITIONS)
-    assert Admin(network).log_ranges({topic: PARTITIONS}) == whole_log(topic)
+    assert Admin(network).topics.log_ranges({topic: PARTITIONS}) == whole_log(topic)
 
 
 def test_commands_find_every_leader_and_coordinator(
@@ -167,7 +168,7 @@ def test_a_leader_that_moves_is_followed(cluster: KafkaCluster, network: Network
 
     def followed() -> bool:
         """The old leader goes on answering until it has heard of the election itself."""
-        assert Admin(network).log_ranges({topic: PARTITIONS}) == whole_log(topic)
+        assert Admin(network).topics.log_ranges({topic: PARTITIONS}) == whole_log(topic)
         return network.leader(topic_id, 0) == new
 
     until("the old leader refuses, and the client asks the new one", followed)
@@ -238,7 +239,7 @@ def test_ranges_of_a_broker_that_dies_come_again_and_nothing_is_lost(
         assert done | accepted == everything
         assert dead not in leaders(network, topic_id)
         # Of the start offset less is stored than of the lag: Apache Kafka writes it with the next change alone.
-        offsets = Admin(network).share_offsets(group, {topic: PARTITIONS})
+        offsets = Admin(network).share_groups.all_offsets(group, {topic: PARTITIONS})
         assert {place: row.lag for place, row in offsets.items()} == dict.fromkeys(whole_log(topic), 0)
         assert {row.topic_id for row in offsets.values()} == {topic_id}
     fetcher = RangeFetcher(config)
@@ -291,7 +292,7 @@ async def test_records_of_a_broker_that_dies_come_again_in_asyncio(
         places = {(place.partition, place.offset) for place in [await each for each in sent] if place.offset >= 0}
         await asyncio.gather(*working)
     assert accepted == Counter(b"%d" % at for at in range(count))
-    ends = Admin(network).log_ranges({name: PARTITIONS})
+    ends = Admin(network).topics.log_ranges({name: PARTITIONS})
     assert sum(log.end for log in ends.values()) == count, "each is in the log once"
     assert len(places) > count // 2
     assert dead not in leaders(network, topic_id)

@@ -9,7 +9,7 @@ import click
 
 from shareq.client.admin.calls import Partition
 from shareq.client.admin.redrives import Letter, Queue, QueueRules, letter_of
-from shareq.client.admin.topics import EARLIEST, LATEST
+from shareq.client.core.list_offsets import EARLIEST, LATEST
 from shareq.client.errors import ClientError
 from shareq.client.reader import Reader
 from shareq.ops.cli.dlq.redrives import add_redrives

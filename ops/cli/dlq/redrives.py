@@ -11,7 +11,7 @@ import click
 
 from shareq.client.admin.calls import Partition
 from shareq.client.admin.redrives import LetterFilter, Redrive, SentLetters, letter_of
-from shareq.client.admin.topics import EARLIEST, LATEST
+from shareq.client.core.list_offsets import EARLIEST, LATEST
 from shareq.client.errors import ClientError
 from shareq.client.reader import Reader
 from shareq.ops.cli.output.progress import Progress

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from shareq.client.admin.calls import Outcome, Partition
-from shareq.client.admin.topics import LATEST
+from shareq.client.core.list_offsets import LATEST
 from shareq.client.errors import ClientError
 from shareq.ops.cli.groups.shared import (
     Described,

@@ -10,7 +10,7 @@ from typing import Annotated, Final, NamedTuple
 import click
 
 from shareq.client.admin.calls import Partition
-from shareq.client.admin.topics import LATEST
+from shareq.client.core.list_offsets import LATEST
 from shareq.client.errors import BrokerError, ClientError
 from shareq.client.producer import Producer
 from shareq.client.reader import Reader, ReadRecord

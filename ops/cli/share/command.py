@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 import click
 
 from shareq.client.admin.calls import Outcome, Partition
-from shareq.client.admin.topics import LATEST
+from shareq.client.core.list_offsets import LATEST
 from shareq.client.errors import BrokerError, ClientError
 from shareq.client.fetch import OffsetsGone, RangeFetcher
 from shareq.client.reader import Reader

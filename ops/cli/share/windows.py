@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from shareq.client.admin.calls import NotFound, Partition
-from shareq.client.admin.topics import LATEST
+from shareq.client.core.list_offsets import LATEST
 from shareq.client.errors import ClientError
 from shareq.ops.cli.output.printing import printable
 from shareq.ops.cli.share.plot import has_colour, plot, width_of_terminal

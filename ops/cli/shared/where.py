@@ -8,8 +8,7 @@ from typing import Final
 
 import click
 
-from shareq.client.admin import Partition
-from shareq.client.admin.calls import NotFound
+from shareq.client.admin.calls import NotFound, Partition
 from shareq.client.admin.places import FORMS, Place, offsets_of, parse_duration, parse_moment, parse_place
 from shareq.client.admin.topics import TopicInfo
 from shareq.client.errors import ClientError

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, NamedTuple
 from shareq.client.admin import Admin
 from shareq.client.admin.calls import Outcome, Partition, batched, sum_known
 from shareq.client.admin.share_groups import SharePosition
-from shareq.client.admin.topics import LATEST
+from shareq.client.core.list_offsets import LATEST
 from shareq.client.errors import ClientError
 from shareq.ops.records_api import RecordsApi
 

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from shareq.client.admin import Admin
 from shareq.client.admin.calls import Outcome, Partition, sum_known, total
-from shareq.client.admin.topics import EARLIEST, LATEST, OffsetAt
+from shareq.client.core.list_offsets import EARLIEST, LATEST, OffsetAt
 from shareq.client.errors import ClientError
 
 Json: TypeAlias = dict[str, Any]

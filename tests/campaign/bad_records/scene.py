@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Self
 
 from devtools.clients.requests import produce
 from devtools.clients.wire import WireClient
-from shareq.client.admin.topics import LATEST
+from shareq.client.core.list_offsets import LATEST
 from shareq.protocol.generated.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,

@@ -123,7 +123,7 @@ class ShareStream:
         """How many records the group is not done with; -1 while it has acknowledged nothing yet."""
         network = Network(ClientConfig.from_properties({"bootstrap.servers": self.bootstrap}))
         try:
-            rows = Admin(network).share_offsets(self.group)
+            rows = Admin(network).share_groups.all_offsets(self.group)
         finally:
             network.close()
         known = [row.lag for row in rows.values() if row.lag is not None]

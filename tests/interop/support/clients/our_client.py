@@ -55,7 +55,7 @@ def _fetch(config: ClientConfig, topic: str, count: int) -> list[Record]:
     network = Network(config)
     try:
         topic_id = network.topic_ids([topic])[topic]
-        assert Admin(network).log_ranges({topic: range(1)})[topic, 0].end >= count
+        assert Admin(network).topics.log_ranges({topic: range(1)})[topic, 0].end >= count
     finally:
         network.close()
     return _records(config, topic_id, topic, 0, count - 1)

@@ -9,7 +9,7 @@ import pytest
 
 from shareq.client.admin import Admin
 from shareq.client.admin.calls import AT_ONCE, NotFound, batched
-from shareq.client.admin.topics import LATEST
+from shareq.client.core.list_offsets import LATEST
 from shareq.client.errors import BrokerError, ClientError, Unreachable
 from shareq.client.network import Network
 from shareq.protocol.api_keys import ApiKey
@@ -132,7 +132,7 @@ def test_when_time_is_up_the_others_are_returned(world: World) -> None:
     assert isinstance(found["b"], Unreachable)
     assert "given up after 60000 ms" in str(found["b"])
     assert isinstance(found["c"], BrokerError)
-    assert sum(world.clock.slept) == pytest.approx(60)
+    assert 60 - 1.2 < sum(world.clock.slept) <= 60  # less than the longest pause is left over
 
 
 def test_a_group_that_an_answer_leaves_out_is_asked_for_until_the_time_is_up(world: World) -> None:

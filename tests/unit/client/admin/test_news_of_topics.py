@@ -73,7 +73,7 @@ def test_it_does_not_wait_for_longer_than_a_person_does(world: World) -> None:
     behind(world, one, 10_000)
     made = Admin(world.network(one)).topics.create([TOPIC])
     assert not isinstance(made["t"], Exception)
-    assert sum(world.clock.slept) == pytest.approx(PATIENCE_MS / 1000)
+    assert PATIENCE_MS / 1000 - 1.2 < sum(world.clock.slept) <= PATIENCE_MS / 1000
 
 
 def test_it_does_not_wait_for_a_broker_that_is_away(world: World) -> None:

@@ -48,7 +48,7 @@ class World:
     def lag(self) -> int | None:
         network = Network(ClientConfig.from_properties({"bootstrap.servers": self.bootstrap}))
         try:
-            rows = Admin(network).share_offsets("g")
+            rows = Admin(network).share_groups.all_offsets("g")
         finally:
             network.close()
         known = [row.lag for row in rows.values() if row.lag is not None]
