@@ -25,11 +25,11 @@ from tests.simulation.planted import (
     older_batch_wins,
     owner_not_checked,
     released_record_never_available,
-    replaced,
     session_end_releases_everybody,
     start_offset_passes_acquired_records,
     update_loses_batches,
 )
+from tests.support.planting import Function, in_place_of, replaced
 
 PLAIN: Final = Scope(batches=(1, 1))
 QUEUE: Final = Scope(batches=(1, 1), dead_letters=True, delivery_count_limit=1)
@@ -42,42 +42,30 @@ def dead_letters_forgotten_by_a_crash() -> AbstractContextManager[object]:
     return replaced((SharePartition, "unfinished_dead_letters", lambda _self: ()))
 
 
-def dead_letters_before_their_write() -> AbstractContextManager[object]:
+@in_place_of(SharePartition, "acknowledge")
+def dead_letters_before_their_write(original: Function, self: SharePartition, *arguments: Any) -> Any:
     """They are asked for when a member rejects, though its write may fail and the record live on."""
-    original = SharePartition.acknowledge
-
-    def acknowledge(self: SharePartition, *arguments: Any) -> Any:
-        outcome = original(self, *arguments)
-        change = self._writes[outcome.write_id][0] if outcome.write_id else None
-        if change is None or not change.dead:
-            return outcome
-        letters, change.dead = DeadLetters(tuple(change.dead)), []
-        return type(outcome)(outcome.error, (*outcome.effects, letters), outcome.write_id)
-
-    return replaced((SharePartition, "acknowledge", acknowledge))
+    outcome = original(self, *arguments)
+    change = self._writes[outcome.write_id][0] if outcome.write_id else None
+    if change is None or not change.dead:
+        return outcome
+    letters, change.dead = DeadLetters(tuple(change.dead)), []
+    return type(outcome)(outcome.error, (*outcome.effects, letters), outcome.write_id)
 
 
-def archiving_is_finished() -> AbstractContextManager[object]:
-    original = DeliveryStatus.__init__
-
-    def init(self: DeliveryStatus, *arguments: Any, **named: Any) -> None:
-        original(self, *arguments, **named)
-        self.done = self.done or (self.state is RecordState.ARCHIVING and not self.write_id)
-
-    return replaced((DeliveryStatus, "__init__", init))
+@in_place_of(DeliveryStatus, "__init__")
+def archiving_is_finished(original: Function, self: DeliveryStatus, *arguments: Any, **named: Any) -> None:
+    original(self, *arguments, **named)
+    self.done = self.done or (self.state is RecordState.ARCHIVING and not self.write_id)
 
 
 def no_dead_letters_of_expired_locks() -> AbstractContextManager[object]:
     return replaced((partition, "_expired_dead", lambda _write: []))
 
 
-def delays_lost_by_a_load() -> AbstractContextManager[object]:
-    original = SharePartition.load
-
-    def load_without(self: SharePartition, *arguments: Any, **named: Any) -> Any:
-        return original(self, *arguments, **{**named, "delays": ()})
-
-    return replaced((SharePartition, "load", load_without))
+@in_place_of(SharePartition, "load")
+def delays_lost_by_a_load(original: Function, self: SharePartition, *arguments: Any, **named: Any) -> Any:
+    return original(self, *arguments, **{**named, "delays": ()})
 
 
 def delays_not_persisted() -> AbstractContextManager[object]:
@@ -92,24 +80,16 @@ def nobody_wakes_what_waits() -> AbstractContextManager[object]:
     return replaced((partition, "wake", lambda *_: False))
 
 
-def keys_not_read() -> AbstractContextManager[object]:
-    original = SharePartition.acquire
-
-    def acquire(self: SharePartition, *arguments: Any, **named: Any) -> Any:
-        return original(self, *arguments, **{**named, "keys": {}})
-
-    return replaced((SharePartition, "acquire", acquire))
+@in_place_of(SharePartition, "acquire")
+def keys_not_read(original: Function, self: SharePartition, *arguments: Any, **named: Any) -> Any:
+    return original(self, *arguments, **{**named, "keys": {}})
 
 
-def keys_taken_for_each_other() -> AbstractContextManager[object]:
+@in_place_of(SharePartition, "acquire")
+def keys_taken_for_each_other(original: Function, self: SharePartition, *arguments: Any, **named: Any) -> Any:
     """Of three keys two have the same number: what is free waits for a record of another key."""
-    original = SharePartition.acquire
-
-    def acquire(self: SharePartition, *arguments: Any, **named: Any) -> Any:
-        keys = {offset: key % 2 for offset, key in named["keys"].items()}
-        return original(self, *arguments, **{**named, "keys": keys})
-
-    return replaced((SharePartition, "acquire", acquire))
+    keys = {offset: key % 2 for offset, key in named["keys"].items()}
+    return original(self, *arguments, **{**named, "keys": keys})
 
 
 def key_free_before_the_write() -> AbstractContextManager[object]:
@@ -121,16 +101,12 @@ def key_free_when_given_back() -> AbstractContextManager[object]:
     return replaced((key_order, "is_finished", lambda status: status.available or status.done))
 
 
-def keys_forgotten_by_a_load() -> AbstractContextManager[object]:
+@in_place_of(SharePartition, "_switch_order")
+def keys_forgotten_by_a_load(original: Function, self: SharePartition) -> None:
     """What is in flight after a load is taken for known."""
-    original = SharePartition._switch_order
-
-    def switch(self: SharePartition) -> None:
-        original(self)
-        if self._order is not None and self._window.batches:
-            self._order.known_until = self._window.end_offset + 1
-
-    return replaced((SharePartition, "_switch_order", switch))
+    original(self)
+    if self._order is not None and self._window.batches:
+        self._order.known_until = self._window.end_offset + 1
 
 
 def key_never_free() -> AbstractContextManager[object]:

@@ -23,9 +23,7 @@ from shareq.broker.network.connection import Connection
 from shareq.coordinator.share.shard import ShareCoordinatorShard
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
-from tests.simulation.planted import replaced
-
-Fault = Callable[[], AbstractContextManager[object]]
+from tests.support.planting import Fault, Function, in_place_of, replaced
 
 # Replacements stand in for functions of many signatures: Any is whatever they get.
 FLEXIBLE_LIST_OFFSETS: Final = 6
@@ -69,39 +67,27 @@ def handler_trusts_a_number() -> AbstractContextManager[object]:
     return _before(share_fetch, take)
 
 
-def answer_in_another_version() -> AbstractContextManager[object]:
-    original = Route.frame
-
-    def frame(self: Route, response: Any, correlation_id: int) -> Any:
-        version = self.version
-        if self.api_key is ApiKey.LIST_OFFSETS and version >= FLEXIBLE_LIST_OFFSETS:
-            self.version = FLEXIBLE_LIST_OFFSETS - 1
-        try:
-            return original(self, response, correlation_id)
-        finally:
-            self.version = version
-
-    return replaced((Route, "frame", frame))
+@in_place_of(Route, "frame")
+def answer_in_another_version(original: Function, self: Route, response: Any, correlation_id: int) -> Any:
+    version = self.version
+    if self.api_key is ApiKey.LIST_OFFSETS and version >= FLEXIBLE_LIST_OFFSETS:
+        self.version = FLEXIBLE_LIST_OFFSETS - 1
+    try:
+        return original(self, response, correlation_id)
+    finally:
+        self.version = version
 
 
-def answer_for_another_request() -> AbstractContextManager[object]:
-    original = Route.frame
-
-    def frame(self: Route, response: Any, correlation_id: int) -> Any:
-        other = correlation_id + (self.api_key is ApiKey.LIST_GROUPS and correlation_id < 2**31 - 1)
-        return original(self, response, other)
-
-    return replaced((Route, "frame", frame))
+@in_place_of(Route, "frame")
+def answer_for_another_request(original: Function, self: Route, response: Any, correlation_id: int) -> Any:
+    other = correlation_id + (self.api_key is ApiKey.LIST_GROUPS and correlation_id < 2**31 - 1)
+    return original(self, response, other)
 
 
-def answer_swallowed() -> AbstractContextManager[object]:
+@in_place_of(describe_cluster, "handle")
+def answer_swallowed(original: Function, ctx: Any, request: Any) -> Any:
     """Nothing completes it."""
-    original = describe_cluster.handle
-
-    def handle(ctx: Any, request: Any) -> Any:
-        return original(ctx, request) if request.endpoint_type == 1 else Pending[Any]()
-
-    return replaced((describe_cluster, "handle", handle))
+    return original(ctx, request) if request.endpoint_type == 1 else Pending[Any]()
 
 
 def slow_with_many() -> AbstractContextManager[object]:
@@ -133,27 +119,19 @@ def closed_without_a_word() -> AbstractContextManager[object]:
     return replaced((Connection, "close", lambda self, _reason: self.finish()))
 
 
-def unexplained_server_error() -> AbstractContextManager[object]:
-    original = offset_fetch.handle
-
-    async def handle(ctx: Any, request: Any) -> Any:
-        if any(index < 0 for topic in request.topics or () for index in topic.partition_indexes):
-            return offset_fetch.failed(request, ErrorCode.UNKNOWN_SERVER_ERROR)
-        return await original(ctx, request)
-
-    return replaced((offset_fetch, "handle", handle))
+@in_place_of(offset_fetch, "handle")
+async def unexplained_server_error(original: Function, ctx: Any, request: Any) -> Any:
+    if any(index < 0 for topic in request.topics or () for index in topic.partition_indexes):
+        return offset_fetch.failed(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+    return await original(ctx, request)
 
 
-def state_changed_without_a_record() -> AbstractContextManager[object]:
-    original = ShareCoordinatorShard.read_summary
-
-    def read_summary(self: ShareCoordinatorShard, key: Any) -> Any:
-        state = self.state_of(key)
-        if state is not None:
-            state.snapshot_epoch += 1
-        return original(self, key)
-
-    return replaced((ShareCoordinatorShard, "read_summary", read_summary))
+@in_place_of(ShareCoordinatorShard, "read_summary")
+def state_changed_without_a_record(original: Function, self: ShareCoordinatorShard, key: Any) -> Any:
+    state = self.state_of(key)
+    if state is not None:
+        state.snapshot_epoch += 1
+    return original(self, key)
 
 
 def strangers_starve_the_neighbour() -> AbstractContextManager[object]:

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fuzz.planted import FAULTS, Fault
+from tests.fuzz.planted import FAULTS
 from tests.fuzz.runner import run_world
+from tests.support.planting import Fault
 
 KNOWN = {
     "handler_raises_on_null": 1,

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import tests.support.python_form  # noqa: F401
+from tests.support.planting import Fault
 
 # isort: split
 
@@ -39,7 +40,6 @@ from tests.simulation.deaths import is_about_dead_letters
 from tests.simulation.fixed_seeds import SEEDS as FIXED
 from tests.simulation.key_ledger import is_about_order
 from tests.simulation.known_seeds import KNOWN
-from tests.simulation.planted import Fault
 from tests.simulation.redrives import is_about_redrives
 from tests.simulation.runner import Outcome, run_seed
 from tests.simulation.world import is_about_jobs

@@ -5,8 +5,8 @@ A fault is a context manager that replaces one piece of the product while it is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
@@ -17,7 +17,7 @@ from shareq.broker.log.producer_state import ProducerStates
 from shareq.broker.log.recovery.recover import _Opening
 from shareq.broker.log.segments.files import Segment
 from shareq.broker.log.segments.segment import BatchWalk
-from shareq.broker.share.core import acknowledge, load, locks, partition, writes
+from shareq.broker.share.core import acknowledge, locks, partition, writes
 from shareq.broker.share.core.effects import Effect
 from shareq.broker.share.core.locks import AcquisitionLocks
 from shareq.broker.share.core.partition import SharePartition
@@ -25,59 +25,36 @@ from shareq.broker.share.core.window.delivery_status import DeliveryStatus
 from shareq.broker.share.core.window.window import InFlightWindow
 from shareq.broker.share.core.writes import StateChange
 from shareq.broker.share.partitions import SharePartitionManager
-from shareq.compiled import is_compiled
 from shareq.coordinator.group.share.groups import ShareGroups
 from shareq.coordinator.share import shard
 from shareq.coordinator.share.shard import ShareCoordinatorShard
 from shareq.coordinator.share.state_batches import StateBatch, combine
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.share import RecordState
-
-Fault = Callable[[], AbstractContextManager[object]]
-
-# Replacements stand in for methods of many signatures, so they pass on whatever they get.
-Function = Callable[..., Any]
-
-
-@contextmanager
-def replaced(*places: tuple[object, str, Function]) -> Iterator[None]:
-    """`setattr` for a while."""
-    assert not is_compiled(), "what is compiled goes on as it is"
-    with ExitStack() as stack:
-        for owner, name, new in places:
-            stack.callback(setattr, owner, name, getattr(owner, name))
-            setattr(owner, name, new)
-        yield
-
+from tests.support.planting import Fault, Function, in_place_of, replaced
 
 # -- acknowledgements and their state writes
 
 
-def ack_answered_before_its_write() -> AbstractContextManager[object]:
-    original = SharePartitionManager.acknowledge
-
-    def acknowledge(*arguments: Any) -> Pending[ErrorCode]:
-        pending = original(*arguments)
-        return pending if pending.done else completed(ErrorCode.NONE)
-
-    return replaced((SharePartitionManager, "acknowledge", acknowledge))
+@in_place_of(SharePartitionManager, "acknowledge")
+def ack_answered_before_its_write(original: Function, *arguments: Any) -> Pending[ErrorCode]:
+    pending = original(*arguments)
+    return pending if pending.done else completed(ErrorCode.NONE)
 
 
-def failed_write_not_rolled_back() -> AbstractContextManager[object]:
-    def roll_back(self: StateChange, window: InFlightWindow, _now_ms: int, _limit: int) -> bool:
-        return self.commit(window)
+@in_place_of(StateChange, "roll_back")
+def failed_write_not_rolled_back(
+    _original: Function, self: StateChange, window: InFlightWindow, _now_ms: int, _limit: int
+) -> bool:
+    return self.commit(window)
 
-    return replaced((StateChange, "roll_back", roll_back))
 
-
-def owner_not_checked() -> AbstractContextManager[object]:
-    original = SharePartition.acknowledge
-
-    def acknowledge(self: SharePartition, member_id: str, batches: Sequence[Any], now_ms: int) -> Any:
-        held = self.snapshot(batches[0].first_offset, batches[0].first_offset)
-        return original(self, held[0].owner or member_id if held else member_id, batches, now_ms)
-
-    return replaced((SharePartition, "acknowledge", acknowledge))
+@in_place_of(SharePartition, "acknowledge")
+def owner_not_checked(
+    original: Function, self: SharePartition, member_id: str, batches: Sequence[Any], now_ms: int
+) -> Any:
+    held = self.snapshot(batches[0].first_offset, batches[0].first_offset)
+    return original(self, held[0].owner or member_id if held else member_id, batches, now_ms)
 
 
 def refused_request_half_applied() -> AbstractContextManager[object]:
@@ -87,14 +64,12 @@ def refused_request_half_applied() -> AbstractContextManager[object]:
 # -- delivery
 
 
-def session_end_releases_everybody() -> AbstractContextManager[object]:
-    original = SharePartition.release_acquired_records
-
-    def release(self: SharePartition, _member_id: str, now_ms: int) -> tuple[Effect, ...]:
-        owners = sorted({view.owner for view in self.snapshot() if view.owner})
-        return tuple(effect for owner in owners for effect in original(self, owner, now_ms))
-
-    return replaced((SharePartition, "release_acquired_records", release))
+@in_place_of(SharePartition, "release_acquired_records")
+def session_end_releases_everybody(
+    original: Function, self: SharePartition, _member_id: str, now_ms: int
+) -> tuple[Effect, ...]:
+    owners = sorted({view.owner for view in self.snapshot() if view.owner})
+    return tuple(effect for owner in owners for effect in original(self, owner, now_ms))
 
 
 def delivery_limit_ignored() -> AbstractContextManager[object]:
@@ -105,61 +80,47 @@ def delivery_limit_ignored() -> AbstractContextManager[object]:
     return replaced(*((module, "after_release", after_release) for module in modules))
 
 
-def delivery_not_counted() -> AbstractContextManager[object]:
-    original = DeliveryStatus.acquired
-
-    def acquired(self: DeliveryStatus, owner: str, deadline_ms: int, now_ms: int) -> DeliveryStatus:
-        new = original(self, owner, deadline_ms, now_ms)
-        new.delivery_count = max(1, self.delivery_count)
-        return new
-
-    return replaced((DeliveryStatus, "acquired", acquired))
+@in_place_of(DeliveryStatus, "acquired")
+def delivery_not_counted(original: Function, self: DeliveryStatus, owner: str, deadline_ms: int, now_ms: int) -> Any:
+    new = original(self, owner, deadline_ms, now_ms)
+    new.delivery_count = max(1, self.delivery_count)
+    return new
 
 
 def released_record_never_available() -> AbstractContextManager[object]:
     return replaced((InFlightWindow, "note_available", lambda _self, _offset: None))
 
 
-def lock_never_expires() -> AbstractContextManager[object]:
-    def expire(_window: InFlightWindow, held: AcquisitionLocks, now_ms: int, *_others: object) -> list[object]:
-        held.due(now_ms)
-        return []
+@in_place_of(partition, "expire")
+def lock_never_expires(
+    _original: Function, _window: InFlightWindow, held: AcquisitionLocks, now_ms: int, *_others: object
+) -> list[object]:
+    held.due(now_ms)
+    return []
 
-    return replaced((partition, "expire", expire))
 
-
-def start_offset_passes_acquired_records() -> AbstractContextManager[object]:
-    original = DeliveryStatus.__init__
-
-    def init(self: DeliveryStatus, *arguments: Any, **named: Any) -> None:
-        original(self, *arguments, **named)
-        self.done = self.done or self.state is RecordState.ACQUIRED
-
-    return replaced((DeliveryStatus, "__init__", init))
+@in_place_of(DeliveryStatus, "__init__")
+def start_offset_passes_acquired_records(
+    original: Function, self: DeliveryStatus, *arguments: Any, **named: Any
+) -> None:
+    original(self, *arguments, **named)
+    self.done = self.done or self.state is RecordState.ACQUIRED
 
 
 # -- reloading
 
 
-def gap_window_missing() -> AbstractContextManager[object]:
-    original = load.load_window
-
-    def load_window(*arguments: Any) -> Any:
-        loaded = original(*arguments)
-        if not isinstance(loaded, ErrorCode):
-            loaded[0].gap = None
-        return loaded
-
-    return replaced((partition, "load_window", load_window))
+@in_place_of(partition, "load_window")
+def gap_window_missing(original: Function, *arguments: Any) -> Any:
+    loaded = original(*arguments)
+    if not isinstance(loaded, ErrorCode):
+        loaded[0].gap = None
+    return loaded
 
 
-def initial_start_offset_not_persisted() -> AbstractContextManager[object]:
-    original = SharePartition.load
-
-    def load_as_persisted(self: SharePartition, *arguments: Any, **named: Any) -> ErrorCode:
-        return original(self, *arguments, **{**named, "persisted": True})
-
-    return replaced((SharePartition, "load", load_as_persisted))
+@in_place_of(SharePartition, "load")
+def initial_start_offset_not_persisted(original: Function, self: SharePartition, *arguments: Any, **named: Any) -> Any:
+    return original(self, *arguments, **{**named, "persisted": True})
 
 
 # -- the coordinators
@@ -169,84 +130,72 @@ def failed_append_not_replayed_away() -> AbstractContextManager[object]:
     return replaced((CoordinatorPartition, "_reload", lambda _self: iter(())))
 
 
-def coordinator_answers_before_its_append() -> AbstractContextManager[object]:
-    original = CoordinatorPartition.schedule
+@in_place_of(CoordinatorPartition, "schedule")
+def coordinator_answers_before_its_append(
+    original: Function, self: CoordinatorPartition[Any], operation: Function, failed: Function
+) -> Pending[Any]:
+    results: list[Any] = []
 
-    def schedule(self: CoordinatorPartition[Any], operation: Function, failed: Function) -> Pending[Any]:
-        results: list[Any] = []
+    def decide() -> Any:
+        results.append(operation())
+        return results[0]
 
-        def decide() -> Any:
-            results.append(operation())
-            return results[0]
-
-        pending = original(self, decide, failed)
-        return pending if pending.done else completed(results[0].response)
-
-    return replaced((CoordinatorPartition, "schedule", schedule))
+    pending = original(self, decide, failed)
+    return pending if pending.done else completed(results[0].response)
 
 
 def update_loses_batches() -> AbstractContextManager[object]:
     return replaced((shard, "merge_into", lambda stored, update, start: combine(stored, start)))
 
 
-def older_batch_wins() -> AbstractContextManager[object]:
-    def merge_into(stored: list[StateBatch], update: Sequence[StateBatch], start_offset: int) -> None:
-        known = {offset for first, last, _, _ in stored for offset in range(first, last + 1)}
-        new = [
-            StateBatch(offset, offset, state, count)
-            for first, last, state, count in update
-            for offset in range(first, last + 1)
-            if offset not in known
-        ]
-        stored[:] = combine([*stored, *new], start_offset)
-
-    return replaced((shard, "merge_into", merge_into))
+@in_place_of(shard, "merge_into")
+def older_batch_wins(
+    _original: Function, stored: list[StateBatch], update: Sequence[StateBatch], start_offset: int
+) -> None:
+    known = {offset for first, last, _, _ in stored for offset in range(first, last + 1)}
+    new = [
+        StateBatch(offset, offset, state, count)
+        for first, last, state, count in update
+        for offset in range(first, last + 1)
+        if offset not in known
+    ]
+    stored[:] = combine([*stored, *new], start_offset)
 
 
 def snapshot_without_batches() -> AbstractContextManager[object]:
     return replaced((shard, "snapshot_batches", lambda _batches: []))
 
 
-def state_changed_beside_the_log() -> AbstractContextManager[object]:
-    original = ShareCoordinatorShard.write
-
-    def write(self: ShareCoordinatorShard, key: Any, *arguments: Any, **named: Any) -> Any:
-        state = self.state_of(key)
-        if state is not None:
-            state.snapshot_epoch += 1
-        return original(self, key, *arguments, **named)
-
-    return replaced((ShareCoordinatorShard, "write", write))
+@in_place_of(ShareCoordinatorShard, "write")
+def state_changed_beside_the_log(
+    original: Function, self: ShareCoordinatorShard, key: Any, *arguments: Any, **named: Any
+) -> Any:
+    state = self.state_of(key)
+    if state is not None:
+        state.snapshot_epoch += 1
+    return original(self, key, *arguments, **named)
 
 
-def group_changed_beside_the_log() -> AbstractContextManager[object]:
-    original = ShareGroups.begin_heartbeat
-
-    def begin(self: ShareGroups, request: Any, *arguments: Any) -> Any:
-        group = self.group(request.group_id)
-        if group is not None and group.group_epoch % 2:
-            group.group_epoch += 2
-        return original(self, request, *arguments)
-
-    return replaced((ShareGroups, "begin_heartbeat", begin))
+@in_place_of(ShareGroups, "begin_heartbeat")
+def group_changed_beside_the_log(original: Function, self: ShareGroups, request: Any, *arguments: Any) -> Any:
+    group = self.group(request.group_id)
+    if group is not None and group.group_epoch % 2:
+        group.group_epoch += 2
+    return original(self, request, *arguments)
 
 
 # -- the log
 
 
-def last_batch_lost_in_recovery() -> AbstractContextManager[object]:
-    original = _Opening._scan
-
-    def scan(self: _Opening, segment: Segment) -> Any:
-        tail = original(self, segment)
-        walk = BatchWalk(segment.read_at, segment.size, next_offset=segment.base_offset)
-        batches = [(position, header.base_offset) for position, header in walk]
-        if tail is None and len(batches) > 1:
-            self.end = batches[-1][1]
-            segment.cut_at(batches[-1][0])
-        return tail
-
-    return replaced((_Opening, "_scan", scan))
+@in_place_of(_Opening, "_scan")
+def last_batch_lost_in_recovery(original: Function, self: _Opening, segment: Segment) -> Any:
+    tail = original(self, segment)
+    walk = BatchWalk(segment.read_at, segment.size, next_offset=segment.base_offset)
+    batches = [(position, header.base_offset) for position, header in walk]
+    if tail is None and len(batches) > 1:
+        self.end = batches[-1][1]
+        segment.cut_at(batches[-1][0])
+    return tail
 
 
 def torn_batch_kept_in_recovery() -> AbstractContextManager[object]:

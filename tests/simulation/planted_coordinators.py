@@ -10,7 +10,7 @@ from shareq.broker.coordinator_runtime.batches import BatchLimit, LogBatchRoom
 from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.protocol.errors import ErrorCode
-from tests.simulation.planted import Fault, replaced
+from tests.support.planting import Fault, Function, in_place_of, replaced
 
 WRONG_ANSWER: Final = "heartbeat answered"
 
@@ -38,15 +38,14 @@ def a_refused_operation_is_replayed() -> AbstractContextManager[object]:
     )
 
 
-def a_refused_operation_fails_those_beside_it() -> AbstractContextManager[object]:
+@in_place_of(CoordinatorPartition, "_refuse_too_large")
+def a_refused_operation_fails_those_beside_it(
+    _original: Function, self: CoordinatorPartition[Any], waiting: Any
+) -> None:
     """As a failed append does: the shard is reloaded."""
-
-    def refuse(self: CoordinatorPartition[Any], waiting: Any) -> None:
-        waiting.fail(ErrorCode.UNKNOWN_SERVER_ERROR)
-        for group in self._take_waiting():
-            group.fail(ErrorCode.UNKNOWN_SERVER_ERROR)
-
-    return replaced((CoordinatorPartition, "_refuse_too_large", refuse))
+    waiting.fail(ErrorCode.UNKNOWN_SERVER_ERROR)
+    for group in self._take_waiting():
+        group.fail(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 FAULTS: Final[dict[Fault, Sequence[str]]] = {

@@ -18,24 +18,22 @@ from shareq.broker.share.dlq.source import Reading
 from shareq.broker.share.dlq.topics import BrokerQueues
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.share import RecordState
-from tests.simulation.planted import LOST, Fault, replaced
+from tests.simulation.planted import LOST
+from tests.support.planting import Fault, Function, in_place_of, replaced
 from tests.support.statuses import new_statuses
 
 # -- phase 1: the death is durable before its letter is written
 
 
-def death_persisted_as_archived() -> AbstractContextManager[object]:
+@in_place_of(SharePartition, "_write")
+def death_persisted_as_archived(
+    original: Function, self: SharePartition, write_id: int, batches: tuple[StateBatch, ...], *others: Any
+) -> Any:
     """A crash before the letter then forgets it."""
-    original = SharePartition._write
-
-    def write(self: SharePartition, write_id: int, batches: tuple[StateBatch, ...], *others: Any) -> Any:
-        rows = tuple(
-            row._replace(delivery_state=RecordState.ARCHIVED.value) if row.delivery_state == 3 else row
-            for row in batches
-        )
-        return original(self, write_id, rows, *others)
-
-    return replaced((SharePartition, "_write", write))
+    rows = tuple(
+        row._replace(delivery_state=RecordState.ARCHIVED.value) if row.delivery_state == 3 else row for row in batches
+    )
+    return original(self, write_id, rows, *others)
 
 
 @contextmanager
@@ -54,17 +52,13 @@ def last_lock_that_runs_out_has_no_letter() -> AbstractContextManager[object]:
     return replaced((partition, "_expired_dead", lambda _write: []))
 
 
-def accepted_records_have_letters() -> AbstractContextManager[object]:
+@in_place_of(StateChange, "commit")
+def accepted_records_have_letters(original: Function, self: StateChange, window: Any) -> Any:
     """All of what a request names, when one of it is rejected."""
-    original = StateChange.commit
-
-    def commit(self: StateChange, window: Any) -> bool:
-        if self.dead and self.state_batches:
-            last = self.state_batches[-1].last_offset
-            self.dead = [self.dead[0]._replace(first_offset=self.state_batches[0].first_offset, last_offset=last)]
-        return original(self, window)
-
-    return replaced((StateChange, "commit", commit))
+    if self.dead and self.state_batches:
+        last = self.state_batches[-1].last_offset
+        self.dead = [self.dead[0]._replace(first_offset=self.state_batches[0].first_offset, last_offset=last)]
+    return original(self, window)
 
 
 # -- what a load finds
@@ -82,46 +76,36 @@ def load_takes_the_dead_for_archived() -> AbstractContextManager[object]:
 # -- phase 2: what the letter says, and when it counts
 
 
-def letters_count_before_they_are_durable() -> AbstractContextManager[object]:
-    original = BrokerQueues.append
-
-    def append(self: BrokerQueues, name: str, partition: int, batch: bytearray, on_durable: OnDurable) -> ErrorCode:
-        error = original(self, name, partition, batch, lambda _error: None)
-        if not error:
-            on_durable(ErrorCode.NONE)
-        return error
-
-    return replaced((BrokerQueues, "append", append))
+@in_place_of(BrokerQueues, "append")
+def letters_count_before_they_are_durable(
+    original: Function, self: BrokerQueues, name: str, partition: int, batch: bytearray, on_durable: OnDurable
+) -> Any:
+    error = original(self, name, partition, batch, lambda _error: None)
+    if not error:
+        on_durable(ErrorCode.NONE)
+    return error
 
 
-def kept_dead_are_given_up() -> AbstractContextManager[object]:
+@in_place_of(DeadLetterQueues, "_failed")
+def kept_dead_are_given_up(_original: Function, self: DeadLetterQueues, lane: Any, made: Any, error: ErrorCode) -> None:
     """A failed write costs the letters, as without `shareq.dlq.keep`."""
-
-    def failed(self: DeadLetterQueues, lane: Any, made: Any, error: ErrorCode) -> None:
-        for part in made.parts:
-            self._give_up(lane, part.burial, part.upto, error.name)
-        self._soon(lane)
-
-    return replaced((DeadLetterQueues, "_failed", failed))
+    for part in made.parts:
+        self._give_up(lane, part.burial, part.upto, error.name)
+    self._soon(lane)
 
 
-def refused_queue_costs_the_letters() -> AbstractContextManager[object]:
-    original = DeadLetterQueues._failed_before
-
-    def failed_before(self: DeadLetterQueues, lane: Any, settings: Any, reason: str) -> None:
-        original(self, lane, settings._replace(keep_dead_records=False), reason)
-
-    return replaced((DeadLetterQueues, "_failed_before", failed_before))
+@in_place_of(DeadLetterQueues, "_failed_before")
+def refused_queue_costs_the_letters(
+    original: Function, self: DeadLetterQueues, lane: Any, settings: Any, reason: str
+) -> None:
+    original(self, lane, settings._replace(keep_dead_records=False), reason)
 
 
-def letters_hold_the_next_record() -> AbstractContextManager[object]:
-
-    def read_dead(*arguments: Any) -> Reading:
-        reading = source.read_dead(*arguments)
-        moved = {offset - 1: record for offset, record in reading.records.items()}
-        return reading._replace(records={**reading.records, **moved})
-
-    return replaced((lane, "read_dead", read_dead))
+@in_place_of(lane, "read_dead")
+def letters_hold_the_next_record(_original: Function, *arguments: Any) -> Reading:
+    reading = source.read_dead(*arguments)
+    moved = {offset - 1: record for offset, record in reading.records.items()}
+    return reading._replace(records={**reading.records, **moved})
 
 
 NO_LETTER: Final = "has died without a dead letter"

@@ -14,7 +14,7 @@ from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.coordinator.group.classic.group import ClassicGroup
 from shareq.coordinator.group.consumer.group import ConsumerGroup
-from shareq.coordinator.group.offsets import expiry, group_offsets, rules
+from shareq.coordinator.group.offsets import group_offsets, rules
 from shareq.coordinator.group.offsets.commit import PreparedCommit
 from shareq.coordinator.group.offsets.group_offsets import GroupOffsets
 from shareq.coordinator.group.offsets.offset import CommittedOffset
@@ -23,12 +23,12 @@ from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.ports import TopicImage
 from shareq.coordinator.shard import CoordinatorResult
-from shareq.protocol.errors import NO_ERROR, ApiError
+from shareq.protocol.errors import NO_ERROR
 from shareq.protocol.generated.offset_commit import OffsetCommitRequest, OffsetCommitValue
 from shareq.protocol.primitives import ZERO_UUID
 from shareq.protocol.records.batch import RecordData
-from tests.simulation.planted import Fault, replaced
 from tests.simulation.planted_jobs import COPIED, DUE, WRONG_OFFSET
+from tests.support.planting import Fault, Function, in_place_of, replaced
 
 # -- topics
 
@@ -37,13 +37,13 @@ def a_deleted_topic_keeps_its_offsets() -> AbstractContextManager[object]:
     return replaced((GroupOffsets, "topics_deleted", lambda _self, _topics: ()))
 
 
-def pending_offsets_outlive_their_topic() -> AbstractContextManager[object]:
-    def of_topic(self: OffsetStore, topic: str) -> Iterator[tuple[str, int, CommittedOffset]]:
-        for group_id in self.group_ids():
-            for partition, committed in self.of(group_id).get(topic, {}).items():
-                yield group_id, partition, committed
-
-    return replaced((OffsetStore, "of_topic", of_topic))
+@in_place_of(OffsetStore, "of_topic")
+def pending_offsets_outlive_their_topic(
+    _original: Function, self: OffsetStore, topic: str
+) -> Iterator[tuple[str, int, CommittedOffset]]:
+    for group_id in self.group_ids():
+        for partition, committed in self.of(group_id).get(topic, {}).items():
+            yield group_id, partition, committed
 
 
 def a_start_does_not_finish_deletions_of_offsets() -> AbstractContextManager[object]:
@@ -99,32 +99,24 @@ def offsets_of_topics_that_members_read_are_deleted() -> AbstractContextManager[
     return replaced((ConsumerGroup, "subscribed_topics", lambda _self: frozenset()))
 
 
-def offsets_that_are_pending_are_not_deleted() -> AbstractContextManager[object]:
-    original = GroupOffsets.delete
-
-    def delete(self: GroupOffsets, prepared: Any) -> Any:
-        result = original(self, prepared)
-        pending = self.store.pending(prepared.group_id)
-        records = [each for each in result.records if (_key(each).topic, _key(each).partition) not in pending]
-        return result._replace(records=tuple(records), encoded=())
-
-    return replaced((GroupOffsets, "delete", delete))
+@in_place_of(GroupOffsets, "delete")
+def offsets_that_are_pending_are_not_deleted(original: Function, self: GroupOffsets, prepared: Any) -> Any:
+    result = original(self, prepared)
+    pending = self.store.pending(prepared.group_id)
+    records = [each for each in result.records if (_key(each).topic, _key(each).partition) not in pending]
+    return result._replace(records=tuple(records), encoded=())
 
 
 def _key(record: Any) -> Any:
     return record.key
 
 
-def a_group_with_members_is_deleted() -> AbstractContextManager[object]:
-    original = GroupCoordinatorShard.delete_group
-
-    def delete_group(self: GroupCoordinatorShard, group_id: str) -> CoordinatorResult[ApiError]:
-        group = self.classic.group(group_id)
-        if group is None:
-            return original(self, group_id)
-        return CoordinatorResult(NO_ERROR, self.offsets.tombstones(group_id) + rules.group_tombstones(group))
-
-    return replaced((GroupCoordinatorShard, "delete_group", delete_group))
+@in_place_of(GroupCoordinatorShard, "delete_group")
+def a_group_with_members_is_deleted(original: Function, self: GroupCoordinatorShard, group_id: str) -> Any:
+    group = self.classic.group(group_id)
+    if group is None:
+        return original(self, group_id)
+    return CoordinatorResult(NO_ERROR, self.offsets.tombstones(group_id) + rules.group_tombstones(group))
 
 
 def a_deleted_group_leaves_its_offsets() -> AbstractContextManager[object]:
@@ -134,39 +126,31 @@ def a_deleted_group_leaves_its_offsets() -> AbstractContextManager[object]:
 # -- records
 
 
-def the_start_of_a_log_is_not_saved() -> AbstractContextManager[object]:
-    original = LogManager.write_offsets
-
-    def write_offsets(self: LogManager, name: str, offsets: Mapping[Any, int], sync: bool = False) -> None:
-        if name != "log-start-offset-checkpoint":
-            original(self, name, offsets, sync)
-
-    return replaced((LogManager, "write_offsets", write_offsets))
+@in_place_of(LogManager, "write_offsets")
+def the_start_of_a_log_is_not_saved(
+    original: Function, self: LogManager, name: str, offsets: Mapping[Any, int], sync: bool = False
+) -> None:
+    if name != "log-start-offset-checkpoint":
+        original(self, name, offsets, sync)
 
 
-def aborted_transactions_that_begin_below_the_start_are_forgotten() -> AbstractContextManager[object]:
-    original = PartitionLog.aborted_transactions
-
-    def aborted_transactions(self: PartitionLog, first_offset: int, upper_bound: int) -> Any:
-        return [
-            each for each in original(self, first_offset, upper_bound) if each.first_offset >= self.log_start_offset
-        ]
-
-    return replaced((PartitionLog, "aborted_transactions", aborted_transactions))
+@in_place_of(PartitionLog, "aborted_transactions")
+def aborted_transactions_that_begin_below_the_start_are_forgotten(
+    original: Function, self: PartitionLog, first_offset: int, upper_bound: int
+) -> Any:
+    return [each for each in original(self, first_offset, upper_bound) if each.first_offset >= self.log_start_offset]
 
 
-def what_is_deleted_can_be_read() -> AbstractContextManager[object]:
+@in_place_of(FetchRead, "_read")
+def what_is_deleted_can_be_read(
+    original: Function, self: FetchRead, partition: Any, log: PartitionLog, limits: Any
+) -> None:
     """As long as its segment is there."""
-    original = FetchRead._read
-
-    def read(self: FetchRead, partition: Any, log: PartitionLog, limits: Any) -> None:
-        start, log.log_start_offset = log.log_start_offset, 0
-        try:
-            original(self, partition, log, limits)
-        finally:
-            log.log_start_offset = start
-
-    return replaced((FetchRead, "_read", read))
+    start, log.log_start_offset = log.log_start_offset, 0
+    try:
+        original(self, partition, log, limits)
+    finally:
+        log.log_start_offset = start
 
 
 def a_reader_whose_next_record_is_deleted_goes_on_waiting() -> AbstractContextManager[object]:
@@ -177,40 +161,34 @@ def a_reader_whose_next_record_is_deleted_goes_on_waiting() -> AbstractContextMa
 # -- retention
 
 
-def offsets_expire_while_a_transaction_has_them_pending() -> AbstractContextManager[object]:
-    original = expiry.expired
-
-    def expired(group: Any, store: OffsetStore, *arguments: int) -> Iterator[tuple[str, int]]:
-        opened, store._open = store._open, {}
-        try:
-            return iter(list(original(group, store, *arguments)))
-        finally:
-            store._open = opened
-
-    return replaced((group_offsets, "expired", expired))
+@in_place_of(group_offsets, "expired")
+def offsets_expire_while_a_transaction_has_them_pending(
+    original: Function, group: Any, store: OffsetStore, *arguments: int
+) -> Iterator[tuple[str, int]]:
+    opened, store._open = store._open, {}
+    try:
+        return iter(list(original(group, store, *arguments)))
+    finally:
+        store._open = opened
 
 
-def offsets_expire_while_members_read_the_topic() -> AbstractContextManager[object]:
-    original = expiry.expired
-
-    def expired(group: Any, *arguments: Any) -> Iterator[tuple[str, int]]:
-        with replaced((rules, "read_topics", lambda _group: frozenset())):
-            return iter(list(original(group, *arguments)))
-
-    return replaced((group_offsets, "expired", expired))
+@in_place_of(group_offsets, "expired")
+def offsets_expire_while_members_read_the_topic(
+    original: Function, group: Any, *arguments: Any
+) -> Iterator[tuple[str, int]]:
+    with replaced((rules, "read_topics", lambda _group: frozenset())):
+        return iter(list(original(group, *arguments)))
 
 
 def offsets_never_expire() -> AbstractContextManager[object]:
     return replaced((group_offsets, "expired", lambda *_: iter(())))
 
 
-def offsets_of_classic_groups_expire_from_their_commit_on() -> AbstractContextManager[object]:
-    original = rules.expires_from_ms
-
-    def expires_from_ms(group: Any, committed_ms: int) -> int | None:
-        return committed_ms if isinstance(group, ClassicGroup) and group.is_empty else original(group, committed_ms)
-
-    return replaced((rules, "expires_from_ms", expires_from_ms))
+@in_place_of(rules, "expires_from_ms")
+def offsets_of_classic_groups_expire_from_their_commit_on(
+    original: Function, group: Any, committed_ms: int
+) -> int | None:
+    return committed_ms if isinstance(group, ClassicGroup) and group.is_empty else original(group, committed_ms)
 
 
 GONE: Final = "that topic was deleted"

@@ -19,7 +19,7 @@ from shareq.broker.share.partitions import SharePartitionManager
 from shareq.coordinator.group.assignment import Assignment
 from shareq.coordinator.group.deadlines import Deadlines
 from shareq.coordinator.group.shard import GroupCoordinatorShard
-from shareq.coordinator.group.share import administration, assignor, heartbeat, records
+from shareq.coordinator.group.share import administration, assignor, heartbeat
 from shareq.coordinator.group.share.assignor import AssignorMember
 from shareq.coordinator.group.share.group import CurrentAssignment, ShareGroup
 from shareq.coordinator.group.share.records import (
@@ -28,30 +28,27 @@ from shareq.coordinator.group.share.records import (
     member_gone_records,
     state_partitions_record,
 )
-from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
+from shareq.coordinator.shard import CoordinatorResult
 from shareq.coordinator.share.records import snapshot_batches
 from shareq.coordinator.share.results import SummaryResult
 from shareq.coordinator.share.shard import ShareCoordinatorShard
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
-from tests.simulation.planted import BACK, DELIVERED_AFTER_ANSWER, GROUP_LOST, LOST, Fault, replaced
+from tests.simulation.planted import BACK, DELIVERED_AFTER_ANSWER, GROUP_LOST, LOST
+from tests.support.planting import Fault, Function, in_place_of, replaced
 
 Targets = dict[str, Assignment]
 
 # -- membership
 
 
-def empty_group_expires() -> AbstractContextManager[object]:
-    original = heartbeat.fence
-
-    def fence(group: ShareGroup, member_ids: Iterable[str], metadata: Any) -> tuple[CoordinatorRecord, ...]:
-        gone = sorted(member_ids)
-        if set(gone) != set(group.members):
-            return original(group, gone, metadata)
-        left = [record for member_id in gone for record in member_gone_records(group.group_id, member_id)]
-        left += [assignment_epoch_tombstone(group.group_id), state_partitions_record(group.group_id, None)]
-        return (*left, group_tombstone(group.group_id))
-
-    return replaced((heartbeat, "fence", fence))
+@in_place_of(heartbeat, "fence")
+def empty_group_expires(original: Function, group: ShareGroup, member_ids: Iterable[str], metadata: Any) -> Any:
+    gone = sorted(member_ids)
+    if set(gone) != set(group.members):
+        return original(group, gone, metadata)
+    left = [record for member_id in gone for record in member_gone_records(group.group_id, member_id)]
+    left += [assignment_epoch_tombstone(group.group_id), state_partitions_record(group.group_id, None)]
+    return (*left, group_tombstone(group.group_id))
 
 
 def _assigned_otherwise(change: Any) -> AbstractContextManager[object]:
@@ -100,49 +97,35 @@ def growth_goes_unnoticed() -> AbstractContextManager[object]:
     return replaced((GroupCoordinatorShard, "topics_changed", lambda _self, _names: None))
 
 
-def changed_subscription_is_ignored() -> AbstractContextManager[object]:
-    original = heartbeat._updated
-
-    def updated(known: Any, request: Any, client: Any) -> Any:
-        member = original(known, request, client)
-        return member if known is None else replace(member, subscribed_topic_names=known.subscribed_topic_names)
-
-    return replaced((heartbeat, "_updated", updated))
+@in_place_of(heartbeat, "_updated")
+def changed_subscription_is_ignored(original: Function, known: Any, request: Any, client: Any) -> Any:
+    member = original(known, request, client)
+    return member if known is None else replace(member, subscribed_topic_names=known.subscribed_topic_names)
 
 
 def nobody_expires_after_a_restart() -> AbstractContextManager[object]:
     return replaced((GroupCoordinatorShard, "on_loaded", lambda _self, _now_ms: None))
 
 
-def heartbeats_do_not_prolong_the_session() -> AbstractContextManager[object]:
-    original = Deadlines.set
-
-    def set_once(self: Deadlines[Any], key: Any, deadline_ms: int) -> None:
-        if key not in self._deadlines:
-            original(self, key, deadline_ms)
-
-    return replaced((Deadlines, "set", set_once))
+@in_place_of(Deadlines, "set")
+def heartbeats_do_not_prolong_the_session(original: Function, self: Deadlines[Any], key: Any, deadline_ms: int) -> None:
+    if key not in self._deadlines:
+        original(self, key, deadline_ms)
 
 
-def previous_epoch_is_fenced() -> AbstractContextManager[object]:
-    original = heartbeat._member_error
-
-    def member_error(group: ShareGroup, request: Any, most: int) -> Any:
-        current = group.current_of(request.member_id)
-        if request.member_epoch > 0 and request.member_epoch == current.previous_member_epoch:
-            return heartbeat.refusal(ErrorCode.FENCED_MEMBER_EPOCH, "planted")
-        return original(group, request, most)
-
-    return replaced((heartbeat, "_member_error", member_error))
+@in_place_of(heartbeat, "_member_error")
+def previous_epoch_is_fenced(original: Function, group: ShareGroup, request: Any, most: int) -> Any:
+    current = group.current_of(request.member_id)
+    if request.member_epoch > 0 and request.member_epoch == current.previous_member_epoch:
+        return heartbeat.refusal(ErrorCode.FENCED_MEMBER_EPOCH, "planted")
+    return original(group, request, most)
 
 
-def assignment_is_answered_and_not_recorded() -> AbstractContextManager[object]:
-    original = records.current_record
-
-    def current_record(group_id: str, member_id: str, current: CurrentAssignment) -> CoordinatorRecord:
-        return original(group_id, member_id, replace(current, assigned={}))
-
-    return replaced((heartbeat, "current_record", current_record))
+@in_place_of(heartbeat, "current_record")
+def assignment_is_answered_and_not_recorded(
+    original: Function, group_id: str, member_id: str, current: CurrentAssignment
+) -> Any:
+    return original(group_id, member_id, replace(current, assigned={}))
 
 
 def group_takes_too_many_members() -> AbstractContextManager[object]:
@@ -150,14 +133,10 @@ def group_takes_too_many_members() -> AbstractContextManager[object]:
     return replaced((heartbeat, "_member_error", lambda group, request, _most: original(group, request, 1_000)))
 
 
-def initialized_before_it_is_durable() -> AbstractContextManager[object]:
-    original = ShareCoordinatorService.initialize_once
-
-    def initialize_once(*arguments: Any, **again: Any) -> Pending[ApiError]:
-        original(*arguments, **again)
-        return completed(NO_ERROR)
-
-    return replaced((ShareCoordinatorService, "initialize_once", initialize_once))
+@in_place_of(ShareCoordinatorService, "initialize_once")
+def initialized_before_it_is_durable(original: Function, *arguments: Any, **again: Any) -> Pending[ApiError]:
+    original(*arguments, **again)
+    return completed(NO_ERROR)
 
 
 # -- topics
@@ -193,42 +172,34 @@ def altered_partition_keeps_its_leader() -> AbstractContextManager[object]:
     return replaced((SharePartitionManager, "state_replaced", lambda _self, _keys: None))
 
 
-def offsets_are_altered_under_the_members_feet() -> AbstractContextManager[object]:
-    original = administration.begin_alter_offsets
-
-    def begin(group: ShareGroup, *arguments: Any) -> Any:
-        empty: Any = SimpleNamespace(
-            members={},
-            group_id=group.group_id,
-            group_epoch=group.group_epoch,
-            state_partitions=group.state_partitions,
-        )
-        return original(empty, *arguments)
-
-    return replaced((administration, "begin_alter_offsets", begin))
+@in_place_of(administration, "begin_alter_offsets")
+def offsets_are_altered_under_the_members_feet(original: Function, group: ShareGroup, *arguments: Any) -> Any:
+    empty: Any = SimpleNamespace(
+        members={},
+        group_id=group.group_id,
+        group_epoch=group.group_epoch,
+        state_partitions=group.state_partitions,
+    )
+    return original(empty, *arguments)
 
 
-def alteration_keeps_what_was_acknowledged() -> AbstractContextManager[object]:
-    original = ShareCoordinatorShard.initialize
-
-    def initialize(self: ShareCoordinatorShard, key: Any, state_epoch: int, start_offset: int) -> Any:
-        result = original(self, key, state_epoch, start_offset)
-        state = self.state_of(key)
-        for record in result.records:
-            value: Any = record.value
-            value.state_batches = [] if state is None else snapshot_batches(state.batches)
-        return result
-
-    return replaced((ShareCoordinatorShard, "initialize", initialize))
+@in_place_of(ShareCoordinatorShard, "initialize")
+def alteration_keeps_what_was_acknowledged(
+    original: Function, self: ShareCoordinatorShard, key: Any, state_epoch: int, start_offset: int
+) -> Any:
+    result = original(self, key, state_epoch, start_offset)
+    state = self.state_of(key)
+    for record in result.records:
+        value: Any = record.value
+        value.state_batches = [] if state is None else snapshot_batches(state.batches)
+    return result
 
 
-def only_the_first_partition_is_altered() -> AbstractContextManager[object]:
-    original = ShareCoordinatorService.initialize
-
-    def initialize(self: ShareCoordinatorService, key: Any, *arguments: Any) -> Pending[ApiError]:
-        return original(self, key, *arguments) if key.partition == 0 else completed(NO_ERROR)
-
-    return replaced((ShareCoordinatorService, "initialize", initialize))
+@in_place_of(ShareCoordinatorService, "initialize")
+def only_the_first_partition_is_altered(
+    original: Function, self: ShareCoordinatorService, key: Any, *arguments: Any
+) -> Pending[ApiError]:
+    return original(self, key, *arguments) if key.partition == 0 else completed(NO_ERROR)
 
 
 def alteration_is_answered_before_it_is_durable() -> AbstractContextManager[object]:
@@ -272,15 +243,11 @@ def deleted_offsets_count_as_initialized() -> AbstractContextManager[object]:
     )
 
 
-def lag_is_one_too_small() -> AbstractContextManager[object]:
-    original = ShareCoordinatorShard.read_summary
-
-    def read_summary(self: ShareCoordinatorShard, key: Any) -> CoordinatorResult[SummaryResult]:
-        summary = original(self, key).response
-        count = summary.delivery_complete_count
-        return CoordinatorResult(replace(summary, delivery_complete_count=count + (count >= 0)))
-
-    return replaced((ShareCoordinatorShard, "read_summary", read_summary))
+@in_place_of(ShareCoordinatorShard, "read_summary")
+def lag_is_one_too_small(original: Function, self: ShareCoordinatorShard, key: Any) -> CoordinatorResult[SummaryResult]:
+    summary = original(self, key).response
+    count = summary.delivery_complete_count
+    return CoordinatorResult(replace(summary, delivery_complete_count=count + (count >= 0)))
 
 
 def changed_settings_are_not_looked_up() -> AbstractContextManager[object]:

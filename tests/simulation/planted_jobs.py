@@ -22,34 +22,31 @@ from shareq.coordinator.group.consumer.target import reconciliation
 from shareq.coordinator.group.offsets import fetch
 from shareq.coordinator.group.offsets.store import OffsetStore
 from shareq.coordinator.shard import CoordinatorResult
-from shareq.coordinator.transaction import add_partitions, end_txn, init_producer_id, shard
+from shareq.coordinator.transaction import add_partitions, shard
 from shareq.coordinator.transaction.metadata import TransactionState
-from shareq.coordinator.transaction.outcome import Decision, ProducerResult
+from shareq.coordinator.transaction.outcome import ProducerResult
 from shareq.coordinator.transaction.shard import TransactionCoordinatorShard
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequest,
-    OffsetCommitResponse,
     OffsetCommitResponseTopic,
 )
-from tests.simulation.planted import Fault, replaced
+from tests.support.planting import Fault, Function, in_place_of, replaced
 
 # -- the end of a transaction
 
 
-def markers_are_written_before_the_decision_is_durable() -> AbstractContextManager[object]:
-    original = TransactionCoordinatorService._ending
+@in_place_of(TransactionCoordinatorService, "_ending")
+def markers_are_written_before_the_decision_is_durable(
+    original: Function, self: Any, transactional_id: str, operation: Callable[[Any], CoordinatorResult[ProducerResult]]
+) -> Any:
+    def at_once(shard_: TransactionCoordinatorShard) -> CoordinatorResult[ProducerResult]:
+        result = operation(shard_)
+        if result.response.markers is not None:
+            self._markers.carry_out(self._partition(transactional_id), result.response.markers)
+        return result._replace(response=replace(result.response, markers=None))
 
-    def ending(self: Any, transactional_id: str, operation: Callable[[Any], CoordinatorResult[ProducerResult]]) -> Any:
-        def at_once(shard_: TransactionCoordinatorShard) -> CoordinatorResult[ProducerResult]:
-            result = operation(shard_)
-            if result.response.markers is not None:
-                self._markers.carry_out(self._partition(transactional_id), result.response.markers)
-            return result._replace(response=replace(result.response, markers=None))
-
-        return original(self, transactional_id, at_once)
-
-    return replaced((TransactionCoordinatorService, "_ending", ending))
+    return original(self, transactional_id, at_once)
 
 
 def complete_although_a_marker_is_missing() -> AbstractContextManager[object]:
@@ -65,26 +62,18 @@ def transactions_never_time_out() -> AbstractContextManager[object]:
     return replaced((TransactionCoordinatorShard, "abort_timed_out", lambda _self: CoordinatorResult([])))
 
 
-def a_new_epoch_leaves_the_transaction_open() -> AbstractContextManager[object]:
-    original = init_producer_id.initialize
-
-    def initialize(transaction: Any, *arguments: Any) -> Decision:
-        if transaction.state is TransactionState.ONGOING:
-            transaction = replace(transaction, state=TransactionState.COMPLETE_ABORT)
-        return original(transaction, *arguments)
-
-    return replaced((shard, "initialize", initialize))
+@in_place_of(shard, "initialize")
+def a_new_epoch_leaves_the_transaction_open(original: Function, transaction: Any, *arguments: Any) -> Any:
+    if transaction.state is TransactionState.ONGOING:
+        transaction = replace(transaction, state=TransactionState.COMPLETE_ABORT)
+    return original(transaction, *arguments)
 
 
-def ends_of_transactions_wake_nobody() -> AbstractContextManager[object]:
-    original = FetchWaits.on_high_watermark
-
-    def on_high_watermark(self: FetchWaits, log: PartitionLog) -> None:
-        read = log.read(max(log.high_watermark - 1, log.log_start_offset), 1, upto=log.high_watermark)
-        if isinstance(read, ErrorCode) or not any(span.is_control for span in read.batches):
-            original(self, log)
-
-    return replaced((FetchWaits, "on_high_watermark", on_high_watermark))
+@in_place_of(FetchWaits, "on_high_watermark")
+def ends_of_transactions_wake_nobody(original: Function, self: FetchWaits, log: PartitionLog) -> None:
+    read = log.read(max(log.high_watermark - 1, log.log_start_offset), 1, upto=log.high_watermark)
+    if isinstance(read, ErrorCode) or not any(span.is_control for span in read.batches):
+        original(self, log)
 
 
 def aborted_transactions_are_not_returned() -> AbstractContextManager[object]:
@@ -94,23 +83,21 @@ def aborted_transactions_are_not_returned() -> AbstractContextManager[object]:
 # -- zombies
 
 
-def the_epoch_is_not_checked_on_adding_partitions() -> AbstractContextManager[object]:
-    def wrong_producer(transaction: Any, producer_id: int, _epoch: int) -> ErrorCode:
-        same = transaction.producer_id == producer_id
-        return ErrorCode.NONE if same else ErrorCode.INVALID_PRODUCER_ID_MAPPING
+@in_place_of(add_partitions, "_wrong_producer")
+def the_epoch_is_not_checked_on_adding_partitions(
+    _original: Function, transaction: Any, producer_id: int, _epoch: int
+) -> ErrorCode:
+    same = transaction.producer_id == producer_id
+    return ErrorCode.NONE if same else ErrorCode.INVALID_PRODUCER_ID_MAPPING
 
-    return replaced((add_partitions, "_wrong_producer", wrong_producer))
 
-
-def the_epoch_is_not_checked_on_ending() -> AbstractContextManager[object]:
-    original = end_txn.end_transaction
-
-    def end_transaction(transaction: Any, producer_id: int, epoch: int, **named: Any) -> Decision:
-        if transaction is not None and transaction.producer_id == producer_id:
-            epoch = transaction.producer_epoch
-        return original(transaction, producer_id, epoch, **named)
-
-    return replaced((shard, "end_transaction", end_transaction))
+@in_place_of(shard, "end_transaction")
+def the_epoch_is_not_checked_on_ending(
+    original: Function, transaction: Any, producer_id: int, epoch: int, **named: Any
+) -> Any:
+    if transaction is not None and transaction.producer_id == producer_id:
+        epoch = transaction.producer_epoch
+    return original(transaction, producer_id, epoch, **named)
 
 
 # -- offsets
@@ -121,75 +108,63 @@ def pending_offsets_count_at_once() -> AbstractContextManager[object]:
     return replaced((OffsetStore, "put", lambda self, *offset: original(self, *offset[:4])))
 
 
-def aborted_offsets_are_kept() -> AbstractContextManager[object]:
-    original = OffsetStore.end_transaction
-
-    def end_transaction(self: OffsetStore, producer_id: int, *, commit: bool) -> None:
-        original(self, producer_id, commit=True)
-
-    return replaced((OffsetStore, "end_transaction", end_transaction))
+@in_place_of(OffsetStore, "end_transaction")
+def aborted_offsets_are_kept(original: Function, self: OffsetStore, producer_id: int, *, commit: bool) -> None:
+    original(self, producer_id, commit=True)
 
 
-def pending_offsets_count_as_stable() -> AbstractContextManager[object]:
-    original = fetch.fetched
-
-    def fetched(store: OffsetStore, group: Any, *, require_stable: bool) -> Any:
-        return original(store, group, require_stable=False)
-
-    return replaced((fetch, "fetched", fetched))
+@in_place_of(fetch, "fetched")
+def pending_offsets_count_as_stable(original: Function, store: OffsetStore, group: Any, *, require_stable: bool) -> Any:
+    return original(store, group, require_stable=False)
 
 
 def markers_are_not_replayed() -> AbstractContextManager[object]:
     return replaced((coordinator_load, "_replay_marker", lambda _data, _shard: None))
 
 
-def offsets_are_answered_before_they_are_durable() -> AbstractContextManager[object]:
-    original = GroupOffsetsService.commit
+@in_place_of(GroupOffsetsService, "commit")
+async def offsets_are_answered_before_they_are_durable(
+    original: Function,
+    self: Any,
+    request: OffsetCommitRequest,
+    version: int,
+    *,
+    ask: Ask = lambda decide: decide(),
+    **named: Any,
+) -> Any:
+    async def early(decide: Callable[[], Pending[ErrorCode]]) -> ErrorCode:
+        def at_once() -> Pending[ErrorCode]:
+            pending = decide()
+            return pending if pending.done else completed(ErrorCode.NONE)
 
-    async def answered(
-        self: Any, request: OffsetCommitRequest, version: int, *, ask: Ask = lambda decide: decide(), **named: Any
-    ) -> OffsetCommitResponse:
-        async def early(decide: Callable[[], Pending[ErrorCode]]) -> ErrorCode:
-            def at_once() -> Pending[ErrorCode]:
-                pending = decide()
-                return pending if pending.done else completed(ErrorCode.NONE)
+        return await ask(at_once)
 
-            return await ask(at_once)
-
-        return await original(self, request, version, ask=early, **named)
-
-    return replaced((GroupOffsetsService, "commit", answered))
-
-
-def the_generation_is_not_checked_on_committing() -> AbstractContextManager[object]:
-    original = offset_rules.commit_error
-
-    def commit_error(group: Any, member_id: str, instance_id: Any, generation: int, **named: Any) -> ErrorCode:
-        return original(group, member_id, instance_id, group.generation if generation >= 0 else generation, **named)
-
-    return replaced((offset_rules, "commit_error", commit_error))
+    return await original(self, request, version, ask=early, **named)
 
 
-def the_member_epoch_is_not_checked_on_committing() -> AbstractContextManager[object]:
-    original = consumer_offset_rules.commit_error
-
-    def commit_error(group: Any, request: OffsetCommitRequest, topics: Any, version: Any) -> ErrorCode:
-        error = original(group, request, topics, version)
-        return ErrorCode.NONE if error is ErrorCode.STALE_MEMBER_EPOCH else error
-
-    return replaced((consumer_offset_rules, "commit_error", commit_error))
+@in_place_of(offset_rules, "commit_error")
+def the_generation_is_not_checked_on_committing(
+    original: Function, group: Any, member_id: str, instance_id: Any, generation: int, **named: Any
+) -> Any:
+    return original(group, member_id, instance_id, group.generation if generation >= 0 else generation, **named)
 
 
-def offsets_of_transactions_have_topics_without_ids() -> AbstractContextManager[object]:
+@in_place_of(consumer_offset_rules, "commit_error")
+def the_member_epoch_is_not_checked_on_committing(
+    original: Function, group: Any, request: OffsetCommitRequest, topics: Any, version: Any
+) -> ErrorCode:
+    error = original(group, request, topics, version)
+    return ErrorCode.NONE if error is ErrorCode.STALE_MEMBER_EPOCH else error
+
+
+@in_place_of(consumer_offset_rules, "commit_error")
+def offsets_of_transactions_have_topics_without_ids(
+    original: Function, group: Any, request: OffsetCommitRequest, topics: Any, version: Any
+) -> Any:
     """Once found: what a member has had since an earlier epoch cannot be known then."""
-    original = consumer_offset_rules.commit_error
-
-    def commit_error(group: Any, request: OffsetCommitRequest, topics: Any, version: Any) -> ErrorCode:
-        if version is None:
-            topics = [OffsetCommitResponseTopic(topic.name, partitions=topic.partitions) for topic in topics]
-        return original(group, request, topics, version)
-
-    return replaced((consumer_offset_rules, "commit_error", commit_error))
+    if version is None:
+        topics = [OffsetCommitResponseTopic(topic.name, partitions=topic.partitions) for topic in topics]
+    return original(group, request, topics, version)
 
 
 def aborted_offsets_supersede_committed_ones_in_the_cleaner() -> AbstractContextManager[object]:
@@ -210,13 +185,11 @@ def partitions_are_taken_before_they_are_given_up() -> AbstractContextManager[ob
     return replaced((reconciliation, "_is_free", lambda *_: True))
 
 
-def the_generation_before_is_written_down() -> AbstractContextManager[object]:
-    def group_record(group: Any, assignments: Any) -> Any:
-        record: Any = records.group_record(group, assignments)
-        record.value.generation -= 1
-        return record
-
-    return replaced((sync, "group_record", group_record))
+@in_place_of(sync, "group_record")
+def the_generation_before_is_written_down(_original: Function, group: Any, assignments: Any) -> Any:
+    record: Any = records.group_record(group, assignments)
+    record.value.generation -= 1
+    return record
 
 
 HANGS: Final = "hangs, known is"

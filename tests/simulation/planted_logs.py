@@ -12,60 +12,39 @@ from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.segments import swap
 from shareq.broker.share import leader as share_leaders
 from shareq.broker.share.leader import SharePartitionLeader
-from tests.simulation.planted import (
-    BACK,
-    CORRUPT,
-    DELIVERED_AFTER_ANSWER,
-    EPOCH_LOST,
-    GROUP_LOST,
-    LOST,
-    MEMBER_LOST,
-    Fault,
-    replaced,
-)
+from tests.simulation.planted import BACK, CORRUPT, DELIVERED_AFTER_ANSWER, EPOCH_LOST, GROUP_LOST, LOST, MEMBER_LOST
+from tests.support.planting import Fault, Function, in_place_of, replaced
 
 # -- compaction
 
 
-def last_value_per_key_of_share_states() -> AbstractContextManager[object]:
-    original = LogCleaner.__init__
-
-    def init(self: LogCleaner, *arguments: Any, **named: Any) -> None:
-        original(self, *arguments, **{**named, "rule_for": lambda _topic: latest_value})
-
-    return replaced((LogCleaner, "__init__", init))
+@in_place_of(LogCleaner, "__init__")
+def last_value_per_key_of_share_states(original: Function, self: LogCleaner, *arguments: Any, **named: Any) -> None:
+    original(self, *arguments, **{**named, "rule_for": lambda _topic: latest_value})
 
 
-def tombstone_goes_before_what_it_deletes() -> AbstractContextManager[object]:
-    original = Newest.note
-
-    def note(self: Newest, records: Iterable[Any], end_offset: int) -> bool:
-        states = [record for record in records if self._rule(record.key, record.has_value)[0] is not Role.END]
-        return original(self, states, end_offset)
-
-    return replaced((Newest, "note", note))
+@in_place_of(Newest, "note")
+def tombstone_goes_before_what_it_deletes(
+    original: Function, self: Newest, records: Iterable[Any], end_offset: int
+) -> Any:
+    states = [record for record in records if self._rule(record.key, record.has_value)[0] is not Role.END]
+    return original(self, states, end_offset)
 
 
-def cleaned_segment_is_not_synced() -> AbstractContextManager[object]:
-    def sync(self: LogCleaner, current: Any, segment: Any) -> None:
-        segment.synced = segment.size
-        self._env.clock.call_soon(lambda: self._resume(current))
-
-    return replaced((LogCleaner, "_sync", sync))
+@in_place_of(LogCleaner, "_sync")
+def cleaned_segment_is_not_synced(_original: Function, self: LogCleaner, current: Any, segment: Any) -> None:
+    segment.synced = segment.size
+    self._env.clock.call_soon(lambda: self._resume(current))
 
 
 def interrupted_swap_is_not_finished() -> AbstractContextManager[object]:
     return replaced((swap, "finish_interrupted", lambda _fs, _folder, _names: None))
 
 
-def cleaner_drops_changes_of_share_states() -> AbstractContextManager[object]:
-    original = Newest.keeps
-
-    def keeps(self: Newest, record: Any, ends_are_over: bool) -> bool:
-        role, _ = self._rule(record.key, record.has_value)
-        return original(self, record, ends_are_over) and not (role is Role.CHANGE and record.offset < self.end_offset)
-
-    return replaced((Newest, "keeps", keeps))
+@in_place_of(Newest, "keeps")
+def cleaner_drops_changes_of_share_states(original: Function, self: Newest, record: Any, ends_are_over: bool) -> bool:
+    role, _ = self._rule(record.key, record.has_value)
+    return original(self, record, ends_are_over) and not (role is Role.CHANGE and record.offset < self.end_offset)
 
 
 # -- transactions
@@ -80,21 +59,19 @@ def open_transactions_are_read() -> AbstractContextManager[object]:
     return replaced((PartitionLog, "last_stable_offset", everything))
 
 
-def committed_records_count_as_aborted() -> AbstractContextManager[object]:
-    def aborted_ranges(spans: Sequence[Any], _transactions: object) -> list[tuple[int, int]]:
-        return [(span.base_offset, span.last_offset) for span in spans if span.is_transactional and not span.is_control]
+@in_place_of(share_leaders, "aborted_ranges")
+def committed_records_count_as_aborted(
+    _original: Function, spans: Sequence[Any], _transactions: object
+) -> list[tuple[int, int]]:
+    return [(span.base_offset, span.last_offset) for span in spans if span.is_transactional and not span.is_control]
 
-    return replaced((share_leaders, "aborted_ranges", aborted_ranges))
 
-
-def open_transactions_are_forgotten_by_a_start() -> AbstractContextManager[object]:
-    original = PartitionLog.restore
-
-    def restore(self: PartitionLog, recovered: Any, *arguments: Any, **options: Any) -> None:
-        recovered.producers._open.clear()
-        original(self, recovered, *arguments, **options)
-
-    return replaced((PartitionLog, "restore", restore))
+@in_place_of(PartitionLog, "restore")
+def open_transactions_are_forgotten_by_a_start(
+    original: Function, self: PartitionLog, recovered: Any, *arguments: Any, **options: Any
+) -> None:
+    recovered.producers._open.clear()
+    original(self, recovered, *arguments, **options)
 
 
 STATELESS: Final = "has no durable state"

@@ -14,45 +14,34 @@ from shareq.broker.share.ordered import answer
 from shareq.protocol.records import keys
 from shareq.protocol.records.order_passes import KeyChains
 from shareq.protocol.share import RecordState
-from tests.simulation.planted import LOST, Fault, replaced
+from tests.simulation.planted import LOST
+from tests.support.planting import Fault, Function, in_place_of, replaced
 
 
 def keys_are_not_read() -> AbstractContextManager[object]:
     return replaced((answer, "key_hashes", lambda _read, _wanted: keys.KeyHashes([], [])))
 
 
-def keys_are_those_of_the_records_before() -> AbstractContextManager[object]:
-    original = keys.add_key_hashes
-
-    def add(data: bytes, position: int, found: keys.KeyHashes) -> None:
-        known = len(found.offsets)
-        original(data, position, found)
-        found.offsets[known:] = [offset + 1 for offset in found.offsets[known:]]
-
-    return replaced((answer, "add_key_hashes", add))
+@in_place_of(answer, "add_key_hashes")
+def keys_are_those_of_the_records_before(original: Function, data: bytes, position: int, found: keys.KeyHashes) -> None:
+    known = len(found.offsets)
+    original(data, position, found)
+    found.offsets[known:] = [offset + 1 for offset in found.offsets[known:]]
 
 
-def a_released_record_lets_the_next_one_go() -> AbstractContextManager[object]:
-    original = key_order.is_finished
-
-    def is_finished(status: DeliveryStatus) -> bool:
-        return original(status) or (status.state is RecordState.AVAILABLE and status.delivery_count > 0)
-
-    return replaced((key_order, "is_finished", is_finished))
+@in_place_of(key_order, "is_finished")
+def a_released_record_lets_the_next_one_go(original: Function, status: DeliveryStatus) -> bool:
+    return original(status) or (status.state is RecordState.AVAILABLE and status.delivery_count > 0)
 
 
 def what_waits_is_available() -> AbstractContextManager[object]:
     return replaced((key_order, "waiting", lambda count: settled(RecordState.AVAILABLE, count)))
 
 
-def keys_are_forgotten_between_reads() -> AbstractContextManager[object]:
-    original = KeyOrder.enter
-
-    def enter(self: KeyOrder, *arguments: Any) -> None:
-        self._chains = KeyChains()
-        original(self, *arguments)
-
-    return replaced((KeyOrder, "enter", enter))
+@in_place_of(KeyOrder, "enter")
+def keys_are_forgotten_between_reads(original: Function, self: KeyOrder, *arguments: Any) -> None:
+    self._chains = KeyChains()
+    original(self, *arguments)
 
 
 def a_load_counts_as_known() -> AbstractContextManager[object]:
@@ -77,13 +66,9 @@ def the_next_record_of_a_key_is_never_free() -> AbstractContextManager[object]:
     return replaced((KeyOrder, "settle", lambda _self, _window: False))
 
 
-def acknowledged_records_are_not_noted() -> AbstractContextManager[object]:
-    original = KeyOrder.note
-
-    def note(self: KeyOrder, runs: Iterable[Run]) -> None:
-        original(self, [run for run in runs if run[2].state is not RecordState.ACKNOWLEDGED])
-
-    return replaced((KeyOrder, "note", note))
+@in_place_of(KeyOrder, "note")
+def acknowledged_records_are_not_noted(original: Function, self: KeyOrder, runs: Iterable[Run]) -> None:
+    original(self, [run for run in runs if run[2].state is not RecordState.ACKNOWLEDGED])
 
 
 _OUT_OF_ORDER: Final = ("of the same key",)

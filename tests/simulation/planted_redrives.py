@@ -14,14 +14,12 @@ from shareq.broker.redrive.service import RedriveService
 from shareq.broker.redrive.spec import RedriveSpec
 from shareq.broker.redrive.world import BrokerRedriveWorld
 from shareq.protocol.errors import ErrorCode
-from tests.simulation.planted import Fault, replaced
+from tests.support.planting import Fault, Function, in_place_of, replaced
 
 
-def a_start_finds_nothing_of_what_was_sent_back() -> AbstractContextManager[object]:
-    async def nothing(*_: object) -> set[int]:
-        return set()
-
-    return replaced((job, "sent_back", nothing))
+@in_place_of(job, "sent_back")
+async def a_start_finds_nothing_of_what_was_sent_back(_original: Function, *_: object) -> set[int]:
+    return set()
 
 
 def letters_go_back_before_that_is_announced() -> AbstractContextManager[object]:
@@ -38,32 +36,29 @@ def letters_go_back_before_that_is_announced() -> AbstractContextManager[object]
     return replaced((BrokerRedriveWorld, "commit", at_once))
 
 
-def a_round_is_done_when_it_is_announced() -> AbstractContextManager[object]:
-    commit = BrokerRedriveWorld.commit
+@in_place_of(BrokerRedriveWorld, "commit")
+def a_round_is_done_when_it_is_announced(
+    commit: Function,
+    self: BrokerRedriveWorld,
+    spec: RedriveSpec,
+    state: State,
+    progress: Sequence[PartitionProgress],
+    why: str = "",
+) -> Any:
+    moved = [
+        each
+        if each.under_way is None
+        else PartitionProgress(each.partition, each.under_way.upto, each.end_offset, each.counts)
+        for each in progress
+    ]
+    return commit(self, spec, state, moved, why)
 
-    def too_early(
-        self: BrokerRedriveWorld, spec: RedriveSpec, state: State, progress: Sequence[PartitionProgress], why: str = ""
-    ) -> Pending[ErrorCode]:
-        moved = [
-            each
-            if each.under_way is None
-            else PartitionProgress(each.partition, each.under_way.upto, each.end_offset, each.counts)
-            for each in progress
-        ]
-        return commit(self, spec, state, moved, why)
 
-    return replaced((BrokerRedriveWorld, "commit", too_early))
-
-
-def a_start_looks_in_the_first_partition_only() -> AbstractContextManager[object]:
+@in_place_of(Redrive, "start")
+def a_start_looks_in_the_first_partition_only(start: Function, self: Redrive) -> None:
     """What is under way in later partitions of the queue is taken for new."""
-    start = Redrive.start
-
-    def begin(self: Redrive) -> None:
-        self._searched = self.progress[-1]
-        start(self)
-
-    return replaced((Redrive, "start", begin))
+    self._searched = self.progress[-1]
+    start(self)
 
 
 def the_second_crash_forgets_the_first() -> AbstractContextManager[object]:
@@ -80,34 +75,26 @@ OF_CRASHES: Final = (
 )
 
 
-def an_append_that_failed_counts_as_done() -> AbstractContextManager[object]:
-    async def appended(self: Redrive, progress: PartitionProgress, made: Any, _errors: object, started_ms: int) -> None:
-        await self._finish(progress, made, started_ms)
-
-    return replaced((Redrive, "_appended", appended))
+@in_place_of(Redrive, "_appended")
+async def an_append_that_failed_counts_as_done(
+    _original: Function, self: Redrive, progress: PartitionProgress, made: Any, _errors: object, started_ms: int
+) -> None:
+    await self._finish(progress, made, started_ms)
 
 
 def a_start_leaves_redrives_alone() -> AbstractContextManager[object]:
     return replaced((RedriveService, "recover", lambda _self: None))
 
 
-def a_cancel_is_answered_before_it_is_durable() -> AbstractContextManager[object]:
-    cancel = Redrive.cancel
-
-    def cancelled(self: Redrive) -> Pending[ErrorCode]:
-        cancel(self)
-        return completed(ErrorCode.NONE)
-
-    return replaced((Redrive, "cancel", cancelled))
+@in_place_of(Redrive, "cancel")
+def a_cancel_is_answered_before_it_is_durable(cancel: Function, self: Redrive) -> Pending[ErrorCode]:
+    cancel(self)
+    return completed(ErrorCode.NONE)
 
 
-def a_redrive_that_begins_cannot_be_cancelled() -> AbstractContextManager[object]:
+@in_place_of(RedriveService, "_begun")
+async def a_redrive_that_begins_cannot_be_cancelled(_original: Function, _self: RedriveService, _name: str) -> None:
     """Found by seed 2000500: the answer was that it is, and it went on."""
-
-    async def begins(_self: RedriveService, _name: str) -> None:
-        """As if none of that name were just beginning."""
-
-    return replaced((RedriveService, "_begun", begins))
 
 
 def a_name_serves_twice() -> AbstractContextManager[object]:

@@ -8,7 +8,7 @@ from shareq.broker.foundation.pending import completed
 from shareq.broker.share.coordinator import ShareCoordinatorService
 from shareq.broker.share.last_letters import LastLetters
 from shareq.protocol.errors import NO_ERROR
-from tests.simulation.planted import replaced
+from tests.support.planting import replaced
 
 
 def states_go_before_their_letters_are_written() -> AbstractContextManager[object]:

@@ -24,7 +24,8 @@ from shareq.broker.log.segments.segment import BatchWalk
 from shareq.broker.log.segments.segment_list import SegmentList
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.protocol.records.batch import HEADER_SIZE, LENGTH_OVERHEAD, MAGIC, BatchHeader
-from tests.simulation.planted import LOST, Fault, replaced
+from tests.simulation.planted import LOST
+from tests.support.planting import Fault, Function, in_place_of, replaced
 
 # -- what was promised of a log
 
@@ -48,49 +49,37 @@ def damage_is_cut_off() -> AbstractContextManager[object]:
     return replaced((_Opening, "_is_unpromised", lambda _self, _offset: True))
 
 
-def damage_takes_the_rest_of_its_segment() -> AbstractContextManager[object]:
-    original = _Opening._scan
-
-    def scan(self: _Opening, segment: Segment) -> Any:
-        tail = original(self, segment)
-        if tail is None and segment.damaged:
-            first = segment.damaged[0]
-            segment.damaged = [DamagedRange(first.first_offset, self.end, first.position, segment.size, first.fault)]
-        return tail
-
-    return replaced((_Opening, "_scan", scan))
+@in_place_of(_Opening, "_scan")
+def damage_takes_the_rest_of_its_segment(original: Function, self: _Opening, segment: Segment) -> Any:
+    tail = original(self, segment)
+    if tail is None and segment.damaged:
+        first = segment.damaged[0]
+        segment.damaged = [DamagedRange(first.first_offset, self.end, first.position, segment.size, first.fault)]
+    return tail
 
 
-def clean_shutdown_stays() -> AbstractContextManager[object]:
-    original = MemFs.remove
-
-    def remove(self: MemFs, path: str) -> None:
-        if not path.endswith("clean-shutdown"):
-            original(self, path)
-
-    return replaced((MemFs, "remove", remove))
+@in_place_of(MemFs, "remove")
+def clean_shutdown_stays(original: Function, self: MemFs, path: str) -> None:
+    if not path.endswith("clean-shutdown"):
+        original(self, path)
 
 
 def log_ends_where_its_files_do() -> AbstractContextManager[object]:
     return replaced((_Opening, "_keep_promised_end", lambda _self: None))
 
 
-def logs_without_a_promise_have_damage_alone() -> AbstractContextManager[object]:
-    original = StartFiles.promise_of
-
-    def promise_of(self: StartFiles, *arguments: Any, **options: Any) -> Promise:
-        promise = original(self, *arguments, **options)
-        return promise if promise.synced else promise._replace(synced=None)
-
-    return replaced((StartFiles, "promise_of", promise_of))
+@in_place_of(StartFiles, "promise_of")
+def logs_without_a_promise_have_damage_alone(
+    original: Function, self: StartFiles, *arguments: Any, **options: Any
+) -> Any:
+    promise = original(self, *arguments, **options)
+    return promise if promise.synced else promise._replace(synced=None)
 
 
-def sequences_of_damaged_batches_count() -> AbstractContextManager[object]:
-    def batches(self: HeaderWalk) -> Iterator[tuple[int, BatchHeader]]:
-        self._walk = BatchWalk(self._segment.read_at, self._segment.size, position=self.position, check_crc=False)
-        yield from self._walk
-
-    return replaced((HeaderWalk, "__iter__", batches))
+@in_place_of(HeaderWalk, "__iter__")
+def sequences_of_damaged_batches_count(_original: Function, self: HeaderWalk) -> Iterator[tuple[int, BatchHeader]]:
+    self._walk = BatchWalk(self._segment.read_at, self._segment.size, position=self.position, check_crc=False)
+    yield from self._walk
 
 
 # -- what is promised
@@ -132,35 +121,27 @@ def replaced_segments_come_back() -> AbstractContextManager[object]:
 # -- what is read
 
 
-def unreadable_blocks_are_errors() -> AbstractContextManager[object]:
-    def read_around(_self: Segment, _position: int, _size: int, error: OSError) -> bytes:
-        raise error
+@in_place_of(Segment, "_read_around")
+def unreadable_blocks_are_errors(
+    _original: Function, _self: Segment, _position: int, _size: int, error: OSError
+) -> bytes:
+    raise error
 
-    return replaced((Segment, "_read_around", read_around))
 
-
-def half_a_header_is_the_end() -> AbstractContextManager[object]:
-    original = reader._damaged
-
-    def damaged(segment: Segment, position: int, offset: int, fault: str) -> Any:
-        return reader.EMPTY if segment.size - position < HEADER_SIZE else original(segment, position, offset, fault)
-
-    return replaced((reader, "_damaged", damaged))
+@in_place_of(reader, "_damaged")
+def half_a_header_is_the_end(original: Function, segment: Segment, position: int, offset: int, fault: str) -> Any:
+    return reader.EMPTY if segment.size - position < HEADER_SIZE else original(segment, position, offset, fault)
 
 
 def damage_that_is_met_is_not_noted() -> AbstractContextManager[object]:
     return replaced((reader, "look_closer", lambda _segment, _position: False), (SegmentList, "miss", lambda *_: None))
 
 
-def any_offset_is_believed() -> AbstractContextManager[object]:
-    original = _Opening._begin
-
-    def begin(self: _Opening) -> None:
-        original(self)
-        for segment in self.segments:
-            segment.gaps, segment.end_offset = True, None
-
-    return replaced((_Opening, "_begin", begin))
+@in_place_of(_Opening, "_begin")
+def any_offset_is_believed(original: Function, self: _Opening) -> None:
+    original(self)
+    for segment in self.segments:
+        segment.gaps, segment.end_offset = True, None
 
 
 def damaged_batches_are_served() -> AbstractContextManager[object]:
@@ -188,14 +169,12 @@ def _scan_without_crc(self: _Opening, segment: Segment) -> None:
     self.end = (segment.map.last_offset() or segment.base_offset - 1) + 1
 
 
-def damage_is_reported_for_the_rest_of_the_log() -> AbstractContextManager[object]:
-    original = PartitionLog.unreadable_range
-
-    def unreadable_range(self: PartitionLog, offset: int) -> tuple[int, int] | None:
-        found = original(self, offset)
-        return None if found is None else (found[0], self.high_watermark)
-
-    return replaced((PartitionLog, "unreadable_range", unreadable_range))
+@in_place_of(PartitionLog, "unreadable_range")
+def damage_is_reported_for_the_rest_of_the_log(
+    original: Function, self: PartitionLog, offset: int
+) -> tuple[int, int] | None:
+    found = original(self, offset)
+    return None if found is None else (found[0], self.high_watermark)
 
 
 def share_groups_stop_at_damage() -> AbstractContextManager[object]:

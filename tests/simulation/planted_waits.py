@@ -20,7 +20,7 @@ from shareq.coordinator.ports import RedeliveryBackoff, ShareGroupSettings
 from shareq.coordinator.share import shard
 from shareq.coordinator.share.delays import Delay
 from shareq.protocol.share import RecordState
-from tests.simulation.planted import Fault, replaced
+from tests.support.planting import Fault, Function, in_place_of, replaced
 
 _USERS: Final = (acknowledge, locks, writes)
 
@@ -38,56 +38,36 @@ def waits_do_not_grow() -> AbstractContextManager[object]:
     return replaced(*((module, "not_before", flat) for module in _USERS))
 
 
-def any_timer_ends_all_waits() -> AbstractContextManager[object]:
-    original = locks.wake
-
-    def wake(window: InFlightWindow, times: RedeliveryTimes, now_ms: int) -> bool:
-        return original(window, times, now_ms + 1_000_000)
-
-    return replaced((partition, "wake", wake))
+@in_place_of(partition, "wake")
+def any_timer_ends_all_waits(original: Function, window: InFlightWindow, times: RedeliveryTimes, now_ms: int) -> Any:
+    return original(window, times, now_ms + 1_000_000)
 
 
 def a_start_forgets_waits() -> AbstractContextManager[object]:
     return replaced((shard, "delays_in", lambda _tags: ()))
 
 
-def snapshots_are_without_waits() -> AbstractContextManager[object]:
-    original = shard.ShareCoordinatorShard._replay_snapshot
-
-    def replay(self: Any, key: Any, value: Any) -> None:
-        value.unknown_tags = ()
-        original(self, key, value)
-
-    return replaced((shard.ShareCoordinatorShard, "_replay_snapshot", replay))
+@in_place_of(shard.ShareCoordinatorShard, "_replay_snapshot")
+def snapshots_are_without_waits(original: Function, self: Any, key: Any, value: Any) -> None:
+    value.unknown_tags = ()
+    original(self, key, value)
 
 
-def a_load_sets_no_timer() -> AbstractContextManager[object]:
-    original = SharePartitionManager._activate
-
-    def activate(self: SharePartitionManager, leader: SharePartitionLeader) -> None:
-        with replaced((SharePartitionManager, "arm", lambda _self, _leader: None)):
-            original(self, leader)
-
-    return replaced((SharePartitionManager, "_activate", activate))
+@in_place_of(SharePartitionManager, "_activate")
+def a_load_sets_no_timer(original: Function, self: SharePartitionManager, leader: SharePartitionLeader) -> None:
+    with replaced((SharePartitionManager, "arm", lambda _self, _leader: None)):
+        original(self, leader)
 
 
-def the_end_of_a_wait_wakes_nobody() -> AbstractContextManager[object]:
-    original = SharePartition.on_deadline
-
-    def on_deadline(self: SharePartition, now_ms: int) -> tuple[Effect, ...]:
-        effects = original(self, now_ms)
-        return () if effects == (WakeFetches(),) else effects
-
-    return replaced((SharePartition, "on_deadline", on_deadline))
+@in_place_of(SharePartition, "on_deadline")
+def the_end_of_a_wait_wakes_nobody(original: Function, self: SharePartition, now_ms: int) -> tuple[Effect, ...]:
+    effects = original(self, now_ms)
+    return () if effects == (WakeFetches(),) else effects
 
 
-def what_waits_holds_up_those_behind() -> AbstractContextManager[object]:
-    original = SharePartition.can_acquire
-
-    def can_acquire(self: SharePartition) -> bool:
-        return original(self) and all(view.not_before_ms is None for view in self.snapshot())
-
-    return replaced((SharePartition, "can_acquire", can_acquire))
+@in_place_of(SharePartition, "can_acquire")
+def what_waits_holds_up_those_behind(original: Function, self: SharePartition) -> bool:
+    return original(self) and all(view.not_before_ms is None for view in self.snapshot())
 
 
 def what_waits_has_no_limit() -> AbstractContextManager[object]:
@@ -97,13 +77,11 @@ def what_waits_has_no_limit() -> AbstractContextManager[object]:
     return replaced(*((module, "after_release", after_release) for module in _USERS))
 
 
-def a_clock_that_was_set_back_hides_records() -> AbstractContextManager[object]:
-    original = SharePartitionManager._monotonic
-
-    def monotonic(self: SharePartitionManager, delays: Sequence[Delay], _longest_ms: int) -> list[Delay]:
-        return original(self, delays, 1 << 60)
-
-    return replaced((SharePartitionManager, "_monotonic", monotonic))
+@in_place_of(SharePartitionManager, "_monotonic")
+def a_clock_that_was_set_back_hides_records(
+    original: Function, self: SharePartitionManager, delays: Sequence[Delay], _longest_ms: int
+) -> Any:
+    return original(self, delays, 1 << 60)
 
 
 def times_are_persisted_as_they_are_in_memory() -> AbstractContextManager[object]:

@@ -14,22 +14,21 @@ from shareq.broker.log.cleaner.cleaning import _Output
 from shareq.broker.share.coordinator import ShareCoordinatorService
 from shareq.broker.share.core.window.window import InFlightWindow
 from shareq.coordinator.share.shard import ShareCoordinatorShard
-from tests.simulation.planted import DELIVERED_AFTER_ANSWER, Fault, replaced
+from tests.simulation.planted import DELIVERED_AFTER_ANSWER
+from tests.support.planting import Fault, Function, in_place_of, replaced
 
 
 def what_is_archived_in_memory_alone_is_passed() -> AbstractContextManager[object]:
     return replaced((InFlightWindow, "note_undurable", lambda _self, _last_offset: None))
 
 
-def members_that_never_come_back_stay() -> AbstractContextManager[object]:
-    original = CoordinatorPartition.__init__
-
-    def init(self: CoordinatorPartition[Any], *arguments: Any, **named: Any) -> None:
-        original(self, *arguments, **named)
-        self.close()
-        self._timer_at = None
-
-    return replaced((CoordinatorPartition, "__init__", init))
+@in_place_of(CoordinatorPartition, "__init__")
+def members_that_never_come_back_stay(
+    original: Function, self: CoordinatorPartition[Any], *arguments: Any, **named: Any
+) -> None:
+    original(self, *arguments, **named)
+    self.close()
+    self._timer_at = None
 
 
 def emptied_segment_stays_in_the_log() -> AbstractContextManager[object]:
@@ -44,13 +43,11 @@ def start_does_not_finish_deletions() -> AbstractContextManager[object]:
     )
 
 
-def unrecorded_state_is_wiped_at_a_later_epoch() -> AbstractContextManager[object]:
-    original = ShareCoordinatorShard.initialize_once
-
-    def initialize_once(self: ShareCoordinatorShard, *arguments: Any, again: bool) -> Any:
-        return original(self, *arguments, again=False)
-
-    return replaced((ShareCoordinatorShard, "initialize_once", initialize_once))
+@in_place_of(ShareCoordinatorShard, "initialize_once")
+def unrecorded_state_is_wiped_at_a_later_epoch(
+    original: Function, self: ShareCoordinatorShard, *arguments: Any, again: bool
+) -> Any:
+    return original(self, *arguments, again=False)
 
 
 LEFT: Final = "was deleted"

@@ -8,8 +8,8 @@ import pytest
 
 from tests.simulation.known_seeds import KNOWN
 from tests.simulation.noticing import FAULTS, JOB_FAULTS, first_to_notice, is_about
-from tests.simulation.planted import Fault
 from tests.simulation.runner import Outcome, run_seed
+from tests.support.planting import Fault
 
 pytestmark = pytest.mark.python_form
 

@@ -31,7 +31,7 @@ from shareq.broker.share.partitions import SharePartitionManager
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.share import RecordState
 from tests.simulation import planted_deaths, planted_redrives, planted_removals
-from tests.simulation.planted import Fault
+from tests.support.planting import Fault
 
 DIE_AT: Final = "SHAREQ_DIE_AT"
 DIE_AFTER: Final = "SHAREQ_DIE_AFTER"

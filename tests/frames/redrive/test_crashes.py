@@ -10,8 +10,8 @@ import pytest
 from devtools.in_memory.mem_fs import CrashModel, SimulatedCrash
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import RecordData
-from tests.simulation.planted import Fault
 from tests.simulation.planted_redrives import OF_CRASHES
+from tests.support.planting import Fault
 from tests.support.worlds.redrives import TOPIC, RedriveWorld, counts_of, kept, letter
 
 LETTERS = 12
