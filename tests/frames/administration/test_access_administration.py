@@ -69,8 +69,7 @@ def described(world: AccessWorld, *wanted: object, version: int = 3) -> set[tupl
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])
-def test_acls_are_created_described_and_deleted(version: int) -> None:
-    world = AccessWorld()
+def test_acls_are_created_described_and_deleted(version: int, world: AccessWorld) -> None:
     assert create(world, READ_T, WRITE_T, READ_PREFIX, READ_T, version=version) == [ErrorCode.NONE] * 4
     assert create(world, READ_T, version=version) == [ErrorCode.NONE], "one that is there already"
     assert described(world, version=version) == {READ_T, WRITE_T, READ_PREFIX}
@@ -81,8 +80,7 @@ def test_acls_are_created_described_and_deleted(version: int) -> None:
     assert described(world, version=version) == {READ_PREFIX}
 
 
-def test_each_stands_alone() -> None:
-    world = AccessWorld()
+def test_each_stands_alone(world: AccessWorld) -> None:
     wrong = [(4, "other", 3, "User:x", "*", 3, 3), (2, "", 3, "User:x", "*", 3, 3), (2, "t", 3, "x", "*", 3, 3)]
     assert create(world, wrong[0], READ_T, wrong[1], wrong[2]) == [42, 0, 42, 42]
     assert described(world) == {READ_T}
@@ -93,8 +91,7 @@ def test_each_stands_alone() -> None:
     assert refused.error_code == ErrorCode.INVALID_REQUEST
 
 
-def test_each_row_has_its_reason() -> None:
-    world = AccessWorld()
+def test_each_row_has_its_reason(world: AccessWorld) -> None:
     wrong = AclCreation(2, "", 3, "User:x", "*", 3, 3)
     created = world.admin.call(CreateAclsRequest([wrong, AclCreation(*READ_T)]), 3, CreateAclsResponse).results
     assert [bool(row.error_message) for row in created] == [True, False]
@@ -136,8 +133,7 @@ def test_without_an_authorizer_acls_are_disabled() -> None:
     assert described.error_message == "No Authorizer is configured on the broker"
 
 
-def test_what_cannot_be_stored_is_not_in_force() -> None:
-    world = AccessWorld()
+def test_what_cannot_be_stored_is_not_in_force(world: AccessWorld) -> None:
     create(world, READ_T)
 
     def full(_changes: object) -> None:
@@ -188,8 +184,7 @@ def users(world: AccessWorld, *names: str) -> dict[str, tuple[int, list[tuple[in
     }
 
 
-def test_credentials_are_set_described_and_removed() -> None:
-    world = AccessWorld()
+def test_credentials_are_set_described_and_removed(world: AccessWorld) -> None:
     assert alter(world, [upsert("a"), upsert("b", 2, 16384)]) == {"a": 0, "b": 0}
     assert alter(world, [upsert("a", 2, 8192)]) == {"a": 0}
     assert users(world) == {"a": (0, [(1, 4096), (2, 8192)]), "b": (0, [(2, 16384)])}
@@ -223,16 +218,16 @@ def test_credentials_are_set_described_and_removed() -> None:
         ),
     ],
 )
-def test_a_credential_that_is_not_taken(change: ScramCredentialUpsertion, error: ErrorCode, text: str) -> None:
+def test_a_credential_that_is_not_taken(
+    change: ScramCredentialUpsertion, error: ErrorCode, text: str, world: AccessWorld
+) -> None:
     """The texts are those of Apache Kafka's ScramControlManager, but for the last."""
-    world = AccessWorld()
     assert alter(world, [change, upsert("other")]) == {change.name: error, "other": 0}
     assert reasons(world, change, upsert("other")) == {change.name: text, "other": None}
 
 
-def test_what_cannot_be_described_is_explained() -> None:
+def test_what_cannot_be_described_is_explained(world: AccessWorld) -> None:
     """The texts are those of Apache Kafka's ScramImage."""
-    world = AccessWorld()
     alter(world, [upsert("a")])
     asked = [UserName("a"), UserName("b"), UserName("c"), UserName("c")]
     answer = world.admin.call(DescribeUserScramCredentialsRequest(asked), 0, DescribeUserScramCredentialsResponse)
@@ -245,15 +240,13 @@ def test_what_cannot_be_described_is_explained() -> None:
 
 
 @pytest.mark.parametrize("salt", [b"", b"short"])
-def test_a_short_salt_is_taken(salt: bytes) -> None:
+def test_a_short_salt_is_taken(salt: bytes, world: AccessWorld) -> None:
     """As by Apache Kafka's ScramControlManager."""
-    world = AccessWorld()
     assert alter(world, [upsert("u", salt=salt)]) == {"u": 0}
     assert world.services.metadata.credentials[CredentialKey("u", "SCRAM-SHA-256")].salt == salt
 
 
-def test_a_user_named_twice_is_left_alone() -> None:
-    world = AccessWorld()
+def test_a_user_named_twice_is_left_alone(world: AccessWorld) -> None:
     assert alter(world, [upsert("u"), upsert("u", 2)]) == {"u": ErrorCode.DUPLICATE_RESOURCE}
     assert alter(world, [upsert("u")]) == {"u": 0}
     twice = alter(world, [upsert("u", 1, 8192)], [ScramCredentialDeletion("u", 1)])
@@ -271,9 +264,8 @@ def test_the_database_is_its_owners_alone(tmp_path: Path) -> None:
     assert set(modes.values()) == {0o600}
 
 
-def test_both_databases_keep_the_same(tmp_path: Path) -> None:
+def test_both_databases_keep_the_same(tmp_path: Path, world: AccessWorld) -> None:
     """What the simulation uses, and SQLite."""
-    world = AccessWorld()
     create(world, READ_T, WRITE_T, READ_PREFIX)
     alter(world, [upsert("a"), upsert("b", 2)])
     kept = MemoryMetaDb.load(world.db)

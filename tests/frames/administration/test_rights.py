@@ -145,8 +145,7 @@ def test_with_all_rights_nothing_is_refused_and_without_one_it_is(case: Case) ->
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.key in HANDLERS], ids=str)
-def test_no_rpc_asks_for_more_than_its_row_names(case: Case) -> None:
-    world = AccessWorld()
+def test_no_rpc_asks_for_more_than_its_row_names(case: Case, world: AccessWorld) -> None:
     listening = world.services.authorizer = Listening()
     send(world, world.alice, case)
     named = {(right.operation, right.kind) for right in RIGHTS[case.key]}
@@ -166,8 +165,7 @@ def test_a_refusal_wins(case: Case) -> None:
 
 
 @pytest.mark.parametrize("right", [r.CREATE_CLUSTER, r.CREATE_TOPIC], ids=str)
-def test_topics_are_created_with_create_on_the_cluster_or_on_the_topic(right: Right) -> None:
-    world = AccessWorld()
+def test_topics_are_created_with_create_on_the_cluster_or_on_the_topic(right: Right, world: AccessWorld) -> None:
     request = CreateTopicsRequest([CreatableTopic("new", 1, 1)])
     (row,) = world.alice.call(request, 7, CreateTopicsResponse).topics
     assert (row.error_code, row.error_message) == (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
@@ -201,9 +199,8 @@ def test_asking_for_a_topic_creates_it_only_for_those_who_may(right: Right) -> N
     assert row.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED, "what one may not describe one does not create"
 
 
-def test_delete_on_the_cluster_deletes_any_topic() -> None:
+def test_delete_on_the_cluster_deletes_any_topic(world: AccessWorld) -> None:
     """Apache Kafka 4.3.1. The operation does not belong to the cluster, but ALL includes it."""
-    world = AccessWorld()
     world.grant([acl(r.DELETE_CLUSTER)])
     response = world.alice.call(DeleteTopicsRequest(topic_names=[TOPIC, "no"]), 5, DeleteTopicsResponse)
     assert {row.name: row.error_code for row in response.responses} == {
@@ -212,8 +209,7 @@ def test_delete_on_the_cluster_deletes_any_topic() -> None:
     }
 
 
-def test_whether_a_topic_exists_is_returned_only_to_those_who_may_describe_it() -> None:
-    world = AccessWorld()
+def test_whether_a_topic_exists_is_returned_only_to_those_who_may_describe_it(world: AccessWorld) -> None:
     both = DeleteTopicsRequest(topic_names=[TOPIC, "no"])
     hidden = {row.name: row.error_code for row in world.alice.call(both, 5, DeleteTopicsResponse).responses}
     assert hidden == dict.fromkeys((TOPIC, "no"), ErrorCode.TOPIC_AUTHORIZATION_FAILED)
@@ -240,9 +236,8 @@ def test_of_a_transaction_those_topics_are_reported_that_may_be_described() -> N
         assert [topic.topic for topic in response.transaction_states[0].topics] == topics
 
 
-def test_nobody_adds_an_internal_topic_to_a_transaction() -> None:
+def test_nobody_adds_an_internal_topic_to_a_transaction(world: AccessWorld) -> None:
     """Apache Kafka 4.3.1: offsets are added by AddOffsetsToTxn alone."""
-    world = AccessWorld()
     request = AddPartitionsToTxnRequest(
         v3_and_below_transactional_id="p",
         v3_and_below_producer_id=1,
@@ -253,9 +248,8 @@ def test_nobody_adds_an_internal_topic_to_a_transaction() -> None:
     assert row.partition_error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
-def test_a_principal_that_may_write_some_topic_may_be_idempotent() -> None:
+def test_a_principal_that_may_write_some_topic_may_be_idempotent(world: AccessWorld) -> None:
     """KIP-679."""
-    world = AccessWorld()
     world.grant([acl(r.WRITE_TOPIC)])
     assert world.alice.call(InitProducerIdRequest(None), 4, InitProducerIdResponse).error_code == ErrorCode.NONE
     world.grant([acl(r.READ_TOPIC)])
@@ -263,8 +257,7 @@ def test_a_principal_that_may_write_some_topic_may_be_idempotent() -> None:
     assert (refused.error_code, refused.producer_id) == (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, -1)
 
 
-def test_a_right_that_is_taken_away_is_gone_at_once_on_the_short_way_of_produce() -> None:
-    world = AccessWorld()
+def test_a_right_that_is_taken_away_is_gone_at_once_on_the_short_way_of_produce(world: AccessWorld) -> None:
     request = produce_request(batch(b"x"), topic=TOPIC)
 
     def error() -> int:
@@ -280,9 +273,8 @@ def test_a_right_that_is_taken_away_is_gone_at_once_on_the_short_way_of_produce(
     assert world.services.logs.get(TOPIC, 0).log_end_offset == 6
 
 
-def test_of_all_offsets_those_are_reported_whose_topics_may_be_described() -> None:
+def test_of_all_offsets_those_are_reported_whose_topics_may_be_described(world: AccessWorld) -> None:
     """KIP-88: null topics. The same for the start offsets of a share group."""
-    world = AccessWorld()
     world.grant([acl(r.DESCRIBE_GROUP)])
     group = DescribeShareGroupOffsetsRequestGroup("g", None)
     request = DescribeShareGroupOffsetsRequest([group])
@@ -293,15 +285,13 @@ def test_of_all_offsets_those_are_reported_whose_topics_may_be_described() -> No
     assert [topic.topic_name for topic in row.topics] == [TOPIC]
 
 
-def test_offset_fetch_has_a_place_for_the_group_from_version_2_on() -> None:
+def test_offset_fetch_has_a_place_for_the_group_from_version_2_on(world: AccessWorld) -> None:
     """KIP-88."""
-    world = AccessWorld()
     response = world.alice.call(OffsetFetchRequest("classic", topics=None), 2, OffsetFetchResponse)
     assert (response.error_code, response.topics) == (ErrorCode.GROUP_AUTHORIZATION_FAILED, [])
 
 
-def test_acls_survive_a_restart() -> None:
-    world = AccessWorld()
+def test_acls_survive_a_restart(world: AccessWorld) -> None:
     world.grant([acl(r.WRITE_TOPIC), acl(r.READ_TOPIC)])
     world.restart()
     authorizer = world.services.authorizer
@@ -311,8 +301,7 @@ def test_acls_survive_a_restart() -> None:
     assert not authorizer.allows(ALICE, "127.0.0.1", Operation.ALTER, ResourceKind.TOPIC, TOPIC)
 
 
-def test_a_prefix_and_a_wildcard_grant_over_frames() -> None:
-    world = AccessWorld()
+def test_a_prefix_and_a_wildcard_grant_over_frames(world: AccessWorld) -> None:
     for pattern, name in ((PatternType.PREFIXED, "t"), (PatternType.LITERAL, "*")):
         granted = Acl(ResourceKind.TOPIC, name, pattern, "User:*", "127.0.0.1", Operation.WRITE, Permission.ALLOW)
         world.grant([granted])
@@ -320,9 +309,8 @@ def test_a_prefix_and_a_wildcard_grant_over_frames() -> None:
         assert response.responses[0].partition_responses[0].error_code == ErrorCode.NONE
 
 
-def test_a_topic_that_may_not_be_altered_holds_no_other_back() -> None:
+def test_a_topic_that_may_not_be_altered_holds_no_other_back(world: AccessWorld) -> None:
     """AlterShareGroupOffsets: whichever stands first in the request."""
-    world = AccessWorld()
     world.grant([acl(r.READ_GROUP, "other"), acl(r.READ_TOPIC, TOPIC)])
     rows = [AlterShareGroupOffsetsRequestPartition(0, 0)]
     topics = [AlterShareGroupOffsetsRequestTopic(name, rows) for name in ("hidden", TOPIC)]

@@ -21,6 +21,11 @@ UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
 NONE = ErrorCode.NONE
 
 
+@pytest.fixture
+def world() -> BrokerWorld:
+    return BrokerWorld()
+
+
 def update(
     world: BrokerWorld, *updates: tuple[str, int, int], validate_only: bool = False, version: int = 2
 ) -> UpdateFeaturesResponse:
@@ -41,8 +46,7 @@ def levels(world: BrokerWorld) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_off_and_on_again(version: int) -> None:
-    world = BrokerWorld()
+def test_off_and_on_again(version: int, world: BrokerWorld) -> None:
     off = update(world, ("share.version", 0, SAFE_DOWNGRADE), version=version)
     assert (off.error_code, off.error_message) == (NONE, None)
     assert [(row.feature, row.error_code) for row in off.results] == ([("share.version", NONE)] if version < 2 else [])
@@ -66,8 +70,9 @@ def test_off_and_on_again(version: int) -> None:
         ("metadata.version", 29, UNSAFE_DOWNGRADE),
     ],
 )
-def test_refused_updates_change_nothing_and_neither_do_those_beside_them(name: str, level: int, kind: int) -> None:
-    world = BrokerWorld()
+def test_refused_updates_change_nothing_and_neither_do_those_beside_them(
+    name: str, level: int, kind: int, world: BrokerWorld
+) -> None:
     before = levels(world)
     answer = update(world, ("transaction.version", 1, SAFE_DOWNGRADE), (name, level, kind))
     assert answer.error_code == ErrorCode.INVALID_UPDATE_VERSION
@@ -75,23 +80,20 @@ def test_refused_updates_change_nothing_and_neither_do_those_beside_them(name: s
     assert levels(world) == before
 
 
-def test_a_downgrade_does_not_raise_a_level() -> None:
-    world = BrokerWorld()
+def test_a_downgrade_does_not_raise_a_level(world: BrokerWorld) -> None:
     update(world, ("share.version", 0, SAFE_DOWNGRADE))
     answer = update(world, ("share.version", 1, SAFE_DOWNGRADE))
     assert answer.error_code == ErrorCode.INVALID_UPDATE_VERSION
     assert update(world, ("share.version", 0, UPGRADE)).error_code == NONE  # as it is
 
 
-def test_validate_only_changes_nothing() -> None:
-    world = BrokerWorld()
+def test_validate_only_changes_nothing(world: BrokerWorld) -> None:
     assert update(world, ("share.version", 0, SAFE_DOWNGRADE), validate_only=True).error_code == NONE
     assert update(world, ("nope", 1, UPGRADE), validate_only=True).error_code == ErrorCode.INVALID_UPDATE_VERSION
     assert levels(world)["share.version"] == 2
 
 
-def test_a_level_that_cannot_be_stored() -> None:
-    world = BrokerWorld()
+def test_a_level_that_cannot_be_stored(world: BrokerWorld) -> None:
 
     def full(_changes: object) -> None:
         raise OSError(errno.ENOSPC, "no space left")
@@ -102,9 +104,8 @@ def test_a_level_that_cannot_be_stored() -> None:
     assert levels(world)["share.version"] == 2
 
 
-def test_dead_letters_are_switched_off_and_on_at_work() -> None:
+def test_dead_letters_are_switched_off_and_on_at_work(world: BrokerWorld) -> None:
     """The share room asks at each transition, so that each update holds at once, and over a restart."""
-    world = BrokerWorld()
     assert world.services.metadata.dead_letters_enabled
     assert update(world, ("share.version", 1, UPGRADE)).error_code == ErrorCode.INVALID_UPDATE_VERSION
     assert world.services.metadata.dead_letters_enabled
@@ -117,8 +118,7 @@ def test_dead_letters_are_switched_off_and_on_at_work() -> None:
         assert world.services.metadata.dead_letters_enabled is on
 
 
-def test_members_go_on_while_dead_letters_are_switched_off() -> None:
-    world = BrokerWorld()
+def test_members_go_on_while_dead_letters_are_switched_off(world: BrokerWorld) -> None:
     place = (world.create_topic("t").topic_id, 0)
     from_the_start(world)
     append(world, "t", 4)
@@ -130,9 +130,8 @@ def test_members_go_on_while_dead_letters_are_switched_off() -> None:
     assert member.heartbeat().error_code == NONE
 
 
-def test_switching_share_groups_off_at_work_keeps_groups_and_offsets() -> None:
+def test_switching_share_groups_off_at_work_keeps_groups_and_offsets(world: BrokerWorld) -> None:
     """Sessions and locks are gone, who waits is answered, and all goes on when they are on again."""
-    world = BrokerWorld()
     place = (world.create_topic("t").topic_id, 0)
     from_the_start(world)
     append(world, "t", 10)
@@ -152,8 +151,7 @@ def test_switching_share_groups_off_at_work_keeps_groups_and_offsets() -> None:
     assert member.acquire(place) == [(5, 9, 1)]
 
 
-def test_refused_updates_fill_no_log(caplog: pytest.LogCaptureFixture) -> None:
-    world = BrokerWorld()
+def test_refused_updates_fill_no_log(caplog: pytest.LogCaptureFixture, world: BrokerWorld) -> None:
     with caplog.at_level(logging.WARNING):
         for number in range(50):
             refused = update(world, (f"{number}" + "x" * 30_000, 1, UPGRADE))

@@ -15,8 +15,7 @@ from tests.support.worlds.dead_letters import QUEUE, DeadLetterWorld, expected_h
 HOUR_MS = 3_600_000
 
 
-def test_a_rejected_record_is_copied_with_six_headers_and_without_its_own() -> None:
-    world = DeadLetterWorld()
+def test_a_rejected_record_is_copied_with_six_headers_and_without_its_own(world: DeadLetterWorld) -> None:
     world.produce(RecordData(b"key", b"value", (("own", b"1"),)))
     assert world.take() == [(0, 0, 1)]
     world.settle(5_000)
@@ -43,8 +42,9 @@ def test_the_queue_is_created_with_two_properties_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("codec", [Compression.NONE, Compression.GZIP, Compression.LZ4])
-def test_nulls_stay_nulls_and_compressed_records_are_copied_as_they_were(codec: Compression) -> None:
-    world = DeadLetterWorld()
+def test_nulls_stay_nulls_and_compressed_records_are_copied_as_they_were(
+    codec: Compression, world: DeadLetterWorld
+) -> None:
     records = [RecordData(None, b"v"), RecordData(b"k", None), RecordData(None, None), RecordData(b"", b"")]
     world.produce(*records, compression=codec)
     world.take()
@@ -66,8 +66,7 @@ def test_without_copies_only_the_headers_are_written() -> None:
     ]
 
 
-def test_the_last_release_has_the_other_message_and_its_count() -> None:
-    world = DeadLetterWorld()
+def test_the_last_release_has_the_other_message_and_its_count(world: DeadLetterWorld) -> None:
     world.produce(b"v", b"w")
     for count in (1, 2):
         assert world.take() == [(0, 1, count)]
@@ -104,8 +103,7 @@ def test_the_partition_is_the_sources_modulo_those_of_the_queue() -> None:
     assert [len(world.letters(partition=each)) for each in range(3)] == [0, 1, 0]
 
 
-def test_a_queue_with_log_append_time_has_its_own_time() -> None:
-    world = DeadLetterWorld()
+def test_a_queue_with_log_append_time_has_its_own_time(world: DeadLetterWorld) -> None:
     world.world.create_topic(
         QUEUE, 1, errors_deadletterqueue_group_enable="true", message_timestamp_type="LogAppendTime"
     )
@@ -141,8 +139,7 @@ def test_a_queue_that_may_not_be_used_gets_nothing_and_the_dead_are_archived(
     assert reason in caplog.text
 
 
-def test_a_switch_of_the_queue_counts_from_the_next_record_on() -> None:
-    world = DeadLetterWorld()
+def test_a_switch_of_the_queue_counts_from_the_next_record_on(world: DeadLetterWorld) -> None:
     world.produce(b"a", b"b", b"c")
     world.take()
     world.end(REJECT, 0, 0)
@@ -175,8 +172,7 @@ def test_a_large_record_goes_without_content_and_small_ones_with_theirs() -> Non
     assert world.offsets() == [0, 1, 2]
 
 
-def test_a_compressed_batch_that_opens_too_large_goes_without_content() -> None:
-    world = DeadLetterWorld()
+def test_a_compressed_batch_that_opens_too_large_goes_without_content(world: DeadLetterWorld) -> None:
     world.world.create_topic(QUEUE, 1, errors_deadletterqueue_group_enable="true", max_message_bytes="10000")
     world.produce(b"x" * 20_000, b"small", compression=Compression.GZIP)
     world.take()
@@ -184,8 +180,7 @@ def test_a_compressed_batch_that_opens_too_large_goes_without_content() -> None:
     assert [(each.key, each.value) for each in world.letters()] == [(None, None), (None, None)]
 
 
-def test_a_queue_of_small_batches_takes_one_letter_each() -> None:
-    world = DeadLetterWorld()
+def test_a_queue_of_small_batches_takes_one_letter_each(world: DeadLetterWorld) -> None:
     world.world.create_topic(QUEUE, 1, errors_deadletterqueue_group_enable="true", max_message_bytes="300")
     world.produce(*[b"v"] * 6)
     world.take()
@@ -194,8 +189,9 @@ def test_a_queue_of_small_batches_takes_one_letter_each() -> None:
     assert world.offsets() == [0, 1, 2, 3, 4, 5]
 
 
-def test_a_queue_of_still_smaller_batches_gets_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    world = DeadLetterWorld()
+def test_a_queue_of_still_smaller_batches_gets_nothing(
+    caplog: pytest.LogCaptureFixture, world: DeadLetterWorld
+) -> None:
     world.world.create_topic(QUEUE, 1, errors_deadletterqueue_group_enable="true", max_message_bytes="150")
     world.produce(*[b"v"] * 6)
     world.take()
@@ -205,8 +201,7 @@ def test_a_queue_of_still_smaller_batches_gets_nothing(caplog: pytest.LogCapture
     assert "MESSAGE_TOO_LARGE" in caplog.text
 
 
-def test_what_the_log_has_no_more_makes_the_rest_of_the_range_unreadable() -> None:
-    world = DeadLetterWorld()
+def test_what_the_log_has_no_more_makes_the_rest_of_the_range_unreadable(world: DeadLetterWorld) -> None:
     world.produce(*[b"v"] * 6)
     world.take()
     world.world.connect().call(delete_records_request("t", {0: 3}), 2, DeleteRecordsResponse)
@@ -227,8 +222,7 @@ def test_many_letters_go_in_several_batches_and_in_order() -> None:
     assert world.start_offset() == 3_000
 
 
-def test_the_feature_level_switches_queues_at_run_time() -> None:
-    world = DeadLetterWorld()
+def test_the_feature_level_switches_queues_at_run_time(world: DeadLetterWorld) -> None:
     world.produce(b"a", b"b", b"c")
     world.take()
     features = world.world.services.metadata.set_features
@@ -258,9 +252,8 @@ def test_a_group_without_a_queue_imports_nothing_for_it() -> None:
 
 
 def test_a_full_disk_archives_without_letters(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, world: DeadLetterWorld
 ) -> None:
-    world = DeadLetterWorld()
     world.produce(b"a", b"b")
     world.take()
     world.end(REJECT, 0, 0)
@@ -275,9 +268,8 @@ def test_a_full_disk_archives_without_letters(
 # -- crashes
 
 
-def test_a_crash_between_the_answer_and_the_letters_loses_none() -> None:
+def test_a_crash_between_the_answer_and_the_letters_loses_none(world: DeadLetterWorld) -> None:
     """The rejection is durable when the client is answered; the first fetch after the start begins again."""
-    world = DeadLetterWorld()
     world.produce(*[b"v"] * 5)
     world.take()
     assert world.member.acknowledge(world.place, (0, 4, REJECT)) is ErrorCode.NONE
@@ -292,8 +284,7 @@ def test_a_crash_between_the_answer_and_the_letters_loses_none() -> None:
     assert world.start_offset() == 5
 
 
-def test_what_a_restart_finds_archiving_is_archived_when_the_queue_is_gone() -> None:
-    world = DeadLetterWorld()
+def test_what_a_restart_finds_archiving_is_archived_when_the_queue_is_gone(world: DeadLetterWorld) -> None:
     world.produce(*[b"v"] * 5)
     world.take()
     member = world.member
@@ -319,10 +310,9 @@ def test_what_a_restart_finds_archiving_is_archived_when_the_queue_is_gone() -> 
     ],
 )
 def test_a_queue_that_gets_no_letters_is_logged_when_it_is_named(
-    name: str, why: str | None, caplog: pytest.LogCaptureFixture
+    name: str, why: str | None, caplog: pytest.LogCaptureFixture, world: DeadLetterWorld
 ) -> None:
     """Apache Kafka 4.4.0 takes any name."""
-    world = DeadLetterWorld()
     world.world.create_topic("dlq.closed")
     caplog.clear()
     world.configure("group", "g", errors_deadletterqueue_topic_name=name)

@@ -81,8 +81,7 @@ def test_api_versions_always_has_response_header_0(version: int) -> None:
     assert (response.error_code, end) == (ErrorCode.NONE, len(payload))
 
 
-def test_a_client_may_change_its_name_between_requests() -> None:
-    world = BrokerWorld()
+def test_a_client_may_change_its_name_between_requests(world: BrokerWorld) -> None:
     client = world.connect(client_id="first")
     for client_id in ("first", None, "second, and longer", "", "first"):
         client.requests.client_id = client_id
@@ -99,9 +98,8 @@ def test_unknown_tags_in_the_header_are_skipped() -> None:
     assert client.frames[0][:4] == struct.pack(">i", 9)
 
 
-def test_what_a_connection_makes_the_broker_remember_is_bounded() -> None:
+def test_what_a_connection_makes_the_broker_remember_is_bounded(world: BrokerWorld) -> None:
     """Headers are remembered to be compared; those of a stranger may be long, and come with every RPC and version."""
-    world = BrokerWorld()
     keys = (ApiKey.INIT_PRODUCER_ID, ApiKey.METADATA, ApiKey.FIND_COORDINATOR, ApiKey.LIST_OFFSETS)
 
     def ask_everything(client_id: str) -> int:
@@ -123,9 +121,8 @@ def test_what_a_connection_makes_the_broker_remember_is_bounded() -> None:
         tracemalloc.stop()
 
 
-def test_a_handler_that_fails_is_logged_once_and_answered(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_handler_that_fails_is_logged_once_and_answered(caplog: pytest.LogCaptureFixture, world: BrokerWorld) -> None:
     """A fault of ours is not the client's: the connection goes on."""
-    world = BrokerWorld()
     client = world.connect()
 
     def defect(_changes: object) -> None:
@@ -173,8 +170,7 @@ def test_the_collector_does_not_look_at_a_large_request_while_it_is_handled(coll
     assert gc.isenabled()
 
 
-def test_the_collector_is_at_work_again_after_a_large_request_that_cannot_be_read() -> None:
-    world = BrokerWorld()
+def test_the_collector_is_at_work_again_after_a_large_request_that_cannot_be_read(world: BrokerWorld) -> None:
     client = world.connect()
     data = client.requests.frame_of(many_small_things(), 2)[:-100_000]
     client.send_raw(struct.pack(">i", len(data) - 4) + data[4:])
@@ -183,9 +179,8 @@ def test_the_collector_is_at_work_again_after_a_large_request_that_cannot_be_rea
     assert gc.isenabled()
 
 
-def test_a_collector_that_is_off_stays_off() -> None:
+def test_a_collector_that_is_off_stays_off(world: BrokerWorld) -> None:
     """A program that runs the broker in its own process may want it so."""
-    world = BrokerWorld()
     client = world.connect()
     data = client.requests.frame_of(many_small_things(), 2)
     gc.disable()
@@ -220,8 +215,7 @@ def test_a_fetch_before_v7_gets_a_fault_by_partition() -> None:
     assert (part.error_code, part.records) == (ErrorCode.UNKNOWN_SERVER_ERROR, b"")
 
 
-def test_a_failed_commit_is_a_storage_error() -> None:
-    world = BrokerWorld()
+def test_a_failed_commit_is_a_storage_error(world: BrokerWorld) -> None:
 
     def refuse(_changes: Sequence[MetaChange]) -> None:
         raise OSError("disk full")

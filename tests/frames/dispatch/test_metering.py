@@ -300,8 +300,7 @@ def test_older_clients_do_what_they_want_and_wait_afterwards() -> None:
     client.receive(ApiVersionsResponse)
 
 
-def test_nothing_of_it_is_made_without_quotas() -> None:
-    world = BrokerWorld()
+def test_nothing_of_it_is_made_without_quotas(world: BrokerWorld) -> None:
     world.create_topic("t")
     produce(world.connect())
     assert "metering" not in vars(world.broker.dispatcher)

@@ -37,9 +37,8 @@ ATTACKS = {
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_request_of_too_many_elements_is_refused_before_memory_is_taken(
-    name: str, caplog: pytest.LogCaptureFixture
+    name: str, caplog: pytest.LogCaptureFixture, world: BrokerWorld
 ) -> None:
-    world = BrokerWorld()
     stranger = world.connect()
     stranger.send_raw(raw_request(ApiKey.METADATA, 12, 20_000, bytes(16) + b"\0\0", b"\0\0\0"))  # imports
     world.clock.run_until_idle()
@@ -94,8 +93,9 @@ def limited(world: BrokerWorld) -> MockConnection:
 
 
 @pytest.mark.parametrize("pieces", [[8], [4, 4], [5, 3], [4, 1, 1]], ids=str)
-def test_a_frame_that_no_request_of_its_kind_has_is_refused_by_its_beginning(pieces: list[int]) -> None:
-    world = BrokerWorld()
+def test_a_frame_that_no_request_of_its_kind_has_is_refused_by_its_beginning(
+    pieces: list[int], world: BrokerWorld
+) -> None:
     stranger = limited(world)
     begin = struct.pack(">ihh", 95_000_000, ApiKey.LIST_GROUPS, 5)
     for size in pieces:
@@ -106,8 +106,7 @@ def test_a_frame_that_no_request_of_its_kind_has_is_refused_by_its_beginning(pie
     assert stranger.closed
 
 
-def test_frames_of_records_are_as_large_as_ever() -> None:
-    world = BrokerWorld()
+def test_frames_of_records_are_as_large_as_ever(world: BrokerWorld) -> None:
     client = limited(world)
     client.send_raw(struct.pack(">ihh", 95_000_000, ApiKey.PRODUCE, 9) + bytes(100_000))
     world.clock.run_until_idle()
@@ -115,8 +114,7 @@ def test_frames_of_records_are_as_large_as_ever() -> None:
     assert client.side.buffered_input == 100_008
 
 
-def test_a_large_frame_that_comes_in_pieces_is_put_together() -> None:
-    world = BrokerWorld()
+def test_a_large_frame_that_comes_in_pieces_is_put_together(world: BrokerWorld) -> None:
     ids = [i.to_bytes(16, "big") for i in range(1, 10_001)]
     request = MetadataRequest([MetadataRequestTopic(each, None) for each in ids])
     expected = world.connect().call(request, 12, MetadataResponse)

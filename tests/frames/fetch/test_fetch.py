@@ -77,8 +77,7 @@ def many_partitions(**limits: int) -> FetchRequest:
     return FetchRequest(topics=[FetchTopic(topic="t", partitions=parts)], **values)  # type: ignore[arg-type]
 
 
-def test_many_partitions_are_read_and_answered_once_each() -> None:
-    world = BrokerWorld()
+def test_many_partitions_are_read_and_answered_once_each(world: BrokerWorld) -> None:
     world.create_topic("t", partitions=MANY)
     consumer, producer = world.connect(), world.connect()
     for at in (0, 500, MANY - 1):
@@ -93,9 +92,10 @@ def test_many_partitions_are_read_and_answered_once_each() -> None:
     assert [part.partition_index for part in topic.partitions] == [0, 7, 500, MANY - 1]
 
 
-def test_a_record_that_comes_while_many_partitions_are_read_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_that_comes_while_many_partitions_are_read_ends_the_wait(
+    monkeypatch: pytest.MonkeyPatch, world: BrokerWorld
+) -> None:
     """The partition it comes to had been read already, and nothing else comes."""
-    world = BrokerWorld()
     world.create_topic("t", partitions=MANY)
     consumer, producer = world.connect(), world.connect()
     reads, original = [0], FetchRead.go_on
@@ -124,8 +124,7 @@ def test_a_fetch_that_waits_is_refused_when_its_leader_moves() -> None:
     assert len(world.services.fetch_waits) == 0
 
 
-def test_what_has_no_room_in_memory_is_read_as_soon_as_there_is() -> None:
-    world = BrokerWorld()
+def test_what_has_no_room_in_memory_is_read_as_soon_as_there_is(world: BrokerWorld) -> None:
     world.create_topic("t", partitions=1)
     consumer, budget, holder = world.connect(), world.services.answer_budget, Holder()
     produce(consumer)
@@ -138,8 +137,7 @@ def test_what_has_no_room_in_memory_is_read_as_soon_as_there_is() -> None:
     assert only_partition(consumer.receive(FetchResponse)).records
 
 
-def test_without_room_in_memory_a_fetch_is_soon_answered_without_records() -> None:
-    world = BrokerWorld()
+def test_without_room_in_memory_a_fetch_is_soon_answered_without_records(world: BrokerWorld) -> None:
     world.create_topic("t", partitions=1)
     consumer, holder = world.connect(), Holder()
     produce(consumer)
@@ -204,8 +202,7 @@ def test_bytes_beyond_a_partitions_limit_do_not_count() -> None:
     assert len(only_partition(consumer.receive(FetchResponse)).records or b"") == BATCH_BYTES
 
 
-def test_bytes_of_all_partitions_count() -> None:
-    world = BrokerWorld()
+def test_bytes_of_all_partitions_count(world: BrokerWorld) -> None:
     world.create_topic("t", partitions=2)
     consumer, producer = world.connect(), world.connect()
     parts = [FetchPartition(index, partition_max_bytes=10_000) for index in range(2)]
@@ -241,9 +238,8 @@ def test_a_topic_that_is_deleted_is_reported_at_once() -> None:
     assert part.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_a_consumer_whose_next_record_is_deleted_is_reported_at_once() -> None:
+def test_a_consumer_whose_next_record_is_deleted_is_reported_at_once(world: BrokerWorld) -> None:
     """It waits for the end of a transaction, and what that has written is deleted (KIP-107, KIP-98)."""
-    world = BrokerWorld()
     world.create_topic("t")
     consumer, transactor = world.connect(), Transactor(world.connect())
     assert (transactor.init(), transactor.write("t", b"x")) == (ErrorCode.NONE, ErrorCode.NONE)
@@ -272,8 +268,7 @@ def test_requests_behind_a_waiting_fetch_come_in_their_turn() -> None:
     consumer.receive(FetchResponse)
 
 
-def test_a_disk_that_cannot_be_read_is_an_error_of_the_partition() -> None:
-    world = BrokerWorld()
+def test_a_disk_that_cannot_be_read_is_an_error_of_the_partition(world: BrokerWorld) -> None:
     world.create_topic("t")
     client = world.connect()
     produce(client)
@@ -282,8 +277,7 @@ def test_a_disk_that_cannot_be_read_is_an_error_of_the_partition() -> None:
     assert (part.error_code, part.records) == (ErrorCode.KAFKA_STORAGE_ERROR, b"")
 
 
-def test_records_survive_a_restart() -> None:
-    world = BrokerWorld()
+def test_records_survive_a_restart(world: BrokerWorld) -> None:
     world.create_topic("t")
     produce(world.connect())
     for clean in (True, False):

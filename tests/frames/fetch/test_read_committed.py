@@ -89,6 +89,11 @@ class Topic:
         return member
 
 
+@pytest.fixture
+def topic() -> Topic:
+    return Topic()
+
+
 def interleaved(topic: Topic) -> None:
     """Offsets 0 plain, 1-2 of producer 1 (aborted at 5), 3-4 of producer 2 (committed at 7), 6 plain, 8 plain."""
     topic.add(b"plain0")
@@ -116,8 +121,7 @@ def aborted_in(data: PartitionData) -> list[tuple[int, int]] | None:
 
 
 @pytest.mark.parametrize("version", range(SERVED.first, 13))
-def test_fetch_reports_which_transactions_were_aborted(version: int) -> None:
-    topic = Topic()
+def test_fetch_reports_which_transactions_were_aborted(version: int, topic: Topic) -> None:
     interleaved(topic)
     client = topic.world.connect()
     data = fetched(client, version, COMMITTED)
@@ -128,8 +132,7 @@ def test_fetch_reports_which_transactions_were_aborted(version: int) -> None:
     assert (aborted_in(plain), plain.last_stable_offset) == (None, 9)
 
 
-def test_fetch_reports_the_part_that_was_read_only() -> None:
-    topic = Topic()
+def test_fetch_reports_the_part_that_was_read_only(topic: Topic) -> None:
     for producer in (1, 2, 3):
         topic.add(b"x" * 100, producer=producer)
         topic.end(producer, commit=False)
@@ -141,8 +144,7 @@ def test_fetch_reports_the_part_that_was_read_only() -> None:
     assert aborted_in(fetched(client, 12, COMMITTED, 6)) == []
 
 
-def test_fetch_ends_at_the_last_stable_offset() -> None:
-    topic = Topic()
+def test_fetch_ends_at_the_last_stable_offset(topic: Topic) -> None:
     topic.add(b"plain")
     topic.add(b"open", producer=1)
     topic.add(b"plain")
@@ -154,8 +156,7 @@ def test_fetch_ends_at_the_last_stable_offset() -> None:
     assert len(list(batch_headers(fetched(client, 12, UNCOMMITTED).records or b""))) == 3
 
 
-def test_a_fetch_that_waits_for_committed_records_is_woken_by_the_marker() -> None:
-    topic = Topic()
+def test_a_fetch_that_waits_for_committed_records_is_woken_by_the_marker(topic: Topic) -> None:
     topic.add(b"open", producer=1)
     client = topic.world.connect()
     client.send(fetch_request("t", isolation_level=COMMITTED, max_wait_ms=1_000), 12)
@@ -171,8 +172,7 @@ def listed(topic: Topic, timestamp: int, isolation_level: int) -> int:
     return topic.world.connect().call(request, 9, ListOffsetsResponse).topics[0].partitions[0].offset
 
 
-def test_list_offsets_knows_no_offset_from_the_last_stable_one_on() -> None:
-    topic = Topic()
+def test_list_offsets_knows_no_offset_from_the_last_stable_one_on(topic: Topic) -> None:
     topic.add(b"plain")
     topic.world.clock.advance(10)
     later = topic.world.clock.wall_ms()
@@ -188,18 +188,16 @@ def test_list_offsets_knows_no_offset_from_the_last_stable_one_on() -> None:
 # -- share groups: which records
 
 
-def test_a_share_group_reads_uncommitted_unless_configured_otherwise() -> None:
+def test_a_share_group_reads_uncommitted_unless_configured_otherwise(topic: Topic) -> None:
     """M-069: all transactional records are delivered, those of aborted and of open transactions, too."""
-    topic = Topic()
     configure(topic.world, share_isolation_level="read_uncommitted")
     interleaved(topic)
     topic.add(b"open", producer=3)
     assert topic.member().acquire() == [(0, 9, 1)]
 
 
-def test_a_committed_group_gets_committed_records_only() -> None:
+def test_a_committed_group_gets_committed_records_only(topic: Topic) -> None:
     """M-067, M-068, M-070, M-074, M-078: the group's property decides; markers are acquired as gaps to acknowledge."""
-    topic = Topic()
     interleaved(topic)
     member = topic.member()
     assert member.acquire() == [(0, 0, 1), (3, 8, 1)]
@@ -209,9 +207,8 @@ def test_a_committed_group_gets_committed_records_only() -> None:
     assert member.acquire() == [(9, 9, 1)]
 
 
-def test_the_leader_leaves_out_and_the_bytes_stay() -> None:
+def test_the_leader_leaves_out_and_the_bytes_stay(topic: Topic) -> None:
     """M-072: no list of aborted transactions in the answer; whole record batches, aborted ones between them."""
-    topic = Topic()
     interleaved(topic)
     answer = topic.member().fetch()
     assert "aborted" not in " ".join(answer.responses[0].partitions[0].FIELDS)
@@ -222,9 +219,8 @@ def test_the_leader_leaves_out_and_the_bytes_stay() -> None:
     ]  # fmt: skip
 
 
-def test_an_open_transaction_stops_the_group_until_its_end() -> None:
+def test_an_open_transaction_stops_the_group_until_its_end(topic: Topic) -> None:
     """M-071, M-075: not even plain records behind it are delivered. The marker wakes the fetch that waits."""
-    topic = Topic()
     topic.add(b"plain")
     member = topic.member()
     assert member.acquire() == [(0, 0, 1)]
@@ -237,9 +233,8 @@ def test_an_open_transaction_stops_the_group_until_its_end() -> None:
     assert acquired_of(member.fetch_answer()) == [(1, 4, 1)]
 
 
-def test_a_plain_record_is_there_at_once_while_no_transaction_is_open() -> None:
+def test_a_plain_record_is_there_at_once_while_no_transaction_is_open(topic: Topic) -> None:
     """M-079."""
-    topic = Topic()
     member = topic.member()
     member.send_fetch(max_wait_ms=1_000)
     topic.add(b"plain")
@@ -257,9 +252,8 @@ def unreadable(producer: int) -> bytes:
     return bytes(batch)
 
 
-def test_batches_are_judged_without_being_decompressed() -> None:
+def test_batches_are_judged_without_being_decompressed(topic: Topic) -> None:
     """M-073: the header has producer and transaction."""
-    topic = Topic()
     for producer, commit in ((1, False), (2, True)):
         topic.log().append(unreadable(producer), origin=Origin.COORDINATOR, now_wall_ms=TIMESTAMP_MS)
         topic.end(producer, commit=commit)
@@ -267,12 +261,11 @@ def test_batches_are_judged_without_being_decompressed() -> None:
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_a_transaction_longer_than_the_lock_limit(commit: bool) -> None:
+def test_a_transaction_longer_than_the_lock_limit(commit: bool, topic: Topic) -> None:
     """M-076, M-077: a commit delivers all of it, an abort what comes behind it.
 
     Apache Kafka 4.3.1 stands still behind an aborted transaction that is longer than share.partition.max.record.locks.
     """
-    topic = Topic()
     configure(topic.world, share_partition_max_record_locks="100")
     for _ in range(30):
         topic.add(*[b"value"] * 10, producer=1)
@@ -289,9 +282,8 @@ def test_a_transaction_longer_than_the_lock_limit(commit: bool) -> None:
     assert got == list(range(302) if commit else range(300, 302))
 
 
-def test_records_behind_a_long_aborted_transaction_are_found_in_one_fetch() -> None:
+def test_records_behind_a_long_aborted_transaction_are_found_in_one_fetch(topic: Topic) -> None:
     """However many reads it takes: a fetch that could only pass records over goes on at once."""
-    topic = Topic()
     for _ in range(40):
         topic.add(b"x" * 1_000, producer=1)
     topic.end(1, commit=False)
@@ -304,9 +296,8 @@ def test_records_behind_a_long_aborted_transaction_are_found_in_one_fetch() -> N
     assert acquired_of(member.fetch_answer()) == [(40, 41, 1)]  # the marker, too
 
 
-def test_a_fetch_that_may_not_wait_answers_with_nothing_and_has_got_further() -> None:
+def test_a_fetch_that_may_not_wait_answers_with_nothing_and_has_got_further(topic: Topic) -> None:
     """As Apache Kafka does for every fetch of which nothing is left."""
-    topic = Topic()
     topic.add(b"aborted", producer=1)
     topic.end(1, commit=False)
     topic.add(b"x" * 100)
@@ -316,8 +307,7 @@ def test_a_fetch_that_may_not_wait_answers_with_nothing_and_has_got_further() ->
     assert acquired_of(member.fetch(max_bytes=1)) == [(2, 2, 1)]
 
 
-def test_nothing_is_acquired_for_a_client_that_went_while_records_were_passed_over() -> None:
-    topic = Topic()
+def test_nothing_is_acquired_for_a_client_that_went_while_records_were_passed_over(topic: Topic) -> None:
     for _ in range(5):
         topic.add(b"x" * 1_000, producer=1)
     topic.add(b"behind")
@@ -339,8 +329,7 @@ def test_nothing_is_acquired_for_a_client_that_went_while_records_were_passed_ov
 # -- share groups: how much, and when
 
 
-def test_min_bytes_count_up_to_the_last_stable_offset() -> None:
-    topic = Topic()
+def test_min_bytes_count_up_to_the_last_stable_offset(topic: Topic) -> None:
     member = topic.member()
     topic.add(b"plain")
     assert member.acquire() == [(0, 0, 1)]
@@ -368,9 +357,8 @@ def test_min_bytes_are_not_waited_for_when_the_segment_ends() -> None:
 
 
 @pytest.mark.parametrize("level", ["read_committed", "read_uncommitted"])
-def test_a_fetch_that_waits_for_bytes_looks_where_they_begin_and_end_once(level: str) -> None:
+def test_a_fetch_that_waits_for_bytes_looks_where_they_begin_and_end_once(level: str, topic: Topic) -> None:
     """Each append wakes it. How far the log had come when it was looked at last is remembered, not read again."""
-    topic = Topic()
     configure(topic.world, share_isolation_level=level)
     for _ in range(40):
         topic.add(b"x" * 200)
@@ -417,9 +405,8 @@ def persisted(topic: Topic) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("crash", [BrokerWorld.crash, BrokerWorld.restart], ids=["crash", "restart"])
-def test_aborted_records_stay_out_after_a_start(crash: Callable[[BrokerWorld], None]) -> None:
+def test_aborted_records_stay_out_after_a_start(crash: Callable[[BrokerWorld], None], topic: Topic) -> None:
     """They are archived in memory alone; the leader that loads the share partition finds them again."""
-    topic = Topic()
     interleaved(topic)
     member = topic.member()
     assert member.acquire() == [(0, 0, 1), (3, 8, 1)]
@@ -433,8 +420,7 @@ def test_aborted_records_stay_out_after_a_start(crash: Callable[[BrokerWorld], N
     assert again.acquire() == [(9, 9, 1)]
 
 
-def test_released_records_come_again_without_the_aborted_ones_between_them() -> None:
-    topic = Topic()
+def test_released_records_come_again_without_the_aborted_ones_between_them(topic: Topic) -> None:
     interleaved(topic)
     member = topic.member()
     assert member.acquire() == [(0, 0, 1), (3, 8, 1)]
@@ -445,9 +431,8 @@ def test_released_records_come_again_without_the_aborted_ones_between_them() -> 
 # -- the isolation level changes
 
 
-def test_the_level_is_the_one_at_the_beginning_of_each_fetch() -> None:
+def test_the_level_is_the_one_at_the_beginning_of_each_fetch(topic: Topic) -> None:
     """A fetch that waits keeps the level it began with."""
-    topic = Topic()
     member = topic.member()
     topic.add(b"open", producer=1)
     member.send_fetch(max_wait_ms=1_000)
@@ -463,9 +448,8 @@ def test_the_level_is_the_one_at_the_beginning_of_each_fetch() -> None:
     assert member.acquire() == []
 
 
-def test_what_was_handed_out_uncommitted_comes_committed_or_not_at_all() -> None:
+def test_what_was_handed_out_uncommitted_comes_committed_or_not_at_all(topic: Topic) -> None:
     """Released under read_committed, a record of a transaction that was aborted by now is not delivered again."""
-    topic = Topic()
     configure(topic.world, share_isolation_level="read_uncommitted")
     topic.add(b"a", producer=1)
     topic.add(b"b", producer=2)
@@ -479,8 +463,7 @@ def test_what_was_handed_out_uncommitted_comes_committed_or_not_at_all() -> None
     assert member.acquire() == [(1, 1, 2), (2, 3, 1)]
 
 
-def test_aborted_records_that_were_passed_over_do_not_come_back_with_the_level() -> None:
-    topic = Topic()
+def test_aborted_records_that_were_passed_over_do_not_come_back_with_the_level(topic: Topic) -> None:
     interleaved(topic)
     member = topic.member()
     assert member.acquire() == [(0, 0, 1), (3, 8, 1)]
@@ -507,9 +490,8 @@ def begin(topic: Topic, reset: str) -> ShareClient:
     return member
 
 
-def test_latest_is_the_high_watermark_also_for_a_committed_group() -> None:
+def test_latest_is_the_high_watermark_also_for_a_committed_group(topic: Topic) -> None:
     """Also in the middle of a transaction, of which no record is delivered then."""
-    topic = Topic()
     topic.add(b"open", producer=1)
     topic.add(b"plain")
     member = begin(topic, "latest")
@@ -521,24 +503,21 @@ def test_latest_is_the_high_watermark_also_for_a_committed_group() -> None:
     assert member.acquire() == [(2, 4, 1)]
 
 
-def test_earliest_is_where_the_log_starts() -> None:
-    topic = Topic()
+def test_earliest_is_where_the_log_starts(topic: Topic) -> None:
     topic.add(b"a", b"b", b"c")
     topic.world.services.logs.truncate_prefixes({topic.log(): 1})
     assert acquired_of(first_fetch(topic, begin(topic, "earliest"))) == [(1, 2, 1)]
 
 
-def test_by_duration_is_the_first_record_of_that_age() -> None:
-    topic = Topic()
+def test_by_duration_is_the_first_record_of_that_age(topic: Topic) -> None:
     for _ in range(5):
         topic.add(b"x")
         topic.world.clock.advance(60_000)
     assert acquired_of(first_fetch(topic, begin(topic, "by_duration:PT150S"))) == [(3, 4, 1)]
 
 
-def test_by_duration_without_such_a_record_is_looked_up_again() -> None:
+def test_by_duration_without_such_a_record_is_looked_up_again(topic: Topic) -> None:
     """OFFSET_NOT_AVAILABLE, returned when the time is up; the next fetch tries again."""
-    topic = Topic()
     topic.add(b"old")
     topic.world.clock.advance(60_000)
     member = begin(topic, "by_duration:PT10S")
@@ -550,9 +529,8 @@ def test_by_duration_without_such_a_record_is_looked_up_again() -> None:
     assert member.acquire() == [(1, 1, 1)]
 
 
-def test_the_start_offset_is_resolved_when_the_share_partition_is_first_fetched() -> None:
+def test_the_start_offset_is_resolved_when_the_share_partition_is_first_fetched(topic: Topic) -> None:
     """A change after that, and before anything was acquired, is too late; a leader that loads it again uses it."""
-    topic = Topic()
     topic.add(b"a")
     member = begin(topic, "latest")
     first_fetch(topic, member)
@@ -566,11 +544,12 @@ def test_the_start_offset_is_resolved_when_the_share_partition_is_first_fetched(
 
 @pytest.mark.parametrize("reset", ["latest", "earliest", "by_duration:PT0S"])
 @pytest.mark.parametrize("crash", [BrokerWorld.crash, BrokerWorld.restart], ids=["crash", "restart"])
-def test_the_start_offset_is_kept_from_the_first_acquire_on(reset: str, crash: Callable[[BrokerWorld], None]) -> None:
+def test_the_start_offset_is_kept_from_the_first_acquire_on(
+    reset: str, crash: Callable[[BrokerWorld], None], topic: Topic
+) -> None:
     """Nothing was acknowledged: resolved again, `latest` would skip what came meanwhile, `earliest` repeat what was
     deleted since, and a duration begin wherever the clock is by then.
     """
-    topic = Topic()
     topic.add(b"before")
     topic.world.clock.advance(1_000)
     member = begin(topic, reset)

@@ -38,8 +38,7 @@ def listed(world: BrokerWorld, *states: str) -> list[tuple[str, str, str, str]]:
 @pytest.mark.parametrize(
     ("sync", "heartbeat", "leave"), [(0, 0, 0), (1, 1, 1), (2, 2, 2), (3, 3, 3), (4, 4, 4), (5, 4, 5)]
 )
-def test_a_life_in_every_version(join: int, sync: int, heartbeat: int, leave: int) -> None:
-    world = BrokerWorld()
+def test_a_life_in_every_version(join: int, sync: int, heartbeat: int, leave: int, world: BrokerWorld) -> None:
     one, two = (
         ClassicClient(world, join=join, sync=sync, heartbeat=heartbeat, leave=leave, client_id=name) for name in "ab"
     )
@@ -59,9 +58,8 @@ def test_a_life_in_every_version(join: int, sync: int, heartbeat: int, leave: in
 
 
 @pytest.mark.parametrize("version", range(10))
-def test_a_refused_join_can_be_written_in_every_version(version: int) -> None:
+def test_a_refused_join_can_be_written_in_every_version(version: int, world: BrokerWorld) -> None:
     """Before version 7 the protocol's name is never null."""
-    world = BrokerWorld()
     client = ClassicClient(world, join=version)
     client.member_id = "stranger"
     form([ClassicClient(world)])
@@ -73,8 +71,7 @@ def test_a_refused_join_can_be_written_in_every_version(version: int) -> None:
 
 @pytest.mark.parametrize("join", [3, 5, 9])  # 4 and later hand the id out first, 5 and later know instance ids
 @pytest.mark.parametrize("letter", ["x", "é", "\U0001f4a9"])
-def test_a_member_whose_name_is_as_long_as_a_string_can_be(join: int, letter: str) -> None:
-    world = BrokerWorld()
+def test_a_member_whose_name_is_as_long_as_a_string_can_be(join: int, letter: str, world: BrokerWorld) -> None:
     longest = letter * (32_767 // len(letter.encode()))
     member = ClassicClient(world, join=join, client_id=longest, instance=longest if join >= 5 else None)
     form([member])
@@ -83,8 +80,7 @@ def test_a_member_whose_name_is_as_long_as_a_string_can_be(join: int, letter: st
 
 
 @pytest.mark.parametrize(("join", "sync"), [(5, 3), (8, 4), (9, 5)])
-def test_a_static_member_starts_again(join: int, sync: int) -> None:
-    world = BrokerWorld()
+def test_a_static_member_starts_again(join: int, sync: int, world: BrokerWorld) -> None:
     one, two = (ClassicClient(world, instance=name, join=join, sync=sync) for name in "ij")
     form([one, two])
     again = ClassicClient(world, instance="j", join=join, sync=sync)
@@ -95,8 +91,7 @@ def test_a_static_member_starts_again(join: int, sync: int) -> None:
     assert one.heartbeat() is ErrorCode.NONE
 
 
-def test_from_version_5_a_sync_names_the_protocol() -> None:
-    world = BrokerWorld()
+def test_from_version_5_a_sync_names_the_protocol(world: BrokerWorld) -> None:
     member = ClassicClient(world)
     form([member])
     for kind, name in ((None, "range"), ("consumer", None)):
@@ -105,8 +100,7 @@ def test_from_version_5_a_sync_names_the_protocol() -> None:
         assert answer.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
 
 
-def test_an_administrator_removes_members() -> None:
-    world = BrokerWorld()
+def test_an_administrator_removes_members(world: BrokerWorld) -> None:
     members = [ClassicClient(world, instance=name) for name in "ijk"]
     form(members)
     request = LeaveGroupRequest(
@@ -126,8 +120,7 @@ def test_an_administrator_removes_members() -> None:
 
 
 @pytest.mark.parametrize("version", range(7))
-def test_a_stable_group_is_described_in_every_version(version: int) -> None:
-    world = BrokerWorld()
+def test_a_stable_group_is_described_in_every_version(version: int, world: BrokerWorld) -> None:
     member = ClassicClient(world, instance="i", client_id="app")
     form([member], protocols={"range": b"topics"})
     group = describe(world, version=version)
@@ -139,8 +132,7 @@ def test_a_stable_group_is_described_in_every_version(version: int) -> None:
     assert described.group_instance_id == ("i" if version >= 4 else None)
 
 
-def test_a_group_in_a_rebalance_is_described_without_its_protocol() -> None:
-    world = BrokerWorld()
+def test_a_group_in_a_rebalance_is_described_without_its_protocol(world: BrokerWorld) -> None:
     member = ClassicClient(world)
     form([member], protocols={"range": b"topics"})
     ClassicClient(world).begin()
@@ -160,23 +152,20 @@ def test_a_group_that_is_not_there_is_dead(version: int, group_id: str) -> None:
         form([ClassicClient(world)])
 
 
-def test_authorized_operations_when_asked_for() -> None:
-    world = BrokerWorld()
+def test_authorized_operations_when_asked_for(world: BrokerWorld) -> None:
     form([ClassicClient(world)])
     answer = world.connect().call(DescribeGroupsRequest(["g", "h"], True), 6, DescribeGroupsResponse)
     assert [group.authorized_operations for group in answer.groups] == [0b110101001000, -(2**31)]
 
 
-def test_listed_by_state_and_type() -> None:
-    world = BrokerWorld()
+def test_listed_by_state_and_type(world: BrokerWorld) -> None:
     form([ClassicClient(world)])
     assert listed(world) == [("g", "consumer", "Stable", "classic")]
     assert listed(world, "stable") == listed(world)
     assert listed(world, "Empty") == []
 
 
-def test_only_an_empty_group_is_deleted() -> None:
-    world = BrokerWorld()
+def test_only_an_empty_group_is_deleted(world: BrokerWorld) -> None:
     member = ClassicClient(world)
     form([member])
     assert delete(world) is ErrorCode.NON_EMPTY_GROUP
@@ -191,9 +180,8 @@ def test_only_an_empty_group_is_deleted() -> None:
 # -- other kinds of group
 
 
-def test_a_classic_member_cannot_join_a_share_group() -> None:
+def test_a_classic_member_cannot_join_a_share_group(world: BrokerWorld) -> None:
     """KIP-932: a group id is of one kind; other protocols are refused."""
-    world = BrokerWorld()
     world.create_topic("t")
     share = ShareClient(world)
     share.join("t")
@@ -217,8 +205,7 @@ def test_a_classic_member_cannot_join_a_share_group() -> None:
     assert client.joined().error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "also while it is empty"
 
 
-def test_a_share_member_cannot_join_a_classic_group() -> None:
-    world = BrokerWorld()
+def test_a_share_member_cannot_join_a_classic_group(world: BrokerWorld) -> None:
     world.create_topic("t")
     member = ClassicClient(world)
     form([member])
@@ -236,8 +223,7 @@ def test_a_share_member_cannot_join_a_classic_group() -> None:
 
 
 @pytest.mark.parametrize("how", ["restart", "crash"])
-def test_members_live_on_after_a_restart(how: str) -> None:
-    world = BrokerWorld()
+def test_members_live_on_after_a_restart(how: str, world: BrokerWorld) -> None:
     one, two = ClassicClient(world), ClassicClient(world, instance="i")
     form([one, two])
     before = describe(world)
@@ -251,8 +237,7 @@ def test_members_live_on_after_a_restart(how: str) -> None:
     assert one.heartbeat() is ErrorCode.UNKNOWN_MEMBER_ID, "each had one session to be heard of"
 
 
-def test_a_generation_is_not_given_twice_over_a_restart() -> None:
-    world = BrokerWorld()
+def test_a_generation_is_not_given_twice_over_a_restart(world: BrokerWorld) -> None:
     member = ClassicClient(world)
     form([member])
     member.leave()
@@ -262,8 +247,7 @@ def test_a_generation_is_not_given_twice_over_a_restart() -> None:
     assert again.generation == 3
 
 
-def test_members_that_were_joining_are_unknown_after_a_crash() -> None:
-    world = BrokerWorld()
+def test_members_that_were_joining_are_unknown_after_a_crash(world: BrokerWorld) -> None:
     one = ClassicClient(world)
     form([one])
     two = ClassicClient(world)
@@ -276,8 +260,7 @@ def test_members_that_were_joining_are_unknown_after_a_crash() -> None:
     assert one.heartbeat() is ErrorCode.NONE
 
 
-def test_who_waits_when_the_broker_stops_is_answered() -> None:
-    world = BrokerWorld()
+def test_who_waits_when_the_broker_stops_is_answered(world: BrokerWorld) -> None:
     one, two = ClassicClient(world), ClassicClient(world)
     form([one, two])
     one.begin()
@@ -286,8 +269,7 @@ def test_who_waits_when_the_broker_stops_is_answered() -> None:
     assert one.joined().error_code == ErrorCode.NOT_COORDINATOR
 
 
-def test_a_connection_that_goes_away_while_it_waits() -> None:
-    world = BrokerWorld()
+def test_a_connection_that_goes_away_while_it_waits(world: BrokerWorld) -> None:
     one, two = ClassicClient(world), ClassicClient(world)
     one.begin()
     two.begin()
@@ -310,8 +292,7 @@ def fail_writes(world: BrokerWorld) -> None:
     )
 
 
-def test_when_the_assignment_cannot_be_written_everybody_looks_for_the_coordinator() -> None:
-    world = BrokerWorld()
+def test_when_the_assignment_cannot_be_written_everybody_looks_for_the_coordinator(world: BrokerWorld) -> None:
     leader, other = ClassicClient(world), ClassicClient(world)
     leader.begin()
     other.begin()
@@ -332,9 +313,8 @@ def test_when_the_assignment_cannot_be_written_everybody_looks_for_the_coordinat
     assert leader.heartbeat() is ErrorCode.NONE
 
 
-def test_when_the_log_fails_waiting_members_are_answered() -> None:
+def test_when_the_log_fails_waiting_members_are_answered(world: BrokerWorld) -> None:
     """The group is as it was written; members join again, or are unknown and start over."""
-    world = BrokerWorld()
     one, two = ClassicClient(world), ClassicClient(world, instance="i")
     form([one, two])
     joining = ClassicClient(world)
@@ -350,8 +330,7 @@ def test_when_the_log_fails_waiting_members_are_answered() -> None:
     assert joining.joined().error_code == ErrorCode.NOT_COORDINATOR
 
 
-def test_another_broker_that_takes_over_is_to_be_asked_by_all_who_wait() -> None:
-    world = BrokerWorld()
+def test_another_broker_that_takes_over_is_to_be_asked_by_all_who_wait(world: BrokerWorld) -> None:
     one, two = ClassicClient(world), ClassicClient(world)
     form([one, two])
     two.begin(protocols={"range": b"changed"})
@@ -370,8 +349,7 @@ def test_another_broker_that_takes_over_is_to_be_asked_by_all_who_wait() -> None
 # -- what is written
 
 
-def test_a_group_leaves_one_record_for_each_generation() -> None:
-    world = BrokerWorld()
+def test_a_group_leaves_one_record_for_each_generation(world: BrokerWorld) -> None:
     one = ClassicClient(world)
     form([one])
     one.heartbeat()
@@ -422,8 +400,7 @@ def test_the_topic_that_cannot_be_made() -> None:
     assert member.leave().error_code == ErrorCode.INVALID_GROUP_ID
 
 
-def test_a_client_without_a_name() -> None:
-    world = BrokerWorld()
+def test_a_client_without_a_name(world: BrokerWorld) -> None:
     request = JoinGroupRequest("g", 10_000, 60_000, "", None, "consumer", [JoinGroupRequestProtocol("range", b"")])
     answer = world.connect(client_id=None).call(request, 9, JoinGroupResponse)
     assert answer.error_code == ErrorCode.MEMBER_ID_REQUIRED

@@ -68,8 +68,7 @@ def describe(world: BrokerWorld, group: str = GROUP, version: int = 1) -> Descri
     return described
 
 
-def test_a_member_joins_stays_and_leaves() -> None:
-    world = BrokerWorld()
+def test_a_member_joins_stays_and_leaves(world: BrokerWorld) -> None:
     world.create_topic("t", 2)
     joined = heartbeat(world, topics=["t"])
     assert (joined.member_id, joined.member_epoch, joined.heartbeat_interval_ms) == ("m", 2, 5_000)
@@ -81,8 +80,7 @@ def test_a_member_joins_stays_and_leaves() -> None:
     assert (describe(world).group_state, describe(world).members) == ("Empty", [])
 
 
-def test_version_0_gives_a_member_its_id() -> None:
-    world = BrokerWorld()
+def test_version_0_gives_a_member_its_id(world: BrokerWorld) -> None:
     world.create_topic("t")
     first, second = (heartbeat(world, "", topics=["t"], version=0) for _ in range(2))
     assert first.member_id
@@ -90,8 +88,7 @@ def test_version_0_gives_a_member_its_id() -> None:
     assert heartbeat(world, "", topics=["t"], version=1).error_code == ErrorCode.INVALID_REQUEST
 
 
-def test_a_pattern_takes_part_from_version_1_on() -> None:
-    world = BrokerWorld()
+def test_a_pattern_takes_part_from_version_1_on(world: BrokerWorld) -> None:
     world.create_topic("t-1")
     world.create_topic("u")
     assert partitions(world, heartbeat(world, regex="t-.", version=1)) == {"t-1": [0]}
@@ -99,8 +96,7 @@ def test_a_pattern_takes_part_from_version_1_on() -> None:
 
 
 @pytest.mark.parametrize(("version", "member_type"), [(0, -1), (1, 1)])
-def test_it_is_described_in_both_versions(version: int, member_type: int) -> None:
-    world = BrokerWorld()
+def test_it_is_described_in_both_versions(version: int, member_type: int, world: BrokerWorld) -> None:
     world.create_topic("t", 2)
     heartbeat(world, topics=["t"])
     group = describe(world, version=version)
@@ -116,8 +112,7 @@ def test_it_is_described_in_both_versions(version: int, member_type: int) -> Non
     assert [(row.topic_name, row.partitions) for row in member.assignment.topic_partitions] == [("t", [0, 1])]
 
 
-def test_what_is_no_consumer_group_is_not_found_and_the_other_way_round() -> None:
-    world = BrokerWorld()
+def test_what_is_no_consumer_group_is_not_found_and_the_other_way_round(world: BrokerWorld) -> None:
     assert describe(world, "nobody").error_code == ErrorCode.GROUP_ID_NOT_FOUND
     world.create_topic("t")
     heartbeat(world, topics=["t"])
@@ -127,8 +122,7 @@ def test_what_is_no_consumer_group_is_not_found_and_the_other_way_round() -> Non
 
 
 @pytest.mark.parametrize("coordinated", [False, True])
-def test_there_is_no_group_without_a_name(coordinated: bool) -> None:
-    world = BrokerWorld()
+def test_there_is_no_group_without_a_name(coordinated: bool, world: BrokerWorld) -> None:
     if coordinated:
         heartbeat(world, topics=["t"])
     assert describe(world, "").error_code == ErrorCode.INVALID_GROUP_ID
@@ -148,8 +142,7 @@ def test_properties_of_the_group_take_effect_at_once() -> None:
     assert describe(world).group_state == "Empty"
 
 
-def test_members_live_on_over_a_restart() -> None:
-    world = BrokerWorld()
+def test_members_live_on_over_a_restart(world: BrokerWorld) -> None:
     world.create_topic("t", 2)
     heartbeat(world, topics=["t"])
     before = describe(world)
@@ -158,8 +151,7 @@ def test_members_live_on_over_a_restart() -> None:
     assert partitions(world, heartbeat(world, epoch=2)) is None
 
 
-def test_switched_off() -> None:
-    world = BrokerWorld()
+def test_switched_off(world: BrokerWorld) -> None:
     world.services.metadata.set_features({"group.version": 0})
     refused = heartbeat(world, topics=["t"])
     # Without a message, as Kafka's ConsumerGroupHeartbeatRequestTest has it.
@@ -169,9 +161,8 @@ def test_switched_off() -> None:
 
 
 @pytest.mark.parametrize(("asked", "bits"), [(True, 0b110101001000), (False, -(2**31))])
-def test_what_may_be_done_to_it_is_returned_when_asked_for(asked: bool, bits: int) -> None:
+def test_what_may_be_done_to_it_is_returned_when_asked_for(asked: bool, bits: int, world: BrokerWorld) -> None:
     """READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS, of a group that was found."""
-    world = BrokerWorld()
     world.create_topic("t")
     heartbeat(world, topics=["t"])
     request = ConsumerGroupDescribeRequest([GROUP, "h"], include_authorized_operations=asked)
@@ -183,9 +174,8 @@ def test_what_may_be_done_to_it_is_returned_when_asked_for(asked: bool, bits: in
 
 
 @pytest.mark.parametrize("version", [9, 10])
-def test_a_commit_of_what_its_member_had_in_that_epoch(version: int) -> None:
+def test_a_commit_of_what_its_member_had_in_that_epoch(version: int, world: BrokerWorld) -> None:
     """KIP-1251: by name, and beside a topic that does not exist, as by id."""
-    world = BrokerWorld()
     topic_id = world.create_topic("t", 2).topic_id
     heartbeat(world, "m1", topics=["t"])
     world.clock.advance(1_000)  # group.consumer.assignment.interval.ms
@@ -222,12 +212,13 @@ def test_a_commit_of_what_its_member_had_in_that_epoch(version: int) -> None:
     [(JAVA_TV2, ErrorCode.ILLEGAL_GENERATION), (JAVA_4_4, ErrorCode.STALE_MEMBER_EPOCH)],
     ids=["5", "6"],
 )
-def test_a_transaction_commits_what_its_member_had_in_that_epoch(versions: Versions, stale: ErrorCode) -> None:
+def test_a_transaction_commits_what_its_member_had_in_that_epoch(
+    versions: Versions, stale: ErrorCode, world: BrokerWorld
+) -> None:
     """KIP-1251: a rebalance that leaves a member its partition does not refuse the offsets of a transaction that began
     before it. Before version 6 a transaction knows a stale epoch as ILLEGAL_GENERATION (KIP-1319): its producer takes
     any other error for fatal.
     """
-    world = BrokerWorld()
     topic_id = world.create_topic("t", 2).topic_id
     heartbeat(world, "m1", topics=["t"])
     world.clock.advance(1_000)  # group.consumer.assignment.interval.ms

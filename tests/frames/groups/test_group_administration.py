@@ -127,6 +127,11 @@ class Admin:
         return ack_error(self.member.call(self.acknowledgement(first, last), 2, ShareAcknowledgeResponse))
 
 
+@pytest.fixture
+def admin() -> Admin:
+    return Admin()
+
+
 def alter_request(offsets: Offsets, group: str = "g") -> AlterShareGroupOffsetsRequest:
     return AlterShareGroupOffsetsRequest(
         group,
@@ -156,15 +161,13 @@ def ack_error(answer: ShareAcknowledgeResponse) -> int:
 
 
 @pytest.mark.parametrize("version", range(6))
-def test_there_are_no_groups_before_the_first(version: int) -> None:
-    admin = Admin()
+def test_there_are_no_groups_before_the_first(version: int, admin: Admin) -> None:
     assert admin.listed(version) == []
     assert admin.world.services.metadata.topic("__consumer_offsets") is None
 
 
 @pytest.mark.parametrize("version", range(6))
-def test_groups_of_all_shards_are_listed(version: int) -> None:
-    admin = Admin()
+def test_groups_of_all_shards_are_listed(version: int, admin: Admin) -> None:
     names = [f"g{number}" for number in range(12)]
     for name in names:
         admin.altered({"t": {0: 0}}, name)
@@ -175,8 +178,7 @@ def test_groups_of_all_shards_are_listed(version: int) -> None:
     assert [row[0] for row in admin.listed(version)] == sorted(names)
 
 
-def test_filters_disregard_case() -> None:
-    admin = Admin()
+def test_filters_disregard_case(admin: Admin) -> None:
     admin.altered({"t": {0: 0}}, "empty")
     admin.heartbeat(0, "t")
     assert [row[0] for row in admin.listed(4, ["STABLE"])] == ["g"]
@@ -188,8 +190,7 @@ def test_filters_disregard_case() -> None:
 # -- altering offsets
 
 
-def test_altering_creates_the_group_and_lasts() -> None:
-    admin = Admin()
+def test_altering_creates_the_group_and_lasts(admin: Admin) -> None:
     answer = admin.alter({"t": {0: 3, 1: 10}})
     assert errors_of(answer) == {("t", 0): NONE, ("t", 1): NONE}
     assert [topic.topic_id for topic in answer.responses] == [admin.topic_id]
@@ -214,8 +215,7 @@ def test_altering_makes_no_group_beyond_the_limit_of_the_broker() -> None:
     admin.altered({"t": {0: 5}}, "k")
 
 
-def test_what_cannot_be_altered_is_reported_partition_by_partition() -> None:
-    admin = Admin()
+def test_what_cannot_be_altered_is_reported_partition_by_partition(admin: Admin) -> None:
     answer = admin.alter({"t": {0: 3, 1: -2, 2: 0, -1: 0}, "u": {0: 0}})
     assert errors_of(answer) == {
         ("t", 0): NONE,
@@ -229,16 +229,14 @@ def test_what_cannot_be_altered_is_reported_partition_by_partition() -> None:
     assert admin.describe() == {("t", 0): (3, 7)}
 
 
-def test_an_offset_that_is_refused_does_not_hold_the_partition_back() -> None:
-    admin = Admin()
+def test_an_offset_that_is_refused_does_not_hold_the_partition_back(admin: Admin) -> None:
     admin.alter({"t": {0: -2, 1: 0}})
     assigned = admin.heartbeat(0, "t").assignment
     assert assigned is not None
     assert [topic.partitions for topic in assigned.topic_partitions] == [[0, 1]]
 
 
-def test_a_topic_named_twice_is_answered_once() -> None:
-    admin = Admin()
+def test_a_topic_named_twice_is_answered_once(admin: Admin) -> None:
     request = alter_request({"t": {0: 5}})
     request.topics += alter_request({"t": {1: 6}}).topics
     answer = admin.client.call(request, 0, AlterShareGroupOffsetsResponse)
@@ -246,8 +244,7 @@ def test_a_topic_named_twice_is_answered_once() -> None:
     assert admin.describe() == {("t", 0): (5, 5), ("t", 1): (6, 4)}
 
 
-def test_only_groups_without_members_are_changed() -> None:
-    admin = Admin()
+def test_only_groups_without_members_are_changed(admin: Admin) -> None:
     epoch = admin.heartbeat(0, "t").member_epoch
     assert admin.alter({"t": {0: 1}}).error_code == ErrorCode.NON_EMPTY_GROUP
     assert admin.delete_offsets("t").error_code == ErrorCode.NON_EMPTY_GROUP
@@ -258,8 +255,7 @@ def test_only_groups_without_members_are_changed() -> None:
     assert admin.describe() == {("t", 0): (1, 9), ("t", 1): (-1, -1)}
 
 
-def test_the_group_needs_a_name() -> None:
-    admin = Admin()
+def test_the_group_needs_a_name(admin: Admin) -> None:
     assert admin.alter({"t": {0: 1}}, "").error_code == ErrorCode.INVALID_GROUP_ID
     assert admin.delete_offsets("t", group="").error_code == ErrorCode.INVALID_GROUP_ID
     assert admin.delete("") == {"": ErrorCode.GROUP_ID_NOT_FOUND}
@@ -290,9 +286,8 @@ def test_describing_share_groups_switched_off() -> None:
 
 
 @pytest.mark.parametrize(("asked", "bits"), [(True, 0b110101001000), (False, -(2**31))])
-def test_what_may_be_done_to_a_share_group_is_returned_when_asked_for(asked: bool, bits: int) -> None:
+def test_what_may_be_done_to_a_share_group_is_returned_when_asked_for(asked: bool, bits: int, admin: Admin) -> None:
     """READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS, of a group that was found."""
-    admin = Admin()
     admin.heartbeat(0, "t")
     request = ShareGroupDescribeRequest(["g", "h"], include_authorized_operations=asked)
     answer = admin.client.call(request, 1, ShareGroupDescribeResponse)
@@ -305,9 +300,8 @@ def test_what_may_be_done_to_a_share_group_is_returned_when_asked_for(asked: boo
 # -- the share partition in memory
 
 
-def test_the_next_fetch_reads_the_new_offset() -> None:
+def test_the_next_fetch_reads_the_new_offset(admin: Admin) -> None:
     """A client that is no member may fetch, too, so that nobody's leaving raised the state epoch."""
-    admin = Admin()
     admin.altered({"t": {0: 5}})
     assert admin.fetch(3) == [(5, 7)]
     admin.altered({"t": {0: 2}})
@@ -318,8 +312,7 @@ def test_the_next_fetch_reads_the_new_offset() -> None:
     assert admin.describe(topics={"t": [0]}) == {("t", 0): (2, 0)}
 
 
-def test_an_acknowledgement_under_way_comes_first() -> None:
-    admin = Admin()
+def test_an_acknowledgement_under_way_comes_first(admin: Admin) -> None:
     admin.altered({"t": {0: 0}})
     assert admin.fetch() == [(0, 9)]
     admin.member.send(admin.acknowledgement(0, 9), 2)
@@ -330,8 +323,7 @@ def test_an_acknowledgement_under_way_comes_first() -> None:
     assert admin.fetch() == [(4, 9)]
 
 
-def test_a_lock_from_before_does_not_write_to_the_new_state() -> None:
-    admin = Admin()
+def test_a_lock_from_before_does_not_write_to_the_new_state(admin: Admin) -> None:
     admin.altered({"t": {0: 0}})
     assert admin.fetch() == [(0, 9)]
     admin.altered({"t": {0: 6}})
@@ -344,8 +336,7 @@ def test_a_lock_from_before_does_not_write_to_the_new_state() -> None:
 # -- describing offsets
 
 
-def test_lag_needs_version_1() -> None:
-    admin = Admin()
+def test_lag_needs_version_1(admin: Admin) -> None:
     admin.altered({"t": {0: 3}})
     assert admin.describe(version=0) == {("t", 0): (3, -1)}
     assert admin.fetch(5) == [(3, 7)]
@@ -353,8 +344,7 @@ def test_lag_needs_version_1() -> None:
     assert admin.describe() == {("t", 0): (3, 5)}
 
 
-def test_what_is_not_known_is_no_error() -> None:
-    admin = Admin()
+def test_what_is_not_known_is_no_error(admin: Admin) -> None:
     assert admin.describe("nobody") == {}
     asked = {"t": [0, 7], "u": [0]}
     nothing = {("t", 0): (-1, -1), ("t", 7): (-1, -1), ("u", 0): (-1, -1)}
@@ -365,9 +355,8 @@ def test_what_is_not_known_is_no_error() -> None:
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_described_topics_have_their_ids(named: bool) -> None:
+def test_described_topics_have_their_ids(named: bool, admin: Admin) -> None:
     """KIP-932: DescribeShareGroupOffsets has them beside the names; zero for a topic that does not exist."""
-    admin = Admin()
     admin.altered({"t": {0: 3}})
     topics = [DescribeShareGroupOffsetsRequestTopic(name, [0]) for name in ("t", "u")] if named else None
     request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup("g", topics)])
@@ -376,8 +365,7 @@ def test_described_topics_have_their_ids(named: bool) -> None:
     assert ids == {"t": admin.topic_id, **({"u": ZERO_UUID} if named else {})}
 
 
-def test_a_partition_named_twice_is_answered_once() -> None:
-    admin = Admin()
+def test_a_partition_named_twice_is_answered_once(admin: Admin) -> None:
     admin.altered({"t": {0: 3}})
     twice = DescribeShareGroupOffsetsRequestTopic("t", [0, 0])
     request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup("g", [twice, twice])])
@@ -387,14 +375,12 @@ def test_a_partition_named_twice_is_answered_once() -> None:
     ]
 
 
-def test_an_offset_beyond_the_log_has_a_negative_lag() -> None:
-    admin = Admin()
+def test_an_offset_beyond_the_log_has_a_negative_lag(admin: Admin) -> None:
     admin.altered({"t": {0: 1000}})
     assert admin.describe() == {("t", 0): (1000, -990)}
 
 
-def test_the_start_offset_shows_with_the_first_acknowledgement() -> None:
-    admin = Admin()
+def test_the_start_offset_shows_with_the_first_acknowledgement(admin: Admin) -> None:
     admin.altered({"t": {0: -1}})
     assert admin.fetch() == []  # share.auto.offset.reset=latest
     admin.client.call(produce_request(batch(b"v", b"v"), topic="t"), 9, ProduceResponse)
@@ -409,8 +395,7 @@ def test_the_start_offset_shows_with_the_first_acknowledgement() -> None:
 # -- deleting offsets
 
 
-def test_deleted_offsets_are_gone_for_good() -> None:
-    admin = Admin()
+def test_deleted_offsets_are_gone_for_good(admin: Admin) -> None:
     admin.altered({"t": {0: 3, 1: 3}})
     answer = admin.delete_offsets("t", "u", "t")
     assert [(row.topic_name, row.topic_id, row.error_code) for row in answer.responses] == [
@@ -425,8 +410,7 @@ def test_deleted_offsets_are_gone_for_good() -> None:
     assert [row[0] for row in admin.listed()] == ["g"]
 
 
-def test_a_member_that_joins_after_the_deletion_begins_again() -> None:
-    admin = Admin()
+def test_a_member_that_joins_after_the_deletion_begins_again(admin: Admin) -> None:
     admin.altered({"t": {0: 3, 1: 3}})
     assert admin.fetch(2) == [(3, 4)]
     admin.delete_offsets("t")
@@ -435,8 +419,7 @@ def test_a_member_that_joins_after_the_deletion_begins_again() -> None:
     assert admin.describe() == {("t", 0): (-1, -1), ("t", 1): (-1, -1)}
 
 
-def test_offsets_of_an_unknown_group() -> None:
-    admin = Admin()
+def test_offsets_of_an_unknown_group(admin: Admin) -> None:
     answer = admin.delete_offsets("t")
     assert (answer.error_code, answer.error_message) == (ErrorCode.GROUP_ID_NOT_FOUND, "Group g not found.")
     admin.altered({"t": {0: 3}}, "other")
@@ -447,8 +430,7 @@ def test_offsets_of_an_unknown_group() -> None:
 
 
 @pytest.mark.parametrize("version", range(3))
-def test_deleting_groups(version: int) -> None:
-    admin = Admin()
+def test_deleting_groups(version: int, admin: Admin) -> None:
     assert admin.delete("g", version=version) == {"g": ErrorCode.GROUP_ID_NOT_FOUND}
     admin.altered({"t": {0: 3}})
     admin.altered({"t": {0: 3}}, "other")
@@ -461,8 +443,7 @@ def test_deleting_groups(version: int) -> None:
     assert admin.describe("g", {"t": [0]}) == {("t", 0): (-1, -1)}
 
 
-def test_a_group_that_is_deleted_and_joined_begins_again() -> None:
-    admin = Admin()
+def test_a_group_that_is_deleted_and_joined_begins_again(admin: Admin) -> None:
     admin.heartbeat(0, "t")
     admin.heartbeat(-1)
     admin.altered({"t": {0: 3, 1: 3}})
@@ -479,8 +460,7 @@ def test_a_group_that_is_deleted_and_joined_begins_again() -> None:
 
 
 @pytest.mark.parametrize("topic", ["__consumer_offsets", "__share_group_state"])
-def test_a_failed_write_is_reported_and_nothing_has_changed(topic: str) -> None:
-    admin = Admin()
+def test_a_failed_write_is_reported_and_nothing_has_changed(topic: str, admin: Admin) -> None:
     admin.altered({"t": {0: 3, 1: 3}})
 
     def full(kind: str, path: str) -> OSError | None:
@@ -547,9 +527,8 @@ def test_what_a_crash_interrupts_is_completed_by_doing_it_again(operation: str) 
 # -- stopping
 
 
-def test_a_stop_gives_no_records_back() -> None:
+def test_a_stop_gives_no_records_back(admin: Admin) -> None:
     """A restart is no delivery that failed: the delivery count stays at what was acknowledged."""
-    admin = Admin()
     admin.altered({"t": {0: 0}})
     assert admin.fetch() == [(0, 9)]
     log_end = share_state_records(admin.world)
@@ -559,8 +538,7 @@ def test_a_stop_gives_no_records_back() -> None:
     assert share_state_records(admin.world) == log_end
 
 
-def test_a_lost_connection_gives_them_back() -> None:
-    admin = Admin()
+def test_a_lost_connection_gives_them_back(admin: Admin) -> None:
     admin.altered({"t": {0: 0}})
     assert admin.fetch() == [(0, 9)]
     log_end = share_state_records(admin.world)

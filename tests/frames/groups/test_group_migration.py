@@ -73,9 +73,8 @@ def rest(world: BrokerWorld, client: ClassicClient, owned: set[int]) -> set[int]
     "versions", [(0, 0, 0, 0), (2, 1, 1, 1), (5, 3, 3, 3), (9, 5, 4, 5)], ids=lambda each: f"join {each[0]}"
 )
 def test_clients_of_any_version_go_on_in_a_consumer_group_and_are_a_classic_group_again(
-    versions: tuple[int, int, int, int],
+    versions: tuple[int, int, int, int], world: BrokerWorld
 ) -> None:
-    world = BrokerWorld()
     world.create_topic(TOPIC, 4)
     join, sync, beat, leave = versions
     client = ClassicClient(world, join=join, sync=sync, heartbeat=beat, leave=leave)
@@ -99,8 +98,7 @@ def test_clients_of_any_version_go_on_in_a_consumer_group_and_are_a_classic_grou
     assert describe_classic(world).group_state == "Empty"
 
 
-def test_members_that_wait_have_to_join_again() -> None:
-    world = BrokerWorld()
+def test_members_that_wait_have_to_join_again(world: BrokerWorld) -> None:
     world.create_topic(TOPIC, 4)
     one, two = ClassicClient(world), ClassicClient(world)
     classic_group(world, one, two)

@@ -28,9 +28,8 @@ def last_of_each_key(written: list[CoordinatorRecord]) -> dict[str, CoordinatorR
     return {repr(record.key): record for record in written}
 
 
-def test_every_epoch_is_written_down_and_so_is_the_target() -> None:
+def test_every_epoch_is_written_down_and_so_is_the_target(world: BrokerWorld) -> None:
     """Apache Kafka 4.3.1: the KIP's first text kept both in memory."""
-    world = BrokerWorld()
     world.create_topic("t", 2)
     one, two = ShareClient(world, "one"), ShareClient(world, "two")
     one.join("t")
@@ -49,8 +48,7 @@ def test_every_epoch_is_written_down_and_so_is_the_target() -> None:
     assert targets == [2, 3]
 
 
-def test_a_group_has_six_kinds_of_record_one_of_which_reserves_its_id() -> None:
-    world = BrokerWorld()
+def test_a_group_has_six_kinds_of_record_one_of_which_reserves_its_id(world: BrokerWorld) -> None:
     world.create_topic("t", 2)
     member = ShareClient(world)
     member.join("t")
@@ -72,8 +70,7 @@ def test_a_group_has_six_kinds_of_record_one_of_which_reserves_its_id() -> None:
     ]
 
 
-def test_the_set_of_partitions_with_state_is_written_whenever_it_changes() -> None:
-    world = BrokerWorld()
+def test_the_set_of_partitions_with_state_is_written_whenever_it_changes(world: BrokerWorld) -> None:
     world.create_topic("t", 1)
     member = ShareClient(world)
 
@@ -93,8 +90,7 @@ def test_the_set_of_partitions_with_state_is_written_whenever_it_changes() -> No
     assert sets()[2:] == [([[1, 2]], [[0]]), ([], [[0, 1, 2]])]
 
 
-def test_a_group_that_is_deleted_leaves_tombstones_only() -> None:
-    world = BrokerWorld()
+def test_a_group_that_is_deleted_leaves_tombstones_only(world: BrokerWorld) -> None:
     topic = world.create_topic("t", 1)
     member = ShareClient(world)
     member.join("t")
@@ -109,9 +105,8 @@ def test_a_group_that_is_deleted_leaves_tombstones_only() -> None:
     assert states[-1].value is None
 
 
-def test_only_settled_states_are_ever_written() -> None:
+def test_only_settled_states_are_ever_written(world: BrokerWorld) -> None:
     """Available, acknowledged, archived: who holds a record is nobody's business but the leader's."""
-    world = BrokerWorld()
     place = (world.create_topic("t", 1).topic_id, 0)
     from_the_start(world)
     append(world, "t", 10)

@@ -17,9 +17,8 @@ def members(world: BrokerWorld) -> set[str]:
     return set(group.members)
 
 
-def test_members_that_were_killed_give_up_their_partitions_to_those_that_come_after_them() -> None:
+def test_members_that_were_killed_give_up_their_partitions_to_those_that_come_after_them(world: BrokerWorld) -> None:
     """Three members on three partitions, killed and replaced: no partition waits for the end of a session."""
-    world = BrokerWorld()
     world.create_topic("t", 3)
     killed = [ShareClient(world, f"killed {number}") for number in range(3)]
     for member in killed:
@@ -37,8 +36,7 @@ def test_members_that_were_killed_give_up_their_partitions_to_those_that_come_af
     assert sorted(partition for each in assigned for partition in (each or {}).get("t", [])) == [0, 1, 2]
 
 
-def test_a_member_that_reconnects_in_time_keeps_its_partitions_and_its_epoch() -> None:
-    world = BrokerWorld()
+def test_a_member_that_reconnects_in_time_keeps_its_partitions_and_its_epoch(world: BrokerWorld) -> None:
     world.create_topic("t", 2)
     member = ShareClient(world)
     member.join("t")
@@ -51,8 +49,7 @@ def test_a_member_that_reconnects_in_time_keeps_its_partitions_and_its_epoch() -
     assert members(world) == {"m"}
 
 
-def test_a_member_that_comes_back_too_late_joins_again() -> None:
-    world = BrokerWorld()
+def test_a_member_that_comes_back_too_late_joins_again(world: BrokerWorld) -> None:
     world.create_topic("t", 2)
     member = ShareClient(world)
     member.join("t")
@@ -75,8 +72,7 @@ def test_the_property_turns_it_off() -> None:
     assert members(world) == set()
 
 
-def test_connections_that_the_stopping_broker_closes_take_nobody_out() -> None:
-    world = BrokerWorld()
+def test_connections_that_the_stopping_broker_closes_take_nobody_out(world: BrokerWorld) -> None:
     world.create_topic("t")
     member = ShareClient(world)
     member.join("t")
@@ -86,8 +82,7 @@ def test_connections_that_the_stopping_broker_closes_take_nobody_out() -> None:
     assert members(world) == {"m"}
 
 
-def test_after_a_restart_of_the_broker_members_have_a_whole_session_to_come_back() -> None:
-    world = BrokerWorld()
+def test_after_a_restart_of_the_broker_members_have_a_whole_session_to_come_back(world: BrokerWorld) -> None:
     world.create_topic("t")
     member = ShareClient(world)
     member.join("t")

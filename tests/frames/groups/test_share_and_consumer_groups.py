@@ -46,9 +46,8 @@ def types(world: BrokerWorld) -> list[str]:
 
 
 @pytest.mark.parametrize("members", [True, False], ids=["with members", "empty"])
-def test_a_share_member_cannot_join_a_consumer_group(members: bool) -> None:
+def test_a_share_member_cannot_join_a_consumer_group(members: bool, world: BrokerWorld) -> None:
     """Nor an empty one, until that is deleted: groups of these kinds are not converted."""
-    world = BrokerWorld()
     world.create_topic("t")
     assert consume(world) is ErrorCode.NONE
     if not members:
@@ -64,8 +63,7 @@ def test_a_share_member_cannot_join_a_consumer_group(members: bool) -> None:
 
 
 @pytest.mark.parametrize("members", [True, False], ids=["with members", "empty"])
-def test_a_consumer_cannot_join_a_share_group(members: bool) -> None:
-    world = BrokerWorld()
+def test_a_consumer_cannot_join_a_share_group(members: bool, world: BrokerWorld) -> None:
     world.create_topic("t")
     member = ShareClient(world)
     member.join("t")
@@ -81,9 +79,8 @@ def test_a_consumer_cannot_join_a_share_group(members: bool) -> None:
         assert types(world) == ["consumer"]
 
 
-def test_both_kinds_get_every_record_and_go_on_after_a_crash() -> None:
+def test_both_kinds_get_every_record_and_go_on_after_a_crash(world: BrokerWorld) -> None:
     """A share group and a consumer group on one topic: neither takes records from the other, nor moves its offsets."""
-    world = BrokerWorld()
     topic_id = world.create_topic("t").topic_id
     from_the_start(world, "shared")
     append(world, "t", 10)

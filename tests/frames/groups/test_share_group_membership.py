@@ -23,9 +23,8 @@ def listed(world: BrokerWorld, *states: str) -> list[tuple[str, str]]:
     return [(group.group_id, group.group_state) for group in answer.groups]
 
 
-def test_a_member_joins_stays_and_leaves() -> None:
+def test_a_member_joins_stays_and_leaves(world: BrokerWorld) -> None:
     """Join, liveness and leave all travel on ShareGroupHeartbeat, to the group's coordinator."""
-    world = BrokerWorld()
     topic = world.create_topic("t", 2)
     member = ShareClient(world)
     found = member.connection.call(FindCoordinatorRequest(coordinator_keys=["g"]), 4, FindCoordinatorResponse)
@@ -53,8 +52,9 @@ def test_the_interval_is_the_brokers_or_the_groups() -> None:
     assert member.heartbeat().heartbeat_interval_ms == 7_000
 
 
-def test_the_group_is_described_with_its_epochs_and_its_members_as_they_introduced_themselves() -> None:
-    world = BrokerWorld()
+def test_the_group_is_described_with_its_epochs_and_its_members_as_they_introduced_themselves(
+    world: BrokerWorld,
+) -> None:
     world.create_topic("t", 2)
     member = ShareClient(world, client_id="worker 7")
     member.heartbeat("u", "t", epoch=0, rack="r1")
@@ -125,10 +125,9 @@ REASONS: list[tuple[Callable[[BrokerWorld, ShareClient], None], int, dict[str, l
 
 @pytest.mark.parametrize(("happens", "epochs", "assigned"), REASONS)
 def test_what_raises_the_group_epoch(
-    happens: Callable[[BrokerWorld, ShareClient], None], epochs: int, assigned: dict[str, list[int]]
+    happens: Callable[[BrokerWorld, ShareClient], None], epochs: int, assigned: dict[str, list[int]], world: BrokerWorld
 ) -> None:
     """KIP-932, group epoch: every reason for a new assignment is a new epoch, and the assignment follows."""
-    world = BrokerWorld()
     world.create_topic("t", 2)
     world.create_topic("u", 1)
     member = ShareClient(world)
@@ -146,8 +145,7 @@ def test_what_raises_the_group_epoch(
     assert {one.topic_name: one.partitions for one in row.assignment.topic_partitions} == assigned
 
 
-def test_nothing_else_raises_it() -> None:
-    world = BrokerWorld()
+def test_nothing_else_raises_it(world: BrokerWorld) -> None:
     world.create_topic("t", 2)
     member = ShareClient(world)
     member.join("t")
@@ -161,9 +159,8 @@ def test_nothing_else_raises_it() -> None:
     assert member.describe().group_epoch == before
 
 
-def test_every_member_converges_by_its_own_heartbeats() -> None:
+def test_every_member_converges_by_its_own_heartbeats(world: BrokerWorld) -> None:
     """The target has the epoch of the group it was computed for; who is slow keeps nobody else waiting."""
-    world = BrokerWorld()
     world.create_topic("t", 3)
     quick, slow, late = (ShareClient(world, name) for name in ("quick", "slow", "late"))
     assert quick.join("t") == {"t": [0, 1, 2]}
@@ -179,9 +176,8 @@ def test_every_member_converges_by_its_own_heartbeats() -> None:
     assert sorted(held) == [[0], [1], [2]]
 
 
-def test_an_assignment_whose_answer_was_lost_is_reported_again() -> None:
+def test_an_assignment_whose_answer_was_lost_is_reported_again(world: BrokerWorld) -> None:
     """KIP-932: until the member has acknowledged it by its epoch."""
-    world = BrokerWorld()
     world.create_topic("t", 2)
     member = ShareClient(world)
     member.join("t")
@@ -197,9 +193,8 @@ def test_an_assignment_whose_answer_was_lost_is_reported_again() -> None:
 # -- reconciliation
 
 
-def test_partitions_move_in_one_answer_and_nobody_has_to_give_them_up_first() -> None:
+def test_partitions_move_in_one_answer_and_nobody_has_to_give_them_up_first(world: BrokerWorld) -> None:
     """KIP-932, reconciliation: no fencing, no revocation."""
-    world = BrokerWorld()
     world.create_topic("t", 2)
     world.create_topic("u", 2)
     member = ShareClient(world)
@@ -208,9 +203,8 @@ def test_partitions_move_in_one_answer_and_nobody_has_to_give_them_up_first() ->
     assert member.assigned(member.heartbeat("u")) == {"u": [0, 1]}
 
 
-def test_a_member_that_never_comes_back_keeps_nobody_waiting() -> None:
+def test_a_member_that_never_comes_back_keeps_nobody_waiting(world: BrokerWorld) -> None:
     """Its partitions go to the other one although it has not confirmed anything."""
-    world = BrokerWorld()
     world.create_topic("t", 2)
     assert ShareClient(world, "silent").join("t") == {"t": [0, 1]}
     other = ShareClient(world, "other")
@@ -221,8 +215,7 @@ def test_a_member_that_never_comes_back_keeps_nobody_waiting() -> None:
     assert other.assigned(other.heartbeat()) == {"t": [0, 1]}
 
 
-def test_no_subscription_in_a_heartbeat_means_as_before() -> None:
-    world = BrokerWorld()
+def test_no_subscription_in_a_heartbeat_means_as_before(world: BrokerWorld) -> None:
     world.create_topic("t", 2)
     member = ShareClient(world)
     member.join("t")
@@ -231,9 +224,8 @@ def test_no_subscription_in_a_heartbeat_means_as_before() -> None:
     assert (row.subscribed_topic_names, row.assignment.topic_partitions[0].partitions) == (["t"], [0, 1])
 
 
-def test_balanced_and_sticky_while_members_come_and_go() -> None:
+def test_balanced_and_sticky_while_members_come_and_go(world: BrokerWorld) -> None:
     """Loads differ by one at most, and partitions are shared only once members outnumber them."""
-    world = BrokerWorld()
     world.create_topic("t", 4)
     members = [ShareClient(world, f"m{number}") for number in range(6)]
     for count, member in enumerate(members, 1):
@@ -265,9 +257,8 @@ def _check_balance(world: BrokerWorld, members: list[ShareClient], partitions: i
 # -- sessions
 
 
-def test_a_silent_member_is_out_and_learns_it_when_it_comes_back() -> None:
+def test_a_silent_member_is_out_and_learns_it_when_it_comes_back(world: BrokerWorld) -> None:
     """KIP-932: it is not fenced from the records it has, and rejoins with epoch 0."""
-    world = BrokerWorld()
     world.create_topic("t")
     member = ShareClient(world)
     member.join("t")
@@ -280,9 +271,10 @@ def test_a_silent_member_is_out_and_learns_it_when_it_comes_back() -> None:
 
 
 @pytest.mark.parametrize("end", [BrokerWorld.restart, BrokerWorld.crash], ids=["stop", "kill"])
-def test_a_member_that_does_not_come_back_after_a_restart_is_out(end: Callable[[BrokerWorld], None]) -> None:
+def test_a_member_that_does_not_come_back_after_a_restart_is_out(
+    end: Callable[[BrokerWorld], None], world: BrokerWorld
+) -> None:
     """Every member has one session to be heard of; nobody else has to ask for the group first."""
-    world = BrokerWorld()
     world.create_topic("t")
     ShareClient(world).heartbeat("t", epoch=0)
     end(world)
@@ -290,8 +282,7 @@ def test_a_member_that_does_not_come_back_after_a_restart_is_out(end: Callable[[
     assert listed(world) == [("g", "Empty")]
 
 
-def test_the_groups_own_session_timeout_counts() -> None:
-    world = BrokerWorld()
+def test_the_groups_own_session_timeout_counts(world: BrokerWorld) -> None:
     world.create_topic("t")
     configure(world, share_session_timeout_ms="60000")
     member = ShareClient(world)
@@ -305,8 +296,7 @@ def test_the_groups_own_session_timeout_counts() -> None:
 # -- groups
 
 
-def test_states_are_empty_and_stable_and_no_others() -> None:
-    world = BrokerWorld()
+def test_states_are_empty_and_stable_and_no_others(world: BrokerWorld) -> None:
     world.create_topic("t")
     stays, leaves = ShareClient(world, group="stays"), ShareClient(world, group="leaves")
     stays.join("t")
@@ -318,9 +308,8 @@ def test_states_are_empty_and_stable_and_no_others() -> None:
         assert listed(world, state) == []
 
 
-def test_an_empty_group_stays_for_ever() -> None:
+def test_an_empty_group_stays_for_ever(world: BrokerWorld) -> None:
     """Apache Kafka 4.3.1: share groups do not expire, not even after offsets.retention.minutes (a week)."""
-    world = BrokerWorld()
     world.create_topic("t")
     member = ShareClient(world)
     member.join("t")
@@ -330,9 +319,8 @@ def test_an_empty_group_stays_for_ever() -> None:
 
 
 @pytest.mark.parametrize("end", [BrokerWorld.restart, BrokerWorld.crash], ids=["stop", "kill"])
-def test_members_go_on_after_a_restart(end: Callable[[BrokerWorld], None]) -> None:
+def test_members_go_on_after_a_restart(end: Callable[[BrokerWorld], None], world: BrokerWorld) -> None:
     """With the epoch and the assignment they had, and a whole session to be heard of again."""
-    world = BrokerWorld()
     world.create_topic("t", 2)
     one, two = ShareClient(world, "one"), ShareClient(world, "two")
     one.join("t")
@@ -351,8 +339,7 @@ def test_members_go_on_after_a_restart(end: Callable[[BrokerWorld], None]) -> No
     assert one.describe() == before
 
 
-def test_the_group_epoch_never_goes_back() -> None:
-    world = BrokerWorld()
+def test_the_group_epoch_never_goes_back(world: BrokerWorld) -> None:
     world.create_topic("t", 2)
     member = ShareClient(world)
     epochs = []

@@ -65,9 +65,8 @@ class LongWork:
 
 
 @pytest.mark.parametrize("ticks", range(6))
-def test_what_a_good_client_asks_meets_one_turn_at_most(ticks: int) -> None:
+def test_what_a_good_client_asks_meets_one_turn_at_most(ticks: int, world: BrokerWorld) -> None:
     """However long it takes the client to ask for the next thing: a turn may be due by then."""
-    world = BrokerWorld()
     topic = world.create_topic("t")
     client = world.connect()
     beat = ShareGroupHeartbeatRequest("g", MEMBER, 0, subscribed_topic_names=["t"])

@@ -207,8 +207,7 @@ def test_share_states_are_initialised_in_turns(monkeypatch: pytest.MonkeyPatch) 
     assert max(work.ticks) <= 500
 
 
-def test_topics_of_many_partitions_are_answered_in_turns() -> None:
-    world = BrokerWorld()
+def test_topics_of_many_partitions_are_answered_in_turns(world: BrokerWorld) -> None:
     for i in range(40):
         world.create_topic(f"t{i}", 500)
     client = world.connect()
@@ -222,8 +221,7 @@ def test_topics_of_many_partitions_are_answered_in_turns() -> None:
     assert [(topic.name, len(topic.partitions)) for topic in answer.topics] == sorted((f"t{i}", 500) for i in range(40))
 
 
-def test_errors_in_parts_are_counted() -> None:
-    world = BrokerWorld()
+def test_errors_in_parts_are_counted(world: BrokerWorld) -> None:
     client = world.connect()
     client.call(MetadataRequest([MetadataRequestTopic(bytes(15) + b"x", None)]), 12, MetadataResponse)
     ids = [i.to_bytes(16, "big") for i in range(1, 2_001)]
@@ -233,9 +231,8 @@ def test_errors_in_parts_are_counted() -> None:
     assert requests.durations.count == 2
 
 
-def test_a_long_request_of_an_ordinary_client_is_answered() -> None:
+def test_a_long_request_of_an_ordinary_client_is_answered(world: BrokerWorld) -> None:
     """A commit of 100,000 offsets, as by one consumer of everything: read in steps, then handled as any other."""
-    world = BrokerWorld()
     topics = [
         OffsetCommitRequestTopic(f"t{i}", partitions=[OffsetCommitRequestPartition(j, j) for j in range(100)])
         for i in range(1_000)
@@ -245,9 +242,8 @@ def test_a_long_request_of_an_ordinary_client_is_answered() -> None:
     assert [len(topic.partitions) for topic in answer.topics] == [100] * 1_000
 
 
-def test_requests_behind_a_long_one_wait_for_it() -> None:
+def test_requests_behind_a_long_one_wait_for_it(world: BrokerWorld) -> None:
     """Answers come in the order of requests, and nothing else of the connection is handled meanwhile."""
-    world = BrokerWorld()
     client = world.connect()
     client.send(describe_groups(2_000), 4)
     client.send(ApiVersionsRequest(), 0)
@@ -310,9 +306,8 @@ def test_a_large_batch_is_looked_into_in_steps(time_ms: int, offset: int, monkey
     assert 0 < max(ticks) < 2 * STEP_EFFORT
 
 
-def test_a_topic_that_is_deleted_while_it_is_looked_into_is_answered() -> None:
+def test_a_topic_that_is_deleted_while_it_is_looked_into_is_answered(world: BrokerWorld) -> None:
     """As if it had been deleted afterwards."""
-    world = BrokerWorld()
     client = by_time(world, 1_000 + 77_777)
     for _ in range(3):
         world.clock.run_tick()

@@ -224,8 +224,7 @@ def create(names: list[str]) -> CreateTopicsRequest:
     return CreateTopicsRequest([CreatableTopic(name, 1, 1) for name in names], 1_000)
 
 
-def test_a_topic_that_another_request_has_made_meanwhile_exists() -> None:
-    world = BrokerWorld()
+def test_a_topic_that_another_request_has_made_meanwhile_exists(world: BrokerWorld) -> None:
     slow, quick = world.connect(), world.connect()
     slow.send(create([f"t{at}" for at in range(1_500)]), 7)
     for _ in range(6):
@@ -241,8 +240,7 @@ def test_a_topic_that_another_request_has_made_meanwhile_exists() -> None:
     assert len(world.services.metadata.topics()) == 1_501
 
 
-def test_a_topic_that_another_request_has_deleted_meanwhile_is_unknown() -> None:
-    world = BrokerWorld()
+def test_a_topic_that_another_request_has_deleted_meanwhile_is_unknown(world: BrokerWorld) -> None:
     for at in range(1_200):
         world.create_topic(f"t{at}", 1)
     slow, quick = world.connect(), world.connect()

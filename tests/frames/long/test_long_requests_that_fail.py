@@ -43,8 +43,7 @@ def test_a_client_that_goes_away_is_not_worked_for(monkeypatch: pytest.MonkeyPat
     assert not world.services.turns
 
 
-def test_a_client_that_goes_away_while_it_waits_leaves_nothing_behind() -> None:
-    world = BrokerWorld()
+def test_a_client_that_goes_away_while_it_waits_leaves_nothing_behind(world: BrokerWorld) -> None:
     world.connect().call(describe_groups(5_000), 4, DescribeConfigsResponse)  # imports
     data = raw_request(ApiKey.METADATA, 12, 90_000, bytes(16) + b"\0\0", b"\0\0\0")
     world.connect().send(describe_groups(5_000), 4)
@@ -82,9 +81,8 @@ def test_an_answer_of_too_many_bytes_closes_the_connection(
 
 
 def test_a_defect_in_a_part_is_logged_and_closes_the_connection(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, world: BrokerWorld
 ) -> None:
-    world = BrokerWorld()
     client = world.connect()
     calls = iter(range(2_000))
 

@@ -128,8 +128,9 @@ def test_topics_are_deleted_the_fewer_in_a_commit_the_more_states_they_have(monk
     assert len(world.services.metadata.topics()) == 1  # of the states
 
 
-def test_topics_that_cannot_be_stored_are_refused_and_the_others_stand(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = BrokerWorld()
+def test_topics_that_cannot_be_stored_are_refused_and_the_others_stand(
+    monkeypatch: pytest.MonkeyPatch, world: BrokerWorld
+) -> None:
     stranger = world.connect()
     commits_of(world, monkeypatch, fails_from=1)
     rows = stranger.call(new_topics(700), 7, CreateTopicsResponse).topics
@@ -137,8 +138,9 @@ def test_topics_that_cannot_be_stored_are_refused_and_the_others_stand(monkeypat
     assert len(world.services.metadata.topics()) == 500
 
 
-def test_a_topic_that_another_client_creates_in_between_is_not_created_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = BrokerWorld()
+def test_a_topic_that_another_client_creates_in_between_is_not_created_twice(
+    monkeypatch: pytest.MonkeyPatch, world: BrokerWorld
+) -> None:
     stranger = world.connect()
     create = world.services.metadata.create_topics
     began: list[int] = []

@@ -244,9 +244,10 @@ def small(kind: str, number: int) -> tuple[Message, int]:
             return InitProducerIdRequest(None), 4
 
 
-def test_what_a_waiting_request_looks_at_is_what_the_one_before_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_waiting_request_looks_at_is_what_the_one_before_has_left(
+    monkeypatch: pytest.MonkeyPatch, world: BrokerWorld
+) -> None:
     """Two clients create one topic, and two set and append to one property, in the same turn."""
-    world = BrokerWorld()
     clients = [world.connect(), world.connect()]
     world.clock.run_until_idle()
     syncs = Syncs(world, monkeypatch)
@@ -258,9 +259,8 @@ def test_what_a_waiting_request_looks_at_is_what_the_one_before_has_left(monkeyp
     assert world.services.metadata.configs("topic", "t") == {"cleanup.policy": "compact,delete"}
 
 
-def test_a_newcomer_does_not_overtake_a_commit_that_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_newcomer_does_not_overtake_a_commit_that_waits(monkeypatch: pytest.MonkeyPatch, world: BrokerWorld) -> None:
     """One that came in each turn would keep the others waiting for ever."""
-    world = BrokerWorld()
     many, newcomer = world.connect(), world.connect()
     world.clock.run_until_idle()
     many.send(*configs_of(ResourceType.GROUP, [f"g{number}" for number in range(1_000)], LOCK, "40000"))
@@ -273,10 +273,9 @@ def test_a_newcomer_does_not_overtake_a_commit_that_waits(monkeypatch: pytest.Mo
 
 
 def test_the_elements_of_a_slice_fail_together_where_the_disk_fails_and_only_they(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, world: BrokerWorld
 ) -> None:
     """What is wrong with one of them is its own affair."""
-    world = BrokerWorld()
     client = world.connect()
     world.clock.run_until_idle()
 
@@ -299,8 +298,7 @@ def test_the_elements_of_a_slice_fail_together_where_the_disk_fails_and_only_the
     assert set(codes[1:]) == {ErrorCode.NONE, ErrorCode.KAFKA_STORAGE_ERROR}
 
 
-def test_a_group_is_checked_by_what_the_same_request_has_set_for_the_broker() -> None:
-    world = BrokerWorld()
+def test_a_group_is_checked_by_what_the_same_request_has_set_for_the_broker(world: BrokerWorld) -> None:
     client = world.connect()
     world.clock.run_until_idle()
     request = IncrementalAlterConfigsRequest(
@@ -316,9 +314,8 @@ def test_a_group_is_checked_by_what_the_same_request_has_set_for_the_broker() ->
     assert rows[1].error_code == alone.responses[0].error_code
 
 
-def test_folders_of_deleted_topics_are_removed_some_in_a_turn_with_one_sync_off_the_loop() -> None:
+def test_folders_of_deleted_topics_are_removed_some_in_a_turn_with_one_sync_off_the_loop(world: BrokerWorld) -> None:
     """1,000 topics were 1,000 syncs of the data folder, and all of their files were removed in one turn."""
-    world = BrokerWorld()
     client = world.connect()
     names = topics(300)
     made = world.services.metadata.create_topics([NewTopic(name, 1) for name in names])
@@ -427,9 +424,8 @@ def test_what_the_broker_makes_for_a_request_is_one_commit_in_a_turn(
 
 
 def test_topics_of_coordinators_wanted_by_many_at_once_are_made_one_after_the_other(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, world: BrokerWorld
 ) -> None:
-    world = BrokerWorld()
     clients = [world.connect() for _ in range(6)]
     world.clock.run_until_idle()
     syncs = Syncs(world, monkeypatch)
@@ -473,9 +469,8 @@ def with_records(world: BrokerWorld, name: str, partitions: int) -> None:
     world.clock.advance(5_000)
 
 
-def test_folders_of_one_topic_with_many_partitions_get_other_names_some_in_a_turn() -> None:
+def test_folders_of_one_topic_with_many_partitions_get_other_names_some_in_a_turn(world: BrokerWorld) -> None:
     """All of them in the turn of its commit took 0.5 s of 10,000."""
-    world = BrokerWorld()
     with_records(world, "t", 1_000)
     at = len(world.fs.history)
     renamed: list[int] = []
@@ -492,8 +487,7 @@ def test_folders_of_one_topic_with_many_partitions_get_other_names_some_in_a_tur
     assert not world.services.metadata.deleted_topics()
 
 
-def test_a_topic_made_again_keeps_its_folders_while_those_of_the_old_one_get_other_names() -> None:
-    world = BrokerWorld()
+def test_a_topic_made_again_keeps_its_folders_while_those_of_the_old_one_get_other_names(world: BrokerWorld) -> None:
     with_records(world, "t", 500)
     world.services.metadata.delete_topics(["t"])
     assert [name for name in world.fs.list_dir(DATA) if name.startswith("t-499")] == ["t-499"]
@@ -507,8 +501,7 @@ def test_a_topic_made_again_keeps_its_folders_while_those_of_the_old_one_get_oth
     assert world.services.logs.get("t", 499).log_end_offset == 1
 
 
-def test_a_broker_that_dies_between_the_renames_finds_no_record_of_the_deleted_topic() -> None:
-    world = BrokerWorld()
+def test_a_broker_that_dies_between_the_renames_finds_no_record_of_the_deleted_topic(world: BrokerWorld) -> None:
     with_records(world, "t", 500)
     world.services.metadata.delete_topics(["t"])
     world.crash()

@@ -63,14 +63,12 @@ def test_every_metric_is_reported_with_its_type_even_by_a_broker_that_did_nothin
     assert reported.value("shareq_build_info", version=__version__) == 1
 
 
-def test_a_scrape_makes_nothing_that_nobody_has_used() -> None:
-    world = BrokerWorld()
+def test_a_scrape_makes_nothing_that_nobody_has_used(world: BrokerWorld) -> None:
     scraped(world)
     assert list(world.services.made) == []
 
 
-def test_stalls_of_the_loop() -> None:
-    world = BrokerWorld()
+def test_stalls_of_the_loop(world: BrokerWorld) -> None:
     stalls = world.services.stalls
     stalls.durations.add(40_000_000)
     stalls.longest.add(40_000_000, world.clock.now_ns())
@@ -82,15 +80,13 @@ def test_stalls_of_the_loop() -> None:
     assert text.value("shareq_long_requests") == 0
 
 
-def test_uptime() -> None:
-    world = BrokerWorld()
+def test_uptime(world: BrokerWorld) -> None:
     started_ms = world.clock.now_ms()
     world.clock.advance(2_500)
     assert scraped(world, started_ms=started_ms).value("shareq_uptime_seconds") == 2.5
 
 
-def test_traffic_and_logs() -> None:
-    world = BrokerWorld()
+def test_traffic_and_logs(world: BrokerWorld) -> None:
     world.create_topic("t", 2)
     append(world, "t", 10, batches=2)
     append(world, "t", 5, partition=1)
@@ -106,9 +102,8 @@ def test_traffic_and_logs() -> None:
     assert scraped(world).value(f"{TOPIC}_bytes_out_total", topic="t") == sizes[0]
 
 
-def test_a_fetch_that_waits_is_counted_when_it_is_answered() -> None:
+def test_a_fetch_that_waits_is_counted_when_it_is_answered(world: BrokerWorld) -> None:
     """It reads before it waits, and again when it is woken."""
-    world = BrokerWorld()
     world.create_topic("t")
     append(world, "t", 1)
     client = world.connect()
@@ -122,8 +117,7 @@ def test_a_fetch_that_waits_is_counted_when_it_is_answered() -> None:
     assert reported.value(f"{TOPIC}_bytes_out_total", topic="t") == size
 
 
-def test_share_fetches_send_bytes_too() -> None:
-    world = BrokerWorld()
+def test_share_fetches_send_bytes_too(world: BrokerWorld) -> None:
     topic_id = world.create_topic("t").topic_id
     from_the_start(world)
     append(world, "t", 10)
@@ -135,8 +129,7 @@ def test_share_fetches_send_bytes_too() -> None:
     assert reported.value(f"{TOPIC}_bytes_out_total", topic="t") == size
 
 
-def test_a_write_that_fails_is_no_traffic() -> None:
-    world = BrokerWorld()
+def test_a_write_that_fails_is_no_traffic(world: BrokerWorld) -> None:
     world.create_topic("t")
     append(world, "t", 1)
     before = scraped(world)
@@ -149,8 +142,7 @@ def test_a_write_that_fails_is_no_traffic() -> None:
     assert reported.value("kafka_log_log_log_end_offset", topic="t", partition="0") == 1
 
 
-def test_a_log_that_went_offline() -> None:
-    world = BrokerWorld()
+def test_a_log_that_went_offline(world: BrokerWorld) -> None:
     world.create_topic("t")
     append(world, "t", 1)
     world.services.logs.get("t", 0).go_offline(OSError("the disk is gone"))
@@ -178,8 +170,7 @@ def test_compacted_logs() -> None:
     assert reported.value("kafka_log_log_cleaner_manager_uncleanable_partitions_count") == 0
 
 
-def test_requests_by_name() -> None:
-    world = BrokerWorld()
+def test_requests_by_name(world: BrokerWorld) -> None:
     client = world.connect()
     for _ in range(3):
         client.call(MetadataRequest(topics=None), 9, MetadataResponse)
@@ -190,8 +181,7 @@ def test_requests_by_name() -> None:
     assert reported.labels_of(f"{REQUEST}_requests_total") == [{"request": "Metadata"}]
 
 
-def test_listeners() -> None:
-    world = BrokerWorld()
+def test_listeners(world: BrokerWorld) -> None:
     listener = Listener(
         "OUTSIDE",
         clock=world.clock,
@@ -212,8 +202,7 @@ def test_listeners() -> None:
     assert reported.value("shareq_held_reply_bytes") == 77
 
 
-def test_quotas_by_whom_they_were_set_for() -> None:
-    world = BrokerWorld()
+def test_quotas_by_whom_they_were_set_for(world: BrokerWorld) -> None:
     world.create_topic("t")
     default, alice = QuotaEntity(None, DEFAULT), QuotaEntity("alice", "app")
     limits = [PutQuota(default, "producer_byte_rate", 10.0), PutQuota(alice, "controller_mutation_rate", 2.0)]
@@ -234,8 +223,7 @@ def test_quotas_by_whom_they_were_set_for() -> None:
     assert "made-up" not in reported.text
 
 
-def test_as_many_quotas_have_samples_as_are_allowed() -> None:
-    world = BrokerWorld()
+def test_as_many_quotas_have_samples_as_are_allowed(world: BrokerWorld) -> None:
     users = [PutQuota(QuotaEntity(f"u{number}"), "producer_byte_rate", 1.0) for number in range(MOST_QUOTA_ROWS + 5)]
     world.services.metadata.alter_quotas(users)
     assert len(scraped(world).labels_of("shareq_quota_limit")) == MOST_QUOTA_ROWS
@@ -312,9 +300,8 @@ def test_a_scrape_has_so_many_samples_of_a_metric_and_counts_the_others() -> Non
     assert "\nshareq_metrics_left_out_samples{" not in small
 
 
-def test_the_collector_rests_during_a_scrape_and_rows_are_given_back_in_pieces() -> None:
+def test_the_collector_rests_during_a_scrape_and_rows_are_given_back_in_pieces(world: BrokerWorld) -> None:
     """It looked at all rows of 10,000 groups again and again: neighbours waited for 0.2 s."""
-    world = BrokerWorld()
     world.create_topic("t", TURN_ELEMENTS + LOOK)
     resting: list[bool] = []
     assert gc.isenabled()
@@ -329,8 +316,7 @@ def test_the_collector_rests_during_a_scrape_and_rows_are_given_back_in_pieces()
     assert gc.isenabled()
 
 
-def test_the_snapshot_pauses_after_some_rows() -> None:
-    world = BrokerWorld()
+def test_the_snapshot_pauses_after_some_rows(world: BrokerWorld) -> None:
     world.create_topic("t", 5 * TURN_ELEMENTS)
     ShareClient(world).join("t")
     taken = Snapshot()

@@ -66,11 +66,15 @@ class Offsets:
         return scraped(self.world)
 
 
+@pytest.fixture
+def offsets() -> Offsets:
+    return Offsets()
+
+
 # -- groups
 
 
-def test_a_classic_group_from_its_first_member_to_its_last() -> None:
-    world = BrokerWorld()
+def test_a_classic_group_from_its_first_member_to_its_last(world: BrokerWorld) -> None:
     world.create_topic("t")
     member = ClassicClient(world)
     assert classic_counts(scraped(world)) == {}
@@ -95,8 +99,7 @@ def test_a_classic_group_from_its_first_member_to_its_last() -> None:
     assert left.value(f"{GROUPS}_group_completed_rebalance_total") == 1
 
 
-def test_rebalances_of_classic_groups_are_not_counted_again_when_they_are_loaded() -> None:
-    world = BrokerWorld()
+def test_rebalances_of_classic_groups_are_not_counted_again_when_they_are_loaded(world: BrokerWorld) -> None:
     form([ClassicClient(world), ClassicClient(world)])
     form([ClassicClient(world, "h")])
     reported = scraped(world)
@@ -108,9 +111,8 @@ def test_rebalances_of_classic_groups_are_not_counted_again_when_they_are_loaded
     assert reported.value(f"{GROUPS}_group_completed_rebalance_total") == 0
 
 
-def test_a_consumer_group_from_its_first_member_to_its_last() -> None:
+def test_a_consumer_group_from_its_first_member_to_its_last(world: BrokerWorld) -> None:
     """Those who join or subscribe again raise the epoch and count, those who leave only raise it."""
-    world = BrokerWorld()
     world.create_topic("t", 2)
     epoch = heartbeat(world, "one", topics=["t"]).member_epoch
     joined = scraped(world)
@@ -134,8 +136,7 @@ def test_a_consumer_group_from_its_first_member_to_its_last() -> None:
     assert reported.value(MEMBERS, group="g") == 0
 
 
-def test_a_group_that_changes_its_protocol() -> None:
-    world = BrokerWorld()
+def test_a_group_that_changes_its_protocol(world: BrokerWorld) -> None:
     world.create_topic("t", 4)
     old = ClassicClient(world)
     classic_group(world, old)
@@ -167,9 +168,8 @@ def test_states_of_many_groups_are_taken_in_slices() -> None:
 # -- offsets
 
 
-def test_committed_offsets_and_lag() -> None:
+def test_committed_offsets_and_lag(offsets: Offsets) -> None:
     """As kafka-consumer-groups.sh --describe: the end of the partition less the committed offset."""
-    offsets = Offsets()
     offsets.client.committed({("t", 0): 4, ("t", 1): 0})
     reported = offsets.scrape()
     assert reported.value(OFFSET, group="g", topic="t", partition="0") == 4
@@ -186,17 +186,15 @@ def test_committed_offsets_and_lag() -> None:
     assert reported.value(f"{GROUPS}_offset_commit_total") == 3
 
 
-def test_lag_is_never_below_0_and_unknown_without_an_offset() -> None:
-    offsets = Offsets()
+def test_lag_is_never_below_0_and_unknown_without_an_offset(offsets: Offsets) -> None:
     offsets.client.committed({("t", 0): 99, ("t", 1): -1})
     reported = offsets.scrape()
     assert reported.value(LAG, group="g", topic="t", partition="0") == 0
     assert reported.labels_of(LAG) == [{"group": "g", "topic": "t", "partition": "0"}]
 
 
-def test_lag_counts_what_open_transactions_have_written() -> None:
+def test_lag_counts_what_open_transactions_have_written(offsets: Offsets) -> None:
     """As the tool does, whose reader of the ends reads uncommitted records."""
-    offsets = Offsets()
     offsets.client.committed({("t", 0): 4})
     producer = Transactor(offsets.world.connect())
     producer.init()
@@ -206,8 +204,7 @@ def test_lag_counts_what_open_transactions_have_written() -> None:
     assert reported.value("kafka_cluster_partition_last_stable_offset_lag", topic="t", partition="0") == 2
 
 
-def test_lag_of_a_partition_that_is_led_elsewhere_is_not_reported() -> None:
-    offsets = Offsets()
+def test_lag_of_a_partition_that_is_led_elsewhere_is_not_reported(offsets: Offsets) -> None:
     offsets.client.committed({("t", 0): 1})
     offsets.world.services.leaders.move("t", 0, ELSEWHERE)
     reported = offsets.scrape()
@@ -215,8 +212,7 @@ def test_lag_of_a_partition_that_is_led_elsewhere_is_not_reported() -> None:
     assert reported.value(OFFSET, group="g", topic="t", partition="0") == 1
 
 
-def test_lag_is_reported_after_a_restart_and_commits_begin_at_zero() -> None:
-    offsets = Offsets()
+def test_lag_is_reported_after_a_restart_and_commits_begin_at_zero(offsets: Offsets) -> None:
     offsets.client.committed({("t", 0): 4})
     offsets.world.restart()
     reported = offsets.scrape()
@@ -224,15 +220,13 @@ def test_lag_is_reported_after_a_restart_and_commits_begin_at_zero() -> None:
     assert reported.value(f"{GROUPS}_offset_commit_total") == 0
 
 
-def test_share_groups_have_no_offsets_of_this_sort() -> None:
-    offsets = Offsets()
+def test_share_groups_have_no_offsets_of_this_sort(offsets: Offsets) -> None:
     ShareClient(offsets.world, group="s").join("t")
     reported = offsets.scrape()
     assert (reported.labels_of(LAG), reported.labels_of(MEMBERS)) == ([], [])
 
 
-def test_offsets_of_a_transaction_count_when_it_is_committed() -> None:
-    offsets = Offsets()
+def test_offsets_of_a_transaction_count_when_it_is_committed(offsets: Offsets) -> None:
     producer = Transactor(offsets.world.connect())
     producer.init()
     assert producer.commit_offsets("g", {("t", 0): 7}) == [NONE]
@@ -264,8 +258,7 @@ def test_counters_go_on_when_a_shard_is_thrown_away() -> None:
     assert reported.value(OFFSET, group="g", topic="t", partition="0") == 6
 
 
-def test_offsets_that_administrators_delete() -> None:
-    offsets = Offsets()
+def test_offsets_that_administrators_delete(offsets: Offsets) -> None:
     offsets.client.committed({("t", 0): 4, ("t", 1): 0})
     assert offsets.client.delete(("t", 0)) == {("t", 0): NONE}
     assert offsets.client.delete(("t", 0)) == {("t", 0): NONE}, "there is nothing to delete any more"
@@ -275,8 +268,7 @@ def test_offsets_that_administrators_delete() -> None:
 
 
 @pytest.mark.parametrize("what", ["group", "topic"])
-def test_offsets_that_go_with_their_group_or_topic(what: str) -> None:
-    offsets = Offsets()
+def test_offsets_that_go_with_their_group_or_topic(what: str, offsets: Offsets) -> None:
     offsets.client.committed({("t", 0): 4})
     if what == "group":
         offsets.world.connect().call(DeleteGroupsRequest(["g"]), 2, DeleteGroupsResponse)

@@ -31,8 +31,7 @@ def produce(client: MockConnection, *, acks: int = 1, topic: str = "t") -> Produ
     return request
 
 
-def test_answers_are_counted_with_what_they_took() -> None:
-    world = BrokerWorld()
+def test_answers_are_counted_with_what_they_took(world: BrokerWorld) -> None:
     world.create_topic("t")
     client = world.connect()
     for _ in range(5):  # from the second on by the short way
@@ -44,8 +43,7 @@ def test_answers_are_counted_with_what_they_took() -> None:
     assert counters.errors == {}
 
 
-def test_a_long_poll_takes_as_long_as_it_waits() -> None:
-    world = BrokerWorld()
+def test_a_long_poll_takes_as_long_as_it_waits(world: BrokerWorld) -> None:
     world.create_topic("t")
     client = world.connect()
     client.send(fetch_request("t", max_wait_ms=250), 12)
@@ -55,8 +53,7 @@ def test_a_long_poll_takes_as_long_as_it_waits() -> None:
     assert (durations.count, durations.total_ns) == (1, 250 * MS)
 
 
-def test_a_request_that_waits_behind_another_is_counted_from_its_own_turn() -> None:
-    world = BrokerWorld()
+def test_a_request_that_waits_behind_another_is_counted_from_its_own_turn(world: BrokerWorld) -> None:
     world.create_topic("t")
     client = world.connect()
     client.send_raw(
@@ -69,8 +66,7 @@ def test_a_request_that_waits_behind_another_is_counted_from_its_own_turn() -> N
     assert counted(world, ApiKey.API_VERSIONS).durations.total_ns == 0
 
 
-def test_requests_without_an_answer() -> None:
-    world = BrokerWorld()
+def test_requests_without_an_answer(world: BrokerWorld) -> None:
     world.create_topic("t")
     client = world.connect()
     for _ in range(3):
@@ -79,8 +75,7 @@ def test_requests_without_an_answer() -> None:
     assert (counters.unanswered, counters.durations.count) == (3, 0)
 
 
-def test_errors_are_counted_by_code_wherever_they_are() -> None:
-    world = BrokerWorld()
+def test_errors_are_counted_by_code_wherever_they_are(world: BrokerWorld) -> None:
     client = world.connect()
     topics = [MetadataRequestTopic(name="a b"), MetadataRequestTopic(name="..")]
     client.call(MetadataRequest(topics, allow_auto_topic_creation=False), 9, MetadataResponse)
@@ -90,8 +85,7 @@ def test_errors_are_counted_by_code_wherever_they_are() -> None:
     assert counted(world, ApiKey.PRODUCE).errors == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: 1}
 
 
-def test_a_write_that_fails_on_the_short_way() -> None:
-    world = BrokerWorld()
+def test_a_write_that_fails_on_the_short_way(world: BrokerWorld) -> None:
     world.create_topic("t")
     client = world.connect()
     for _ in range(2):
@@ -103,8 +97,7 @@ def test_a_write_that_fails_on_the_short_way() -> None:
     assert counted(world, ApiKey.PRODUCE).errors == {ErrorCode.KAFKA_STORAGE_ERROR: 1}
 
 
-def test_an_unknown_version_of_api_versions() -> None:
-    world = BrokerWorld()
+def test_an_unknown_version_of_api_versions(world: BrokerWorld) -> None:
     client = world.connect()
     client.send(ApiVersionsRequest("c", "1"), 4)
     client.receive_frame()

@@ -75,8 +75,12 @@ class Work:
         self.one.session_epoch += 1
 
 
-def test_groups_by_state_and_rebalances() -> None:
-    world = BrokerWorld()
+@pytest.fixture
+def work() -> Work:
+    return Work()
+
+
+def test_groups_by_state_and_rebalances(world: BrokerWorld) -> None:
     world.create_topic("t")
     one, two = ShareClient(world, "one"), ShareClient(world, "two", group="h")
     assert scraped(world).value(f"{GROUPS}_group_count", protocol="share") == 0
@@ -99,9 +103,8 @@ def test_groups_by_state_and_rebalances() -> None:
     assert scraped(world).value(f"{GROUPS}_group_count", protocol="share") == 1
 
 
-def test_groups_of_every_kind() -> None:
+def test_groups_of_every_kind(world: BrokerWorld) -> None:
     """As Apache Kafka 4.3.1 has it: one number for each protocol, also while it is 0."""
-    world = BrokerWorld()
     world.create_topic("t")
     ShareClient(world).join("t")
     for group in ("c", "d"):
@@ -115,9 +118,8 @@ def test_groups_of_every_kind() -> None:
     assert counts == {"share": 1, "consumer": 2, "classic": 0}
 
 
-def test_a_rebalance_for_partitions_that_were_initialised_later() -> None:
+def test_a_rebalance_for_partitions_that_were_initialised_later(world: BrokerWorld) -> None:
     """The second phase of a heartbeat may raise the epoch, too."""
-    world = BrokerWorld()
     world.create_topic("t")
     member = ShareClient(world)
     member.join("t", "u")
@@ -129,8 +131,7 @@ def test_a_rebalance_for_partitions_that_were_initialised_later() -> None:
     assert scraped(world).value(f"{GROUPS}_share_group_rebalance_total") == groups.share.rebalances == epochs[0] - 1
 
 
-def test_three_share_sessions() -> None:
-    work = Work()
+def test_three_share_sessions(work: Work) -> None:
     members = [work.one, work.two, ShareClient(work.world, "three")]
     for member in members:
         member.fetch(work.first, work.second)
@@ -146,15 +147,13 @@ def test_three_share_sessions() -> None:
     assert ended.value(f"{SESSIONS}_share_session_evictions_total") == 1
 
 
-def test_five_renews() -> None:
-    work = Work()
+def test_five_renews(work: Work) -> None:
     work.one.acquire(work.first)
     work.renew(0, 4)
     assert work.scrape().value(f"{SHARE_GROUP}_record_acknowledgements_total", ack_type="renew") == 5
 
 
-def test_acknowledgements_by_type() -> None:
-    work = Work()
+def test_acknowledgements_by_type(work: Work) -> None:
     work.one.acquire(work.first)
     work.one.acknowledge(work.first, (0, 2, ACCEPT), (3, 3, RELEASE), (4, 5, REJECT))
     reported = work.scrape()
@@ -165,8 +164,7 @@ def test_acknowledgements_by_type() -> None:
     assert counts == {"accept": 3, "release": 1, "reject": 2, "renew": 0}
 
 
-def test_acknowledgements_by_group_and_topic() -> None:
-    work = Work()
+def test_acknowledgements_by_group_and_topic(work: Work) -> None:
     work.one.acquire(work.first, work.second)
     work.one.acknowledge(work.first, (0, 2, ACCEPT), (3, 3, RELEASE))
     work.one.acknowledge(work.second, (0, 4, ACCEPT))
@@ -176,8 +174,7 @@ def test_acknowledgements_by_group_and_topic() -> None:
     assert {(row["group"], row["topic"]) for row in reported.labels_of(name)} == {("g", "t")}
 
 
-def test_the_oldest_record_that_is_not_finished_with() -> None:
-    work = Work()
+def test_the_oldest_record_that_is_not_finished_with(work: Work) -> None:
     work.one.acquire(work.first)
     name = "shareq_share_partition_oldest_unacknowledged_age_seconds"
     assert work.scrape().value(name, **PARTITION) == 0
@@ -196,8 +193,7 @@ def test_the_oldest_record_that_is_not_finished_with() -> None:
     assert work.scrape().value(name, **PARTITION) == 0
 
 
-def test_ten_records_in_flight() -> None:
-    work = Work()
+def test_ten_records_in_flight(work: Work) -> None:
     work.one.acquire(work.first)
     reported = work.scrape()
     assert reported.value(f"{SHARE_PARTITION}_in_flight_message_count", **PARTITION) == 10
@@ -211,8 +207,7 @@ def test_ten_records_in_flight() -> None:
     assert reported.value(f"{SHARE_PARTITION}_in_flight_message_count", **other) == 0
 
 
-def test_locks_that_run_out_and_dead_letters() -> None:
-    work = Work()
+def test_locks_that_run_out_and_dead_letters(work: Work) -> None:
     work.one.acquire(work.first)
     work.world.clock.advance(LOCK_MS + 1)
     once = work.scrape()
@@ -228,9 +223,8 @@ def test_locks_that_run_out_and_dead_letters() -> None:
     assert twice.value("shareq_share_partition_lag", **PARTITION) == 0
 
 
-def test_counters_outlive_the_members() -> None:
+def test_counters_outlive_the_members(work: Work) -> None:
     """The last member's going drops the share partitions from memory."""
-    work = Work()
     work.one.acquire(work.first)
     work.one.acknowledge(work.first, (0, 5, ACCEPT))
     work.one.connection.disconnect()
@@ -248,8 +242,7 @@ def test_counters_outlive_the_members() -> None:
     assert back.value(f"{SHARE_GROUP}_record_acknowledgements_total", ack_type="accept") == 6
 
 
-def test_lag_grows_without_anybody_consuming() -> None:
-    work = Work()
+def test_lag_grows_without_anybody_consuming(work: Work) -> None:
     work.one.acquire(work.first)
     work.one.acknowledge(work.first, (0, 9, ACCEPT))
     work.world.restart()
@@ -261,24 +254,21 @@ def test_lag_grows_without_anybody_consuming() -> None:
     assert reported.value("shareq_share_partition_lag", **PARTITION) == 7
 
 
-def test_records_behind_a_window_of_which_nothing_is_finished_are_lag() -> None:
-    work = Work()
+def test_records_behind_a_window_of_which_nothing_is_finished_are_lag(work: Work) -> None:
     work.one.acquire(work.first)
     work.world.restart()
     append(work.world, "t", 7)
     assert scraped(work.world).value("shareq_share_partition_lag", **PARTITION) == 17
 
 
-def test_a_group_that_has_not_begun_has_no_lag() -> None:
-    work = Work()
+def test_a_group_that_has_not_begun_has_no_lag(work: Work) -> None:
     reported = work.scrape()
     assert PARTITION in reported.labels_of("shareq_share_partition_deliveries_total")
     assert reported.labels_of("shareq_share_partition_lag") == []
     assert reported.labels_of("shareq_share_partition_start_offset") == []
 
 
-def test_a_deleted_group_leaves_its_sums() -> None:
-    work = Work()
+def test_a_deleted_group_leaves_its_sums(work: Work) -> None:
     work.one.acquire(work.first)
     work.one.acknowledge(work.first, (0, 9, ACCEPT))
     work.one.connection.disconnect()
@@ -295,8 +285,7 @@ def test_a_deleted_group_leaves_its_sums() -> None:
 
 
 @pytest.mark.parametrize("topic", ["t", SHARE_GROUP_STATE])
-def test_a_deleted_topic_leaves_its_sums(topic: str) -> None:
-    work = Work()
+def test_a_deleted_topic_leaves_its_sums(topic: str, work: Work) -> None:
     work.one.acquire(work.first)
     work.one.acknowledge(work.first, (0, 9, ACCEPT))
     work.world.services.metadata.delete_topics([topic])
@@ -306,9 +295,8 @@ def test_a_deleted_topic_leaves_its_sums(topic: str) -> None:
     assert reported.value(f"{SHARE_GROUP}_record_acknowledgements_total", ack_type="accept") == 10
 
 
-def test_state_writes() -> None:
+def test_state_writes(work: Work) -> None:
     """One for each partition that a request acknowledges on."""
-    work = Work()
     work.one.acquire(work.first, work.second)
     before = work.scrape().value(f"{STATES}_write_total")
     assert before == 2  # the start offsets
@@ -366,8 +354,7 @@ def test_a_coordinator_partition_whose_log_is_lost() -> None:
     assert topic_id != ZERO_UUID
 
 
-def test_share_fetches_and_acknowledgements_by_topic() -> None:
-    work = Work()
+def test_share_fetches_and_acknowledgements_by_topic(work: Work) -> None:
     work.one.acquire(work.first, work.second)  # twice: the start offsets are written first
     work.one.fetch(acks={work.first: [(0, 0, ACCEPT)]})
     work.one.acknowledge(work.first, (5, 60, ACCEPT))
@@ -380,8 +367,7 @@ def test_share_fetches_and_acknowledgements_by_topic() -> None:
     assert reported.value("kafka_network_request_metrics_errors_total", **errors) == 1
 
 
-def test_a_share_fetch_that_fails() -> None:
-    work = Work()
+def test_a_share_fetch_that_fails(work: Work) -> None:
     stranger = ShareClient(work.world, "s", group="nobody")
     answer = stranger.fetch(work.first, (b"\1" * 16, 0))
     assert len(fetch_errors(answer)) == 2
@@ -394,8 +380,7 @@ def test_a_share_fetch_that_fails() -> None:
     assert reported.value(f"{SHARE_GROUP}_partition_load_time_seconds_count") == 1
 
 
-def test_share_fetches_that_wait_in_vain() -> None:
-    work = Work()
+def test_share_fetches_that_wait_in_vain(work: Work) -> None:
     work.one.acquire(work.first)
     work.one.send_fetch(max_wait_ms=500)
     work.world.clock.run_until_idle()
@@ -409,9 +394,8 @@ def test_share_fetches_that_wait_in_vain() -> None:
     assert reported.value(purgatory, **waiting) == 0
 
 
-def test_share_fetches_of_full_partitions() -> None:
+def test_share_fetches_of_full_partitions(work: Work) -> None:
     """One is at its limit of record locks until those run out."""
-    work = Work()
     configure(work.world, share_partition_max_record_locks="100")
     append(work.world, "t", 90)
     work.one.acquire(work.first)

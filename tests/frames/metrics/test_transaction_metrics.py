@@ -58,9 +58,13 @@ class World:
         return reported.value(ENDED, result="commit"), reported.value(ENDED, result="abort")
 
 
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
 @pytest.mark.parametrize("versions", VERSIONS)
-def test_a_transaction_from_its_id_to_its_end(versions: Versions) -> None:
-    world = World()
+def test_a_transaction_from_its_id_to_its_end(versions: Versions, world: World) -> None:
     producer = world.producer(versions=versions)
     assert world.states() == {"empty": 1}
     assert producer.write("a", b"x", b"y") is NONE
@@ -81,9 +85,8 @@ def test_a_transaction_from_its_id_to_its_end(versions: Versions) -> None:
     assert world.ended() == (1, 1)
 
 
-def test_the_oldest_of_many() -> None:
+def test_the_oldest_of_many(world: World) -> None:
     """An id that rests is not open, however long ago it was used."""
-    world = World()
     resting = world.producer("resting")
     resting.write("a", b"x")
     resting.commit()
@@ -95,8 +98,7 @@ def test_the_oldest_of_many() -> None:
     assert world.scrape().value(AGE) == 15
 
 
-def test_an_open_transaction_keeps_its_age_over_a_restart() -> None:
-    world = World()
+def test_an_open_transaction_keeps_its_age_over_a_restart(world: World) -> None:
     world.producer().write("a", b"x")
     world.world.clock.advance(5_000)
     world.world.restart()
@@ -106,15 +108,13 @@ def test_an_open_transaction_keeps_its_age_over_a_restart() -> None:
     assert reported.value(f"{REPLICAS}_producer_id_count") == 1
 
 
-def test_a_clock_that_is_set_back_makes_no_age_below_0() -> None:
-    world = World()
+def test_a_clock_that_is_set_back_makes_no_age_below_0(world: World) -> None:
     world.producer().write("a", b"x")
     world.world.clock.step_wall(-10_000)
     assert world.scrape().value(AGE) == 0
 
 
-def test_a_transaction_that_times_out() -> None:
-    world = World()
+def test_a_transaction_that_times_out(world: World) -> None:
     world.producer(timeout_ms=20_000).write("a", b"x")
     world.producer("other", timeout_ms=300_000).write("a", b"x")
     world.world.clock.advance(60_000)
@@ -124,8 +124,7 @@ def test_a_transaction_that_times_out() -> None:
     assert world.ended() == (0, 1)
 
 
-def test_a_transaction_that_its_producer_leaves_behind_is_aborted_but_has_not_timed_out() -> None:
-    world = World()
+def test_a_transaction_that_its_producer_leaves_behind_is_aborted_but_has_not_timed_out(world: World) -> None:
     world.producer().write("a", b"x")
     again = Transactor(world.client)
     assert again.init() is ErrorCode.CONCURRENT_TRANSACTIONS
@@ -134,17 +133,15 @@ def test_a_transaction_that_its_producer_leaves_behind_is_aborted_but_has_not_ti
     assert world.scrape().value(TIMED_OUT) == 0
 
 
-def test_an_abort_of_nothing_is_no_transaction() -> None:
+def test_an_abort_of_nothing_is_no_transaction(world: World) -> None:
     """With transaction version 2 it raises the epoch all the same."""
-    world = World()
     producer = world.producer()
     assert producer.abort() is NONE
     assert world.states() == {"complete_abort": 1}
     assert world.ended() == (0, 0)
 
 
-def test_markers_that_cannot_be_written() -> None:
-    world = World()
+def test_markers_that_cannot_be_written(world: World) -> None:
     producer = world.producer()
     producer.write("a", b"x")
     producer.write("b", b"x")
@@ -162,8 +159,7 @@ def test_markers_that_cannot_be_written() -> None:
     assert (world.scrape().value(MARKERS), world.ended()) == (0, (1, 0))
 
 
-def test_an_end_that_cannot_be_noted() -> None:
-    world = World()
+def test_an_end_that_cannot_be_noted(world: World) -> None:
     producer = world.producer()
     producer.write("a", b"x")
     world.world.fs.fail = second_write_broken(TRANSACTION_STATE)
@@ -175,8 +171,7 @@ def test_an_end_that_cannot_be_noted() -> None:
     assert (world.scrape().value(ENDS), world.ended()) == (0, (1, 0))
 
 
-def test_a_decision_that_is_carried_out_after_a_restart() -> None:
-    world = World()
+def test_a_decision_that_is_carried_out_after_a_restart(world: World) -> None:
     producer = world.producer()
     producer.write("a", b"x")
     fs = world.world.fs
@@ -189,9 +184,8 @@ def test_a_decision_that_is_carried_out_after_a_restart() -> None:
     assert world.ended() == (1, 0)
 
 
-def test_a_transaction_that_no_coordinator_knows() -> None:
+def test_a_transaction_that_no_coordinator_knows(world: World) -> None:
     """It is late five minutes after the longest timeout that is allowed, by its last record."""
-    world = World()
     log = world.world.services.logs.get("a", 0)
     clock = world.world.clock
     append_directly(log, b"x", producer=7, now_ms=clock.wall_ms())
@@ -209,8 +203,7 @@ def test_a_transaction_that_no_coordinator_knows() -> None:
     assert reported.value(UNSTABLE, topic="a", partition="0") == 1
 
 
-def test_idempotent_producers_are_counted_in_each_log() -> None:
-    world = World()
+def test_idempotent_producers_are_counted_in_each_log(world: World) -> None:
     for topic in ("a", "b"):
         producer = world.producer(topic)
         producer.write("a", b"x")
@@ -220,8 +213,7 @@ def test_idempotent_producers_are_counted_in_each_log() -> None:
     assert world.scrape().value(f"{REPLICAS}_producer_id_count") == 4
 
 
-def test_partitions_of_the_coordinator() -> None:
-    world = World()
+def test_partitions_of_the_coordinator(world: World) -> None:
     active = {"state": "active"}
     assert world.scrape().value("shareq_transaction_coordinator_partitions", **active) == 0
     assert not world.world.services.internal_topics.ensure(TRANSACTION_STATE).code

@@ -46,6 +46,11 @@ class World:
         return answer[8:]
 
 
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
 def hexed(text: str) -> str:
     return text.replace(" ", "")
 
@@ -57,9 +62,8 @@ UNKNOWN_GROUP = "0001 78"
 # -- Version 1
 
 
-def test_version_1_by_its_bytes() -> None:
+def test_version_1_by_its_bytes(world: World) -> None:
     """Group id, topics; no throttle time, no error of the group."""
-    world = World()
     world.offsets.committed({T0: Row(5, metadata="me", leader_epoch=3)})
     answer = world.exchange(1, f"{G} 00000001 0001 74 00000002 00000000 00000001")
     assert answer == hexed(
@@ -72,14 +76,12 @@ def test_version_1_takes_no_null_list() -> None:
 
 
 @pytest.mark.parametrize("group", [G, UNKNOWN_GROUP], ids=["group", "no group"])
-def test_version_1_with_an_empty_list(group: str) -> None:
-    world = World()
+def test_version_1_with_an_empty_list(group: str, world: World) -> None:
     world.offsets.committed({T0: 5})
     assert world.exchange(1, f"{group} 00000000") == "00000000"
 
 
-def test_version_1_has_errors_of_the_group_in_every_row() -> None:
-    world = World()
+def test_version_1_has_errors_of_the_group_in_every_row(world: World) -> None:
     world.offsets.committed({T0: 5})
     move_away(world)
     answer = world.exchange(1, f"{G} 00000001 0001 74 00000001 00000000")
@@ -90,9 +92,8 @@ def test_version_1_has_errors_of_the_group_in_every_row() -> None:
 # -- Version 2 and later
 
 
-def test_version_2_by_its_bytes() -> None:
+def test_version_2_by_its_bytes(world: World) -> None:
     """A null list is the length -1; the error of the whole answer stands behind its array."""
-    world = World()
     world.offsets.committed({T0: 5, T1: 6, U0: Row(7, metadata="me")})
     assert world.exchange(2, f"{G} ffffffff") == hexed(
         "00000002"
@@ -102,8 +103,7 @@ def test_version_2_by_its_bytes() -> None:
     )
 
 
-def test_version_2_with_an_error_by_its_bytes() -> None:
-    world = World()
+def test_version_2_with_an_error_by_its_bytes(world: World) -> None:
     world.offsets.committed({T0: 5})
     move_away(world)
     for topics in ("ffffffff", "00000000", "00000001 0001 74 00000001 00000000"):
@@ -111,55 +111,48 @@ def test_version_2_with_an_error_by_its_bytes() -> None:
 
 
 @pytest.mark.parametrize("version", range(2, 11))
-def test_all_offsets_in_every_version(version: int) -> None:
-    world = World()
+def test_all_offsets_in_every_version(version: int, world: World) -> None:
     world.offsets.committed({T0: 5, T1: 6, U0: Row(7, metadata="me", leader_epoch=2)})
     epoch = 2 if version >= 5 else -1
     assert world.offsets.fetch(None, version) == (NONE, {T0: Row(5), T1: Row(6), U0: Row(7, NONE, "me", epoch)})
 
 
 @pytest.mark.parametrize("version", range(2, 11))
-def test_an_empty_list_asks_for_nothing(version: int) -> None:
-    world = World()
+def test_an_empty_list_asks_for_nothing(version: int, world: World) -> None:
     world.offsets.committed({T0: 5})
     assert world.offsets.fetch([], version) == (NONE, {})
 
 
 @pytest.mark.parametrize("version", range(2, 11))
-def test_no_offsets_and_no_error(version: int) -> None:
-    world = World()
+def test_no_offsets_and_no_error(version: int, world: World) -> None:
     world.offsets.committed({T0: 5}, group="other")
     assert world.offsets.fetch(None, version) == (NONE, {})
 
 
 @pytest.mark.parametrize("version", range(1, 11))
-def test_a_named_partition_without_an_offset(version: int) -> None:
-    world = World()
+def test_a_named_partition_without_an_offset(version: int, world: World) -> None:
     world.offsets.committed({T0: 5})
     assert world.offsets.fetch([T0, T1, U0], version) == (NONE, {T0: Row(5), T1: NO_OFFSET, U0: NO_OFFSET})
 
 
 @pytest.mark.parametrize("version", range(2, 11))
-def test_errors_of_the_coordinator_stand_above_an_empty_list(version: int) -> None:
-    world = World()
+def test_errors_of_the_coordinator_stand_above_an_empty_list(version: int, world: World) -> None:
     world.offsets.committed({T0: 5})
     move_away(world)
     for at in (None, [T0], []):
         assert world.offsets.fetch(at, version) == (ErrorCode.NOT_COORDINATOR, {})
 
 
-def test_errors_of_partitions_stay_with_their_partitions() -> None:
+def test_errors_of_partitions_stay_with_their_partitions(world: World) -> None:
     """Version 10 knows topics by id only, so that one that does not exist is an error of its rows."""
-    world = World()
     world.offsets.committed({T0: 5})
     world.offsets.ids["nowhere"] = bytes(range(16))
     error, rows = world.offsets.fetch([T0, ("nowhere", 0)], 10)
     assert (error, rows) == (NONE, {T0: Row(5), ("nowhere", 0): Row(-1, ErrorCode.UNKNOWN_TOPIC_ID)})
 
 
-def test_nobody_is_answered_while_the_coordinator_loads() -> None:
+def test_nobody_is_answered_while_the_coordinator_loads(world: World) -> None:
     """Loading ends before the first request is read, at the start and when a partition comes back: nobody sees 14."""
-    world = World()
     world.offsets.committed({T0: 5})
     move_away(world)
     world.broker_world.broker.services.leaders.move(CONSUMER_OFFSETS, partition_of(world), None)
@@ -169,8 +162,7 @@ def test_nobody_is_answered_while_the_coordinator_loads() -> None:
     assert world.offsets.fetch(None, 2) == (NONE, {T0: Row(5)})
 
 
-def test_reading_offsets_makes_no_group_and_no_member() -> None:
-    world = World()
+def test_reading_offsets_makes_no_group_and_no_member(world: World) -> None:
     world.offsets.committed({T0: 5})
     before = described(world, "g")
     for version in range(2, 11):
@@ -181,9 +173,8 @@ def test_reading_offsets_makes_no_group_and_no_member() -> None:
     assert described(world, "other").group_state == "Dead"
 
 
-def test_a_group_without_members_is_found_described_and_has_its_offsets() -> None:
+def test_a_group_without_members_is_found_described_and_has_its_offsets(world: World) -> None:
     """What a tool asks for to show them: one FindCoordinator, one description, one OffsetFetch."""
-    world = World()
     offsets = {T0: Row(5, metadata="me"), T1: Row(0), U0: Row(7)}
     world.offsets.committed(offsets)
     found = world.connection.call(FindCoordinatorRequest(coordinator_keys=["g"]), 4, FindCoordinatorResponse)
@@ -198,9 +189,8 @@ def test_a_group_without_members_is_found_described_and_has_its_offsets() -> Non
         assert world.offsets.fetch(None) == (NONE, offsets)
 
 
-def test_offsets_of_topics_that_no_member_reads() -> None:
+def test_offsets_of_topics_that_no_member_reads(world: World) -> None:
     """They are returned beside those of the topics that members are assigned."""
-    world = World()
     world.offsets.committed({T0: 5, U0: 7})
     member = ClassicClient(world.broker_world)
     form([member], protocols={"range": subscription("u")})
@@ -216,9 +206,8 @@ def subscription(*topics: str) -> bytes:
     return b"\0\0" + len(topics).to_bytes(4, "big") + names + b"\xff\xff\xff\xff"
 
 
-def test_a_failed_append_is_no_readers_error() -> None:
+def test_a_failed_append_is_no_readers_error(world: World) -> None:
     """What was refused is not there; what was committed before is."""
-    world = World()
     world.offsets.committed({T0: 5})
 
     def broken(kind: str, path: str) -> OSError | None:
@@ -242,9 +231,8 @@ def test_the_null_list_as_it_is_sent() -> None:
     assert encode(some, 2).hex() == hexed("0001 67 00000001 0001 74 00000001 00000000")
 
 
-def test_describe_groups_has_no_offsets() -> None:
+def test_describe_groups_has_no_offsets(world: World) -> None:
     """KIP-88 rejected to put them there: version 1 has the throttle time more than version 0, and nothing else."""
-    world = World()
     world.offsets.committed({T0: 5})
     answers = []
     for version in (0, 1):
@@ -253,8 +241,7 @@ def test_describe_groups_has_no_offsets() -> None:
     assert answers[1] == "00000000" + answers[0]
 
 
-def test_which_versions_are_advertised() -> None:
-    world = World()
+def test_which_versions_are_advertised(world: World) -> None:
     answer = world.connection.call(ApiVersionsRequest("test", "1"), 4, ApiVersionsResponse)
     ranges = {each.api_key: (each.min_version, each.max_version) for each in answer.api_keys}
     assert ranges[ApiKey.OFFSET_FETCH] == (1, 10)

@@ -91,12 +91,16 @@ class Offsets(OffsetsClient):
         ]
 
 
+@pytest.fixture
+def offsets() -> Offsets:
+    return Offsets()
+
+
 # -- every version
 
 
 @pytest.mark.parametrize("version", COMMIT_VERSIONS)
-def test_a_commit_in_every_version(version: int) -> None:
-    offsets = Offsets()
+def test_a_commit_in_every_version(version: int, offsets: Offsets) -> None:
     epoch = 3 if version >= 6 else -1
     rows = {T0: Row(5, metadata="me", leader_epoch=epoch), U0: Row(7)}
     offsets.committed(rows, version)
@@ -106,16 +110,14 @@ def test_a_commit_in_every_version(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", FETCH_VERSIONS)
-def test_a_fetch_in_every_version(version: int) -> None:
-    offsets = Offsets()
+def test_a_fetch_in_every_version(version: int, offsets: Offsets) -> None:
     offsets.committed({T0: Row(5, metadata="me", leader_epoch=3), U0: 7})
     epoch = 3 if version >= 5 else -1
     assert offsets.fetch([T1, T0], version) == (NONE, {T1: NO_OFFSET, T0: Row(5, NONE, "me", epoch)})
 
 
 @pytest.mark.parametrize("version", COMMIT_VERSIONS)
-def test_topics_and_partitions_that_do_not_exist(version: int) -> None:
-    offsets = Offsets()
+def test_topics_and_partitions_that_do_not_exist(version: int, offsets: Offsets) -> None:
     offsets.ids["nowhere"] = bytes(range(16))
     errors = offsets.commit({T0: 1, ("t", 2): 2, ("t", -1): 3, ("nowhere", 0): 4, U0: 5}, version)
     no_topic = ErrorCode.UNKNOWN_TOPIC_ID if version >= IDS_FROM else UNKNOWN
@@ -124,8 +126,7 @@ def test_topics_and_partitions_that_do_not_exist(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", [9, 10])
-def test_where_nothing_exists_no_group_is_made(version: int) -> None:
-    offsets = Offsets()
+def test_where_nothing_exists_no_group_is_made(version: int, offsets: Offsets) -> None:
     offsets.ids["nowhere"] = bytes(range(16))
     errors = offsets.commit({("nowhere", 0): 4, ("t", 7): 5}, version)
     no_topic = ErrorCode.UNKNOWN_TOPIC_ID if version >= IDS_FROM else UNKNOWN
@@ -134,16 +135,14 @@ def test_where_nothing_exists_no_group_is_made(version: int) -> None:
     assert offsets.broker.services.metadata.topic(CONSUMER_OFFSETS) is None
 
 
-def test_each_topic_is_answered_once_the_refused_ones_first() -> None:
+def test_each_topic_is_answered_once_the_refused_ones_first(offsets: Offsets) -> None:
     """Apache Kafka collects what it refuses at once, and adds to it what the coordinator says."""
-    offsets = Offsets()
     errors = offsets.commit({U0: 1, T0: 2, ("t", 9): 3}, 9)
     assert list(errors) == [("t", 9), T0, U0]
 
 
 @pytest.mark.parametrize("version", [8, 9, 10])
-def test_many_groups_in_one_request(version: int) -> None:
-    offsets = Offsets()
+def test_many_groups_in_one_request(version: int, offsets: Offsets) -> None:
     offsets.committed({T0: 5, U0: 6})
     offsets.committed({T1: 7}, group="h")
     answers = offsets.fetch_many({"h": None, "g": [U0, T1], "nobody": None, "none": [T0], "nothing": []}, version)
@@ -158,8 +157,7 @@ def test_many_groups_in_one_request(version: int) -> None:
     assert offsets.client.call(OffsetFetchRequest(), version, OffsetFetchResponse).groups == []
 
 
-def test_unknown_topic_ids_of_a_fetch_come_last() -> None:
-    offsets = Offsets()
+def test_unknown_topic_ids_of_a_fetch_come_last(offsets: Offsets) -> None:
     offsets.ids["nowhere"] = bytes(range(16))
     offsets.committed({T0: 5})
     error, rows = offsets.fetch([("nowhere", 0), T0, ("nowhere", 1)], 10)
@@ -167,9 +165,8 @@ def test_unknown_topic_ids_of_a_fetch_come_last() -> None:
     assert (error, list(rows.items())) == (NONE, [(T0, Row(5)), (("nowhere", 0), gone), (("nowhere", 1), gone)])
 
 
-def test_offsets_of_a_deleted_topic_have_no_topic_id() -> None:
+def test_offsets_of_a_deleted_topic_have_no_topic_id(offsets: Offsets) -> None:
     """Version 10 leaves them out, earlier ones name them; here the topic goes behind the coordinator's back."""
-    offsets = Offsets()
     offsets.committed({T0: 5, U0: 6})
     shard = offsets.broker.services.groups.coordinator.partition("g").shard
     shard.offsets.store.put("g", "gone", 0, CommittedOffset(7))
@@ -178,9 +175,8 @@ def test_offsets_of_a_deleted_topic_have_no_topic_id() -> None:
 
 
 @pytest.mark.parametrize("version", range(7, 11))
-def test_stable_offsets_only(version: int) -> None:
+def test_stable_offsets_only(version: int, offsets: Offsets) -> None:
     """KIP-447."""
-    offsets = Offsets()
     offsets.committed({T0: 5, T1: 6})
     store = offsets.broker.services.groups.coordinator.partition("g").shard.offsets.store
     store.put("g", "t", 0, CommittedOffset(9, record_offset=99), producer_id=7)
@@ -191,17 +187,15 @@ def test_stable_offsets_only(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", range(2, 5))
-def test_a_retention_in_the_request(version: int) -> None:
-    offsets = Offsets()
+def test_a_retention_in_the_request(version: int, offsets: Offsets) -> None:
     assert offsets.commit({T0: 5}, version, retention_ms=1_000) == {T0: NONE}
     offsets.world.clock.advance(CHECK_MS)
     assert (offsets.all(), offsets.listed()) == ({}, [])
 
 
 @pytest.mark.parametrize("version", range(2, 5))
-def test_the_longest_retention_is_for_ever(version: int) -> None:
+def test_the_longest_retention_is_for_ever(version: int, offsets: Offsets) -> None:
     """Its end is no time that a record could hold."""
-    offsets = Offsets()
     assert offsets.commit({T0: 5}, version, retention_ms=2**63 - 1) == {T0: NONE}
     offsets.world.clock.advance(CHECK_MS)
     offsets.restart()
@@ -209,8 +203,7 @@ def test_the_longest_retention_is_for_ever(version: int) -> None:
 
 
 @pytest.mark.parametrize("retention_ms", [-(2**63), -2])
-def test_a_negative_retention_is_over_at_once(retention_ms: int) -> None:
-    offsets = Offsets()
+def test_a_negative_retention_is_over_at_once(retention_ms: int, offsets: Offsets) -> None:
     assert offsets.commit({T0: 5}, 4, retention_ms=retention_ms) == {T0: NONE}
     offsets.world.clock.advance(CHECK_MS)
     assert offsets.all() == {}
@@ -235,9 +228,8 @@ def test_properties_of_offsets() -> None:
 # -- groups that only keep offsets
 
 
-def test_a_simple_group_is_listed_described_and_deleted() -> None:
+def test_a_simple_group_is_listed_described_and_deleted(offsets: Offsets) -> None:
     """Apache Kafka: an empty classic group without a protocol type."""
-    offsets = Offsets()
     offsets.committed({T0: 5, U0: 6})
     assert offsets.listed() == [("g", "", "Empty", "classic")]
     for version in (0, 6):
@@ -251,16 +243,14 @@ def test_a_simple_group_is_listed_described_and_deleted() -> None:
     assert (offsets.listed(), offsets.all()) == ([], {})
 
 
-def test_the_empty_group_id() -> None:
+def test_the_empty_group_id(offsets: Offsets) -> None:
     """Old consumers have no group id; their offsets are kept all the same (Apache Kafka, since KIP-289)."""
-    offsets = Offsets()
     offsets.committed({T0: 5}, group="")
     assert offsets.fetch([T0], group="") == (NONE, {T0: Row(5)})
     assert offsets.delete(T0, group="") is ErrorCode.INVALID_GROUP_ID
 
 
-def test_offsets_are_deleted() -> None:
-    offsets = Offsets()
+def test_offsets_are_deleted(offsets: Offsets) -> None:
     assert offsets.delete(T0) is ErrorCode.GROUP_ID_NOT_FOUND, "before there is any group at all"
     offsets.committed({T0: 5, T1: 6, U0: 7})
     errors = offsets.delete(T0, ("t", 9), U0, ("nowhere", 0))
@@ -271,8 +261,7 @@ def test_offsets_are_deleted() -> None:
     assert offsets.all() == {T1: 6}
 
 
-def test_a_deleted_topic_takes_its_offsets_along() -> None:
-    offsets = Offsets()
+def test_a_deleted_topic_takes_its_offsets_along(offsets: Offsets) -> None:
     offsets.committed({T0: 5, U0: 6})
     offsets.broker.services.metadata.delete_topics(["t"])
     assert offsets.all() == {U0: 6}
@@ -282,9 +271,8 @@ def test_a_deleted_topic_takes_its_offsets_along() -> None:
     assert offsets.all() == {U0: 6}
 
 
-def test_a_topic_that_was_deleted_just_before_a_crash() -> None:
+def test_a_topic_that_was_deleted_just_before_a_crash(offsets: Offsets) -> None:
     """Apache Kafka keeps such offsets until they expire; here they go at the next start."""
-    offsets = Offsets()
     offsets.committed({T0: 5, U0: 6})
 
     def broken(kind: str, path: str) -> OSError | None:
@@ -301,8 +289,7 @@ def test_a_topic_that_was_deleted_just_before_a_crash() -> None:
 
 
 @pytest.mark.parametrize("clean", [True, False], ids=["stopped", "killed"])
-def test_a_restart_keeps_everything(clean: bool) -> None:
-    offsets = Offsets()
+def test_a_restart_keeps_everything(clean: bool, offsets: Offsets) -> None:
     rows = {T0: Row(5, metadata="mé", leader_epoch=3), U0: Row(7)}
     offsets.committed({T0: 1})
     offsets.committed(rows)
@@ -336,8 +323,7 @@ def test_a_crash_at_any_step_keeps_what_was_answered() -> None:
     assert outcomes["crashed"]
 
 
-def test_a_log_that_cannot_be_written() -> None:
-    offsets = Offsets()
+def test_a_log_that_cannot_be_written(offsets: Offsets) -> None:
     offsets.committed({T0: 5})
 
     def broken(kind: str, path: str) -> OSError | None:
@@ -360,8 +346,7 @@ def test_without_room_for_the_coordinators_topic() -> None:
     assert offsets.fetch(None) == (NONE, {})
 
 
-def test_another_broker_coordinates_the_group() -> None:
-    offsets = Offsets()
+def test_another_broker_coordinates_the_group(offsets: Offsets) -> None:
     offsets.committed({T0: 5})
     count = offsets.broker.services.groups.coordinator.partitions.count
     at = group_partition_for("g", count)
@@ -374,8 +359,7 @@ def test_another_broker_coordinates_the_group() -> None:
     assert offsets.all() == {T0: 5}
 
 
-def test_our_own_fault_has_its_place_in_every_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    offsets = Offsets()
+def test_our_own_fault_has_its_place_in_every_version(monkeypatch: pytest.MonkeyPatch, offsets: Offsets) -> None:
     offsets.committed({T0: 5})
 
     def fault(*_arguments: object, **_named: object) -> None:
@@ -395,9 +379,8 @@ def test_our_own_fault_has_its_place_in_every_version(monkeypatch: pytest.Monkey
     assert offsets.all() == {T0: 5}
 
 
-def test_commits_of_one_tick_share_an_append() -> None:
+def test_commits_of_one_tick_share_an_append(offsets: Offsets) -> None:
     """Many consumers commit at once: one write, and each gets its own answer."""
-    offsets = Offsets()
     offsets.committed({T0: 0})
     writes = len([step for step in offsets.world.fs.history if step[0] == "write"])
     clients = [offsets.world.connect() for _ in range(10)]

@@ -20,8 +20,7 @@ NONE = ErrorCode.NONE
 NOBODY = bytes(15) + b"\x07"
 
 
-def test_topics_are_known_by_their_ids_alone() -> None:
-    world = BrokerWorld()
+def test_topics_are_known_by_their_ids_alone(world: BrokerWorld) -> None:
     ids = {name: world.create_topic(name).topic_id for name in ("t", "u")}
     producer = Transactor(world.connect(), JAVA_4_4)
     assert producer.init() is NONE
@@ -50,9 +49,8 @@ def test_topics_are_known_by_their_ids_alone() -> None:
     assert found == (NONE, {("t", 0): Row(7), ("u", 0): Row(7)})
 
 
-def test_the_successor_of_a_topic_gets_no_offsets_of_it() -> None:
+def test_the_successor_of_a_topic_gets_no_offsets_of_it(world: BrokerWorld) -> None:
     """Which is what the ids are for."""
-    world = BrokerWorld()
     before = world.create_topic("t").topic_id
     producer = Transactor(world.connect(), JAVA_4_4)
     assert producer.init() is NONE
@@ -66,8 +64,7 @@ def test_the_successor_of_a_topic_gets_no_offsets_of_it() -> None:
     [(JAVA_TV2, ErrorCode.ILLEGAL_GENERATION), (JAVA_4_4, ErrorCode.GROUP_ID_NOT_FOUND)],
     ids=["5", "6"],
 )
-def test_a_generation_of_a_group_that_there_is_not(versions: Versions, error: ErrorCode) -> None:
-    world = BrokerWorld()
+def test_a_generation_of_a_group_that_there_is_not(versions: Versions, error: ErrorCode, world: BrokerWorld) -> None:
     ids = {"t": world.create_topic("t").topic_id}
     producer = Transactor(world.connect(), versions)
     assert producer.init() is NONE

@@ -38,8 +38,7 @@ def damaged(records: bytes) -> bytes:
 
 @pytest.mark.parametrize("version", range(3, 14))
 @pytest.mark.parametrize("size", [1, 40, 100, 20_000])
-def test_the_short_way_answers_byte_for_byte_as_the_ordinary_one(version: int, size: int) -> None:
-    world = BrokerWorld()
+def test_the_short_way_answers_byte_for_byte_as_the_ordinary_one(version: int, size: int, world: BrokerWorld) -> None:
     topic = world.create_topic("t")
     request = produce_request(batch(b"x" * size), topic="t", topic_id=topic.topic_id)
     # A connection's first request goes the ordinary way. Both answers are made at the same offset of equal logs.
@@ -60,8 +59,7 @@ def test_the_short_way_answers_byte_for_byte_as_the_ordinary_one(version: int, s
         assert log.high_watermark == 2
 
 
-def test_the_short_way_takes_other_sizes_partitions_and_topics() -> None:
-    world = BrokerWorld()
+def test_the_short_way_takes_other_sizes_partitions_and_topics(world: BrokerWorld) -> None:
     world.create_topic("t", partitions=3)
     world.create_topic("another-topic")
     client = world.connect()
@@ -73,8 +71,7 @@ def test_the_short_way_takes_other_sizes_partitions_and_topics() -> None:
         assert response.responses[0].partition_responses[0].base_offset == round_
 
 
-def test_errors_on_the_short_way_are_those_of_the_ordinary_one() -> None:
-    world = BrokerWorld()
+def test_errors_on_the_short_way_are_those_of_the_ordinary_one(world: BrokerWorld) -> None:
     world.create_topic("t")
     client = world.connect()
     for _ in range(2):
@@ -98,8 +95,7 @@ def test_errors_on_the_short_way_are_those_of_the_ordinary_one() -> None:
     assert produced(client, batch(b"x")).base_offset == 4
 
 
-def test_zstd_needs_version_7_on_the_short_way_too() -> None:
-    world = BrokerWorld()
+def test_zstd_needs_version_7_on_the_short_way_too(world: BrokerWorld) -> None:
     world.create_topic("t")
     client = world.connect()
     zstd = bytes(build_batch([RecordData(None, b"x" * 99)], timestamp_ms=0, compression=Compression.ZSTD))
@@ -109,8 +105,7 @@ def test_zstd_needs_version_7_on_the_short_way_too() -> None:
 
 
 @pytest.mark.parametrize("version", [9, 13])
-def test_a_topic_that_was_deleted_and_made_again_is_noticed(version: int) -> None:
-    world = BrokerWorld()
+def test_a_topic_that_was_deleted_and_made_again_is_noticed(version: int, world: BrokerWorld) -> None:
     old_id = world.create_topic("t").topic_id
     client = world.connect()
     for _ in range(2):
@@ -125,9 +120,8 @@ def test_a_topic_that_was_deleted_and_made_again_is_noticed(version: int) -> Non
 
 
 @pytest.mark.parametrize("requests", [1, 3])
-def test_a_disk_that_is_full_is_a_storage_error_and_nothing_more(requests: int) -> None:
+def test_a_disk_that_is_full_is_a_storage_error_and_nothing_more(requests: int, world: BrokerWorld) -> None:
     """What was answered before stays readable, and with space again the broker goes on."""
-    world = BrokerWorld()
     world.create_topic("t")
     client = world.connect()
     for _ in range(requests):
@@ -142,8 +136,7 @@ def test_a_disk_that_is_full_is_a_storage_error_and_nothing_more(requests: int) 
     assert fetched.high_watermark == requests + 1
 
 
-def test_a_disk_that_fails_is_reported_to_all_who_wait() -> None:
-    world = BrokerWorld()
+def test_a_disk_that_fails_is_reported_to_all_who_wait(world: BrokerWorld) -> None:
     world.create_topic("t")
     client = world.connect()
     produced(client, batch(b"x"))
@@ -154,8 +147,7 @@ def test_a_disk_that_fails_is_reported_to_all_who_wait() -> None:
     assert codes == [ErrorCode.KAFKA_STORAGE_ERROR] * 3
 
 
-def test_acks_0_on_the_short_way() -> None:
-    world = BrokerWorld()
+def test_acks_0_on_the_short_way(world: BrokerWorld) -> None:
     world.create_topic("t")
     client = world.connect()
     request = produce_request(batch(b"x"), topic="t", acks=0)
@@ -171,9 +163,8 @@ def test_acks_0_on_the_short_way() -> None:
 
 
 def test_acks_0_is_not_answered_by_a_fault_of_ours_either(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, world: BrokerWorld
 ) -> None:
-    world = BrokerWorld()
     world.create_topic("t")
     client = world.connect()
 
@@ -187,8 +178,7 @@ def test_acks_0_is_not_answered_by_a_fault_of_ours_either(
     assert [record.levelname for record in caplog.records if record.exc_info] == ["ERROR"]
 
 
-def test_internal_topics_are_for_the_broker_alone() -> None:
-    world = BrokerWorld()
+def test_internal_topics_are_for_the_broker_alone(world: BrokerWorld) -> None:
     world.services.internal_topics.ensure(CONSUMER_OFFSETS)
     keyed = bytes(build_batch([RecordData(b"key", b"value")], timestamp_ms=0))
     request = produce_request(keyed, topic=CONSUMER_OFFSETS)
@@ -200,8 +190,7 @@ def test_internal_topics_are_for_the_broker_alone() -> None:
     assert world.services.logs.get(CONSUMER_OFFSETS, 0).log_end_offset == 0
 
 
-def test_what_is_learned_is_bounded() -> None:
-    world = BrokerWorld()
+def test_what_is_learned_is_bounded(world: BrokerWorld) -> None:
     world.create_topic("t", partitions=MOST_LEARNED + 10)
     client = world.connect()
     for round_ in range(2):
@@ -209,8 +198,7 @@ def test_what_is_learned_is_bounded() -> None:
             assert produced(client, batch(b"x"), partition=partition).base_offset == round_
 
 
-def test_requests_with_several_partitions_go_the_ordinary_way() -> None:
-    world = BrokerWorld()
+def test_requests_with_several_partitions_go_the_ordinary_way(world: BrokerWorld) -> None:
     world.create_topic("t", partitions=2)
     client = world.connect()
     data = [PartitionProduceData(index, batch(b"x")) for index in range(2)]
@@ -231,8 +219,7 @@ def test_group_commit_answers_only_what_is_on_stable_storage() -> None:
 
 
 @pytest.mark.parametrize("version", [9, 13])
-def test_a_partition_that_another_broker_leads_takes_nothing_by_either_way(version: int) -> None:
-    world = BrokerWorld()
+def test_a_partition_that_another_broker_leads_takes_nothing_by_either_way(version: int, world: BrokerWorld) -> None:
     topic = world.create_topic("t", partitions=2)
     client = world.connect()
 

@@ -56,8 +56,7 @@ def test_letters_go_back_to_their_partitions_with_headers_that_say_so() -> None:
     assert len(world.records(QUEUE)) == 2, "letters stay in the queue"
 
 
-def test_a_header_whose_name_is_no_utf8_goes_back_as_it_was() -> None:
-    world = RedriveWorld()
+def test_a_header_whose_name_is_no_utf8_goes_back_as_it_was(world: RedriveWorld) -> None:
     odd = b"\xff caf\xe9".decode("utf-8", "surrogateescape")
     world.bury(kept(b"a", 0, own=((odd, b"x"),)), letter(b"b", 1))
     assert counts_of(world.run()) == {"REDRIVEN": 2}
@@ -82,8 +81,7 @@ def test_redrives_and_their_letters_are_counted() -> None:
     assert reported.value("shareq_redrives_waiting") == 0
 
 
-def test_headers_of_the_letter_go_and_those_of_the_record_stay() -> None:
-    world = RedriveWorld()
+def test_headers_of_the_letter_go_and_those_of_the_record_stay(world: RedriveWorld) -> None:
     own = (("trace", b"1"), ("__dlq.errors.topic", b"older"), ("__redrive.count", b"4"), ("__redrive.name", b"first"))
     world.bury(kept(b"a", 0, own=own))
     world.run()
@@ -108,8 +106,7 @@ def test_what_dies_again_counts_on_although_letters_have_no_headers_of_the_recor
         assert header(record, "__redrive.queue.offset") == [b"%d" % end]
 
 
-def test_a_reference_gets_its_content_from_the_log_it_is_from() -> None:
-    world = RedriveWorld()
+def test_a_reference_gets_its_content_from_the_log_it_is_from(world: RedriveWorld) -> None:
     world.produce(TOPIC, RecordData(b"a", b"A", (("own", b"1"),)), RecordData(b"b", b"B"), compression=Compression.GZIP)
     world.bury(letter(None, 0, key=None), letter(None, 1, key=None), letter(None, 9, key=None))
     done = world.run()
@@ -119,9 +116,8 @@ def test_a_reference_gets_its_content_from_the_log_it_is_from() -> None:
     assert header(back[0], "own") == [b"1"]
 
 
-def test_a_record_that_is_another_by_now_lends_no_headers() -> None:
+def test_a_record_that_is_another_by_now_lends_no_headers(world: RedriveWorld) -> None:
     """The topic was deleted and made again meanwhile."""
-    world = RedriveWorld()
     world.produce(TOPIC, RecordData(b"other", b"other", (("own", b"1"),)))
     world.bury(letter(b"a", 0))
     world.run()
@@ -164,9 +160,8 @@ def test_one_or_some_or_all(filters: dict[str, Any], expected: list[int]) -> Non
     assert counts_of(done).get("REDRIVEN", 0) == len(expected)
 
 
-def test_only_what_was_there_when_it_began_goes_back() -> None:
+def test_only_what_was_there_when_it_began_goes_back(world: RedriveWorld) -> None:
     """What dies again meanwhile does not go round in circles."""
-    world = RedriveWorld()
     world.bury(letter(b"a", 0), letter(b"b", 1))
     assert world.start(records_per_second=1) is ErrorCode.NONE
     world.bury(letter(b"later", 2))
@@ -175,8 +170,7 @@ def test_only_what_was_there_when_it_began_goes_back() -> None:
     assert [row.end_offset for row in done.partitions] == [2]
 
 
-def test_the_rate_bounds_what_goes_back_in_a_second() -> None:
-    world = RedriveWorld()
+def test_the_rate_bounds_what_goes_back_in_a_second(world: RedriveWorld) -> None:
     world.bury(*(letter(b"%d" % number, number) for number in range(100)))
     assert world.start(records_per_second=20) is ErrorCode.NONE
     begun = len(world.values())
@@ -189,8 +183,7 @@ def test_the_rate_bounds_what_goes_back_in_a_second() -> None:
     assert world.values() == [b"%d" % number for number in range(100)]
 
 
-def test_one_record_in_many_seconds_is_a_rate_too() -> None:
-    world = RedriveWorld()
+def test_one_record_in_many_seconds_is_a_rate_too(world: RedriveWorld) -> None:
     world.bury(letter(b"a", 0), letter(b"b", 1), letter(b"c", 2))
     world.start(records_per_second=1)
     world.world.clock.advance(999)
@@ -223,8 +216,7 @@ def test_progress_is_read_by_name_among_all_and_as_a_groups_lag() -> None:
     assert world.describe("unknown").error_code == ErrorCode.RESOURCE_NOT_FOUND
 
 
-def test_a_cancelled_redrive_stays_where_it_is_for_good() -> None:
-    world = RedriveWorld()
+def test_a_cancelled_redrive_stays_where_it_is_for_good(world: RedriveWorld) -> None:
     world.bury(*(letter(b"%d" % number, number) for number in range(100)))
     world.start(records_per_second=10)
     world.world.clock.advance(1_000)
@@ -239,8 +231,7 @@ def test_a_cancelled_redrive_stays_where_it_is_for_good() -> None:
     assert world.cancel("unknown") is ErrorCode.RESOURCE_NOT_FOUND
 
 
-def test_a_redrive_that_waits_can_be_cancelled() -> None:
-    world = RedriveWorld()
+def test_a_redrive_that_waits_can_be_cancelled(world: RedriveWorld) -> None:
     world.bury(letter(b"a", 0))
     world.world.fs.fail = lambda kind, path: OSError(5, "broken") if "/t-0/" in path else None
     world.start()
@@ -254,8 +245,7 @@ def test_a_redrive_that_waits_can_be_cancelled() -> None:
     assert reported.value("shareq_redrives_ended_total", state="cancelled") == 1
 
 
-def test_a_redrive_that_is_just_beginning_is_cancelled_when_it_has_begun() -> None:
-    world = RedriveWorld()
+def test_a_redrive_that_is_just_beginning_is_cancelled_when_it_has_begun(world: RedriveWorld) -> None:
     world.bury(*(letter(b"%d" % number, number) for number in range(100)))
     begins, cancels = world.world.connect(), world.world.connect()
     begins.send(StartRedriveRequest("again", QUEUE, records_per_second=10), 0)
@@ -266,8 +256,7 @@ def test_a_redrive_that_is_just_beginning_is_cancelled_when_it_has_begun() -> No
     assert (world.describe().state, world.values()) == ("CANCELLED", [])
 
 
-def test_a_redrive_that_did_not_begin_cannot_be_cancelled() -> None:
-    world = RedriveWorld()
+def test_a_redrive_that_did_not_begin_cannot_be_cancelled(world: RedriveWorld) -> None:
     world.world.fs.fail = lambda kind, path: OSError(5, "broken") if "__consumer_offsets" in path else None
     begins, cancels = world.world.connect(), world.world.connect()
     begins.send(StartRedriveRequest("again", QUEUE, records_per_second=10), 0)
@@ -277,8 +266,7 @@ def test_a_redrive_that_did_not_begin_cannot_be_cancelled() -> None:
     assert cancels.receive(CancelRedriveResponse).error_code == ErrorCode.RESOURCE_NOT_FOUND
 
 
-def test_a_cancel_that_cannot_be_made_durable_is_answered_when_the_broker_stops() -> None:
-    world = RedriveWorld()
+def test_a_cancel_that_cannot_be_made_durable_is_answered_when_the_broker_stops(world: RedriveWorld) -> None:
     world.bury(letter(b"a", 0), letter(b"b", 1))
     world.start(records_per_second=1)
     world.world.fs.fail = lambda kind, path: OSError(5, "broken") if "__consumer_offsets" in path else None
@@ -317,8 +305,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("fields", "error"), REFUSED, ids=str)
-def test_what_cannot_be_done_is_refused_with_a_reason(fields: dict[str, Any], error: ErrorCode) -> None:
-    world = RedriveWorld()
+def test_what_cannot_be_done_is_refused_with_a_reason(
+    fields: dict[str, Any], error: ErrorCode, world: RedriveWorld
+) -> None:
     world.bury(letter(b"a", 0))
     fields = dict(fields)
     answer = world.start_answer(str(fields.pop("name", "again")), **fields)
@@ -328,8 +317,7 @@ def test_what_cannot_be_done_is_refused_with_a_reason(fields: dict[str, Any], er
     assert world.values() == []
 
 
-def test_a_name_serves_once() -> None:
-    world = RedriveWorld()
+def test_a_name_serves_once(world: RedriveWorld) -> None:
     world.bury(letter(b"a", 0), letter(b"b", 1))
     assert world.start(records_per_second=1) is ErrorCode.NONE
     assert world.start() is ErrorCode.DUPLICATE_RESOURCE
@@ -340,8 +328,7 @@ def test_a_name_serves_once() -> None:
     assert world.values() == [b"a", b"b"]
 
 
-def test_so_many_run_at_a_time() -> None:
-    world = RedriveWorld()
+def test_so_many_run_at_a_time(world: RedriveWorld) -> None:
     world.bury(letter(b"a", 0), letter(b"b", 1))
     for number in range(MOST_RUNNING):
         assert world.start(f"r{number}", records_per_second=1, again=True) is ErrorCode.NONE
@@ -350,9 +337,8 @@ def test_so_many_run_at_a_time() -> None:
     assert world.start("more") is ErrorCode.NONE
 
 
-def test_one_user_does_not_take_all_places() -> None:
+def test_one_user_does_not_take_all_places(world: RedriveWorld) -> None:
     """Redrives of one user filled them, and every other user had to wait until one of its was over."""
-    world = RedriveWorld()
     world.bury(letter(b"a", 0), letter(b"b", 1))
     greedy, other = world.world.connect(), world.world.connect()
     greedy.side.principal, other.side.principal = "User:greedy", "User:other"
@@ -371,8 +357,7 @@ def test_one_user_does_not_take_all_places() -> None:
     assert world.start("t", client=third, records_per_second=1) is ErrorCode.NONE
 
 
-def test_so_many_are_described_at_a_time() -> None:
-    world = RedriveWorld()
+def test_so_many_are_described_at_a_time(world: RedriveWorld) -> None:
     world.bury(letter(b"a", 0), letter(b"b", 1))
     for number in range(MOST_DESCRIBED):
         world.run(f"r{number:03}", group_id="nobody")
@@ -388,8 +373,7 @@ def test_the_group_of_a_redrive_counts_for_its_user() -> None:
     assert [world.start(name) for name in "abc"] == [ErrorCode.NONE, ErrorCode.NONE, ErrorCode.GROUP_MAX_SIZE_REACHED]
 
 
-def test_what_waits_longer_and_longer_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    world = RedriveWorld()
+def test_what_waits_longer_and_longer_is_logged_once(caplog: pytest.LogCaptureFixture, world: RedriveWorld) -> None:
     world.bury(letter(b"a", 0))
     steps = world.world.fs
     failed: list[int] = []
@@ -486,8 +470,7 @@ def test_letters_that_are_refused_do_not_fill_the_log(caplog: pytest.LogCaptureF
     assert caplog.text.count("a letter below offset") == 60
 
 
-def test_letters_that_were_removed_are_passed_over() -> None:
-    world = RedriveWorld()
+def test_letters_that_were_removed_are_passed_over(world: RedriveWorld) -> None:
     world.bury(letter(b"a", 0))
     world.bury(letter(b"b", 1))
     world.start(queue_partition=0, records_per_second=1)
@@ -499,9 +482,8 @@ def test_letters_that_were_removed_are_passed_over() -> None:
     assert [row.next_offset for row in done.partitions] == [3]
 
 
-def test_what_others_write_in_transactions_is_no_letter() -> None:
+def test_what_others_write_in_transactions_is_no_letter(world: RedriveWorld) -> None:
     """It may have been aborted."""
-    world = RedriveWorld()
     batch = build_batch([letter(b"a", 0)], timestamp_ms=1, producer_id=5, producer_epoch=0, base_sequence=0)
     batch_in_transaction = build_batch(
         [letter(b"b", 1)], timestamp_ms=1, producer_id=6, producer_epoch=0, base_sequence=0, transactional=True
@@ -514,8 +496,7 @@ def test_what_others_write_in_transactions_is_no_letter() -> None:
     assert world.values() == [b"a"]
 
 
-def test_a_redrive_ends_with_its_queue() -> None:
-    world = RedriveWorld()
+def test_a_redrive_ends_with_its_queue(world: RedriveWorld) -> None:
     world.bury(letter(b"a", 0), letter(b"b", 1))
     world.start(records_per_second=1)
     world.world.services.metadata.delete_topics([QUEUE])
@@ -539,9 +520,8 @@ def test_thousands_of_letters_for_many_logs() -> None:
     assert sorted(int(value or b"") for value in sent) == sorted(3 * list(range(1_000)))
 
 
-def test_names_of_all_lengths_fit_into_what_is_committed() -> None:
+def test_names_of_all_lengths_fit_into_what_is_committed(world: RedriveWorld) -> None:
     """`offset.metadata.max.bytes` is 4,096."""
-    world = RedriveWorld()
     long = ["t" * 245 + f"{number:04}" for number in range(12)]
     for name in long:
         world.world.create_topic(name)

@@ -19,9 +19,8 @@ def sent_offsets(world: RedriveWorld) -> list[int]:
     return [each.offset for each in letters if sent.has(0, each.offset, letter_of(each.headers), each.timestamp)]
 
 
-def test_a_client_sees_what_the_broker_would_pass_over() -> None:
+def test_a_client_sees_what_the_broker_would_pass_over(world: RedriveWorld) -> None:
     """By filter, by range, what stayed, and what a cancelled redrive had sent."""
-    world = RedriveWorld()
     world.bury(*(letter(b"%d" % n, n, topic="tu"[n % 3 == 0], group="gh"[n % 2]) for n in range(12)))
     assert sent_offsets(world) == []
     world.run("one", group_id="h", queue_partition=0, first_offset=2, last_offset=8)

@@ -42,9 +42,8 @@ def test_what_a_filter_left_out_goes_back_with_the_next_redrive() -> None:
     assert world.values() == values(0, 2, 4, 1, 3, 5)
 
 
-def test_what_stayed_goes_back_with_the_next_redrive() -> None:
+def test_what_stayed_goes_back_with_the_next_redrive(world: RedriveWorld) -> None:
     """Its topic did not exist."""
-    world = RedriveWorld()
     world.bury(*(letter(b"%d" % number, number, topic="tu"[number % 2]) for number in range(6)))
     assert counts_of(world.run("first")) == {"REDRIVEN": 3, "NO_TOPIC": 3}
     world.world.create_topic("u")
@@ -105,9 +104,8 @@ def test_a_queue_that_was_made_again_begins_without_what_was_known_of_the_other(
     assert counts_of(world.run("second")) == {"REDRIVEN": 1}
 
 
-def test_many_letters_that_stay_one_by_one_end_a_redrive_with_what_helps() -> None:
+def test_many_letters_that_stay_one_by_one_end_a_redrive_with_what_helps(world: RedriveWorld) -> None:
     """Nothing of what is known is cut off: the next redrive goes on from there."""
-    world = RedriveWorld()
     world.bury(*(letter(b"%d" % number, number, topic="tu"[number % 2]) for number in range(1_000)))
     done = world.run("first")
     assert (done.state, done.trouble) == (

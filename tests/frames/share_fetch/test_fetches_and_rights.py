@@ -51,8 +51,12 @@ class Readers:
         self.world.grant([each for each in self.all_rights if each != gone])
 
 
-def test_a_topic_that_may_not_be_read_any_more_is_refused_when_a_record_comes() -> None:
-    readers = Readers()
+@pytest.fixture
+def readers() -> Readers:
+    return Readers()
+
+
+def test_a_topic_that_may_not_be_read_any_more_is_refused_when_a_record_comes(readers: Readers) -> None:
     readers.wait(readers.first)
     readers.take_away(r.READ_TOPIC)
     readers.append(TOPIC)
@@ -61,8 +65,7 @@ def test_a_topic_that_may_not_be_read_any_more_is_refused_when_a_record_comes() 
     assert [bytes(row.records or b"") for topic in answer.responses for row in topic.partitions] == [b""]
 
 
-def test_a_group_that_may_not_be_read_any_more_is_refused_as_a_whole() -> None:
-    readers = Readers()
+def test_a_group_that_may_not_be_read_any_more_is_refused_as_a_whole(readers: Readers) -> None:
     readers.wait(readers.first, readers.second)
     readers.take_away(r.READ_GROUP)
     readers.append(TOPIC)
@@ -70,9 +73,8 @@ def test_a_group_that_may_not_be_read_any_more_is_refused_as_a_whole() -> None:
     assert (answer.error_code, answer.responses) == (NO_GROUP, [])
 
 
-def test_nothing_is_acquired_for_who_may_not_have_it() -> None:
+def test_nothing_is_acquired_for_who_may_not_have_it(readers: Readers) -> None:
     """Another member gets the record at once, as its first delivery."""
-    readers = Readers()
     readers.wait(readers.first)
     readers.take_away(r.READ_TOPIC)
     readers.append(TOPIC)
@@ -82,8 +84,7 @@ def test_nothing_is_acquired_for_who_may_not_have_it() -> None:
     assert root.acquire(readers.first) == [(0, 0, 1)]
 
 
-def test_the_other_topic_of_the_fetch_is_served() -> None:
-    readers = Readers()
+def test_the_other_topic_of_the_fetch_is_served(readers: Readers) -> None:
     readers.wait(readers.first, readers.second)
     readers.take_away(r.READ_TOPIC)
     readers.append(TOPIC)
@@ -93,16 +94,14 @@ def test_the_other_topic_of_the_fetch_is_served() -> None:
     assert (acquired_of(answer), fetch_errors(answer)) == ([(0, 0, 1)], {readers.first: NO_TOPIC})
 
 
-def test_a_wait_that_ends_without_a_record_reports_the_refusal() -> None:
-    readers = Readers()
+def test_a_wait_that_ends_without_a_record_reports_the_refusal(readers: Readers) -> None:
     readers.wait(readers.first)
     readers.take_away(r.READ_TOPIC)
     readers.world.clock.advance(1_000)
     assert fetch_errors(readers.alice.fetch_answer()) == {readers.first: NO_TOPIC}
 
 
-def test_a_right_that_is_given_back_meanwhile_was_never_missed() -> None:
-    readers = Readers()
+def test_a_right_that_is_given_back_meanwhile_was_never_missed(readers: Readers) -> None:
     readers.wait(readers.first)
     readers.take_away(r.READ_TOPIC)
     readers.world.grant(readers.all_rights)
@@ -111,11 +110,12 @@ def test_a_right_that_is_given_back_meanwhile_was_never_missed() -> None:
 
 
 @pytest.mark.parametrize(("right", "error"), [(r.READ_TOPIC, NO_TOPIC), (r.READ_GROUP, NO_GROUP)])
-def test_records_that_wait_for_acknowledgements_to_be_written_stay_here(right: Right, error: ErrorCode) -> None:
+def test_records_that_wait_for_acknowledgements_to_be_written_stay_here(
+    right: Right, error: ErrorCode, readers: Readers
+) -> None:
     """They were acquired when the right was there, and the answer leaves when the state write of the same request is
     through: too late.
     """
-    readers = Readers()
     readers.append(TOPIC)
     assert acquired_of(readers.alice.fetch(readers.first, max_wait_ms=1_000)) == [(0, 0, 1)]
     readers.append(TOPIC)
@@ -128,9 +128,8 @@ def test_records_that_wait_for_acknowledgements_to_be_written_stay_here(right: R
 
 
 @pytest.mark.parametrize("right", [r.READ_TOPIC, r.READ_GROUP])
-def test_records_that_stayed_here_are_released(right: Right) -> None:
+def test_records_that_stayed_here_are_released(right: Right, readers: Readers) -> None:
     """Another member need not wait for the lock to run out; what alice held before the request stays hers."""
-    readers = Readers()
     readers.append(TOPIC)
     readers.append(TOPIC)
     assert acquired_of(readers.alice.fetch(readers.first, max_wait_ms=1_000)) == [(0, 1, 1)]
@@ -143,8 +142,7 @@ def test_records_that_stayed_here_are_released(right: Right) -> None:
     assert root.acquire(readers.first) == [(2, 2, 2)]
 
 
-def test_a_fetch_that_waits_gets_nothing_of_a_topic_that_may_not_be_read_any_more() -> None:
-    readers = Readers()
+def test_a_fetch_that_waits_gets_nothing_of_a_topic_that_may_not_be_read_any_more(readers: Readers) -> None:
     consumer = readers.alice.connection
     consumer.send(fetch_request(TOPIC, max_wait_ms=1_000), 12)
     readers.take_away(r.READ_TOPIC)

@@ -15,8 +15,7 @@ def fetch(client: MockConnection, topic_id: bytes, group: str, member: str, epoc
     return ErrorCode(client.call(request, 1, ShareFetchResponse).error_code)
 
 
-def test_one_connection_cannot_have_all_sessions() -> None:
-    world = BrokerWorld()
+def test_one_connection_cannot_have_all_sessions(world: BrokerWorld) -> None:
     topic_id = world.create_topic("t").topic_id
     stranger = world.connect()
     codes = [fetch(stranger, topic_id, "evil", f"made-up-{i}") for i in range(2_000)]

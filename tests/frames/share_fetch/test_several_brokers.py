@@ -55,6 +55,11 @@ class Work:
         return start
 
 
+@pytest.fixture
+def work() -> Work:
+    return Work()
+
+
 def find(world: BrokerWorld, key: str, key_type: int = 0) -> int:
     request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=[key])
     (found,) = world.connect().call(request, 6, FindCoordinatorResponse).coordinators
@@ -75,9 +80,8 @@ def leaders_named(answer: ShareFetchResponse) -> tuple[list[tuple[int, int]], li
     return [(row.leader_id, row.leader_epoch) for row in rows], nodes
 
 
-def test_three_brokers_work_together_by_the_state_rpcs_alone() -> None:
+def test_three_brokers_work_together_by_the_state_rpcs_alone(work: Work) -> None:
     """The group coordinator initialises and deletes, the leader reads and writes; neither touches the state topic."""
-    work = Work()
     cluster = work.cluster
     assert work.member.join("t") == {"t": [0]}
     assert cluster.groups_to_states.asked == ["InitializeShareGroupState"]
@@ -98,15 +102,13 @@ def test_three_brokers_work_together_by_the_state_rpcs_alone() -> None:
         assert world.services.logs.get(STATE_TOPIC, 0).log_end_offset == 0
 
 
-def test_every_broker_names_the_coordinator() -> None:
-    work = Work()
+def test_every_broker_names_the_coordinator(work: Work) -> None:
     for world in (work.cluster.groups, work.cluster.states, work.cluster.leader):
         assert find(world, "g") == 1
         assert find(world, SharePartitionKey("g", *work.place).text(), 2) == 2
 
 
-def test_who_is_not_the_groups_coordinator_says_so() -> None:
-    work = Work()
+def test_who_is_not_the_groups_coordinator_says_so(work: Work) -> None:
     work.member.join("t")
     for world in (work.cluster.states, work.cluster.leader):
         stranger = ShareClient(world)
@@ -124,17 +126,15 @@ def test_who_is_not_the_groups_coordinator_says_so() -> None:
     assert work.member.heartbeat().error_code == NONE
 
 
-def test_who_is_not_the_share_coordinator_says_so() -> None:
-    work = Work()
+def test_who_is_not_the_share_coordinator_says_so(work: Work) -> None:
     work.member.join("t")
     assert read_error(work.cluster.states, work.place) == NONE
     for world in (work.cluster.groups, work.cluster.leader):
         assert read_error(world, work.place) == NOT_COORDINATOR
 
 
-def test_who_is_not_the_leader_names_it() -> None:
+def test_who_is_not_the_leader_names_it(work: Work) -> None:
     """With CurrentLeader and its address, so that the client need not ask for metadata first."""
-    work = Work()
     work.member.join("t")
     for world in (work.cluster.groups, work.cluster.states):
         stranger = ShareClient(world)
@@ -147,9 +147,8 @@ def test_who_is_not_the_leader_names_it() -> None:
 # -- a role at a time is gone: only its duty rests
 
 
-def test_without_the_group_coordinator_records_are_delivered_and_acknowledged() -> None:
+def test_without_the_group_coordinator_records_are_delivered_and_acknowledged(work: Work) -> None:
     """Also by a member whose session has expired: nothing fences it from the records."""
-    work = Work()
     work.member.join("t")
     assert work.consumer.acquire(work.place, max_records=4) == [(0, 3, 1)]
     work.cluster.clock.advance(3_600_000)
@@ -159,8 +158,7 @@ def test_without_the_group_coordinator_records_are_delivered_and_acknowledged() 
     assert work.member.heartbeat().error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_without_the_share_coordinator_nothing_is_acknowledged_and_nothing_is_lost() -> None:
-    work = Work()
+def test_without_the_share_coordinator_nothing_is_acknowledged_and_nothing_is_lost(work: Work) -> None:
     work.member.join("t")
     assert work.consumer.acquire(work.place) == [(0, 9, 1)]
     work.cluster.leader_to_states.reachable = work.cluster.groups_to_states.reachable = False
@@ -172,8 +170,7 @@ def test_without_the_share_coordinator_nothing_is_acknowledged_and_nothing_is_lo
     assert work.described_start() == 0
 
 
-def test_without_the_leader_membership_and_offsets_are_looked_after() -> None:
-    work = Work()
+def test_without_the_leader_membership_and_offsets_are_looked_after(work: Work) -> None:
     work.member.join("t")
     assert work.consumer.acquire(work.place) == [(0, 9, 1)]
     assert work.consumer.acknowledge(work.place, (0, 9, ACCEPT)) is NONE
@@ -187,9 +184,8 @@ def test_without_the_leader_membership_and_offsets_are_looked_after() -> None:
 # -- when another broker takes over
 
 
-def test_a_leader_that_is_deposed_sends_its_members_on() -> None:
+def test_a_leader_that_is_deposed_sends_its_members_on(work: Work) -> None:
     """Waiting fetches end at once. The new leader reads a state without locks; the old one's writes are fenced."""
-    work = Work()
     work.member.join("t")
     assert work.consumer.acquire(work.place) == [(0, 9, 1)]
     waiting = ShareClient(work.cluster.leader, "waiting")
@@ -204,9 +200,8 @@ def test_a_leader_that_is_deposed_sends_its_members_on() -> None:
     assert fetch_errors(work.consumer.fetch()) == {work.place: NOT_LEADER}
 
 
-def test_a_state_that_was_fenced_means_another_leader_to_the_member() -> None:
+def test_a_state_that_was_fenced_means_another_leader_to_the_member(work: Work) -> None:
     """FENCED_STATE_EPOCH and FENCED_LEADER_EPOCH of the share coordinator are NOT_LEADER_OR_FOLLOWER to a consumer."""
-    work = Work()
     work.member.join("t")
     assert work.consumer.acquire(work.place) == [(0, 9, 1)]
     states = work.cluster.states.broker.services.share_states
@@ -219,8 +214,7 @@ def test_a_state_that_was_fenced_means_another_leader_to_the_member() -> None:
     assert fetch_errors(work.consumer.fetch_answer()) == {work.place: NOT_LEADER}
 
 
-def test_a_coordinator_that_is_deposed_refuses_what_is_under_way() -> None:
-    work = Work()
+def test_a_coordinator_that_is_deposed_refuses_what_is_under_way(work: Work) -> None:
     work.member.join("t")
     late = ShareClient(work.cluster.groups, "late")
     late.connection.send(late.heartbeat_request("t", epoch=0), 1)

@@ -67,6 +67,11 @@ class Queue:
         return ShareFetchRequest("g", "m", epoch, 0, 1, 1 << 20, 100, 100, topics=topics)
 
 
+@pytest.fixture
+def queue() -> Queue:
+    return Queue()
+
+
 def only(answer: ShareFetchResponse) -> PartitionData:
     assert answer.error_code == NONE
     (topic,) = answer.responses
@@ -85,8 +90,7 @@ def test_one_batch_comes_however_little_was_asked_for() -> None:
     assert acquired_of(member.fetch(mode=BATCH_OPTIMIZED)) == [(10, 29, 1)]
 
 
-def test_min_bytes_are_waited_for_until_the_time_is_up() -> None:
-    queue = Queue()
+def test_min_bytes_are_waited_for_until_the_time_is_up(queue: Queue) -> None:
     member = queue.open()
     member.send_fetch(min_bytes=1_000, max_wait_ms=500)
     queue.world.clock.advance(499)
@@ -101,8 +105,7 @@ def test_min_bytes_are_waited_for_until_the_time_is_up() -> None:
     assert acquired_of(member.fetch_answer()) == [(10, 219, 1)]
 
 
-def test_a_fetch_of_no_records_only_acknowledges() -> None:
-    queue = Queue()
+def test_a_fetch_of_no_records_only_acknowledges(queue: Queue) -> None:
     member = queue.holding()
     answer = member.fetch(acks={queue.place: [(0, 4, ACCEPT)]}, max_records=0, max_wait_ms=60_000)
     part = only(answer)
@@ -136,9 +139,8 @@ def test_the_lock_duration_is_the_groups_and_is_reported(version: int) -> None:
 # -- errors of one partition
 
 
-def test_fetching_and_acknowledging_have_errors_of_their_own() -> None:
+def test_fetching_and_acknowledging_have_errors_of_their_own(queue: Queue) -> None:
     """In one answer for one partition; only that of acknowledging comes with words, as by Apache Kafka 4.3.1."""
-    queue = Queue()
     member = queue.holding()
     append(queue.world, "t", 5)
     other = queue.open("other")
@@ -156,8 +158,7 @@ def test_fetching_and_acknowledging_have_errors_of_their_own() -> None:
     assert (part.acknowledge_error_code, part.acknowledge_error_message) == (NONE, None)
 
 
-def test_what_cannot_be_read_is_reported_and_given_out_later() -> None:
-    queue = Queue()
+def test_what_cannot_be_read_is_reported_and_given_out_later(queue: Queue) -> None:
     member = queue.open()
     queue.world.fs.fail_reads = True
     assert fetch_errors(member.fetch()) == {queue.place: ErrorCode.KAFKA_STORAGE_ERROR}
@@ -210,9 +211,8 @@ def failing_disk(world: BrokerWorld, kind: str, where: str) -> None:
     world.fs.fail = lambda done, path: OSError(errno.EIO, "no") if done == kind and where in path else None
 
 
-def test_a_damaged_batch_is_reported_and_never_given_out() -> None:
+def test_a_damaged_batch_is_reported_and_never_given_out(queue: Queue) -> None:
     """One bit of a record has changed on the disk."""
-    queue = Queue()
     member = queue.open()
     member.fetch(queue.other, max_records=0)
     queue.world.fs.content(f"{DATA}/t-0/00000000000000000000.log")[-1] ^= 1
@@ -222,9 +222,8 @@ def test_a_damaged_batch_is_reported_and_never_given_out() -> None:
     assert fetch_errors(member.fetch()) == {queue.place: ErrorCode.CORRUPT_MESSAGE}
 
 
-def test_a_share_partition_that_nobody_initialised() -> None:
+def test_a_share_partition_that_nobody_initialised(world: BrokerWorld) -> None:
     """A fetch before any member was assigned gets its error when the time is up, and may be sent again."""
-    world = BrokerWorld()
     place = (world.create_topic("t").topic_id, 0)
     from_the_start(world)
     append(world, "t", 10)
@@ -239,8 +238,7 @@ def test_a_share_partition_that_nobody_initialised() -> None:
     assert early.acquire() == [(0, 9, 1)]
 
 
-def test_a_topic_that_is_deleted_while_records_are_held() -> None:
-    queue = Queue()
+def test_a_topic_that_is_deleted_while_records_are_held(queue: Queue) -> None:
     member = queue.holding()
     queue.world.services.metadata.delete_topics(["t"])
     assert member.acknowledge(queue.place, (0, 9, ACCEPT)) is ErrorCode.UNKNOWN_TOPIC_ID
@@ -249,9 +247,8 @@ def test_a_topic_that_is_deleted_while_records_are_held() -> None:
 
 @pytest.mark.python_form
 def test_our_own_fault_costs_the_request_and_no_other(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, queue: Queue
 ) -> None:
-    queue = Queue()
     member = queue.holding()
 
     def broken(*_arguments: object) -> None:
@@ -313,10 +310,9 @@ LISTED: list[tuple[dict[int, list[tuple[int, int]]], dict[int, ErrorCode]]] = [
     ("batches", "answered"), [*LISTED, ({0: [], 1: []}, {}), ({7: []}, {7: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})]
 )
 def test_partitions_that_are_merely_listed(
-    batches: dict[int, list[tuple[int, int]]], answered: dict[int, ErrorCode]
+    batches: dict[int, list[tuple[int, int]]], answered: dict[int, ErrorCode], queue: Queue
 ) -> None:
     """They are answered beside those that are acknowledged, if there are any whose batches make sense."""
-    queue = Queue()
     member = queue.holding()
     rpc = share_acknowledge
     parts = [
@@ -331,9 +327,8 @@ def test_partitions_that_are_merely_listed(
 
 @pytest.mark.parametrize(("batches", "answered"), LISTED)
 def test_partitions_that_are_merely_listed_in_a_fetch(
-    batches: dict[int, list[tuple[int, int]]], answered: dict[int, ErrorCode]
+    batches: dict[int, list[tuple[int, int]]], answered: dict[int, ErrorCode], queue: Queue
 ) -> None:
-    queue = Queue()
     member = queue.holding()
     acks = {(queue.place[0], index): [(*each, ACCEPT) for each in ranges] for index, ranges in batches.items()}
     answer = member.fetch(acks=acks, epoch=-1)  # the last request of a session fetches nothing
@@ -346,9 +341,8 @@ def test_partitions_that_are_merely_listed_in_a_fetch(
 
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("kind", [GAP, ACCEPT, RELEASE, REJECT])
-def test_each_type_of_acknowledgement_and_what_is_stored(version: int, kind: int) -> None:
+def test_each_type_of_acknowledgement_and_what_is_stored(version: int, kind: int, queue: Queue) -> None:
     """Accepted, or given up (rejected, or a gap), a record never comes again; released, it does."""
-    queue = Queue()
     member = queue.holding()
     batches = [share_acknowledge.AcknowledgementBatch(0, 4, [kind])]
     topics = [share_acknowledge.AcknowledgeTopic(queue.place[0], [share_acknowledge.AcknowledgePartition(0, batches)])]
@@ -362,8 +356,7 @@ def test_each_type_of_acknowledgement_and_what_is_stored(version: int, kind: int
     assert acquired_of(other.fetch()) == again
 
 
-def test_one_type_for_each_offset() -> None:
-    queue = Queue()
+def test_one_type_for_each_offset(queue: Queue) -> None:
     member = queue.holding()
     kinds: list[int] = [ACCEPT, RELEASE, REJECT, GAP, RELEASE, ACCEPT, ACCEPT, ACCEPT, ACCEPT, ACCEPT]
     batches = [share_acknowledge.AcknowledgementBatch(0, 9, kinds)]
@@ -386,8 +379,7 @@ def test_a_release_at_the_delivery_limit_gives_the_record_up() -> None:
 
 
 @pytest.mark.parametrize("piggybacked", [False, True])
-def test_renewing_prolongs_and_stores_nothing(piggybacked: bool) -> None:
-    queue = Queue()
+def test_renewing_prolongs_and_stores_nothing(piggybacked: bool, queue: Queue) -> None:
     member = queue.holding()
     queue.world.clock.advance(29_000)
     log = queue.world.services.logs
@@ -412,9 +404,8 @@ def test_renewing_prolongs_and_stores_nothing(piggybacked: bool) -> None:
 
 
 @pytest.mark.parametrize("field", ["max_wait_ms", "min_bytes", "max_bytes", "max_records"])
-def test_a_renewal_that_asks_for_records_is_refused_before_its_session_is_touched(field: str) -> None:
+def test_a_renewal_that_asks_for_records_is_refused_before_its_session_is_touched(field: str, queue: Queue) -> None:
     """KIP-1222: all four are zero in a ShareFetch that renews."""
-    queue = Queue()
     member = queue.holding()
     limits = {"max_wait_ms": 0, "min_bytes": 0, "max_bytes": 0, "max_records": 0, field: 1}
     batches = [share_fetch.AcknowledgementBatch(0, 9, [RENEW])]
@@ -431,17 +422,15 @@ def test_a_renewal_that_asks_for_records_is_refused_before_its_session_is_touche
 # -- the session and the connection
 
 
-def test_who_is_no_member_may_fetch_and_acknowledge() -> None:
+def test_who_is_no_member_may_fetch_and_acknowledge(queue: Queue) -> None:
     """Neither the group's members nor the assignment are looked at; the member id is any text."""
-    queue = Queue()
     stranger = ShareClient(queue.world, "not a uuid")
     assert stranger.acquire(queue.place) == [(0, 9, 1)]
     assert stranger.acknowledge(queue.place, (0, 9, ACCEPT)) is NONE
 
 
-def test_forgetting_a_partition_keeps_its_locks_even_when_the_session_ends() -> None:
+def test_forgetting_a_partition_keeps_its_locks_even_when_the_session_ends(queue: Queue) -> None:
     """Only what is in the session is given back with it; the rest waits for its locks to run out."""
-    queue = Queue()
     member = queue.holding()
     member.fetch(queue.other)
     member.fetch(forgotten=[queue.place])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_fetch import ShareFetchResponse
@@ -39,14 +41,17 @@ class Topic:
         append(self.world, "t", records, partition=partition)
 
 
-def test_a_session_that_opens_lists_every_partition_it_looked_at() -> None:
+@pytest.fixture
+def topic() -> Topic:
+    return Topic()
+
+
+def test_a_session_that_opens_lists_every_partition_it_looked_at(topic: Topic) -> None:
     """Apache Kafka's clients and its own wire tests wait for these rows: nothing else says that the session works."""
-    topic = Topic()
     assert rows(topic.member.fetch(*topic.places)) == [(0, 0), (1, 0), (2, 0)]
 
 
-def test_the_rows_without_records_come_with_those_that_have_some_when_the_wait_ends() -> None:
-    topic = Topic()
+def test_the_rows_without_records_come_with_those_that_have_some_when_the_wait_ends(topic: Topic) -> None:
     topic.member.send_fetch(*topic.places, max_wait_ms=1_000)
     topic.world.clock.run_until_idle()
     assert not topic.member.connection.frames
@@ -56,8 +61,7 @@ def test_the_rows_without_records_come_with_those_that_have_some_when_the_wait_e
     assert acquired_of(answer) == [(0, 2, 1)]
 
 
-def test_rows_without_records_end_no_wait() -> None:
-    topic = Topic()
+def test_rows_without_records_end_no_wait(topic: Topic) -> None:
     topic.member.send_fetch(*topic.places, max_wait_ms=1_000)
     topic.world.clock.advance(999)
     assert not topic.member.connection.frames
@@ -65,17 +69,15 @@ def test_rows_without_records_end_no_wait() -> None:
     assert rows(topic.member.fetch_answer()) == [(0, 0), (1, 0), (2, 0)]
 
 
-def test_a_partition_for_which_no_records_were_left_is_listed() -> None:
+def test_a_partition_for_which_no_records_were_left_is_listed(topic: Topic) -> None:
     """MaxRecords is used up before it is its turn."""
-    topic = Topic()
     for partition in range(3):
         topic.append(5, partition)
     assert rows(topic.member.fetch(*topic.places, max_records=5)) == [(0, 1), (1, 0), (2, 0)]
 
 
-def test_a_full_partition_is_not_listed() -> None:
+def test_a_full_partition_is_not_listed(topic: Topic) -> None:
     """It was not looked at: all its record locks are taken."""
-    topic = Topic()
     configure(topic.world, share_partition_max_record_locks="100")
     topic.append(100, partition=0)
     other = ShareClient(topic.world, "other")
@@ -83,36 +85,31 @@ def test_a_full_partition_is_not_listed() -> None:
     assert rows(topic.member.fetch(*topic.places)) == [(1, 0), (2, 0)]
 
 
-def test_a_fetch_that_asks_for_nothing_looks_at_nothing() -> None:
-    topic = Topic()
+def test_a_fetch_that_asks_for_nothing_looks_at_nothing(topic: Topic) -> None:
     assert rows(topic.member.fetch(*topic.places, max_records=0)) == []
     assert rows(topic.member.fetch(*topic.places, epoch=0, max_bytes=0)) == []
 
 
-def test_a_negative_number_of_records_lists_partitions_and_takes_nothing() -> None:
-    topic = Topic()
+def test_a_negative_number_of_records_lists_partitions_and_takes_nothing(topic: Topic) -> None:
     topic.append(5, partition=0)
     assert rows(topic.member.fetch(*topic.places, max_records=-1, max_wait_ms=1_000)) == [(0, 0), (1, 0), (2, 0)]
     assert acquired_of(topic.member.fetch()) == [(0, 4, 1)]
 
 
-def test_errors_come_beside_the_rows_without_records() -> None:
-    topic = Topic()
+def test_errors_come_beside_the_rows_without_records(topic: Topic) -> None:
     unknown: Place = (topic.places[0][0], 7)
     answer = topic.member.fetch(topic.places[1], unknown)
     assert sorted(rows(answer)) == [(1, 0), (7, 0)]
     assert fetch_errors(answer) == {unknown: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 
 
-def test_a_later_fetch_lists_what_is_new_in_the_session_once() -> None:
-    topic = Topic()
+def test_a_later_fetch_lists_what_is_new_in_the_session_once(topic: Topic) -> None:
     topic.member.fetch(topic.places[0])
     assert rows(topic.member.fetch(topic.places[2])) == [(2, 0)]
     assert rows(topic.member.fetch()) == []
 
 
-def test_a_later_fetch_lists_once_what_failed_before() -> None:
-    topic = Topic()
+def test_a_later_fetch_lists_once_what_failed_before(topic: Topic) -> None:
     unknown: Place = (topic.places[0][0], 3)
     assert rows(topic.member.fetch(topic.places[0], unknown)) == [(3, 0), (0, 0)]
     assert rows(topic.member.fetch()) == [(3, 0)]
@@ -123,8 +120,7 @@ def test_a_later_fetch_lists_once_what_failed_before() -> None:
     assert rows(topic.member.fetch()) == []
 
 
-def test_a_session_that_ends_lists_what_was_acknowledged_alone() -> None:
-    topic = Topic()
+def test_a_session_that_ends_lists_what_was_acknowledged_alone(topic: Topic) -> None:
     topic.append(3, partition=0)
     topic.append(3, partition=1)
     topic.member.fetch(*topic.places)
@@ -134,9 +130,8 @@ def test_a_session_that_ends_lists_what_was_acknowledged_alone() -> None:
     assert rows(topic.member.fetch(epoch=-1)) == []
 
 
-def test_a_partition_of_acknowledgements_alone_is_listed() -> None:
+def test_a_partition_of_acknowledgements_alone_is_listed(topic: Topic) -> None:
     """Apache Kafka's Java client forgets a partition with the request that acknowledges its last records."""
-    topic = Topic()
     topic.append(3, partition=0)
     topic.member.fetch(*topic.places[:2])
     answer = topic.member.fetch(acks={topic.places[0]: [(0, 2, ACCEPT)]}, forgotten=[topic.places[0]])

@@ -46,15 +46,13 @@ def waiting_member(world: BrokerWorld, *topics: str) -> ShareClient:
     return member
 
 
-def test_the_next_record_ends_the_wait_in_the_tick_it_is_written() -> None:
-    world = BrokerWorld()
+def test_the_next_record_ends_the_wait_in_the_tick_it_is_written(world: BrokerWorld) -> None:
     member = waiting_member(world, "t")
     append(world, "t", 3)
     assert acquired_of(member.fetch_answer()) == [(0, 2, 1)]
 
 
-def test_the_time_is_up_exactly_then() -> None:
-    world = BrokerWorld()
+def test_the_time_is_up_exactly_then(world: BrokerWorld) -> None:
     member = waiting_member(world, "t")
     world.clock.advance(999)
     assert not member.connection.frames
@@ -63,16 +61,18 @@ def test_the_time_is_up_exactly_then() -> None:
 
 
 @pytest.mark.parametrize("impatient", [{"max_wait_ms": 0}, {"max_wait_ms": 1_000, "min_bytes": 0}])
-def test_a_fetch_that_may_not_wait_waits_for_the_start_offset_to_be_durable(impatient: FetchOptions) -> None:
+def test_a_fetch_that_may_not_wait_waits_for_the_start_offset_to_be_durable(
+    impatient: FetchOptions, world: BrokerWorld
+) -> None:
     """Apache Kafka 4.3.1 hands out the first records of a share partition at once, whatever MaxWaitMs and MinBytes."""
-    world = BrokerWorld()
     member = idle_member(world, "t", "u")
     append(world, "t", 3)
     assert acquired_of(member.fetch(**impatient)) == [(0, 2, 1)]
 
 
-def test_both_partitions_of_a_fetch_are_handed_out_though_one_start_offset_is_not_durable_yet() -> None:
-    world = BrokerWorld()
+def test_both_partitions_of_a_fetch_are_handed_out_though_one_start_offset_is_not_durable_yet(
+    world: BrokerWorld,
+) -> None:
     member = idle_member(world, "t", "u")
     append(world, "t", 1)
     assert acquired_of(member.fetch(max_wait_ms=1_000)) == [(0, 0, 1)]
@@ -82,9 +82,8 @@ def test_both_partitions_of_a_fetch_are_handed_out_though_one_start_offset_is_no
 
 
 @pytest.mark.parametrize("max_wait_ms", [0, 1_000])
-def test_a_start_offset_that_cannot_be_written_is_waited_for_once(max_wait_ms: int) -> None:
+def test_a_start_offset_that_cannot_be_written_is_waited_for_once(max_wait_ms: int, world: BrokerWorld) -> None:
     """The fetch ends in time, without records; a later one tries again."""
-    world = BrokerWorld()
     member = idle_member(world, "t")
     append(world, "t", 3)
     failed: list[str] = []
@@ -105,9 +104,8 @@ def test_a_start_offset_that_cannot_be_written_is_waited_for_once(max_wait_ms: i
 
 
 @pytest.mark.parametrize("topics", [("t",), ("t", "u")])
-def test_a_deleted_topic_ends_the_wait_at_once(topics: tuple[str, ...]) -> None:
+def test_a_deleted_topic_ends_the_wait_at_once(topics: tuple[str, ...], world: BrokerWorld) -> None:
     """The member learns it while its other topics have nothing for it; those stay in its session."""
-    world = BrokerWorld()
     member = waiting_member(world, *topics)
     deleted = world.services.metadata.topic("t")
     assert deleted is not None
@@ -119,8 +117,7 @@ def test_a_deleted_topic_ends_the_wait_at_once(topics: tuple[str, ...]) -> None:
         assert acquired_of(member.fetch(forgotten=[(deleted.topic_id, 0)])) == [(0, 0, 1)]
 
 
-def test_a_topic_deleted_and_created_again_ends_the_wait_too() -> None:
-    world = BrokerWorld()
+def test_a_topic_deleted_and_created_again_ends_the_wait_too(world: BrokerWorld) -> None:
     member = waiting_member(world, "t")
     old = world.services.metadata.topic("t")
     assert old is not None
@@ -134,9 +131,8 @@ def test_a_topic_deleted_and_created_again_ends_the_wait_too() -> None:
     assert acquired_of(member.fetch((new.topic_id, 0), forgotten=[(old.topic_id, 0)])) == [(0, 0, 1)]
 
 
-def test_a_negative_max_records_loads_the_share_partition_and_brings_nothing() -> None:
+def test_a_negative_max_records_loads_the_share_partition_and_brings_nothing(world: BrokerWorld) -> None:
     """As in Apache Kafka 4.3.1, where only 0 leaves everything as it is: an acknowledgement then finds the leader."""
-    world = BrokerWorld()
     place = (world.create_topic("t").topic_id, 0)
     append(world, "t", 1)
     from_the_start(world)
@@ -151,9 +147,8 @@ def test_a_negative_max_records_loads_the_share_partition_and_brings_nothing() -
     assert answer.results[0].partitions[0].start_offset == -1  # nobody has acquired anything: it is not written down
 
 
-def test_errors_are_reported_though_no_records_are_asked_for() -> None:
+def test_errors_are_reported_though_no_records_are_asked_for(world: BrokerWorld) -> None:
     """MaxRecords 0: Apache Kafka 4.3.1 still names the partitions that are not there."""
-    world = BrokerWorld()
     member = idle_member(world, "t")
     topic = world.services.metadata.topic("t")
     assert topic is not None

@@ -68,12 +68,16 @@ class Work:
         return {one.partition_index: one.start_offset for topic in answer.topics for one in topic.partitions}
 
 
+@pytest.fixture
+def work() -> Work:
+    return Work()
+
+
 # -- the session's partitions
 
 
-def test_the_session_remembers_its_partitions() -> None:
+def test_the_session_remembers_its_partitions(work: Work) -> None:
     """What was listed once is fetched from until it is forgotten, and may be added to."""
-    work = Work()
     assert acquired_of(work.one.fetch(work.first, max_records=4)) == [(0, 3, 1)]
     work.one.fetch(work.second, max_records=0)
     got = work.one.fetch()
@@ -88,17 +92,15 @@ def test_the_session_remembers_its_partitions() -> None:
     assert [p.partition_index for t in answer.responses for p in t.partitions] == [1]
 
 
-def test_the_leader_picks_the_records_and_takes_released_ones_first() -> None:
+def test_the_leader_picks_the_records_and_takes_released_ones_first(work: Work) -> None:
     """There is no offset in a ShareFetch."""
-    work = Work()
     assert work.one.acquire(work.first, max_records=6) == [(0, 5, 1)]
     assert work.one.acknowledge(work.first, (1, 2, RELEASE)) is NONE
     assert acquired_of(work.one.fetch(max_records=3)) == [(1, 2, 2), (6, 6, 1)]
 
 
-def test_a_session_has_its_epochs() -> None:
+def test_a_session_has_its_epochs(work: Work) -> None:
     """KIP-932: 0 opens, -1 ends, otherwise one more with each request, of either RPC."""
-    work = Work()
     assert work.one.fetch(work.first, epoch=1).error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
     assert work.one.fetch(work.first, epoch=-1).error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
     assert work.one.acknowledge(work.first, epoch=5) is ErrorCode.SHARE_SESSION_NOT_FOUND
@@ -165,8 +167,9 @@ def by_losing_the_connection(member: ShareClient, _place: Place) -> None:
 
 
 @pytest.mark.parametrize("end", [by_share_fetch, by_share_acknowledge, by_losing_the_connection])
-def test_what_a_member_holds_goes_to_others_when_its_session_ends(end: Callable[[ShareClient, Place], None]) -> None:
-    work = Work()
+def test_what_a_member_holds_goes_to_others_when_its_session_ends(
+    end: Callable[[ShareClient, Place], None], work: Work
+) -> None:
     assert work.one.acquire(work.first) == [(0, 9, 1)]
     assert work.two.acquire(work.first) == []
     end(work.one, work.first)
@@ -175,8 +178,7 @@ def test_what_a_member_holds_goes_to_others_when_its_session_ends(end: Callable[
 
 
 @pytest.mark.parametrize("fetch", [True, False])
-def test_the_last_request_of_a_session_may_acknowledge(fetch: bool) -> None:
-    work = Work()
+def test_the_last_request_of_a_session_may_acknowledge(fetch: bool, work: Work) -> None:
     assert work.one.acquire(work.first) == [(0, 9, 1)]
     if fetch:
         assert work.one.fetch(epoch=-1, acks={work.first: [(0, 6, ACCEPT)]}).error_code == NONE
@@ -185,9 +187,8 @@ def test_the_last_request_of_a_session_may_acknowledge(fetch: bool) -> None:
     assert work.two.acquire(work.first) == [(7, 9, 2)]
 
 
-def test_the_last_request_of_a_session_fetches_nothing() -> None:
+def test_the_last_request_of_a_session_fetches_nothing(work: Work) -> None:
     """KIP-932: the final epoch acknowledges and ends the session; what it would fetch would count as delivered."""
-    work = Work()
     assert work.one.acquire(work.first) == [(0, 9, 1)]
     append(work.world, "t", 5)
     answer = work.one.fetch(epoch=-1, acks={work.first: [(0, 9, ACCEPT)]})
@@ -195,8 +196,7 @@ def test_the_last_request_of_a_session_fetches_nothing() -> None:
     assert work.two.acquire(work.first) == [(10, 14, 1)]
 
 
-def test_a_fetch_that_waits_ends_with_its_connection() -> None:
-    work = Work()
+def test_a_fetch_that_waits_ends_with_its_connection(work: Work) -> None:
     assert work.one.acquire(work.first) == [(0, 9, 1)]
     work.two.send_fetch(work.first, max_wait_ms=60_000, min_bytes=1)
     manager = work.world.services.share.partitions
@@ -206,9 +206,8 @@ def test_a_fetch_that_waits_ends_with_its_connection() -> None:
     assert manager.parked == 0
 
 
-def test_an_idle_group_is_forgotten_by_the_leader_and_its_offsets_are_known() -> None:
+def test_an_idle_group_is_forgotten_by_the_leader_and_its_offsets_are_known(work: Work) -> None:
     """KIP-932: administrators ask the share coordinator, so nobody has to load the share partition for them."""
-    work = Work()
     assert work.one.acquire(work.first) == [(0, 9, 1)]
     assert work.one.acknowledge(work.first, (0, 4, ACCEPT)) is NONE
     assert work.one.acknowledge(work.first, (5, 5, ACCEPT)) is NONE
@@ -225,8 +224,7 @@ def test_an_idle_group_is_forgotten_by_the_leader_and_its_offsets_are_known() ->
 # -- acknowledgements by either RPC
 
 
-def test_both_ways_to_acknowledge_leave_the_same_state() -> None:
-    work = Work()
+def test_both_ways_to_acknowledge_leave_the_same_state(work: Work) -> None:
     acks = [(0, 1, ACCEPT), (2, 3, RELEASE), (4, 5, REJECT), (6, 6, GAP)]
     assert work.one.acquire(work.first) == [(0, 9, 1)]
     assert work.one.acknowledge(work.first, *acks) is NONE
@@ -236,8 +234,7 @@ def test_both_ways_to_acknowledge_leave_the_same_state() -> None:
     assert work.state(work.first) == work.state(work.second) == (0, [(0, 1, 2, 1), (2, 3, 0, 1), (4, 6, 4, 1)])
 
 
-def test_a_session_cannot_be_opened_with_acknowledgements() -> None:
-    work = Work()
+def test_a_session_cannot_be_opened_with_acknowledgements(work: Work) -> None:
     refused = work.one.fetch(acks={work.first: [(0, 1, ACCEPT)]})
     assert refused.error_code == ErrorCode.INVALID_REQUEST
     assert work.one.acknowledge(work.first, (0, 1, ACCEPT), epoch=0) is ErrorCode.INVALID_SHARE_SESSION_EPOCH
@@ -246,9 +243,8 @@ def test_a_session_cannot_be_opened_with_acknowledgements() -> None:
 # -- the window
 
 
-def test_members_share_a_partition_record_by_record() -> None:
+def test_members_share_a_partition_record_by_record(work: Work) -> None:
     """KIP-932: nobody owns a partition; what one member has acquired, another does not get."""
-    work = Work()
     got = [work.one.acquire(work.first, max_records=3), work.two.acquire(work.first, max_records=3)]
     got += [acquired_of(member.fetch(max_records=3)) for member in (work.one, work.two)]
     assert got == [[(0, 2, 1)], [(3, 5, 1)], [(6, 8, 1)], [(9, 9, 1)]]
@@ -281,9 +277,8 @@ def test_a_full_window_goes_on_when_the_records_that_a_restart_gave_back_are_fin
     assert acquired_of(work.one.fetch()) == [(160, 164, 1)]
 
 
-def test_the_delivery_count_rises_with_every_delivery_and_is_stored_when_a_record_comes_back() -> None:
+def test_the_delivery_count_rises_with_every_delivery_and_is_stored_when_a_record_comes_back(work: Work) -> None:
     """Released, or its lock has run out: either way it was delivered."""
-    work = Work()
     assert work.one.acquire(work.first, max_records=2) == [(0, 1, 1)]
     assert work.state()[1] == []  # what is acquired is written nowhere
     assert work.one.acknowledge(work.first, (0, 0, RELEASE)) is NONE
@@ -295,16 +290,14 @@ def test_the_delivery_count_rises_with_every_delivery_and_is_stored_when_a_recor
     assert work.one.acquire(work.first, max_records=2) == [(0, 1, 2)]
 
 
-def test_the_start_offset_is_the_first_that_is_not_finished() -> None:
-    work = Work()
+def test_the_start_offset_is_the_first_that_is_not_finished(work: Work) -> None:
     assert work.one.acquire(work.first) == [(0, 9, 1)]
     for acks, start in (([(2, 3, ACCEPT)], 0), ([(0, 0, REJECT)], 0), ([(1, 1, ACCEPT)], 1), ([(4, 4, GAP)], 4)):
         assert work.one.acknowledge(work.first, *acks) is NONE
         assert work.described()[0] == start  # as of the write before, as in Apache Kafka 4.3.1
 
 
-def test_a_session_that_was_lost_is_reported_by_its_error() -> None:
-    work = Work()
+def test_a_session_that_was_lost_is_reported_by_its_error(work: Work) -> None:
     assert work.one.acquire(work.first) == [(0, 9, 1)]
     work.world.restart()
     work.one.connection = work.world.connect()

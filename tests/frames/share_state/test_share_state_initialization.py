@@ -162,9 +162,8 @@ def test_deleting_offsets_deletes_what_an_unrecorded_initialisation_left() -> No
     assert member.acquire(place(world, 1)) == [(0, 9, 1)]
 
 
-def test_what_is_written_to_a_new_partition_before_its_group_notices_is_not_missed() -> None:
+def test_what_is_written_to_a_new_partition_before_its_group_notices_is_not_missed(world: BrokerWorld) -> None:
     """`latest` is for topics that are new to the group (from Apache Kafka 4.4 on)."""
-    world = BrokerWorld()
     world.create_topic("t", 1)
     append(world, "t", 5)
     member = ShareClient(world)

@@ -213,9 +213,8 @@ def test_list_offsets_of_a_compacted_topic(compacted: tuple[BrokerWorld, MockCon
     assert listed(1_700_000_000_001) == (-1, -1)
 
 
-def test_an_idempotent_producer_goes_on_after_all_its_records_were_superseded() -> None:
+def test_an_idempotent_producer_goes_on_after_all_its_records_were_superseded(world: BrokerWorld) -> None:
     """Its last batch stays, empty, for its sequence; also when producers are found again in the log alone."""
-    world = BrokerWorld()
     world.create_topic("t", 1, **SEGMENT)
     client = world.connect()
     for sequence in range(3):
@@ -284,9 +283,8 @@ def test_a_share_group_consumes_over_the_gaps(compacted: tuple[BrokerWorld, Mock
     assert StateCaller(client, "g", topic.topic_id).read().start_offset >= 199
 
 
-def test_available_records_that_are_compacted_away_are_not_waited_for() -> None:
+def test_available_records_that_are_compacted_away_are_not_waited_for(world: BrokerWorld) -> None:
     """Released records whose segment is cleaned before they come again: archived, and the start offset goes on."""
-    world = BrokerWorld()
     world.create_topic("t", 1, **SEGMENT)
     client = world.connect()
     for number in range(10):
@@ -322,9 +320,8 @@ def timed(world: BrokerWorld, key: bytes, value: bytes) -> bytes:
     return bytes(build_batch([RecordData(key, value)], timestamp_ms=world.clock.wall_ms()))
 
 
-def test_compact_and_delete_does_both() -> None:
+def test_compact_and_delete_does_both(world: BrokerWorld) -> None:
     """Old segments go whole, keys or not; of what is young enough the last value of each key stays."""
-    world = BrokerWorld()
     world.create_topic(
         "t", 1, internal_segment_bytes="2000", cleanup_policy="compact,delete", retention_ms=str(30 * MINUTE)
     )
@@ -347,9 +344,8 @@ def test_compact_and_delete_does_both() -> None:
     assert (log.log_start_offset, log.log_end_offset) == (121, 121)
 
 
-def test_a_share_group_that_retention_overtakes_goes_on_at_the_log_start() -> None:
+def test_a_share_group_that_retention_overtakes_goes_on_at_the_log_start(world: BrokerWorld) -> None:
     """Apache Kafka 4.3.1: what is available below the log start is archived, the start offset follows."""
-    world = BrokerWorld()
     topic = world.create_topic("t", 1, internal_segment_bytes="1000", retention_ms=str(30 * MINUTE))
     place = (topic.topic_id, 0)
     client = world.connect()

@@ -37,9 +37,8 @@ def ask(world: BrokerWorld, names: Sequence[str], version: int = 12) -> dict[str
 
 
 @pytest.mark.parametrize("version", [1, 12])
-def test_as_many_as_allowed_are_created_some_in_a_commit(version: int) -> None:
+def test_as_many_as_allowed_are_created_some_in_a_commit(version: int, world: BrokerWorld) -> None:
     """Fifty in one commit held the loop for 8 ms."""
-    world = BrokerWorld()
     commits = Commits(world)
     names = [f"t{i:05}" for i in range(20_000)]
     codes = ask(world, names, version)
@@ -50,8 +49,7 @@ def test_as_many_as_allowed_are_created_some_in_a_commit(version: int) -> None:
     assert list(codes) == names
 
 
-def test_each_commit_has_a_turn_of_its_own() -> None:
-    world = BrokerWorld()
+def test_each_commit_has_a_turn_of_its_own(world: BrokerWorld) -> None:
     commits, client = Commits(world), world.connect()
     names = [f"t{i}" for i in range(MOST_AUTO_CREATED)]
     client.send(MetadataRequest([MetadataRequestTopic(bytes(16), name) for name in names]), 12)
@@ -62,8 +60,7 @@ def test_each_commit_has_a_turn_of_its_own() -> None:
     assert [topic.error_code for topic in client.receive(MetadataResponse).topics] == [0] * MOST_AUTO_CREATED
 
 
-def test_the_others_are_created_when_the_client_asks_again() -> None:
-    world = BrokerWorld()
+def test_the_others_are_created_when_the_client_asks_again(world: BrokerWorld) -> None:
     names = [f"t{i}" for i in range(4 * MOST_AUTO_CREATED)]
     rounds = 0
     while any(ask(world, names).values()):
@@ -73,11 +70,10 @@ def test_the_others_are_created_when_the_client_asks_again() -> None:
     assert len(world.services.metadata.topics()) == len(names)
 
 
-def test_a_client_that_goes_on_asking_has_few_topics_created_in_time() -> None:
+def test_a_client_that_goes_on_asking_has_few_topics_created_in_time(world: BrokerWorld) -> None:
     """Each commit syncs two files in the loop: beside a client that did nothing else, a neighbour's 99th percentile was
     seven times as long.
     """
-    world = BrokerWorld()
     commits, client = Commits(world), world.connect()
     for number in range(600):  # a minute
         topics = [MetadataRequestTopic(bytes(16), f"t{number}-{index}") for index in range(200)]
@@ -89,8 +85,7 @@ def test_a_client_that_goes_on_asking_has_few_topics_created_in_time() -> None:
     assert ask(world, ["t0-0"]) == {"t0-0": ErrorCode.NONE}
 
 
-def test_one_user_does_not_keep_another_from_having_topics_created() -> None:
-    world = BrokerWorld()
+def test_one_user_does_not_keep_another_from_having_topics_created(world: BrokerWorld) -> None:
     for number in range(4):
         ask(world, [f"t{number}-{index}" for index in range(MOST_AUTO_CREATED)])
     assert ask(world, ["mine"]) == {"mine": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
@@ -100,13 +95,11 @@ def test_one_user_does_not_keep_another_from_having_topics_created() -> None:
     assert answer.topics[0].error_code == ErrorCode.NONE
 
 
-def test_names_that_collide_with_each_other_are_not_both_created() -> None:
-    world = BrokerWorld()
+def test_names_that_collide_with_each_other_are_not_both_created(world: BrokerWorld) -> None:
     assert ask(world, ["a.b", "c", "a_b"]) == {"a.b": 0, "c": 0, "a_b": ErrorCode.INVALID_TOPIC_EXCEPTION}
 
 
-def test_a_commit_that_fails_is_answered_for_all_of_them() -> None:
-    world = BrokerWorld()
+def test_a_commit_that_fails_is_answered_for_all_of_them(world: BrokerWorld) -> None:
 
     def full(_changes: object) -> None:
         raise OSError("no space")

@@ -77,9 +77,8 @@ def test_their_broker_properties(name: str, prefix: str) -> None:
 
 
 def test_a_partition_count_that_is_not_the_existing_topics_is_reported_at_the_start(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, world: BrokerWorld
 ) -> None:
-    world = BrokerWorld()
     for name in NAMES:
         world.services.internal_topics.ensure(name)
     world.restart()

@@ -92,12 +92,15 @@ class World:
         }
 
 
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
 # -- descriptions
 
 
-def test_described() -> None:
-    world = World()
-    producer = world.producer()
+def test_described(world: World, producer: Transactor) -> None:
     producer.write("a", b"x", partition=1)
     row, nobody, empty = world.described("t", "nobody", "")
     assert (row.error_code, row.transaction_state, row.producer_id, row.producer_epoch) == (0, "Ongoing", 0, 0)
@@ -110,8 +113,7 @@ def test_described() -> None:
     assert (row.transaction_state, row.topics) == ("CompleteCommit", [])
 
 
-def test_listed() -> None:
-    world = World()
+def test_listed(world: World) -> None:
     for name in ("one", "two", "other"):
         world.producer(name)
     ongoing = world.producer("ongoing")
@@ -126,8 +128,7 @@ def test_listed() -> None:
     assert world.listed(2, transactional_id_pattern="") == ["one", "ongoing", "other", "two"]
 
 
-def test_a_filter_that_nobody_knows() -> None:
-    world = World()
+def test_a_filter_that_nobody_knows(world: World) -> None:
     world.producer()
     request = ListTransactionsRequest(state_filters=["Empty", "Nonsense"])
     response = world.client.call(request, 2, ListTransactionsResponse)
@@ -152,14 +153,12 @@ def test_without_google_re2_a_pattern_is_refused_and_the_other_filters_work(monk
     assert world.listed(2, state_filters=["Empty"]) == ["one"]
 
 
-def test_nothing_is_listed_of_a_fresh_broker() -> None:
-    world = World()
+def test_nothing_is_listed_of_a_fresh_broker(world: World) -> None:
     assert world.listed() == []
     assert world.described("t")[0].error_code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
 
 
-def test_producers() -> None:
-    world = World()
+def test_producers(world: World) -> None:
     assert world.producers("a", 0).active_producers == []
     producer = world.producer()
     assert produce(world.client, "a", batch(b"plain")).error_code == NONE
@@ -207,8 +206,7 @@ def test_producers_of_no_partition(topic: str, partition: int, error: ErrorCode)
 
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("versions", [JAVA_TV1, JAVA_TV2], ids=["tv1", "tv2"])
-def test_an_administrator_aborts_a_hanging_transaction(version: int, versions: Versions) -> None:
-    world = World()
+def test_an_administrator_aborts_a_hanging_transaction(version: int, versions: Versions, world: World) -> None:
     producer = world.producer(versions=versions)
     producer.write("a", b"x")
     log = world.world.services.logs.get("a", 0)
@@ -220,8 +218,7 @@ def test_an_administrator_aborts_a_hanging_transaction(version: int, versions: V
     assert [marker for header, marker in batches_of(log) if header.is_control] == [ControlType.ABORT]
 
 
-def test_markers_that_are_refused() -> None:
-    world = World()
+def test_markers_that_are_refused(world: World) -> None:
     first = world.producer(versions=JAVA_TV1)
     second = world.producer(versions=JAVA_TV1)
     second.write("a", b"x")
@@ -232,10 +229,8 @@ def test_markers_that_are_refused() -> None:
     }
 
 
-def test_a_marker_of_version_2_needs_a_new_epoch() -> None:
+def test_a_marker_of_version_2_needs_a_new_epoch(world: World, producer: Transactor) -> None:
     """KIP-890: else it would end the transaction after the one it is for."""
-    world = World()
-    producer = world.producer()
     producer.write("a", b"x")
     assert world.write_markers(producer, ("a", 0)) == {("a", 0): ErrorCode.INVALID_PRODUCER_EPOCH}
     producer.commit()
@@ -243,9 +238,7 @@ def test_a_marker_of_version_2_needs_a_new_epoch() -> None:
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_markers_for_offsets(commit: bool) -> None:
-    world = World()
-    producer = world.producer()
+def test_markers_for_offsets(commit: bool, world: World, producer: Transactor) -> None:
     producer.commit_offsets("g", {("a", 0): 5})
     at = (CONSUMER_OFFSETS, group_partition_for("g", 50))
     assert world.write_markers(producer, at, commit=commit, epoch=producer.epoch + 1) == {at: NONE}
@@ -261,8 +254,7 @@ def test_no_markers() -> None:
 
 
 @pytest.mark.parametrize(("level", "value_versions"), [(0, {0}), (1, {1}), (2, {1})])
-def test_records_by_the_level_of_the_feature(level: int, value_versions: set[int]) -> None:
-    world = World()
+def test_records_by_the_level_of_the_feature(level: int, value_versions: set[int], world: World) -> None:
     world.world.services.metadata.set_features({"transaction.version": level})
     producer = world.producer(versions=LIBRDKAFKA)
     producer.write("a", b"x")
@@ -284,9 +276,8 @@ def test_records_by_the_level_of_the_feature(level: int, value_versions: set[int
 
 
 @pytest.mark.parametrize(("level", "epoch"), [(0, 1), (1, 1), (2, 1)])
-def test_fencing_by_the_level_of_the_feature(level: int, epoch: int) -> None:
+def test_fencing_by_the_level_of_the_feature(level: int, epoch: int, world: World) -> None:
     """Whatever the producer works in: the broker's own abort follows the broker's version."""
-    world = World()
     world.world.services.metadata.set_features({"transaction.version": level})
     first = world.producer(versions=LIBRDKAFKA)
     first.write("a", b"x")

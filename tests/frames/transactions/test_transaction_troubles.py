@@ -25,8 +25,7 @@ ABORT, COMMIT = ControlType.ABORT, ControlType.COMMIT
 
 
 @pytest.mark.parametrize("versions", PROFILES)
-def test_initializing_aborts_what_is_under_way(versions: Versions) -> None:
-    world = World()
+def test_initializing_aborts_what_is_under_way(versions: Versions, world: World) -> None:
     first = world.producer(versions)
     assert first.write("a", b"x") is NONE
     second = Transactor(world.client, versions)
@@ -40,8 +39,7 @@ def test_initializing_aborts_what_is_under_way(versions: Versions) -> None:
 
 
 @pytest.mark.parametrize("versions", PROFILES)
-def test_a_transaction_past_its_timeout_is_aborted(versions: Versions) -> None:
-    world = World()
+def test_a_transaction_past_its_timeout_is_aborted(versions: Versions, world: World) -> None:
     producer = Transactor(world.client, versions)
     assert producer.init(timeout_ms=25_000) is NONE
     world.world.clock.advance(7 * ABORT_INTERVAL_MS)
@@ -54,9 +52,7 @@ def test_a_transaction_past_its_timeout_is_aborted(versions: Versions) -> None:
     assert producer.produce("a", b"y") is ErrorCode.INVALID_PRODUCER_EPOCH
 
 
-def test_timeouts_are_looked_after_again_after_a_restart() -> None:
-    world = World()
-    producer = world.producer()
+def test_timeouts_are_looked_after_again_after_a_restart(world: World, producer: Transactor) -> None:
     producer.write("a", b"x")
     world.restart()
     assert not world.stable()
@@ -77,9 +73,7 @@ def test_ids_that_nobody_uses_are_forgotten() -> None:
 # -- crashes and disks
 
 
-def test_an_open_transaction_outlives_a_crash() -> None:
-    world = World()
-    producer = world.producer()
+def test_an_open_transaction_outlives_a_crash(world: World, producer: Transactor) -> None:
     producer.write("a", b"x")
     world.crash()
     producer.client = world.client
@@ -90,10 +84,8 @@ def test_an_open_transaction_outlives_a_crash() -> None:
 
 @pytest.mark.parametrize("commit", [True, False])
 @pytest.mark.parametrize("ticks", range(8))
-def test_a_crash_at_every_step_of_the_end(commit: bool, ticks: int) -> None:
+def test_a_crash_at_every_step_of_the_end(commit: bool, ticks: int, world: World, producer: Transactor) -> None:
     """Before the decision is in the log nothing has happened; from then on every partition gets one marker, once."""
-    world = World()
-    producer = world.producer()
     for topic, partition in (("a", 0), ("a", 1), ("b", 0)):
         assert producer.write(topic, b"x", partition=partition) is NONE
     assert producer.commit_offsets("g", {("a", 0): 1}) == [NONE]
@@ -113,9 +105,7 @@ def test_a_crash_at_every_step_of_the_end(commit: bool, ticks: int) -> None:
         assert world.state() is TransactionState.ONGOING
 
 
-def test_a_marker_that_cannot_be_written_is_tried_again() -> None:
-    world = World()
-    producer = world.producer()
+def test_a_marker_that_cannot_be_written_is_tried_again(world: World, producer: Transactor) -> None:
     producer.write("a", b"x")
     producer.write("b", b"x")
     world.world.fs.fail = broken("/b-0/")
@@ -132,10 +122,8 @@ def test_a_marker_that_cannot_be_written_is_tried_again() -> None:
     assert producer.write("a", b"y") is NONE
 
 
-def test_a_batch_waits_a_little_for_markers_that_are_being_written() -> None:
+def test_a_batch_waits_a_little_for_markers_that_are_being_written(world: World, producer: Transactor) -> None:
     """As Apache Kafka's leader does, so that a producer need not send it again."""
-    world = World()
-    producer = world.producer()
     producer.write("a", b"x")
     producer.write("b", b"x")
     world.world.fs.fail = broken("/b-0/")
@@ -151,8 +139,7 @@ def test_a_batch_waits_a_little_for_markers_that_are_being_written() -> None:
 
 
 @pytest.mark.parametrize("versions", PROFILES)
-def test_an_older_producer_has_to_try_again(versions: Versions) -> None:
-    world = World()
+def test_an_older_producer_has_to_try_again(versions: Versions, world: World) -> None:
     producer = world.producer(versions)
     producer.write("a", b"x")
     producer.write("b", b"x")
@@ -165,9 +152,7 @@ def test_an_older_producer_has_to_try_again(versions: Versions) -> None:
     assert answer.error_code == expected
 
 
-def test_a_coordinator_that_cannot_write() -> None:
-    world = World()
-    producer = world.producer()
+def test_a_coordinator_that_cannot_write(world: World, producer: Transactor) -> None:
     producer.write("a", b"x")
     world.world.fs.fail = broken(TRANSACTION_STATE)
     assert producer.commit() is ErrorCode.NOT_COORDINATOR
@@ -178,9 +163,7 @@ def test_a_coordinator_that_cannot_write() -> None:
     assert producer.commit() is NONE
 
 
-def test_an_end_that_cannot_be_noted_is_noted_later() -> None:
-    world = World()
-    producer = world.producer()
+def test_an_end_that_cannot_be_noted_is_noted_later(world: World, producer: Transactor) -> None:
     producer.write("a", b"x")
     world.world.fs.fail = second_write_broken(TRANSACTION_STATE)
     assert producer.commit() is NONE
@@ -190,9 +173,7 @@ def test_an_end_that_cannot_be_noted_is_noted_later() -> None:
     assert (world.markers("a"), world.state()) == ([COMMIT], TransactionState.COMPLETE_COMMIT)
 
 
-def test_a_topic_that_is_gone_needs_no_marker() -> None:
-    world = World()
-    producer = world.producer()
+def test_a_topic_that_is_gone_needs_no_marker(world: World, producer: Transactor) -> None:
     producer.write("a", b"x")
     producer.write("b", b"x")
     world.world.services.metadata.delete_topics(["b"])

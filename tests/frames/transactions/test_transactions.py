@@ -33,8 +33,7 @@ ABORT, COMMIT = ControlType.ABORT, ControlType.COMMIT
 
 @pytest.mark.parametrize("versions", PROFILES)
 @pytest.mark.parametrize("commit", [True, False])
-def test_a_transaction_over_several_partitions(versions: Versions, commit: bool) -> None:
-    world = World()
+def test_a_transaction_over_several_partitions(versions: Versions, commit: bool, world: World) -> None:
     producer = world.producer(versions)
     for topic, partition in (("a", 0), ("a", 1), ("b", 0)):
         assert producer.write(topic, b"x", b"y", partition=partition) is NONE
@@ -51,8 +50,7 @@ def test_a_transaction_over_several_partitions(versions: Versions, commit: bool)
 
 
 @pytest.mark.parametrize("versions", PROFILES)
-def test_one_transaction_after_the_other(versions: Versions) -> None:
-    world = World()
+def test_one_transaction_after_the_other(versions: Versions, world: World) -> None:
     producer = world.producer(versions)
     for commit in (True, False, True):
         assert producer.write("a", b"x") is NONE
@@ -62,8 +60,7 @@ def test_one_transaction_after_the_other(versions: Versions) -> None:
 
 
 @pytest.mark.parametrize("version", range(6))
-def test_init_producer_id_in_every_version(version: int) -> None:
-    world = World()
+def test_init_producer_id_in_every_version(version: int, world: World) -> None:
     producer = Transactor(world.client, replace(JAVA_TV2, init=version))
     assert [producer.init(), producer.epoch] == [NONE, 0]
     assert [producer.init(), producer.epoch] == [NONE, 1]
@@ -78,8 +75,7 @@ def test_init_producer_id_in_every_version(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", range(4))
-def test_add_partitions_in_every_version(version: int) -> None:
-    world = World()
+def test_add_partitions_in_every_version(version: int, world: World) -> None:
     producer = world.producer(replace(JAVA_TV1, add=version))
     assert producer.add("a", 0, 1) == [NONE, NONE]
     assert producer.add("a", 0, 5) == [ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
@@ -91,8 +87,7 @@ def test_add_partitions_in_every_version(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", range(6))
-def test_end_txn_in_every_version(version: int) -> None:
-    world = World()
+def test_end_txn_in_every_version(version: int, world: World) -> None:
     producer = world.producer(replace(JAVA_TV1, end=version))
     assert producer.add("a", 0) == [NONE]
     assert producer.produce("a", b"x") is NONE
@@ -104,8 +99,7 @@ def test_end_txn_in_every_version(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_add_offsets_in_every_version(version: int) -> None:
-    world = World()
+def test_add_offsets_in_every_version(version: int, world: World) -> None:
     producer = world.producer(replace(JAVA_TV1, add_offsets=version))
     assert producer.add_offsets("g") is NONE
     assert world.state() is TransactionState.ONGOING
@@ -115,9 +109,8 @@ def test_add_offsets_in_every_version(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", [4, 5])
-def test_brokers_among_themselves_add_and_ask_about_partitions(version: int) -> None:
+def test_brokers_among_themselves_add_and_ask_about_partitions(version: int, world: World) -> None:
     """KIP-890: several transactions at a time, some of them only verified."""
-    world = World()
     producer = world.producer(JAVA_TV1)
     who = (producer.transactional_id, producer.producer_id, producer.epoch)
 
@@ -161,9 +154,8 @@ def test_what_is_not_served() -> None:
 
 
 @pytest.mark.parametrize("version", range(3, 13))
-def test_a_batch_outside_the_transaction(version: int) -> None:
+def test_a_batch_outside_the_transaction(version: int, world: World) -> None:
     """KIP-890: until version 10 as INVALID_TXN_STATE; from 12 on it joins the transaction."""
-    world = World()
     producer = world.producer(replace(JAVA_TV1, produce=version))
     error = producer.produce("a", b"x")
     if version >= 12:
@@ -174,9 +166,8 @@ def test_a_batch_outside_the_transaction(version: int) -> None:
         assert world.world.services.logs.get("a", 0).log_end_offset == 0
 
 
-def test_a_batch_after_the_end_of_its_transaction() -> None:
+def test_a_batch_after_the_end_of_its_transaction(world: World) -> None:
     """A late one cannot open it again: what verification is for."""
-    world = World()
     producer = world.producer(JAVA_TV1)
     producer.write("a", b"x")
     late = producer.produce_request("a", b"late")
@@ -186,9 +177,8 @@ def test_a_batch_after_the_end_of_its_transaction() -> None:
     assert world.stable()
 
 
-def test_a_late_batch_of_the_transaction_before() -> None:
+def test_a_late_batch_of_the_transaction_before(world: World) -> None:
     """With version 2 the epoch distinguishes it from those of the next one."""
-    world = World()
     producer = world.producer(JAVA_TV2)
     producer.write("a", b"x")
     late = producer.produce_request("a", b"late")
@@ -204,8 +194,7 @@ def test_without_verification() -> None:
 
 
 @pytest.mark.parametrize("versions", PROFILES)
-def test_a_fenced_producer(versions: Versions) -> None:
-    world = World()
+def test_a_fenced_producer(versions: Versions, world: World) -> None:
     zombie = world.producer(versions)
     assert zombie.write("b", b"x") is NONE
     assert zombie.commit() is NONE
@@ -216,18 +205,15 @@ def test_a_fenced_producer(versions: Versions) -> None:
     assert zombie.commit() is fenced
 
 
-def test_the_first_batch_of_version_2_has_sequence_0() -> None:
-    world = World()
-    producer = world.producer()
+def test_the_first_batch_of_version_2_has_sequence_0(world: World, producer: Transactor) -> None:
     producer.sequences["a", 0] = 5
     assert producer.produce("a", b"x") is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     assert world.world.services.logs.get("a", 0).log_end_offset == 0
 
 
 @pytest.mark.parametrize("versions", PROFILES)
-def test_the_short_way_asks_again_when_the_transaction_has_ended(versions: Versions) -> None:
+def test_the_short_way_asks_again_when_the_transaction_has_ended(versions: Versions, world: World) -> None:
     """Requests that are like earlier ones are not parsed; a transactional batch only while its log has it open."""
-    world = World()
     producer = world.producer(versions)
     for _ in range(3):
         assert producer.write("a", b"x") is NONE
@@ -250,8 +236,7 @@ def test_the_short_way_asks_again_when_the_transaction_has_ended(versions: Versi
     assert rows[0].error_code == ErrorCode.INVALID_PRODUCER_EPOCH
 
 
-def test_two_producers_in_one_request() -> None:
-    world = World()
+def test_two_producers_in_one_request(world: World) -> None:
     one, other = world.producer(), world.producer(transactional_id="u")
     both = one.produce_request("a", b"x")
     both.topic_data += other.produce_request("b", b"y").topic_data
@@ -259,27 +244,21 @@ def test_two_producers_in_one_request() -> None:
     assert {row.partition_responses[0].error_code for row in rows} == {ErrorCode.INVALID_PRODUCER_ID_MAPPING}
 
 
-def test_another_producers_transactional_id() -> None:
-    world = World()
-    producer = world.producer()
+def test_another_producers_transactional_id(world: World, producer: Transactor) -> None:
     world.producer(transactional_id="u")
     producer.transactional_id = "u"
     assert producer.produce("a", b"x") is ErrorCode.INVALID_PRODUCER_ID_MAPPING
 
 
-def test_topics_that_are_not_there_do_not_hold_up_the_others() -> None:
-    world = World()
-    producer = world.producer()
+def test_topics_that_are_not_there_do_not_hold_up_the_others(world: World, producer: Transactor) -> None:
     request = producer.produce_request("a", b"x")
     request.topic_data += producer.produce_request("nowhere", b"x").topic_data
     codes = [row.partition_responses[0].error_code for row in world.client.call(request, 12, ProduceResponse).responses]
     assert codes == [NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
 
 
-def test_requests_behind_the_first_batch_wait_for_it() -> None:
+def test_requests_behind_the_first_batch_wait_for_it(world: World, producer: Transactor) -> None:
     """The first has to make the partition part of the transaction; the second must not overtake it."""
-    world = World()
-    producer = world.producer()
     for value in (b"x", b"y", b"z"):
         world.client.send(producer.produce_request("a", value), 12)
         producer.sequences["a", 0] = producer.sequences.get(("a", 0), 0) + 1
@@ -287,8 +266,7 @@ def test_requests_behind_the_first_batch_wait_for_it() -> None:
     assert offsets == [0, 1, 2]
 
 
-def test_acks_0_closes_the_connection() -> None:
-    world = World()
+def test_acks_0_closes_the_connection(world: World) -> None:
     request: ProduceRequest = world.producer().produce_request("a", b"x")
     request.acks = 0
     world.client.send(request, 12)
@@ -296,9 +274,7 @@ def test_acks_0_closes_the_connection() -> None:
     assert world.client.closed
 
 
-def test_plain_producers_beside_a_transaction() -> None:
-    world = World()
-    producer = world.producer()
+def test_plain_producers_beside_a_transaction(world: World, producer: Transactor) -> None:
     producer.write("a", b"x")
     assert produce(world.client, "a", batch(b"plain")).error_code == NONE
     assert not world.stable()
@@ -309,8 +285,7 @@ def test_plain_producers_beside_a_transaction() -> None:
 # -- empty transactions
 
 
-def test_ending_nothing() -> None:
-    world = World()
+def test_ending_nothing(world: World) -> None:
     producer = world.producer(JAVA_TV2)
     assert producer.commit() is ErrorCode.INVALID_TXN_STATE
     assert [producer.abort(), producer.epoch] == [NONE, 1]
@@ -319,9 +294,8 @@ def test_ending_nothing() -> None:
     assert producer.abort() is ErrorCode.INVALID_TXN_STATE
 
 
-def test_a_partition_without_records_gets_its_marker_all_the_same() -> None:
+def test_a_partition_without_records_gets_its_marker_all_the_same(world: World) -> None:
     """As in Apache Kafka: whether there are any the coordinator does not know."""
-    world = World()
     producer = world.producer(JAVA_TV1)
     producer.add("a", 0)
     producer.commit()
@@ -333,8 +307,7 @@ def test_a_partition_without_records_gets_its_marker_all_the_same() -> None:
 
 @pytest.mark.parametrize("versions", PROFILES)
 @pytest.mark.parametrize("commit", [True, False])
-def test_offsets_count_when_the_transaction_is_committed(versions: Versions, commit: bool) -> None:
-    world = World()
+def test_offsets_count_when_the_transaction_is_committed(versions: Versions, commit: bool, world: World) -> None:
     offsets = world.offsets()
     offsets.committed({("a", 0): 1})
     producer = world.producer(versions)
@@ -362,8 +335,7 @@ def test_offsets_count_when_the_transaction_is_committed(versions: Versions, com
 
 
 @pytest.mark.parametrize("version", range(6))
-def test_offsets_outside_the_transaction_in_every_version(version: int) -> None:
-    world = World()
+def test_offsets_outside_the_transaction_in_every_version(version: int, world: World) -> None:
     producer = world.producer(replace(JAVA_TV1, commit=version))
     (error,) = producer.commit_offsets("g", {("a", 0): 7})
     if version >= 5:
@@ -373,8 +345,7 @@ def test_offsets_outside_the_transaction_in_every_version(version: int) -> None:
 
 
 @pytest.mark.parametrize("versions", PROFILES)
-def test_offsets_of_a_fenced_producer(versions: Versions) -> None:
-    world = World()
+def test_offsets_of_a_fenced_producer(versions: Versions, world: World) -> None:
     zombie = world.producer(versions)
     world.producer(versions)
     assert zombie.commit_offsets("g", {("a", 0): 7}) == [ErrorCode.INVALID_PRODUCER_EPOCH]
@@ -393,8 +364,6 @@ def test_many_offsets_in_one_request_are_not_compared_with_each_other(monkeypatc
     assert producer.commit_offsets("g", offsets) == [NONE, NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
 
 
-def test_offsets_of_a_member_that_is_none() -> None:
-    world = World()
-    producer = world.producer()
+def test_offsets_of_a_member_that_is_none(producer: Transactor) -> None:
     assert producer.commit_offsets("g", {("a", 0): 7}, generation=3, member="m") == [ErrorCode.ILLEGAL_GENERATION]
     assert producer.commit_offsets("", {("a", 0): 7}) == [ErrorCode.INVALID_GROUP_ID]

@@ -15,6 +15,11 @@ from shareq.protocol.errors import ApiError, ErrorCode
 from tests.support.worlds.admin_world import World
 
 
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
 def set_to(key: str, value: str) -> Alteration:
     return Alteration(key, ConfigOp.SET, value)
 
@@ -79,9 +84,8 @@ def test_sources_of_broker_properties() -> None:
 
 
 def test_dynamic_broker_properties_survive_a_restart_but_not_tighter_static_ones(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, world: World
 ) -> None:
-    world = World()
     assert alter(world, "broker", "", set_to("group.share.assignment.interval.ms", "9000")) == ErrorCode.NONE
     assert World(db=world.db).configs.share_group("g").assignment_interval_ms == 9000
     again = World({"group.share.max.assignment.interval.ms": "8000"}, db=world.db)
@@ -89,8 +93,7 @@ def test_dynamic_broker_properties_survive_a_restart_but_not_tighter_static_ones
     assert any("dynamic broker properties are not applied" in message for message in caplog.messages)
 
 
-def test_share_group_settings_change_at_once_and_for_that_group_only() -> None:
-    world = World()
+def test_share_group_settings_change_at_once_and_for_that_group_only(world: World) -> None:
     before = world.configs.share_group("g")
     assert world.configs.share_group("g") is before  # no new object for each look-up
     assert alter(world, "group", "g", set_to("share.delivery.count.limit", "3")) == ErrorCode.NONE
@@ -101,23 +104,20 @@ def test_share_group_settings_change_at_once_and_for_that_group_only() -> None:
     assert world.metadata.config_names("group") == []
 
 
-def test_a_change_is_checked_as_a_whole_and_then_stored_as_a_whole() -> None:
-    world = World()
+def test_a_change_is_checked_as_a_whole_and_then_stored_as_a_whole(world: World) -> None:
     good, bad = set_to("share.delivery.count.limit", "3"), set_to("share.isolation.level", "x")
     assert alter(world, "group", "g", good, bad) == ErrorCode.INVALID_CONFIG
     assert world.metadata.configs("group", "g") == {}
 
 
-def test_an_unchanged_value_is_no_commit() -> None:
-    world = World()
+def test_an_unchanged_value_is_no_commit(world: World) -> None:
     alter(world, "group", "g", set_to("share.delivery.count.limit", "3"))
     commits = world.db.commits
     assert alter(world, "group", "g", set_to("share.delivery.count.limit", "3")) == ErrorCode.NONE
     assert world.db.commits == commits
 
 
-def test_listeners_hear_of_changes_after_they_took_effect() -> None:
-    world = World()
+def test_listeners_hear_of_changes_after_they_took_effect(world: World) -> None:
     heard: list[tuple[ResourceName, int]] = []
     world.configs.on_change(
         lambda resource: heard.append((resource, world.configs.share_group("g").delivery_count_limit))
@@ -126,8 +126,7 @@ def test_listeners_hear_of_changes_after_they_took_effect() -> None:
     assert heard == [(ResourceName("group", "g"), 3)]
 
 
-def test_a_topic_created_again_does_not_keep_the_old_ones_properties() -> None:
-    world = World()
+def test_a_topic_created_again_does_not_keep_the_old_ones_properties(world: World) -> None:
     world.metadata.create_topic(NewTopic("t", 1, {"retention.ms": "9"}))
     assert world.configs.topic("t")["retention.ms"] == 9
     world.metadata.delete_topics(["t"])
@@ -136,8 +135,7 @@ def test_a_topic_created_again_does_not_keep_the_old_ones_properties() -> None:
     assert world.configs.topic("t")["retention.ms"] == 10
 
 
-def test_a_full_disk_is_a_storage_error_and_changes_nothing() -> None:
-    world = World()
+def test_a_full_disk_is_a_storage_error_and_changes_nothing(world: World) -> None:
 
     def no_space(_changes: Sequence[MetaChange]) -> None:
         raise OSError(28, "No space left on device")
@@ -147,16 +145,14 @@ def test_a_full_disk_is_a_storage_error_and_changes_nothing() -> None:
     assert world.configs.share_group("g").delivery_count_limit == 5
 
 
-def test_flush_every_message_follows_the_dynamic_property() -> None:
-    world = World()
+def test_flush_every_message_follows_the_dynamic_property(world: World) -> None:
     assert not world.configs.flush_every_message()
     alter(world, "broker", "", set_to("log.flush.interval.messages", "1"))
     assert world.configs.flush_every_message()
 
 
-def test_the_feature_level_switches_dead_letters_at_once() -> None:
+def test_the_feature_level_switches_dead_letters_at_once(world: World) -> None:
     """KIP-1191 as of Apache Kafka 4.4.0: share.version 2 to 1 and back, without a restart."""
-    world = World()
     alter(world, "group", "g", set_to("errors.deadletterqueue.topic.name", "dlq.t"))
     assert world.configs.share_group("g").dead_letters
     world.metadata.set_features({"share.version": 1})
@@ -166,8 +162,7 @@ def test_the_feature_level_switches_dead_letters_at_once() -> None:
     assert not world.configs.share_group("h").dead_letters
 
 
-def test_dead_letters_of_the_broker_change_while_it_runs() -> None:
-    world = World()
+def test_dead_letters_of_the_broker_change_while_it_runs(world: World) -> None:
     for kind, name in (("broker", "1"), ("broker", "")):
         key = "errors.deadletterqueue.auto.create.topics.enable"
         assert alter(world, kind, name, set_to(key, "true")) == ErrorCode.NONE

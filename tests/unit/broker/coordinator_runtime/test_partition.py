@@ -18,8 +18,7 @@ from tests.support.fakes.note_shard import NOTE_SERDE, Replayed, note
 # -- durability and order
 
 
-def test_operations_of_one_tick_share_a_batch_and_are_answered_in_order_when_it_is_durable() -> None:
-    rig = Rig()
+def test_operations_of_one_tick_share_a_batch_and_are_answered_in_order_when_it_is_durable(rig: Rig) -> None:
     rig.schedule("one", note("a", 1))
     rig.schedule("two", note("b", 2), note("c", 3))
     assert rig.partition.shard.replayed == [Replayed("a", 1, 0), Replayed("b", 2, 1), Replayed("c", 3, 2)]
@@ -45,9 +44,8 @@ def test_a_batch_is_plain_has_the_wall_time_and_the_codec_of_the_settings() -> N
     assert not header.is_transactional
 
 
-def test_an_operation_without_records_waits_for_what_it_has_seen() -> None:
+def test_an_operation_without_records_waits_for_what_it_has_seen(rig: Rig) -> None:
     """Nobody sees what a crash could take back."""
-    rig = Rig()
     rig.schedule("first")
     assert rig.answers == ["first"]
     rig.schedule("one", note("a"))
@@ -64,16 +62,14 @@ def test_an_operation_without_records_waits_for_what_it_has_seen() -> None:
     assert rig.answers[4:] == ["two", "read both"]
 
 
-def test_the_next_tick_asks_for_a_flush_again() -> None:
-    rig = Rig()
+def test_the_next_tick_asks_for_a_flush_again(rig: Rig) -> None:
     for name in ("a", "b"):
         rig.schedule(name, note(name))
         assert rig.ports.logs.flush() == 1
     assert rig.answers == ["a", "b"]
 
 
-def test_a_tick_whose_records_went_before_the_flush_appends_nothing_more() -> None:
-    rig = Rig()
+def test_a_tick_whose_records_went_before_the_flush_appends_nothing_more(rig: Rig) -> None:
     rig.schedule("one", note("a"))
     rig.partition.end_transaction(TransactionMarker(7, 2, 0, True, 1))
     assert rig.log.queued == 2
@@ -81,8 +77,7 @@ def test_a_tick_whose_records_went_before_the_flush_appends_nothing_more() -> No
     assert rig.log.queued == 2
 
 
-def test_an_operation_that_raises_changes_nothing() -> None:
-    rig = Rig()
+def test_an_operation_that_raises_changes_nothing(rig: Rig) -> None:
 
     def fault() -> CoordinatorResult[str]:
         raise ZeroDivisionError
@@ -96,8 +91,7 @@ def test_an_operation_that_raises_changes_nothing() -> None:
 # -- what goes into one batch
 
 
-def test_records_of_a_transaction_have_a_batch_of_their_own() -> None:
-    rig = Rig()
+def test_records_of_a_transaction_have_a_batch_of_their_own(rig: Rig) -> None:
     rig.schedule("plain", note("a"))
     rig.schedule("in transaction", note("b"), producer=PRODUCER)
     rig.schedule("same transaction", note("c"), producer=PRODUCER)
@@ -127,8 +121,7 @@ def sizes(rig: Rig) -> list[int]:
     return [read_header(each).records_count for each in rig.log.appends]
 
 
-def test_operations_share_a_batch_as_long_as_it_takes_them() -> None:
-    rig = Rig()
+def test_operations_share_a_batch_as_long_as_it_takes_them(rig: Rig) -> None:
     rig.log.settings = LogSettings(max_message_bytes=300)
     record = note("x" * 10)
     size = len(b"".join(filter(None, NOTE_SERDE.encode(record)))) + 32
@@ -140,8 +133,7 @@ def test_operations_share_a_batch_as_long_as_it_takes_them() -> None:
     assert rig.answers == [str(number) for number in range(fit + 1)]
 
 
-def test_the_size_of_what_is_collected_is_forgotten_with_each_batch() -> None:
-    rig = Rig()
+def test_the_size_of_what_is_collected_is_forgotten_with_each_batch(rig: Rig) -> None:
     rig.log.settings = LogSettings(max_message_bytes=300)
     record = note("x" * 10)
     for _ in range(6):
@@ -153,8 +145,7 @@ def test_the_size_of_what_is_collected_is_forgotten_with_each_batch() -> None:
     assert sizes(rig) == [1] * 6 + [2]
 
 
-def test_an_operation_that_need_not_be_atomic_is_spread_over_batches() -> None:
-    rig = Rig()
+def test_an_operation_that_need_not_be_atomic_is_spread_over_batches(rig: Rig) -> None:
     rig.log.settings = LogSettings(max_message_bytes=300)
     records = [note(f"{n:010}") for n in range(10)]
     rig.schedule("spread", *records, atomic=False)
@@ -169,8 +160,7 @@ def test_an_operation_that_need_not_be_atomic_is_spread_over_batches() -> None:
     assert [each.offset for each in rig.partition.shard.replayed] == list(range(11))
 
 
-def test_an_atomic_operation_that_fits_no_batch_fails_alone(caplog: pytest.LogCaptureFixture) -> None:
-    rig = Rig()
+def test_an_atomic_operation_that_fits_no_batch_fails_alone(caplog: pytest.LogCaptureFixture, rig: Rig) -> None:
     rig.log.settings = LogSettings(max_message_bytes=300)
     rig.schedule("before", note("a"))
     rig.schedule("large", *(note(f"{n:010}") for n in range(10)))
@@ -181,8 +171,7 @@ def test_an_atomic_operation_that_fits_no_batch_fails_alone(caplog: pytest.LogCa
     assert "do not fit into a batch of 300 bytes" in caplog.text
 
 
-def test_an_operation_that_knows_it_is_too_large_fails_alone() -> None:
-    rig = Rig()
+def test_an_operation_that_knows_it_is_too_large_fails_alone(rig: Rig) -> None:
 
     def operation() -> CoordinatorResult[str]:
         raise RecordsTooLarge
@@ -199,8 +188,7 @@ def test_the_least_batch_size_of_the_settings_holds_whatever_the_topic_says() ->
     assert (rig.answers, sizes(rig)) == (["large"], [10])
 
 
-def test_a_batch_takes_what_fits_exactly() -> None:
-    rig = Rig()
+def test_a_batch_takes_what_fits_exactly(rig: Rig) -> None:
     record = note("x" * 10)
     size = len(b"".join(filter(None, NOTE_SERDE.encode(record)))) + 32
     rig.log.settings = LogSettings(max_message_bytes=61 + 3 * size)
@@ -219,8 +207,7 @@ def test_a_batch_takes_what_fits_exactly() -> None:
     assert sizes(rig) == [3, 1, 3], "the size of what was thrown away is forgotten, too"
 
 
-def test_a_large_operation_over_many_batches_is_replayed_once_and_in_order() -> None:
-    rig = Rig()
+def test_a_large_operation_over_many_batches_is_replayed_once_and_in_order(rig: Rig) -> None:
     rig.log.settings = LogSettings(max_message_bytes=200)
     names = [f"{n:010}" for n in range(12)]
     rig.schedule("spread", *(note(name) for name in names), atomic=False)

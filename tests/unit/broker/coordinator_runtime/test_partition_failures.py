@@ -21,9 +21,8 @@ from tests.support.fakes.note_shard import note
 
 
 def test_an_append_that_is_lost_fails_all_that_wait_and_takes_back_what_they_did(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, rig: Rig
 ) -> None:
-    rig = Rig()
     rig.schedule("kept", note("a"))
     rig.ports.logs.flush()
     rig.schedule("lost", note("b"))
@@ -43,8 +42,7 @@ def test_an_append_that_is_lost_fails_all_that_wait_and_takes_back_what_they_did
     assert rig.partition.shard.replayed[-1].offset == 1
 
 
-def test_a_lost_append_is_noticed_once_although_each_of_several_is_notified() -> None:
-    rig = Rig()
+def test_a_lost_append_is_noticed_once_although_each_of_several_is_notified(rig: Rig) -> None:
     for name in ("a", "b"):
         rig.schedule(name, note(name))
         rig.ports.logs.collect()
@@ -53,9 +51,8 @@ def test_a_lost_append_is_noticed_once_although_each_of_several_is_notified() ->
     assert len(rig.shards) == 2, "one reload"
 
 
-def test_what_is_notified_of_an_earlier_generation_counts_no_more() -> None:
+def test_what_is_notified_of_an_earlier_generation_counts_no_more(rig: Rig) -> None:
     """The second append comes after the reload; the success of the first must not answer it."""
-    rig = Rig()
     rig.schedule("old", note("a"))
     rig.ports.logs.collect()
     rig.log.refuse = ErrorCode.KAFKA_STORAGE_ERROR
@@ -83,9 +80,8 @@ def test_what_is_notified_of_an_earlier_generation_counts_no_more() -> None:
     ],
 )
 def test_an_append_that_is_refused_surfaces_as_apache_kafkas_coordinators_do(
-    of_log: ErrorCode, surfaced: ErrorCode
+    of_log: ErrorCode, surfaced: ErrorCode, rig: Rig
 ) -> None:
-    rig = Rig()
     rig.log.refuse = of_log
     rig.schedule("one", note("a"))
     rig.ports.logs.flush()
@@ -94,9 +90,8 @@ def test_an_append_that_is_refused_surfaces_as_apache_kafkas_coordinators_do(
     assert rig.partition.shard.names == []
 
 
-def test_an_operation_decided_on_a_state_that_a_refused_append_took_away_is_not_the_coordinators() -> None:
+def test_an_operation_decided_on_a_state_that_a_refused_append_took_away_is_not_the_coordinators(rig: Rig) -> None:
     """It makes room for its records, and that append is refused: its decision rests on what is gone."""
-    rig = Rig()
     rig.schedule("plain", note("a"))
     rig.log.refuse = ErrorCode.MESSAGE_TOO_LARGE
     rig.schedule("transactional", note("b"), producer=PRODUCER)
@@ -106,8 +101,9 @@ def test_an_operation_decided_on_a_state_that_a_refused_append_took_away_is_not_
     assert rig.ports.logs.flush() == 0
 
 
-def test_a_decided_record_that_cannot_be_replayed_fails_all_that_wait(caplog: pytest.LogCaptureFixture) -> None:
-    rig = Rig()
+def test_a_decided_record_that_cannot_be_replayed_fails_all_that_wait(
+    caplog: pytest.LogCaptureFixture, rig: Rig
+) -> None:
     rig.schedule("good", note("a"))
     rig.schedule("bad", note("b"), note("bad"))
     assert rig.answers == ["good COORDINATOR_NOT_AVAILABLE", "bad UNKNOWN_SERVER_ERROR"]
@@ -116,8 +112,7 @@ def test_a_decided_record_that_cannot_be_replayed_fails_all_that_wait(caplog: py
     assert rig.ports.logs.flush() == 0
 
 
-def test_a_log_that_cannot_be_read_is_given_up_until_the_next_start(caplog: pytest.LogCaptureFixture) -> None:
-    rig = Rig()
+def test_a_log_that_cannot_be_read_is_given_up_until_the_next_start(caplog: pytest.LogCaptureFixture, rig: Rig) -> None:
     rig.schedule("kept", note("a"))
     rig.ports.logs.flush()
     rig.schedule("lost", note("b"))
@@ -137,8 +132,7 @@ def test_a_log_that_cannot_be_read_is_given_up_until_the_next_start(caplog: pyte
     assert rig.ports.logs.flush() == 0
 
 
-def test_what_another_broker_leads_is_refused_and_not_even_read() -> None:
-    rig = Rig()
+def test_what_another_broker_leads_is_refused_and_not_even_read(rig: Rig) -> None:
     rig.log.unreadable_with = OSError("must not be read")
     rig.partition = rig.make(leads=False)
     rig.schedule("one", note("a"))
@@ -146,8 +140,7 @@ def test_what_another_broker_leads_is_refused_and_not_even_read() -> None:
     assert (rig.partition.shard.loaded_at, rig.ports.clock.next_timer_ms()) == (None, None)
 
 
-def test_an_oserror_at_the_load_costs_the_partition_alone(caplog: pytest.LogCaptureFixture) -> None:
-    rig = Rig()
+def test_an_oserror_at_the_load_costs_the_partition_alone(caplog: pytest.LogCaptureFixture, rig: Rig) -> None:
     rig.schedule("kept", note("a"))
     rig.ports.logs.flush()
     rig.log.unreadable_with = OSError("gone")
@@ -157,8 +150,7 @@ def test_an_oserror_at_the_load_costs_the_partition_alone(caplog: pytest.LogCapt
     assert "OSError('gone')" in line
 
 
-def test_who_resigns_refuses_everything_and_ignores_what_becomes_durable() -> None:
-    rig = Rig()
+def test_who_resigns_refuses_everything_and_ignores_what_becomes_durable(rig: Rig) -> None:
     waiting, _ = rig.park("joins")
     rig.schedule("in flight", note("a"))
     rig.ports.logs.collect()
@@ -172,16 +164,14 @@ def test_who_resigns_refuses_everything_and_ignores_what_becomes_durable() -> No
     assert len(rig.answers) == 2
 
 
-def test_close_answers_nothing() -> None:
-    rig = Rig()
+def test_close_answers_nothing(rig: Rig) -> None:
     rig.schedule("under way", note("a"))
     rig.partition.close()
     assert rig.answers == []
 
 
-def test_what_becomes_durable_for_an_earlier_generation_never_answers_a_later_one() -> None:
+def test_what_becomes_durable_for_an_earlier_generation_never_answers_a_later_one(rig: Rig) -> None:
     """Two reloads: an old success must not be taken for the first append of the third generation."""
-    rig = Rig()
     for name in ("a", "b"):
         rig.schedule(f"old {name}", note(name))
         rig.ports.logs.collect()

@@ -112,8 +112,7 @@ def decide(rig: Rig, response: str, steps: int, *, too_large: bool = False) -> P
     return pending
 
 
-def test_nothing_else_is_decided_while_an_operation_pauses() -> None:
-    rig = Rig()
+def test_nothing_else_is_decided_while_an_operation_pauses(rig: Rig) -> None:
     decide(rig, "long", 5)
     rig.schedule("short", note("short"))
     decide(rig, "other", 2)
@@ -129,8 +128,7 @@ def test_nothing_else_is_decided_while_an_operation_pauses() -> None:
 
 
 @pytest.mark.parametrize("steps", [0, 3])
-def test_what_is_decided_in_steps_may_be_part_of_a_transaction(steps: int) -> None:
-    rig = Rig()
+def test_what_is_decided_in_steps_may_be_part_of_a_transaction(steps: int, rig: Rig) -> None:
 
     def operation() -> Steps[CoordinatorResult[str]]:
         for _ in range(steps):
@@ -144,16 +142,14 @@ def test_what_is_decided_in_steps_may_be_part_of_a_transaction(steps: int) -> No
     assert [read_header(each).producer_id for each in rig.log.appends] == [PRODUCER.producer_id]
 
 
-def test_an_operation_that_does_not_pause_is_decided_at_once() -> None:
-    rig = Rig()
+def test_an_operation_that_does_not_pause_is_decided_at_once(rig: Rig) -> None:
     decide(rig, "short", 0)
     rig.ports.logs.flush()
     assert rig.answers == ["short"]
 
 
 @pytest.mark.parametrize("steps", [0, 2])
-def test_records_that_are_too_large_are_refused_alone(steps: int) -> None:
-    rig = Rig()
+def test_records_that_are_too_large_are_refused_alone(steps: int, rig: Rig) -> None:
     decide(rig, "large", steps, too_large=True)
     rig.schedule("next", note("next"))
     rig.ports.clock.run_until_idle()
@@ -161,8 +157,7 @@ def test_records_that_are_too_large_are_refused_alone(steps: int) -> None:
     assert rig.answers == ["large UNKNOWN_SERVER_ERROR", "next"]
 
 
-def test_a_defect_in_a_later_step_is_logged_and_answered(caplog: pytest.LogCaptureFixture) -> None:
-    rig = Rig()
+def test_a_defect_in_a_later_step_is_logged_and_answered(caplog: pytest.LogCaptureFixture, rig: Rig) -> None:
     decide(rig, "defect", 2)
     rig.schedule("next", note("next"))
     rig.partition.schedule(_defect, lambda error: error.name).on_complete(rig.answers.append)
@@ -178,8 +173,7 @@ def _defect() -> CoordinatorResult[str]:
     raise ZeroDivisionError
 
 
-def test_a_lost_append_ends_the_operation_that_pauses() -> None:
-    rig = Rig()
+def test_a_lost_append_ends_the_operation_that_pauses(rig: Rig) -> None:
     rig.schedule("lost", note("lost"))
     rig.ports.logs.collect()
     decide(rig, "long", 2)

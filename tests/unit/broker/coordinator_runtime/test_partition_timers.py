@@ -11,8 +11,7 @@ from tests.support.fakes.note_shard import NOTE_SERDE, NoteShard, note, result
 # -- time
 
 
-def test_the_timer_calls_at_the_deadline_and_its_records_are_written() -> None:
-    rig = Rig()
+def test_the_timer_calls_at_the_deadline_and_its_records_are_written(rig: Rig) -> None:
     rig.partition.shard.deadline = rig.ports.clock.now_ms() + 100
     rig.schedule("arms")
     rig.partition.shard.due = (note("expired"),)
@@ -25,8 +24,7 @@ def test_the_timer_calls_at_the_deadline_and_its_records_are_written() -> None:
     assert rig.ports.clock.next_timer_ms() is None
 
 
-def test_a_deadline_that_moved_on_is_looked_at_again() -> None:
-    rig = Rig()
+def test_a_deadline_that_moved_on_is_looked_at_again(rig: Rig) -> None:
     shard = rig.partition.shard
     shard.deadline = 1_100
     rig.schedule("arms")
@@ -39,8 +37,7 @@ def test_a_deadline_that_moved_on_is_looked_at_again() -> None:
     assert shard.deadlines_seen == [1_300]
 
 
-def test_an_earlier_deadline_replaces_the_timer() -> None:
-    rig = Rig()
+def test_an_earlier_deadline_replaces_the_timer(rig: Rig) -> None:
     shard = rig.partition.shard
     for deadline in (1_300, 1_100):
         shard.deadline = deadline
@@ -58,8 +55,7 @@ def test_an_earlier_deadline_replaces_the_timer() -> None:
     assert shard.deadlines_seen == [1_100, 1_500]
 
 
-def test_a_new_partition_and_a_reloaded_one_have_their_timers() -> None:
-    rig = Rig()
+def test_a_new_partition_and_a_reloaded_one_have_their_timers(rig: Rig) -> None:
     made: list[NoteShard] = []
 
     def with_deadline() -> NoteShard:
@@ -77,8 +73,7 @@ def test_a_new_partition_and_a_reloaded_one_have_their_timers() -> None:
 
 
 @pytest.mark.parametrize("end", ["resign", "close"])
-def test_there_is_no_timer_behind_the_end(end: str) -> None:
-    rig = Rig()
+def test_there_is_no_timer_behind_the_end(end: str, rig: Rig) -> None:
     rig.partition.shard.deadline = 1_100
     rig.schedule("arms")
     (rig.partition.resign if end == "resign" else rig.partition.close)()
@@ -86,8 +81,7 @@ def test_there_is_no_timer_behind_the_end(end: str) -> None:
     assert rig.partition.shard.deadlines_seen == []
 
 
-def test_a_timer_whose_records_are_lost_harms_nobody() -> None:
-    rig = Rig()
+def test_a_timer_whose_records_are_lost_harms_nobody(rig: Rig) -> None:
     rig.partition.shard.deadline = 1_100
     rig.partition.shard.due = (note("expired"),)
     rig.schedule("arms")

@@ -15,8 +15,7 @@ from tests.support.fakes.note_shard import note, result
 # -- requests that wait
 
 
-def test_a_late_answer_comes_when_its_operation_is_durable() -> None:
-    rig = Rig()
+def test_a_late_answer_comes_when_its_operation_is_durable(rig: Rig) -> None:
     waiting, token = rig.park("joins")
     rig.ports.logs.flush()
     assert not waiting.done
@@ -29,8 +28,7 @@ def test_a_late_answer_comes_when_its_operation_is_durable() -> None:
     assert waiting.value is answer
 
 
-def test_each_request_that_waits_has_a_token_of_its_own_and_is_answered_once() -> None:
-    rig = Rig()
+def test_each_request_that_waits_has_a_token_of_its_own_and_is_answered_once(rig: Rig) -> None:
     (one, first), (two, second) = rig.park("1"), rig.park("2")
     assert (first, second) == (1, 2)
     late = [
@@ -44,8 +42,7 @@ def test_each_request_that_waits_has_a_token_of_its_own_and_is_answered_once() -
     assert not two.done
 
 
-def test_a_late_answer_whose_append_fails_is_an_error() -> None:
-    rig = Rig()
+def test_a_late_answer_whose_append_fails_is_an_error(rig: Rig) -> None:
     waiting, token = rig.park("joins")
     other, _ = rig.park("joins, too")
     rig.ports.logs.flush()
@@ -58,15 +55,13 @@ def test_a_late_answer_whose_append_fails_is_an_error() -> None:
     assert other.value.error_code == ErrorCode.NOT_COORDINATOR, "its shard was thrown away"
 
 
-def test_a_request_whose_own_records_are_lost_is_refused() -> None:
-    rig = Rig()
+def test_a_request_whose_own_records_are_lost_is_refused(rig: Rig) -> None:
     waiting, _ = rig.park("joins")
     rig.ports.logs.lose_all()
     assert waiting.value.error_code == ErrorCode.NOT_COORDINATOR
 
 
-def test_an_operation_that_raises_leaves_no_request_behind() -> None:
-    rig = Rig()
+def test_an_operation_that_raises_leaves_no_request_behind(rig: Rig) -> None:
 
     def fault(_token: int) -> CoordinatorResult[None]:
         raise ZeroDivisionError
@@ -83,8 +78,7 @@ def test_an_operation_that_raises_leaves_no_request_behind() -> None:
     assert completed == []
 
 
-def test_a_stop_refuses_what_waits_and_nothing_else() -> None:
-    rig = Rig()
+def test_a_stop_refuses_what_waits_and_nothing_else(rig: Rig) -> None:
     waiting, token = rig.park("joins")
     pending = rig.schedule("under way", note("a"))
     rig.partition.refuse_parked()
@@ -104,8 +98,7 @@ def marker(*, commit: bool = True, epoch: int = 2, version: int = 1) -> Transact
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_a_marker_follows_what_was_collected_and_is_answered_when_durable(commit: bool) -> None:
-    rig = Rig()
+def test_a_marker_follows_what_was_collected_and_is_answered_when_durable(commit: bool, rig: Rig) -> None:
     rig.schedule("offsets", note("a"), producer=PRODUCER)
     ended = rig.partition.end_transaction(marker(commit=commit))
     assert rig.partition.shard.ended == [(7, commit)]
@@ -118,8 +111,7 @@ def test_a_marker_follows_what_was_collected_and_is_answered_when_durable(commit
     assert [read_header(each).is_control for each in rig.log.appends] == [False, True]
 
 
-def test_a_marker_that_is_refused_ends_nothing() -> None:
-    rig = Rig()
+def test_a_marker_that_is_refused_ends_nothing(rig: Rig) -> None:
     rig.schedule("offsets", note("a"), producer=PRODUCER)
     ended = rig.partition.end_transaction(marker(version=2))
     assert ended.value is ErrorCode.INVALID_PRODUCER_EPOCH, "KIP-890: the transaction of that epoch is a newer one"
@@ -128,16 +120,14 @@ def test_a_marker_that_is_refused_ends_nothing() -> None:
     assert (rig.answers, rig.partition.waiting) == (["offsets"], 0)
 
 
-def test_a_marker_that_is_lost_is_reported_so() -> None:
-    rig = Rig()
+def test_a_marker_that_is_lost_is_reported_so(rig: Rig) -> None:
     ended = rig.partition.end_transaction(marker())
     rig.log.lose()
     assert ended.value is ErrorCode.NOT_COORDINATOR
     assert rig.partition.shard.ended == []
 
 
-def test_a_request_whose_operation_is_too_large_is_refused() -> None:
-    rig = Rig()
+def test_a_request_whose_operation_is_too_large_is_refused(rig: Rig) -> None:
 
     def operation(_token: int) -> CoordinatorResult[None]:
         raise RecordsTooLarge

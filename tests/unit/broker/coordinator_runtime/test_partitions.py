@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from shareq.broker.coordinator_runtime.batches import CoordinatorLogSettings
 from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
 from shareq.broker.log.settings import LogSettings
@@ -37,6 +39,11 @@ class Rig:
         return answers
 
 
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
 def test_there_are_none_without_the_topic() -> None:
     rig = Rig(partitions=0)
     assert (rig.partitions.count, list(rig.partitions)) == (0, [])
@@ -45,8 +52,7 @@ def test_there_are_none_without_the_topic() -> None:
     assert rig.partitions.count == 2
 
 
-def test_a_load_makes_those_that_have_records() -> None:
-    rig = Rig()
+def test_a_load_makes_those_that_have_records(rig: Rig) -> None:
     rig.write(1, "a")
     rig.ports.logs.flush()
     again = rig.coordinator()
@@ -61,16 +67,14 @@ def test_a_load_makes_those_that_have_records() -> None:
     assert list(empty) == []
 
 
-def test_a_partition_is_made_once() -> None:
-    rig = Rig()
+def test_a_partition_is_made_once(rig: Rig) -> None:
     assert rig.partitions.get(2) is rig.partitions.get(2)
     assert rig.partitions.get(0) is not rig.partitions.get(2)
     assert len(list(rig.partitions)) == 2
     assert rig.partitions.loads.count == 2
 
 
-def test_loads_are_timed() -> None:
-    rig = Rig()
+def test_loads_are_timed(rig: Rig) -> None:
     rig.load_ms = 30
     rig.partitions.get(0)
     rig.load_ms = 50
@@ -79,8 +83,7 @@ def test_loads_are_timed() -> None:
     assert rig.partitions.longest_load.of(rig.ports.clock.now_ns()) == 50_000_000
 
 
-def test_what_another_broker_leads_is_not_kept() -> None:
-    rig = Rig()
+def test_what_another_broker_leads_is_not_kept(rig: Rig) -> None:
     rig.ports.leaders.move(TOPIC, 1, ELSEWHERE)
     assert rig.write(1, "a") == ["NOT_COORDINATOR"]
     assert (list(rig.partitions), rig.partitions.loads.count) == ([], 0)
@@ -90,8 +93,7 @@ def test_what_another_broker_leads_is_not_kept() -> None:
     assert answers == ["ok"]
 
 
-def test_one_partition_is_given_up_and_read_again() -> None:
-    rig = Rig()
+def test_one_partition_is_given_up_and_read_again(rig: Rig) -> None:
     kept, gone = rig.write(0, "a"), rig.write(1, "b")
     rig.partitions.resign(1)
     rig.partitions.resign(2)
@@ -102,15 +104,13 @@ def test_one_partition_is_given_up_and_read_again() -> None:
     assert rig.partitions.get(1).shard.names == []
 
 
-def test_all_partitions_are_given_up() -> None:
-    rig = Rig()
+def test_all_partitions_are_given_up(rig: Rig) -> None:
     answers = [rig.write(0, "a"), rig.write(1, "b")]
     rig.partitions.resign()
     assert (answers, list(rig.partitions)) == ([["NOT_COORDINATOR"]] * 2, [])
 
 
-def test_what_waits_is_refused_in_all_of_them() -> None:
-    rig = Rig()
+def test_what_waits_is_refused_in_all_of_them(rig: Rig) -> None:
     waiting = [
         rig.partitions.get(number).schedule_waiting(
             lambda _token: CoordinatorResult(None), lambda error: HeartbeatResponse(error_code=error)
@@ -121,8 +121,7 @@ def test_what_waits_is_refused_in_all_of_them() -> None:
     assert [each.value.error_code for each in waiting] == [ErrorCode.NOT_COORDINATOR] * 2
 
 
-def test_closing_stops_the_timers() -> None:
-    rig = Rig()
+def test_closing_stops_the_timers(rig: Rig) -> None:
     shards = [rig.partitions.get(number).shard for number in (0, 1)]
     for number, shard in enumerate(shards):
         shard.deadline = 1_100
@@ -132,8 +131,7 @@ def test_closing_stops_the_timers() -> None:
     assert [shard.deadlines_seen for shard in shards] == [[], []]
 
 
-def test_the_room_is_what_the_first_partitions_topic_takes_now() -> None:
-    rig = Rig()
+def test_the_room_is_what_the_first_partitions_topic_takes_now(rig: Rig) -> None:
     log = rig.ports.logs.get(TOPIC, 0)
     log.settings = LogSettings(max_message_bytes=300)
     assert (rig.partitions.room.room_bytes(), rig.partitions.room.most_bytes()) == (300 - 61, 300)

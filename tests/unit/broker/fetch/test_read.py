@@ -43,6 +43,11 @@ class Rig:
         return read
 
 
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
 def at(partition: int, offset: int = 0, topic: str | bytes = "t", max_bytes: int = 100_000) -> SessionPartition:
     return SessionPartition(topic, partition, offset, max_bytes)
 
@@ -55,8 +60,7 @@ def errors(read: FetchRead) -> list[ErrorCode]:
     return [ErrorCode(data.error_code) for _, data in read.results]
 
 
-def test_what_is_durable_is_read_with_the_offsets_around_it() -> None:
-    rig = Rig()
+def test_what_is_durable_is_read_with_the_offsets_around_it(rig: Rig) -> None:
     rig.log().fill(b"0", b"1")
     rig.log().fill(b"2")
     rig.log().log_start_offset = 1
@@ -71,8 +75,7 @@ def test_what_is_durable_is_read_with_the_offsets_around_it() -> None:
     assert read.logs == {rig.log(): asked}
 
 
-def test_bytes_count_as_sent_only_when_the_answer_is() -> None:
-    rig = Rig()
+def test_bytes_count_as_sent_only_when_the_answer_is(rig: Rig) -> None:
     rig.log("t", 0).fill(b"0")
     rig.log("t", 1).fill(b"1")
     read = rig.read(at(0), at(1))
@@ -81,8 +84,7 @@ def test_bytes_count_as_sent_only_when_the_answer_is() -> None:
     assert [rig.log("t", each).traffic.bytes_out for each in (0, 1)] == sizes(read)
 
 
-def test_at_the_end_there_is_nothing_and_no_error() -> None:
-    rig = Rig()
+def test_at_the_end_there_is_nothing_and_no_error(rig: Rig) -> None:
     rig.log().fill(b"0")
     read = rig.read(at(0, 1))
     assert (errors(read), sizes(read), read.bytes_read) == ([NONE], [0], 0)
@@ -92,8 +94,7 @@ def test_at_the_end_there_is_nothing_and_no_error() -> None:
 
 
 @pytest.mark.parametrize("offset", [0, 3])
-def test_what_the_log_does_not_have(offset: int) -> None:
-    rig = Rig()
+def test_what_the_log_does_not_have(offset: int, rig: Rig) -> None:
     rig.log().fill(b"0", b"1")
     rig.log().log_start_offset = 1
     read = rig.read(at(0, offset))
@@ -103,8 +104,7 @@ def test_what_the_log_does_not_have(offset: int) -> None:
     assert read.is_enough(rig.limits)
 
 
-def test_partitions_that_cannot_be_read_are_reported_beside_the_others() -> None:
-    rig = Rig()
+def test_partitions_that_cannot_be_read_are_reported_beside_the_others(rig: Rig) -> None:
     rig.log("t", 0).fill(b"0")
     rig.log("u", 0).fill(b"0")
     rig.log("u", 0).unreadable_with = ErrorCode.KAFKA_STORAGE_ERROR
@@ -123,8 +123,7 @@ def test_partitions_that_cannot_be_read_are_reported_beside_the_others() -> None
     assert list(read.logs) == [rig.log("t"), rig.log("u")]
 
 
-def test_the_first_batch_comes_whatever_its_size_and_the_others_fit() -> None:
-    rig = Rig()
+def test_the_first_batch_comes_whatever_its_size_and_the_others_fit(rig: Rig) -> None:
     for number in (0, 1):
         rig.log("t", number).fill(b"v")
         rig.log("t", number).fill(b"v")
@@ -138,8 +137,7 @@ def test_the_first_batch_comes_whatever_its_size_and_the_others_fit() -> None:
     assert sizes(rig.read(at(0, 2), at(1), max_bytes=-5)) == [0, size]
 
 
-def test_an_answer_is_no_larger_than_the_brokers_budget_and_counts_in_it() -> None:
-    rig = Rig()
+def test_an_answer_is_no_larger_than_the_brokers_budget_and_counts_in_it(rig: Rig) -> None:
     rig.budget = AnswerBudget(rig.ports.clock, 4 * LEAST_BYTES)
     for number in (0, 1):
         rig.log("t", number).fill(bytes(LEAST_BYTES + 10))
@@ -147,8 +145,7 @@ def test_an_answer_is_no_larger_than_the_brokers_budget_and_counts_in_it() -> No
     assert (len([size for size in sizes(read) if size]), rig.budget.held) == (1, read.bytes_read)
 
 
-def test_without_room_in_memory_nothing_is_read_and_it_is_not_enough() -> None:
-    rig = Rig()
+def test_without_room_in_memory_nothing_is_read_and_it_is_not_enough(rig: Rig) -> None:
     rig.budget = AnswerBudget(rig.ports.clock, 4 * LEAST_BYTES)
     rig.log().fill(b"0")
     rig.budget.note_read(3 * LEAST_BYTES)
@@ -161,21 +158,18 @@ def test_without_room_in_memory_nothing_is_read_and_it_is_not_enough() -> None:
 
 
 @pytest.mark.parametrize(("missing", "enough"), [(0, True), (1, False)])
-def test_there_is_enough_with_the_least_bytes(missing: int, enough: bool) -> None:
-    rig = Rig()
+def test_there_is_enough_with_the_least_bytes(missing: int, enough: bool, rig: Rig) -> None:
     rig.log().fill(b"v")
     size = len(rig.log().contents.batches[0])
     assert rig.read(at(0), min_bytes=size + missing).is_enough(rig.limits) is enough
     assert rig.read(at(0), min_bytes=size + missing, max_bytes=size).is_enough(rig.limits), "no more would fit"
 
 
-def test_with_nothing_to_read_there_is_enough() -> None:
-    rig = Rig()
+def test_with_nothing_to_read_there_is_enough(rig: Rig) -> None:
     assert rig.read().is_enough(rig.limits)
 
 
-def test_committed_records_end_at_the_last_stable_offset_and_come_with_what_was_aborted() -> None:
-    rig = Rig()
+def test_committed_records_end_at_the_last_stable_offset_and_come_with_what_was_aborted(rig: Rig) -> None:
     log = rig.log()
     log.fill(b"0", producer_id=7, epoch=0)
     now = rig.ports.clock.wall_ms()

@@ -74,6 +74,11 @@ class Rig(GroupRig):
         return begun(self.ports.env, self.admin.delete_offsets(group_id, topics))
 
 
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
 # -- list
 
 
@@ -106,8 +111,7 @@ def test_a_partition_that_fails_is_reported_beside_the_groups_of_the_others() ->
 # -- delete a group
 
 
-def test_a_share_group_goes_after_its_states() -> None:
-    rig = Rig()
+def test_a_share_group_goes_after_its_states(rig: Rig) -> None:
     rig.states.holds = True
     pending = rig.delete("g")
     assert rig.states.calls == []
@@ -120,8 +124,7 @@ def test_a_share_group_goes_after_its_states() -> None:
     assert (pending.value, rig.shard().group_kind("g")) == (NO_ERROR, None)
 
 
-def test_states_that_cannot_be_deleted_keep_the_group() -> None:
-    rig = Rig()
+def test_states_that_cannot_be_deleted_keep_the_group(rig: Rig) -> None:
     rig.states.errors["delete"] = ErrorCode.COORDINATOR_NOT_AVAILABLE
     pending = rig.delete("g")
     rig.ports.logs.flush()
@@ -132,8 +135,7 @@ def test_states_that_cannot_be_deleted_keep_the_group() -> None:
     assert (pending.value, len(rig.states.calls)) == (NO_ERROR, 4)
 
 
-def test_a_group_without_states_touches_no_leader() -> None:
-    rig = Rig()
+def test_a_group_without_states_touches_no_leader(rig: Rig) -> None:
     rig.ports.topics.delete("t")
     pending = rig.delete("g")
     rig.ports.logs.flush()
@@ -151,8 +153,7 @@ def test_groups_that_cannot_be_deleted() -> None:
 
 
 @pytest.mark.parametrize("step", [1, 2])
-def test_a_deletion_whose_steps_cannot_be_written(step: int) -> None:
-    rig = Rig()
+def test_a_deletion_whose_steps_cannot_be_written(step: int, rig: Rig) -> None:
     rig.states.holds = True
     pending = rig.delete("g")
     if step == 2:
@@ -165,9 +166,10 @@ def test_a_deletion_whose_steps_cannot_be_written(step: int) -> None:
 
 @pytest.mark.parametrize("whole", ["group", "offsets"])
 @pytest.mark.parametrize("news", ["joined", "left again", "altered"])
-def test_states_stay_that_a_group_is_to_have_again(whole: str, news: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_states_stay_that_a_group_is_to_have_again(
+    whole: str, news: str, monkeypatch: pytest.MonkeyPatch, rig: Rig
+) -> None:
     """Between two states that are deleted, others have their turns."""
-    rig = Rig()
     monkeypatch.setattr(rig.admin, "_breathe", lambda _elements=1: PAUSE)
     pending = rig.delete() if whole == "group" else rig.delete_offsets("g", ["t"])
     rig.ports.logs.flush()
@@ -235,8 +237,7 @@ def test_the_topics_that_a_group_has_states_of() -> None:
 # -- alter offsets
 
 
-def test_offsets_are_altered_and_what_cannot_be_is_reported_row_by_row() -> None:
-    rig = Rig()
+def test_offsets_are_altered_and_what_cannot_be_is_reported_row_by_row(rig: Rig) -> None:
     pending = rig.alter("g", {"t": {0: 5, 1: -2, 2: 5}, "nowhere": {0: 5}, "u": {0: -1}})
     rig.ports.logs.flush()
     refused = ApiError(ErrorCode.INVALID_REQUEST, "The start offset is neither an offset nor -1.")
@@ -262,8 +263,7 @@ def test_altering_makes_topics_and_group() -> None:
     assert rig.ports.topics.created[-2:] == [OFFSETS, STATES]
 
 
-def test_the_leaders_forget_before_the_states_change_and_after_the_first_step_is_durable() -> None:
-    rig = Rig()
+def test_the_leaders_forget_before_the_states_change_and_after_the_first_step_is_durable(rig: Rig) -> None:
     rig.states.holds = True
     pending = rig.alter("g", {"t": {0: 5}})
     assert (rig.leaders.replaced, rig.states.calls) == ([], [])
@@ -275,16 +275,14 @@ def test_the_leaders_forget_before_the_states_change_and_after_the_first_step_is
     assert pending.value.partitions == {("t", 0): NO_ERROR}
 
 
-def test_with_nothing_that_can_be_altered_nothing_is_asked() -> None:
-    rig = Rig()
+def test_with_nothing_that_can_be_altered_nothing_is_asked(rig: Rig) -> None:
     pending = rig.alter("g", {"nowhere": {0: 5}})
     rig.ports.logs.flush()
     assert pending.value == AlteredOffsets(NO_ERROR, {("nowhere", 0): UNKNOWN})
     assert (rig.states.calls, rig.leaders.replaced) == ([], [])
 
 
-def test_a_group_with_members_is_not_altered() -> None:
-    rig = Rig()
+def test_a_group_with_members_is_not_altered(rig: Rig) -> None:
     rig.join()
     rig.states.calls.clear()
     answer = rig.alter("g", {"t": {0: 5, 1: -5}}).value
@@ -308,8 +306,7 @@ def test_a_state_that_cannot_be_initialized_is_reported_and_asked_for_again_if_m
 
 
 @pytest.mark.parametrize("step", [1, 2])
-def test_an_alteration_whose_steps_cannot_be_written(step: int) -> None:
-    rig = Rig()
+def test_an_alteration_whose_steps_cannot_be_written(step: int, rig: Rig) -> None:
     rig.states.holds = True
     pending = rig.alter("g", {"t": {0: 5}})
     if step == 2:
@@ -330,8 +327,7 @@ def test_altering_without_topics_that_can_be_made() -> None:
 # -- delete offsets
 
 
-def test_whole_topics_are_forgotten() -> None:
-    rig = Rig()
+def test_whole_topics_are_forgotten(rig: Rig) -> None:
     rig.states.holds = True
     pending = rig.delete_offsets("g", ["t", "u"])
     rig.ports.logs.flush()
@@ -344,8 +340,7 @@ def test_whole_topics_are_forgotten() -> None:
     assert (rig.initialized(), set(answer.refused) <= {"u"}) == ({}, True)
 
 
-def test_states_that_cannot_be_deleted_are_reported_and_kept_in_mind() -> None:
-    rig = Rig()
+def test_states_that_cannot_be_deleted_are_reported_and_kept_in_mind(rig: Rig) -> None:
     rig.states.errors["delete"] = ErrorCode.COORDINATOR_NOT_AVAILABLE
     pending = rig.delete_offsets("g", ["t"])
     rig.ports.logs.flush()
@@ -368,16 +363,14 @@ def test_offsets_of_no_group(group: str, error: ErrorCode) -> None:
     assert rig.delete_offsets(group, ["t"]).value.error.code is error
 
 
-def test_offsets_of_a_group_with_members_stay() -> None:
-    rig = Rig()
+def test_offsets_of_a_group_with_members_stay(rig: Rig) -> None:
     rig.join()
     answer = rig.delete_offsets("g", ["t"]).value
     assert (answer.error.code, rig.leaders.deleted) == (ErrorCode.NON_EMPTY_GROUP, [])
 
 
 @pytest.mark.parametrize("step", [1, 2])
-def test_a_deletion_of_offsets_whose_steps_cannot_be_written(step: int) -> None:
-    rig = Rig()
+def test_a_deletion_of_offsets_whose_steps_cannot_be_written(step: int, rig: Rig) -> None:
     rig.states.holds = True
     pending = rig.delete_offsets("g", ["t"])
     if step == 2:
@@ -387,8 +380,7 @@ def test_a_deletion_of_offsets_whose_steps_cannot_be_written(step: int) -> None:
     assert pending.value == DeletedOffsets(LOG_FAILED, {"t": NO_ERROR} if step == 2 else {})
 
 
-def test_what_another_broker_coordinates() -> None:
-    rig = Rig()
+def test_what_another_broker_coordinates(rig: Rig) -> None:
     at = group_partition_for("g", 2)
     rig.ports.leaders.move(OFFSETS, at, ELSEWHERE)
     rig.service.leader_moved(OFFSETS, at)

@@ -88,6 +88,11 @@ class Rig(GroupRig):
         return dict.fromkeys(at, NONE)
 
 
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
 def commit_rows(answer: offset_commit.OffsetCommitResponse, version: int) -> Rows:
     """One topic has one entry."""
     names = [(topic.name, topic.topic_id) for topic in answer.topics]
@@ -122,9 +127,8 @@ def commit_as(rig: Rig, member: str, instance: str | None) -> Rows:
     return rig.commit({("t", 0): 5}, generation_id_or_member_epoch=1, member_id=member, group_instance_id=instance)
 
 
-def test_a_commit_counts_as_a_heartbeat_of_a_classic_member() -> None:
+def test_a_commit_counts_as_a_heartbeat_of_a_classic_member(rig: Rig) -> None:
     """Apache Kafka: the offset commits of a classic member keep up its session."""
-    rig = Rig()
     member = static_member(rig)
     for _ in range(3):
         rig.ports.clock.advance(29_999)
@@ -138,16 +142,14 @@ def test_a_commit_counts_as_a_heartbeat_of_a_classic_member() -> None:
     ("instance", "error"), [("i", ErrorCode.FENCED_INSTANCE_ID), (None, ErrorCode.UNKNOWN_MEMBER_ID)]
 )
 def test_a_commit_in_the_name_of_an_instance_that_another_member_has_is_fenced(
-    instance: str | None, error: ErrorCode
+    instance: str | None, error: ErrorCode, rig: Rig
 ) -> None:
     """KIP-345."""
-    rig = Rig()
     static_member(rig)
     assert commit_as(rig, "other", instance) == {("t", 0): error}
 
 
-def test_a_commit_is_answered_when_it_is_durable_and_makes_the_topic() -> None:
-    rig = Rig()
+def test_a_commit_is_answered_when_it_is_durable_and_makes_the_topic(rig: Rig) -> None:
     pending = rig.commit_begun(rig.commit_request({("t", 0): 5}), 9)
     assert (pending.done, rig.ports.topics.created[-1]) == (False, OFFSETS)
     rig.ports.logs.flush()
@@ -156,15 +158,13 @@ def test_a_commit_is_answered_when_it_is_durable_and_makes_the_topic() -> None:
 
 
 @pytest.mark.parametrize("version", [2, 9])
-def test_what_does_not_exist_is_refused_row_by_row_by_name(version: int) -> None:
-    rig = Rig()
+def test_what_does_not_exist_is_refused_row_by_row_by_name(version: int, rig: Rig) -> None:
     rows = rig.commit({("t", 0): 5, ("t", 2): 6, ("t", -1): 7, ("nowhere", 0): 8, ("u", 0): 9}, version)
     assert rows == {("t", 0): NONE, ("t", 2): UNKNOWN, ("t", -1): UNKNOWN, ("nowhere", 0): UNKNOWN, ("u", 0): NONE}
     assert rig.offsets(None) == {("t", 0): 5, ("u", 0): 9}
 
 
-def test_what_does_not_exist_is_refused_row_by_row_by_id() -> None:
-    rig = Rig()
+def test_what_does_not_exist_is_refused_row_by_row_by_id(rig: Rig) -> None:
     t = rig.id_of("t")
     assert rig.commit({(t, 1): 5, (t, 2): 6, (NOWHERE, 0): 8}, 10) == {
         (t, 1): NONE,
@@ -174,8 +174,7 @@ def test_what_does_not_exist_is_refused_row_by_row_by_id() -> None:
     assert rig.offsets(None) == {("t", 1): 5}
 
 
-def test_with_nothing_that_exists_nobody_is_asked_and_nothing_parks() -> None:
-    rig = Rig()
+def test_with_nothing_that_exists_nobody_is_asked_and_nothing_parks(rig: Rig) -> None:
     commit = rig.service.offsets.commit(rig.commit_request({("nowhere", 0): 5}), 9)
     with pytest.raises(StopIteration) as answered:  # it never waited
         commit.send(None)
@@ -183,8 +182,7 @@ def test_with_nothing_that_exists_nobody_is_asked_and_nothing_parks() -> None:
     assert rig.ports.topics.topic(OFFSETS) is None
 
 
-def test_the_id_of_a_name_is_in_the_answer() -> None:
-    rig = Rig()
+def test_the_id_of_a_name_is_in_the_answer(rig: Rig) -> None:
     pending = rig.commit_begun(rig.commit_request({("t", 0): 5, ("nowhere", 0): 1}), 9)
     rig.ports.logs.flush()
     ids = {topic.name: topic.topic_id for topic in pending.value.topics}
@@ -198,8 +196,7 @@ def test_every_field_of_a_commit_reaches_the_group() -> None:
     assert rig.commit({("t", 0): 5}, generation_id_or_member_epoch=3) == {("t", 0): ErrorCode.GROUP_ID_NOT_FOUND}
 
 
-def test_a_topic_that_cannot_be_made() -> None:
-    rig = Rig()
+def test_a_topic_that_cannot_be_made(rig: Rig) -> None:
     rig.ports.impossible_topics()
     unavailable = ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert rig.commit({("t", 0): 5, ("nowhere", 0): 1}) == {("t", 0): unavailable, ("nowhere", 0): UNKNOWN}
@@ -225,8 +222,7 @@ def test_a_group_without_offsets(there: tuple[str, ...]) -> None:
     assert rig.offsets([(t, [0])], 10) == {(t, 0): -1}
 
 
-def test_offsets_by_name_and_by_id() -> None:
-    rig = Rig()
+def test_offsets_by_name_and_by_id(rig: Rig) -> None:
     t, u = rig.id_of("t"), rig.id_of("u")
     rig.commit({("t", 0): 5, ("t", 1): 6, ("u", 0): 7})
     assert rig.offsets([("t", [1]), ("u", [0])]) == {("t", 1): 6, ("u", 0): 7}
@@ -248,8 +244,7 @@ def test_an_id_that_stands_for_nothing(there: tuple[str, ...]) -> None:
     assert rows == {(t, 0): (NONE, -1), (NOWHERE, 3): (UNKNOWN_ID, -1), (NOWHERE, 4): (UNKNOWN_ID, -1)}
 
 
-def test_a_topic_that_was_made_again_has_none_of_the_old_ones_offsets() -> None:
-    rig = Rig()
+def test_a_topic_that_was_made_again_has_none_of_the_old_ones_offsets(rig: Rig) -> None:
     rig.commit({("t", 0): 5, ("u", 0): 7})
     rig.ports.topics.delete("t")
     assert rig.offsets(None, 10) == {(rig.id_of("u"), 0): 7}, "without a name it cannot be returned"
@@ -298,8 +293,7 @@ def test_the_member_that_asks_is_checked() -> None:
 # -- delete
 
 
-def test_offsets_are_deleted_row_by_row() -> None:
-    rig = Rig()
+def test_offsets_are_deleted_row_by_row(rig: Rig) -> None:
     rig.commit({("t", 0): 5, ("t", 1): 6, ("u", 0): 7})
     assert rig.delete(("t", 0), ("t", 0)) == {("t", 0): NONE}
     assert rig.offsets(None) == {("t", 1): 6, ("u", 0): 7}
@@ -307,16 +301,14 @@ def test_offsets_are_deleted_row_by_row() -> None:
     assert rig.service.offsets.partitions_of("nowhere") == 0
 
 
-def test_a_delete_without_a_group() -> None:
-    rig = Rig()
+def test_a_delete_without_a_group(rig: Rig) -> None:
     assert rig.delete(("t", 0), group="") is ErrorCode.INVALID_GROUP_ID
     assert rig.delete(("t", 0)) is ErrorCode.GROUP_ID_NOT_FOUND
     rig.commit({("u", 0): 7}, group="other")
     assert rig.delete(("t", 0)) is ErrorCode.GROUP_ID_NOT_FOUND, "another one's"
 
 
-def test_a_delete_that_is_lost() -> None:
-    rig = Rig()
+def test_a_delete_that_is_lost(rig: Rig) -> None:
     rig.commit({("t", 0): 5})
     prepared = rig.service.offsets.begin_delete("g")
     assert not isinstance(prepared, ErrorCode)

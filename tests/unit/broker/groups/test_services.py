@@ -69,8 +69,7 @@ def formed(rig: GroupRig) -> str:
 # -- classic groups
 
 
-def test_joining_makes_the_topic_and_waits_for_the_rebalance() -> None:
-    rig = GroupRig()
+def test_joining_makes_the_topic_and_waits_for_the_rebalance(rig: GroupRig) -> None:
     pending = join(rig)
     assert rig.ports.topics.created[-1] == OFFSETS
     rig.ports.clock.advance(2_999)
@@ -82,8 +81,7 @@ def test_joining_makes_the_topic_and_waits_for_the_rebalance() -> None:
     assert UUID(answer.member_id.removeprefix("client-")).version == 4
 
 
-def test_a_member_with_an_id_keeps_it_and_a_new_one_costs_no_randomness_twice() -> None:
-    rig = GroupRig()
+def test_a_member_with_an_id_keeps_it_and_a_new_one_costs_no_randomness_twice(rig: GroupRig) -> None:
     member = formed(rig)
     again = join(rig, member)
     rig.ports.clock.advance(60_000)
@@ -93,8 +91,7 @@ def test_a_member_with_an_id_keeps_it_and_a_new_one_costs_no_randomness_twice() 
     assert (required.error_code, bool(required.member_id)) == (ErrorCode.MEMBER_ID_REQUIRED, True)
 
 
-def test_joining_without_a_topic_that_can_be_made() -> None:
-    rig = GroupRig()
+def test_joining_without_a_topic_that_can_be_made(rig: GroupRig) -> None:
     rig.ports.impossible_topics()
     answer = join(rig, "m").value
     assert (answer.error_code, answer.member_id) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, "m")
@@ -135,8 +132,7 @@ def test_a_sync_waits_for_the_leader() -> None:
 
 
 @pytest.mark.parametrize(("group", "error"), [("g", ErrorCode.UNKNOWN_MEMBER_ID), ("", ErrorCode.INVALID_GROUP_ID)])
-def test_without_the_topic_there_are_no_members(group: str, error: ErrorCode) -> None:
-    rig = GroupRig()
+def test_without_the_topic_there_are_no_members(group: str, error: ErrorCode, rig: GroupRig) -> None:
     classic = rig.service.classic
     assert classic.sync(SyncGroupRequest(group, 1, "m")).value.error_code == error
     assert classic.heartbeat(HeartbeatRequest(group, 1, "m")).value.error_code == error
@@ -229,8 +225,7 @@ def beat(
     return begun(rig.ports.env, rig.service.consumer.heartbeat(request, version, CLIENT, lambda topic: topic != hidden))
 
 
-def test_a_consumer_that_joins_makes_the_topic_and_is_assigned_its_partitions() -> None:
-    rig = GroupRig()
+def test_a_consumer_that_joins_makes_the_topic_and_is_assigned_its_partitions(rig: GroupRig) -> None:
     answer = rig.ports.answer(beat(rig, "m", 0, "t"))
     assert (answer.error_code, answer.member_id, answer.member_epoch) == (NONE, "m", 2)
     assert rig.ports.topics.created[-1] == OFFSETS
@@ -251,8 +246,7 @@ def test_version_0_has_its_member_id_made_here_and_only_when_it_joins_without_on
     assert beat(rig, "", 0, "t", version=1).value.error_code == ErrorCode.INVALID_REQUEST
 
 
-def test_consumers_without_a_topic_that_can_be_made() -> None:
-    rig = GroupRig()
+def test_consumers_without_a_topic_that_can_be_made(rig: GroupRig) -> None:
     rig.ports.impossible_topics()
     answer = beat(rig, "m", 0, "t").value
     assert (answer.error_code, bool(answer.error_message)) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, True)
@@ -278,8 +272,7 @@ def test_a_consumers_session_ends_in_its_time() -> None:
     assert beat(rig, "m", 2).value.error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_consumer_groups_are_described() -> None:
-    rig = GroupRig()
+def test_consumer_groups_are_described(rig: GroupRig) -> None:
     describe = rig.service.consumer.describe
     empty, absent = describe("").value, describe("c").value
     assert (empty.group_id, absent.group_id) == ("", "c")
@@ -307,8 +300,7 @@ def test_each_group_is_in_its_partition() -> None:
     assert rig.shard("g0").group_kind("g0") is GroupKind.CONSUMER
 
 
-def test_a_request_that_is_larger_than_its_records_may_be() -> None:
-    rig = GroupRig()
+def test_a_request_that_is_larger_than_its_records_may_be(rig: GroupRig) -> None:
     assert not rig.service.coordinator.has_no_room_for(1 << 40)
     rig.ports.topics.add(OFFSETS, 2)
     rig.ports.logs.get(OFFSETS, 0).settings = LogSettings(max_message_bytes=1_000)
@@ -328,8 +320,7 @@ def test_share_groups_of_all_partitions_count_together() -> None:
     assert refused.error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
 
 
-def test_a_start_loads_the_groups() -> None:
-    rig = GroupRig()
+def test_a_start_loads_the_groups(rig: GroupRig) -> None:
     rig.join()
     again = rig.make()
     again.recover()
@@ -393,8 +384,7 @@ def test_news_of_topics_reach_all_partitions() -> None:
     assert pending.value.assignment is not None
 
 
-def test_without_the_states_topic_no_state_is_left() -> None:
-    rig = GroupRig()
+def test_without_the_states_topic_no_state_is_left(rig: GroupRig) -> None:
     rig.join()
     rig.service.topic_deleted(rig.ports.topics.delete(STATES))
     rig.ports.logs.flush()
@@ -403,8 +393,7 @@ def test_without_the_states_topic_no_state_is_left() -> None:
     assert group.initialized == {}
 
 
-def test_without_the_groups_own_topic_no_group_is_left() -> None:
-    rig = GroupRig()
+def test_without_the_groups_own_topic_no_group_is_left(rig: GroupRig) -> None:
     rig.join()
     pending = rig.beat(heartbeat("m2", 0, "t"))
     rig.service.topic_deleted(rig.ports.topics.delete(OFFSETS))
@@ -412,8 +401,7 @@ def test_without_the_groups_own_topic_no_group_is_left() -> None:
     assert list(rig.service.coordinator.partitions) == []
 
 
-def test_a_start_finishes_the_deletions_that_a_crash_cut_off() -> None:
-    rig = GroupRig()
+def test_a_start_finishes_the_deletions_that_a_crash_cut_off(rig: GroupRig) -> None:
     rig.join("m", "t", "u")
     rig.ports.topics.delete("u")
     again = rig.service = rig.make()
@@ -431,8 +419,7 @@ def test_a_start_finishes_the_deletions_that_a_crash_cut_off() -> None:
     assert group.initialized == {}
 
 
-def test_a_partition_that_moves_is_given_up() -> None:
-    rig = GroupRig()
+def test_a_partition_that_moves_is_given_up(rig: GroupRig) -> None:
     rig.join()
     at = group_partition_for("g", 2)
     rig.ports.leaders.move(OFFSETS, at, ELSEWHERE)
@@ -443,8 +430,7 @@ def test_a_partition_that_moves_is_given_up() -> None:
     assert (answer.error_code, answer.error_message) == (LOST, LOG_FAILED)
 
 
-def test_close_stops_the_timers() -> None:
-    rig = GroupRig()
+def test_close_stops_the_timers(rig: GroupRig) -> None:
     rig.join()
     rig.service.close()
     rig.ports.clock.advance(1_000_000)
@@ -520,8 +506,7 @@ def test_what_happens_to_groups_is_counted_and_what_they_may_append_is_bounded()
     assert pending.done
 
 
-def test_news_that_cannot_be_written_harm_nobody() -> None:
-    rig = GroupRig()
+def test_news_that_cannot_be_written_harm_nobody(rig: GroupRig) -> None:
     rig.join()
     rig.service.topic_deleted(rig.ports.topics.delete("t"))
     rig.ports.logs.lose_all()

@@ -15,6 +15,11 @@ NONE = ErrorCode.NONE
 LOG_FAILED = "The coordinator's log could not be written."
 
 
+@pytest.fixture
+def rig() -> GroupRig:
+    return GroupRig(OFFSETS, STATES)
+
+
 def beat(rig: GroupRig, member: str, epoch: int, *topics: str) -> Pending[ShareGroupHeartbeatResponse]:
     return rig.beat(heartbeat(member, epoch, *topics))
 
@@ -36,9 +41,8 @@ def test_a_first_heartbeat_makes_the_internal_topics_and_answers_its_partitions(
     assert rig.shard().share.count() == 1
 
 
-def test_the_group_has_the_epoch_durably_before_a_state_is_initialized() -> None:
+def test_the_group_has_the_epoch_durably_before_a_state_is_initialized(rig: GroupRig) -> None:
     """Else a crash would leave states with an epoch that the group never had."""
-    rig = GroupRig(OFFSETS, STATES)
     pending = beat(rig, "m", 0, "t")
     rig.ports.logs.collect()
     assert (rig.states.calls, pending.done) == ([], False)
@@ -47,8 +51,7 @@ def test_the_group_has_the_epoch_durably_before_a_state_is_initialized() -> None
     assert pending.value.error_code == NONE
 
 
-def test_the_answer_waits_for_the_states_and_for_what_was_noted_of_them() -> None:
-    rig = GroupRig(OFFSETS, STATES)
+def test_the_answer_waits_for_the_states_and_for_what_was_noted_of_them(rig: GroupRig) -> None:
     rig.states.holds = True
     pending = beat(rig, "m", 0, "t")
     rig.ports.logs.flush()
@@ -70,8 +73,7 @@ def test_a_heartbeat_with_nothing_new_is_answered_at_once() -> None:
     assert len(rig.states.calls) == 2
 
 
-def test_a_refusal_is_answered_at_once() -> None:
-    rig = GroupRig(OFFSETS, STATES)
+def test_a_refusal_is_answered_at_once(rig: GroupRig) -> None:
     assert beat(rig, "m", 5).value.error_code == ErrorCode.GROUP_ID_NOT_FOUND
     assert beat(rig, "", 0, "t").value.error_code == ErrorCode.INVALID_REQUEST
     assert rig.service.share.rebalances == 0
@@ -86,16 +88,14 @@ def test_topics_that_cannot_be_made(there: tuple[str, ...]) -> None:
     assert rig.states.calls == []
 
 
-def test_a_first_phase_that_cannot_be_written_initializes_nothing() -> None:
-    rig = GroupRig(OFFSETS, STATES)
+def test_a_first_phase_that_cannot_be_written_initializes_nothing(rig: GroupRig) -> None:
     pending = beat(rig, "m", 0, "t")
     rig.ports.logs.lose_all()
     assert pending.value == refusal(ErrorCode.NOT_COORDINATOR, LOG_FAILED)
     assert (rig.states.calls, rig.shard().share.count()) == ([], 0)
 
 
-def test_a_second_phase_that_cannot_be_written_is_reported_and_made_up_for_by_the_next_heartbeat() -> None:
-    rig = GroupRig(OFFSETS, STATES)
+def test_a_second_phase_that_cannot_be_written_is_reported_and_made_up_for_by_the_next_heartbeat(rig: GroupRig) -> None:
     rig.states.holds = True
     pending = beat(rig, "m", 0, "t")
     rig.ports.logs.flush()
@@ -109,8 +109,7 @@ def test_a_second_phase_that_cannot_be_written_is_reported_and_made_up_for_by_th
 
 
 @pytest.mark.parametrize("failed", [1, 2])
-def test_states_that_cannot_be_made_are_asked_for_again_after_the_retry_time(failed: int) -> None:
-    rig = GroupRig(OFFSETS, STATES)
+def test_states_that_cannot_be_made_are_asked_for_again_after_the_retry_time(failed: int, rig: GroupRig) -> None:
     rig.states.holds = True
     rig.states.errors["initialize_once"] = ErrorCode.COORDINATOR_NOT_AVAILABLE
     pending = beat(rig, "m", 0, "t")
@@ -130,8 +129,7 @@ def test_states_that_cannot_be_made_are_asked_for_again_after_the_retry_time(fai
 # -- several heartbeats
 
 
-def test_who_comes_between_the_phases_is_answered_with_their_outcome() -> None:
-    rig = GroupRig(OFFSETS, STATES)
+def test_who_comes_between_the_phases_is_answered_with_their_outcome(rig: GroupRig) -> None:
     rig.states.holds = True
     first, second, third = beat(rig, "m1", 0, "t"), beat(rig, "m2", 0, "t"), beat(rig, "m3", 0, "t")
     rig.ports.logs.flush()
@@ -146,8 +144,7 @@ def test_who_comes_between_the_phases_is_answered_with_their_outcome() -> None:
     assert late.done, "nobody is between the phases any more"
 
 
-def test_heartbeats_that_initialize_at_the_same_time_are_all_waited_for() -> None:
-    rig = GroupRig(OFFSETS, STATES)
+def test_heartbeats_that_initialize_at_the_same_time_are_all_waited_for(rig: GroupRig) -> None:
     rig.states.holds = True
     first = beat(rig, "m1", 0, "t")
     rig.ports.logs.flush()
@@ -167,8 +164,7 @@ def test_heartbeats_that_initialize_at_the_same_time_are_all_waited_for() -> Non
     assert shares[rig.id_of("u")] == [0]
 
 
-def test_who_waits_in_one_group_does_not_wait_for_another() -> None:
-    rig = GroupRig(OFFSETS, STATES)
+def test_who_waits_in_one_group_does_not_wait_for_another(rig: GroupRig) -> None:
     rig.states.holds = True
     beat(rig, "m1", 0, "t")
     rig.ports.logs.flush()
@@ -178,9 +174,8 @@ def test_who_waits_in_one_group_does_not_wait_for_another() -> None:
     assert assigned(other.value) == both_of(rig)
 
 
-def test_those_it_would_wait_for_may_have_finished_meanwhile() -> None:
+def test_those_it_would_wait_for_may_have_finished_meanwhile(rig: GroupRig) -> None:
     """Its first phase is durable only after their second has begun."""
-    rig = GroupRig(OFFSETS, STATES)
     rig.states.holds = True
     first = beat(rig, "m1", 0, "t")
     rig.ports.logs.flush()
@@ -195,8 +190,7 @@ def test_those_it_would_wait_for_may_have_finished_meanwhile() -> None:
 # -- states and epochs
 
 
-def test_a_state_that_is_there_already_is_kept_and_its_leader_not_disturbed() -> None:
-    rig = GroupRig(OFFSETS, STATES)
+def test_a_state_that_is_there_already_is_kept_and_its_leader_not_disturbed(rig: GroupRig) -> None:
     rig.states.states[rig.key(0)] = KeptState(7, 42)
     rig.join()
     assert rig.states.states[rig.key(0)].start_offset == 42
@@ -215,9 +209,8 @@ def test_rebalances_are_counted_but_for_departures() -> None:
     assert rig.service.share.rebalances == 2
 
 
-def test_a_rebalance_of_the_second_phase_is_counted_like_the_others() -> None:
+def test_a_rebalance_of_the_second_phase_is_counted_like_the_others(rig: GroupRig) -> None:
     """States that are there only after the group has an assignment of its epoch raise that once more."""
-    rig = GroupRig(OFFSETS, STATES)
     rig.states.holds = True
     beat(rig, "m1", 0, "t")
     rig.ports.logs.flush()

@@ -21,6 +21,11 @@ SIZE = len(batch_of(b"0"))
 NONE, FAILED = ErrorCode.NONE, ErrorCode.KAFKA_STORAGE_ERROR
 
 
+@pytest.fixture
+def world() -> LogWorld:
+    return LogWorld(flush_every_message=True)
+
+
 def fail(world: LogWorld, *kinds: str, path: str = "") -> None:
     """Let disk operations of these kinds fail."""
     world.fs.fail = lambda kind, at: OSError(errno.EIO, "input/output error") if kind in kinds and path in at else None
@@ -209,8 +214,7 @@ def test_what_was_refused_because_names_could_not_be_synced_is_not_back_at_the_n
     assert values_of(read_all(world.log)) == [b"y"]
 
 
-def test_an_append_counts_only_after_its_sync() -> None:
-    world = LogWorld(flush_every_message=True)
+def test_an_append_counts_only_after_its_sync(world: LogWorld) -> None:
     reported: list[ErrorCode] = []
     world.append(batch_of(b"x"), reported.append)
     world.clock.run_tick()
@@ -220,9 +224,8 @@ def test_an_append_counts_only_after_its_sync() -> None:
     assert (world.log.high_watermark, reported, syncs(world)) == (1, [ErrorCode.NONE], 1)
 
 
-def test_what_is_written_during_a_sync_shares_the_next_one() -> None:
+def test_what_is_written_during_a_sync_shares_the_next_one(world: LogWorld) -> None:
     """Group commit: one fsync serves all waiting requests."""
-    world = LogWorld(flush_every_message=True)
     world.produce(b"first")
     before = syncs(world)
     reported: list[int] = []
@@ -276,9 +279,8 @@ def test_appends_are_notified_in_order_even_when_only_some_of_them_wait_for_a_sy
     assert reported == [0, 1, 2, 3]
 
 
-def test_a_failed_sync_takes_the_log_offline_until_the_next_start() -> None:
+def test_a_failed_sync_takes_the_log_offline_until_the_next_start(world: LogWorld) -> None:
     """After it the kernel may have dropped what it could not write: trying again would lie."""
-    world = LogWorld(flush_every_message=True)
     world.produce(b"kept")
     reported: list[ErrorCode] = []
     fail(world, "sync")
@@ -295,9 +297,8 @@ def test_a_failed_sync_takes_the_log_offline_until_the_next_start() -> None:
     assert isinstance(world.append(batch_of(b"x")), AppendInfo)
 
 
-def test_a_write_that_fails_while_an_earlier_one_is_being_synced_is_reported_after_it() -> None:
+def test_a_write_that_fails_while_an_earlier_one_is_being_synced_is_reported_after_it(world: LogWorld) -> None:
     """Who rebuilds its state on the failure must find everything before it durable."""
-    world = LogWorld(flush_every_message=True)
     world.produce(b"x")
     events: list[tuple[str, ErrorCode, int]] = []
 
@@ -318,9 +319,8 @@ def test_a_write_that_fails_while_an_earlier_one_is_being_synced_is_reported_aft
     assert world.log.high_watermark == 3
 
 
-def test_the_end_of_an_abandoned_sync_does_not_end_the_next_one() -> None:
+def test_the_end_of_an_abandoned_sync_does_not_end_the_next_one(world: LogWorld) -> None:
     """All that it was made for was synced at once, because a later append had failed."""
-    world = LogWorld(flush_every_message=True)
     failing, other = world.logs.get(TOPIC, 0), world.logs.get(TOPIC, 1)
     reported: dict[PartitionLog, list[ErrorCode]] = {failing: [], other: []}
     now = world.clock.wall_ms()
@@ -380,9 +380,8 @@ def test_a_segment_is_on_stable_storage_before_the_next_one_exists() -> None:
     assert len(synced_bytes) == 6
 
 
-def test_what_a_failed_sync_has_lost_is_not_taken_from_the_page_cache_at_the_next_start() -> None:
+def test_what_a_failed_sync_has_lost_is_not_taken_from_the_page_cache_at_the_next_start(world: LogWorld) -> None:
     """The kernel drops what it could not write and calls it clean: a later sync would not write it either."""
-    world = LogWorld(flush_every_message=True)
     world.fs.drops_failed_syncs = True
     world.produce(b"kept")
     reported: list[ErrorCode] = []
@@ -399,8 +398,7 @@ def test_what_a_failed_sync_has_lost_is_not_taken_from_the_page_cache_at_the_nex
     assert values_of(read_all(world.log)) == [b"kept", b"next"]
 
 
-def test_a_sync_behind_one_that_failed_promises_nothing() -> None:
-    world = LogWorld(flush_every_message=True)
+def test_a_sync_behind_one_that_failed_promises_nothing(world: LogWorld) -> None:
     world.produce(b"a")
     held: list[Callable[[], None]] = []
     world.fs.held_syncs = held
@@ -418,8 +416,7 @@ def test_a_sync_behind_one_that_failed_promises_nothing() -> None:
     assert world.log.manifest_row().synced == 1
 
 
-def test_a_failed_sync_of_a_log_that_failed_to_write_keeps_what_was_synced() -> None:
-    world = LogWorld(flush_every_message=True)
+def test_a_failed_sync_of_a_log_that_failed_to_write_keeps_what_was_synced(world: LogWorld) -> None:
     world.produce(b"kept")
     world.fs.held_syncs = []
     world.append(batch_of(b"a"))
@@ -469,8 +466,7 @@ def test_a_start_makes_it_durable_that_a_failed_sync_left_nothing() -> None:
     assert ("sync", LOG_FILE) in world.fs.history[before:]
 
 
-def test_an_error_of_one_file_takes_that_log_alone_offline() -> None:
-    world = LogWorld(flush_every_message=True)
+def test_an_error_of_one_file_takes_that_log_alone_offline(world: LogWorld) -> None:
     logs = [world.logs.get(TOPIC, partition) for partition in range(3)]
     reported: dict[int, list[ErrorCode]] = {0: [], 1: [], 2: []}
 

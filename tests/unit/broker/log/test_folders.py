@@ -144,8 +144,7 @@ def test_a_deleted_topic_is_not_forgotten_before_its_renames_are_durable() -> No
         world.start()
 
 
-def test_a_topic_whose_folder_cannot_be_renamed_is_remembered() -> None:
-    world = LogWorld()
+def test_a_topic_whose_folder_cannot_be_renamed_is_remembered(world: LogWorld) -> None:
     world.produce(b"old")
     world.fs.fail = lambda kind, _path: OSError("no") if kind == "rename" else None
     recreate(world)
@@ -175,8 +174,7 @@ def test_a_folder_of_no_topic_that_is_known_stops_the_start(image: TopicImage | 
     assert values_of(read_all(world.log)) == [b"kept"]
 
 
-def test_many_folders_of_no_topic_are_reported_in_one_sentence() -> None:
-    world = LogWorld()
+def test_many_folders_of_no_topic_are_reported_in_one_sentence(world: LogWorld) -> None:
     for partition in range(3):
         world.logs.get(TOPIC, partition)
     world.produce(b"x")
@@ -211,9 +209,8 @@ def test_a_foreign_folder_is_left_alone(caplog: pytest.LogCaptureFixture) -> Non
     assert caplog.messages == ["data/photos-2024: not a folder of ours, left alone"]
 
 
-def test_a_topic_may_have_the_name_of_a_foreign_folder() -> None:
+def test_a_topic_may_have_the_name_of_a_foreign_folder(world: LogWorld) -> None:
     """Its files go beside the others; when it is deleted, the others stay."""
-    world = LogWorld()
     world.fs.make_dirs(f"{DATA}/{TOPIC}-0/pictures")
     world.fs.write_atomic(f"{DATA}/{TOPIC}-0/notes", b"notes")
     world.produce(b"x")
@@ -228,8 +225,7 @@ def test_a_topic_may_have_the_name_of_a_foreign_folder() -> None:
         world.restart()
 
 
-def test_a_log_never_gets_a_folder_that_has_appeared_while_the_broker_runs() -> None:
-    world = LogWorld()
+def test_a_log_never_gets_a_folder_that_has_appeared_while_the_broker_runs(world: LogWorld) -> None:
     world.fs.make_dirs(f"{DATA}/{TOPIC}-0")
     world.fs.write_atomic(ID_FILE, format_partition_metadata(TOPIC_ID))
     with pytest.raises(OSError, match="in the way of a log"):

@@ -29,8 +29,7 @@ def folders(world: LogWorld) -> list[str]:
     ]
 
 
-def test_two_managers_never_share_a_data_folder() -> None:
-    world = LogWorld()
+def test_two_managers_never_share_a_data_folder(world: LogWorld) -> None:
     second = LogManager(world.env, DATA, lambda _topic: world.settings)
     with pytest.raises(DataFolderInUseError, match="data folder data is in use by another process"):
         second.open_all(world.topics)
@@ -39,15 +38,13 @@ def test_two_managers_never_share_a_data_folder() -> None:
     second.close(clean=True)
 
 
-def test_a_topic_or_partition_nobody_knows() -> None:
-    world = LogWorld()
+def test_a_topic_or_partition_nobody_knows(world: LogWorld) -> None:
     for topic, partition in (("nothing", 0), (TOPIC, 3), (TOPIC, -1)):
         with pytest.raises(KeyError):
             world.logs.get(topic, partition)
 
 
-def test_every_partition_with_a_folder_is_opened_at_start() -> None:
-    world = LogWorld()
+def test_every_partition_with_a_folder_is_opened_at_start(world: LogWorld) -> None:
     for partition in (0, 2):
         world.logs.get(TOPIC, partition)
     world.produce(b"x")
@@ -82,8 +79,7 @@ def test_a_log_that_went_offline_leaves_no_mark_of_a_clean_shutdown() -> None:
 # -- topics that come and go
 
 
-def test_deleting_a_topic_renames_its_folder_at_once_and_removes_it_soon() -> None:
-    world = LogWorld()
+def test_deleting_a_topic_renames_its_folder_at_once_and_removes_it_soon(world: LogWorld) -> None:
     world.produce(b"x")
     reported: list[ErrorCode] = []
     log = world.log
@@ -101,8 +97,7 @@ def test_deleting_a_topic_renames_its_folder_at_once_and_removes_it_soon() -> No
     assert [kind for kind, path in world.fs.history if folder in path][-1] == "rmdir"
 
 
-def test_deleting_by_an_old_id_does_not_touch_the_new_topic() -> None:
-    world = LogWorld()
+def test_deleting_by_an_old_id_does_not_touch_the_new_topic(world: LogWorld) -> None:
     world.produce(b"x")
     world.logs.delete_topic(TOPIC, OTHER_ID)
     assert values_of(read_all(world.log)) == [b"x"]
@@ -121,8 +116,7 @@ def test_a_topic_deleted_while_its_sync_is_under_way() -> None:
     assert values_of(read_all(world.log)) == [b"new"]
 
 
-def test_a_half_finished_deletion_is_finished_at_the_next_start() -> None:
-    world = LogWorld()
+def test_a_half_finished_deletion_is_finished_at_the_next_start(world: LogWorld) -> None:
     world.produce(b"x")
     del world.topics.images[TOPIC]
     world.logs.delete_topic(TOPIC, TOPIC_ID)
@@ -131,8 +125,7 @@ def test_a_half_finished_deletion_is_finished_at_the_next_start() -> None:
     assert folders(world) == []
 
 
-def test_log_starts_of_a_deleted_topic_are_not_the_new_ones() -> None:
-    world = LogWorld()
+def test_log_starts_of_a_deleted_topic_are_not_the_new_ones(world: LogWorld) -> None:
     world.produce(b"x")
     assert world.delete_records(1) is ErrorCode.NONE
     world.crash(CrashModel.PROCESS_KILL)
@@ -144,9 +137,8 @@ def test_log_starts_of_a_deleted_topic_are_not_the_new_ones() -> None:
     assert values_of(read_all(world.log)) == [b"new"]
 
 
-def test_a_log_start_that_could_not_be_forgotten_is_not_the_new_ones() -> None:
+def test_a_log_start_that_could_not_be_forgotten_is_not_the_new_ones(world: LogWorld) -> None:
     """The new log gets its first files when the checkpoint is right again."""
-    world = LogWorld()
     world.produce(b"x")
     assert world.delete_records(1) is ErrorCode.NONE
     world.fs.fail = lambda _kind, path: OSError("full") if "log-start" in path else None
@@ -163,8 +155,7 @@ def test_a_log_start_that_could_not_be_forgotten_is_not_the_new_ones() -> None:
     assert values_of(read_all(world.log)) == [b"new"]
 
 
-def test_the_longest_topic_name_can_be_deleted() -> None:
-    world = LogWorld()
+def test_the_longest_topic_name_can_be_deleted(world: LogWorld) -> None:
     name = "t" * 249
     world.topics.images[name] = TopicImage(name, OTHER_ID, 1)
     world.logs.get(name, 0).append(batch_of(b"x"), origin=Origin.CLIENT, now_wall_ms=0)
@@ -268,8 +259,7 @@ def test_nothing_is_deleted_when_the_log_start_cannot_be_saved() -> None:
 # -- listeners and hooks
 
 
-def test_watermarks_move_before_appends_are_reported_and_listeners_come_last() -> None:
-    world = LogWorld()
+def test_watermarks_move_before_appends_are_reported_and_listeners_come_last(world: LogWorld) -> None:
     events: list[str] = []
     first, second = world.logs.get(TOPIC, 0), world.logs.get(TOPIC, 1)
     world.logs.add_listener(lambda log: events.append(f"listener {log.partition}"))
@@ -288,8 +278,7 @@ def test_watermarks_move_before_appends_are_reported_and_listeners_come_last() -
     assert events == ["notified 0: 1 1", "notified 1: 1 1", "listener 0", "listener 1"]
 
 
-def test_before_flush_runs_once_and_its_appends_go_with_the_same_flush() -> None:
-    world = LogWorld()
+def test_before_flush_runs_once_and_its_appends_go_with_the_same_flush(world: LogWorld) -> None:
 
     def append() -> None:
         world.append(batch_of(b"collected"))
@@ -302,8 +291,7 @@ def test_before_flush_runs_once_and_its_appends_go_with_the_same_flush() -> None
     assert world.log.high_watermark == 3
 
 
-def test_a_callback_that_fails_does_not_keep_the_others_from_being_called() -> None:
-    world = LogWorld()
+def test_a_callback_that_fails_does_not_keep_the_others_from_being_called(world: LogWorld) -> None:
     reported: list[ErrorCode] = []
 
     def fail(_error: ErrorCode) -> None:

@@ -28,15 +28,13 @@ def spans_of(world: LogWorld, offset: int, max_bytes: int = 1 << 20, **how: obje
 # -- appending
 
 
-def test_offsets_count_up_and_records_come_back() -> None:
-    world = LogWorld()
+def test_offsets_count_up_and_records_come_back(world: LogWorld) -> None:
     assert world.produce(b"a", b"b") == AppendInfo(0, 1, -1, 0, False)
     assert world.produce(b"c") == AppendInfo(2, 2, -1, 0, False)
     assert [(record.offset, record.value) for record in read_all(world.log)] == [(0, b"a"), (1, b"b"), (2, b"c")]
 
 
-def test_nobody_sees_an_append_before_the_tick_has_written_it() -> None:
-    world = LogWorld()
+def test_nobody_sees_an_append_before_the_tick_has_written_it(world: LogWorld) -> None:
     reported: list[ErrorCode] = []
     world.append(batch_of(b"a"), reported.append)
     assert (world.log.log_end_offset, world.log.high_watermark, reported) == (1, 0, [])
@@ -46,8 +44,7 @@ def test_nobody_sees_an_append_before_the_tick_has_written_it() -> None:
     assert (world.log.high_watermark, reported) == (1, [ErrorCode.NONE])
 
 
-def test_appends_of_one_tick_are_one_write() -> None:
-    world = LogWorld()
+def test_appends_of_one_tick_are_one_write(world: LogWorld) -> None:
     world.produce(b"first")
     before = len(world.fs.history)
     for at in range(50):
@@ -60,16 +57,14 @@ def test_appends_of_one_tick_are_one_write() -> None:
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
-def test_batches_come_as_any_kind_of_bytes(kind: type) -> None:
-    world = LogWorld()
+def test_batches_come_as_any_kind_of_bytes(kind: type, world: LogWorld) -> None:
     for value in (b"small", bytes(100_000)):
         assert isinstance(world.append(kind(bytes(batch_of(value)))), AppendInfo)
     world.tick()
     assert values_of(read_all(world.log)) == [b"small", bytes(100_000)]
 
 
-def test_the_callers_bytes_are_not_changed() -> None:
-    world = LogWorld()
+def test_the_callers_bytes_are_not_changed(world: LogWorld) -> None:
     world.produce(b"x")
     batch = batch_of(b"y")
     before = bytes(batch)
@@ -78,9 +73,8 @@ def test_the_callers_bytes_are_not_changed() -> None:
     assert batch == before
 
 
-def test_a_log_without_appends_has_no_files() -> None:
+def test_a_log_without_appends_has_no_files(world: LogWorld) -> None:
     """A hundred empty partitions cost nothing at start."""
-    world = LogWorld()
     log = world.logs.get(TOPIC, 2)
     assert log.read(0, 100, upto=0) == (b"", ())
     assert log.available_bytes(0, 0) == 0
@@ -109,8 +103,7 @@ def test_files_are_apache_kafkas() -> None:
     assert world.fs.content(f"{FOLDER}/leader-epoch-checkpoint") == b"0\n1\n0 0\n"
 
 
-def test_refused_batches_leave_nothing_behind() -> None:
-    world = LogWorld()
+def test_refused_batches_leave_nothing_behind(world: LogWorld) -> None:
     reported: list[ErrorCode] = []
     damaged = batch_of(b"x")
     damaged[-1] ^= 1
@@ -143,8 +136,7 @@ def idempotent(world: LogWorld, sequence: int, *values: bytes, epoch: int = 0) -
     return world.append(batch_of(*values, producer_id=4, producer_epoch=epoch, base_sequence=sequence))
 
 
-def test_a_batch_sent_again_gets_its_first_offsets_and_is_not_written_again() -> None:
-    world = LogWorld()
+def test_a_batch_sent_again_gets_its_first_offsets_and_is_not_written_again(world: LogWorld) -> None:
     world.produce(b"before")
     assert idempotent(world, 0, b"a", b"b") == AppendInfo(1, 2, -1, 0, False)
     world.tick()
@@ -191,8 +183,7 @@ def test_producers_are_forgotten_after_their_expiration() -> None:
     assert idempotent(world, 7, b"b") == AppendInfo(1, 1, -1, 0, False)
 
 
-def test_last_stable_offset_is_where_the_open_transaction_begins() -> None:
-    world = LogWorld()
+def test_last_stable_offset_is_where_the_open_transaction_begins(world: LogWorld) -> None:
     world.produce(b"plain")
     now = world.clock.wall_ms()
     world.append(batch_of(b"t", producer_id=7, producer_epoch=0, base_sequence=0, transactional=True))
@@ -221,8 +212,7 @@ def test_last_stable_offset_is_where_the_open_transaction_begins() -> None:
 # -- reading
 
 
-def test_reading_outside_the_log_is_out_of_range() -> None:
-    world = LogWorld()
+def test_reading_outside_the_log_is_out_of_range(world: LogWorld) -> None:
     for _ in range(3):
         world.produce(b"x")
     assert world.delete_records(1) is ErrorCode.NONE
@@ -233,8 +223,7 @@ def test_reading_outside_the_log_is_out_of_range() -> None:
     assert len(spans_of(world, 1)) == 2
 
 
-def test_a_read_gives_whole_batches_within_its_limits() -> None:
-    world = LogWorld()
+def test_a_read_gives_whole_batches_within_its_limits(world: LogWorld) -> None:
     for at in range(10):
         world.produce(b"%d" % at, bytes(100))
     size = len(batch_of(b"0", bytes(100)))
@@ -245,8 +234,7 @@ def test_a_read_gives_whole_batches_within_its_limits() -> None:
     assert len(spans_of(world, 0, size, min_one_batch=False)) == 1
 
 
-def test_a_read_stays_below_its_upper_bound() -> None:
-    world = LogWorld()
+def test_a_read_stays_below_its_upper_bound(world: LogWorld) -> None:
     for _ in range(5):
         world.produce(b"a", b"b")
     result = world.log.read(0, 1 << 20, upto=6)
@@ -258,8 +246,7 @@ def test_a_read_stays_below_its_upper_bound() -> None:
     assert world.log.read(6, 1 << 20, upto=6) == (b"", ())
 
 
-def test_a_read_ends_with_the_batch_that_reaches_the_record_limit() -> None:
-    world = LogWorld()
+def test_a_read_ends_with_the_batch_that_reaches_the_record_limit(world: LogWorld) -> None:
     for _ in range(6):
         world.produce(b"a", b"b", b"c")
     assert [span.base_offset for span in spans_of(world, 0, max_records=3)] == [0]
@@ -268,8 +255,7 @@ def test_a_read_ends_with_the_batch_that_reaches_the_record_limit() -> None:
     assert [span.base_offset for span in spans_of(world, 5, max_records=2)] == [3, 6]
 
 
-def test_reading_one_megabyte_of_large_batches_is_one_read_of_the_disk() -> None:
-    world = LogWorld()
+def test_reading_one_megabyte_of_large_batches_is_one_read_of_the_disk(world: LogWorld) -> None:
     for at in range(40):
         world.produce(bytes([at]) * 100_000)
     world.fs.reads = 0
@@ -282,8 +268,7 @@ def test_reading_one_megabyte_of_large_batches_is_one_read_of_the_disk() -> None
     assert world.fs.reads == reads
 
 
-def test_reading_on_from_where_the_last_read_ended_costs_one_read_of_the_disk() -> None:
-    world = LogWorld()
+def test_reading_on_from_where_the_last_read_ended_costs_one_read_of_the_disk(world: LogWorld) -> None:
     for at in range(300):
         for _ in range(20):
             world.append(batch_of(b"%d" % at))
@@ -335,8 +320,7 @@ def test_every_read_agrees_with_a_list(seed: int) -> None:
             assert world.log.available_bytes(offset, upto) == (expected if offset < upto else 0)
 
 
-def test_damaged_bytes_are_named_and_never_served(caplog: pytest.LogCaptureFixture) -> None:
-    world = LogWorld()
+def test_damaged_bytes_are_named_and_never_served(caplog: pytest.LogCaptureFixture, world: LogWorld) -> None:
     for at in range(4):
         world.produce(b"value-%d" % at)
     size = len(batch_of(b"value-0"))
@@ -347,8 +331,7 @@ def test_damaged_bytes_are_named_and_never_served(caplog: pytest.LogCaptureFixtu
     assert [span.base_offset for span in spans_of(world, 3)] == [3]
 
 
-def test_a_damaged_length_is_not_believed() -> None:
-    world = LogWorld()
+def test_a_damaged_length_is_not_believed(world: LogWorld) -> None:
     world.produce(b"value")
     world.produce(b"value")
     world.fs.content(f"{FOLDER}/00000000000000000000.log")[8] = 0x7F
@@ -371,8 +354,9 @@ def test_wrong_index_files_cost_a_rebuild_not_the_data() -> None:
         assert spans_of(world, offset)[0].base_offset == offset
 
 
-def test_a_failing_disk_is_reported_and_does_not_stop_the_broker(caplog: pytest.LogCaptureFixture) -> None:
-    world = LogWorld()
+def test_a_failing_disk_is_reported_and_does_not_stop_the_broker(
+    caplog: pytest.LogCaptureFixture, world: LogWorld
+) -> None:
     world.produce(b"x")
     world.fs.fail_reads = True
     assert world.log.read(0, 100, upto=1) is ErrorCode.KAFKA_STORAGE_ERROR
@@ -405,8 +389,7 @@ def test_offsets_by_time() -> None:
     assert world.log.offset_for_timestamp(0) == (5_500, 11)
 
 
-def test_the_largest_timestamp_need_not_be_the_last_record() -> None:
-    world = LogWorld()
+def test_the_largest_timestamp_need_not_be_the_last_record(world: LogWorld) -> None:
     for timestamp in (5_000, 9_000, 9_000, 7_000):
         world.produce(b"x", timestamp_ms=timestamp)
     assert result_of(world.log.seek_max_timestamp()) == (9_000, 1)
@@ -470,8 +453,7 @@ def test_segments_roll_when_their_index_is_full() -> None:
     assert [segment.base_offset for segment in world.log.segments] == [0, 4, 8]
 
 
-def test_changed_settings_take_effect_at_once() -> None:
-    world = LogWorld()
+def test_changed_settings_take_effect_at_once(world: LogWorld) -> None:
     size = len(batch_of(b"x"))
     for _ in range(4):
         world.produce(b"x")
@@ -510,8 +492,7 @@ def test_truncating_the_prefix_removes_whole_segments_and_survives() -> None:
     assert (world.log.log_start_offset, world.log.log_end_offset) == (11, 11)
 
 
-def test_a_log_start_that_could_not_be_saved_does_not_move() -> None:
-    world = LogWorld()
+def test_a_log_start_that_could_not_be_saved_does_not_move(world: LogWorld) -> None:
     world.produce(b"a")
     world.produce(b"b")
     world.fs.fail = lambda _kind, path: OSError("full") if "log-start" in path else None

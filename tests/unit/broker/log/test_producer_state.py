@@ -66,21 +66,24 @@ class Appended:
         return self.states.check(header_of(sequence, count, epoch=epoch, txn=txn))
 
 
+@pytest.fixture
+def log() -> Appended:
+    return Appended()
+
+
 def test_a_producer_nobody_knows_may_start_with_any_sequence() -> None:
     """Its earlier records may have been deleted by retention: never UNKNOWN_PRODUCER_ID."""
     assert ProducerStates().check(header_of(55)) is None
 
 
-def test_sequences_go_on_without_gap() -> None:
-    log = Appended()
+def test_sequences_go_on_without_gap(log: Appended) -> None:
     log.append(header_of(0, 3))
     assert log.check(3) is ErrorCode.NONE
     assert log.check(4) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     assert log.check(2) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-def test_any_of_the_last_five_batches_is_recognised_with_its_offsets() -> None:
-    log = Appended()
+def test_any_of_the_last_five_batches_is_recognised_with_its_offsets(log: Appended) -> None:
     offsets = [log.append(header_of(sequence, 2)) for sequence in range(0, 14, 2)]
     for back in range(1, 6):
         repeated = log.check(14 - 2 * back, 2)
@@ -89,15 +92,13 @@ def test_any_of_the_last_five_batches_is_recognised_with_its_offsets() -> None:
     assert log.check(2, 2) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-def test_part_of_an_earlier_batch_is_no_duplicate() -> None:
-    log = Appended()
+def test_part_of_an_earlier_batch_is_no_duplicate(log: Appended) -> None:
     log.append(header_of(0, 4))
     assert log.check(0, 3) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     assert log.check(1, 3) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-def test_after_the_last_sequence_comes_zero() -> None:
-    log = Appended()
+def test_after_the_last_sequence_comes_zero(log: Appended) -> None:
     log.append(header_of(MAX - 1, 2))
     assert log.check(1) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     log.append(header_of(0))
@@ -106,8 +107,7 @@ def test_after_the_last_sequence_comes_zero() -> None:
     assert repeated.first_sequence == MAX - 1
 
 
-def test_a_batch_across_the_wrap_is_followed_and_recognised() -> None:
-    log = Appended()
+def test_a_batch_across_the_wrap_is_followed_and_recognised(log: Appended) -> None:
     log.append(header_of(MAX - 1, 5))  # MAX-1, MAX, 0, 1, 2
     repeated = log.check(MAX - 1, 5)
     assert isinstance(repeated, AppendedBatch)
@@ -115,8 +115,7 @@ def test_a_batch_across_the_wrap_is_followed_and_recognised() -> None:
     assert log.check(3) is ErrorCode.NONE
 
 
-def test_a_newer_epoch_starts_at_zero_and_fences_the_older() -> None:
-    log = Appended()
+def test_a_newer_epoch_starts_at_zero_and_fences_the_older(log: Appended) -> None:
     log.append(header_of(0, 3))
     assert log.check(3, epoch=1) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     log.append(header_of(0, epoch=1))
@@ -125,8 +124,7 @@ def test_a_newer_epoch_starts_at_zero_and_fences_the_older() -> None:
     assert log.check(1, epoch=1) is ErrorCode.NONE
 
 
-def test_a_plain_batch_inside_a_transaction_is_refused() -> None:
-    log = Appended()
+def test_a_plain_batch_inside_a_transaction_is_refused(log: Appended) -> None:
     log.append(header_of(0, txn=True))
     assert log.check(1) is ErrorCode.INVALID_TXN_STATE
     assert log.check(0, epoch=1) is ErrorCode.INVALID_TXN_STATE
@@ -134,8 +132,7 @@ def test_a_plain_batch_inside_a_transaction_is_refused() -> None:
     assert log.check(0, epoch=1, txn=True) is ErrorCode.NONE
 
 
-def test_last_stable_offset_waits_for_the_first_open_transaction() -> None:
-    log = Appended()
+def test_last_stable_offset_waits_for_the_first_open_transaction(log: Appended) -> None:
     log.append(header_of(0, 3))
     first = log.append(header_of(0, 2, producer=5, txn=True))
     second = log.append(header_of(0, 2, producer=6, txn=True))
@@ -146,8 +143,7 @@ def test_last_stable_offset_waits_for_the_first_open_transaction() -> None:
     assert log.states.first_unstable_offset(log.end) == log.end
 
 
-def test_a_transaction_is_open_until_readers_see_its_marker() -> None:
-    log = Appended()
+def test_a_transaction_is_open_until_readers_see_its_marker(log: Appended) -> None:
     first = log.append(header_of(0, 2, producer=5, txn=True))
     before_marker = log.end
     log.end_transaction(marker(producer=5))
@@ -155,8 +151,7 @@ def test_a_transaction_is_open_until_readers_see_its_marker() -> None:
     assert log.states.first_unstable_offset(log.end) == log.end
 
 
-def test_markers_are_fenced_by_epochs() -> None:
-    log = Appended()
+def test_markers_are_fenced_by_epochs(log: Appended) -> None:
     log.append(header_of(0, epoch=3, txn=True))
     assert log.states.check_marker(marker(epoch=2), 0) is ErrorCode.INVALID_PRODUCER_EPOCH
     log.end_transaction(marker(epoch=3), coordinator_epoch=7)
@@ -165,9 +160,8 @@ def test_markers_are_fenced_by_epochs() -> None:
     assert log.states.check_marker(marker(producer=1), 0) is ErrorCode.NONE
 
 
-def test_a_marker_with_a_bumped_epoch_starts_sequences_again() -> None:
+def test_a_marker_with_a_bumped_epoch_starts_sequences_again(log: Appended) -> None:
     """KIP-890: each transaction has an epoch of its own."""
-    log = Appended()
     log.append(header_of(0, 3, epoch=3, txn=True))
     log.end_transaction(marker(epoch=4))
     assert log.check(3, epoch=4, txn=True) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -199,8 +193,7 @@ def marker_batch(*, commit: bool, producer: int = 9, epoch: int = 0, coordinator
     )
 
 
-def test_only_what_was_aborted_is_remembered_with_the_offset_below_which_all_had_ended() -> None:
-    log = Appended()
+def test_only_what_was_aborted_is_remembered_with_the_offset_below_which_all_had_ended(log: Appended) -> None:
     first = log.append(header_of(0, 2, producer=5, txn=True))
     second = log.append(header_of(0, 2, producer=6, txn=True))
     third = log.append(header_of(0, 2, producer=7, txn=True))
@@ -214,16 +207,14 @@ def test_only_what_was_aborted_is_remembered_with_the_offset_below_which_all_had
     ]
 
 
-def test_a_marker_keeps_the_sequences_of_its_epoch() -> None:
-    log = Appended()
+def test_a_marker_keeps_the_sequences_of_its_epoch(log: Appended) -> None:
     log.append(header_of(0, 3, epoch=3, txn=True))
     log.end_transaction(marker(epoch=3))
     assert log.check(3, epoch=3, txn=True) is ErrorCode.NONE
     assert isinstance(log.check(0, 3, epoch=3, txn=True), AppendedBatch)
 
 
-def test_a_marker_that_is_rolled_back_did_not_end_its_transaction() -> None:
-    log = Appended()
+def test_a_marker_that_is_rolled_back_did_not_end_its_transaction(log: Appended) -> None:
     first = log.append(header_of(0, 2, producer=5, txn=True))
     log.end_transaction(marker(producer=5), commit=False)
     log.append(header_of(2, producer=5, txn=True))
@@ -241,8 +232,7 @@ def test_a_marker_that_is_rolled_back_did_not_end_its_transaction() -> None:
     assert log.states.first_unstable_offset(end) == 3
 
 
-def test_readers_do_not_wait_for_a_marker_that_was_rolled_back() -> None:
-    log = Appended()
+def test_readers_do_not_wait_for_a_marker_that_was_rolled_back(log: Appended) -> None:
     log.append(header_of(0, 2, producer=5, txn=True))
     log.states.written()
     log.append(header_of(2, 3, producer=5, txn=True))
@@ -287,8 +277,7 @@ def test_what_is_in_the_log_is_replayed_at_its_own_offset_and_time() -> None:
     assert not states.aborted
 
 
-def test_a_transaction_is_open_or_ended_in_the_epoch_of_its_producer() -> None:
-    log = Appended()
+def test_a_transaction_is_open_or_ended_in_the_epoch_of_its_producer(log: Appended) -> None:
     assert not log.states.is_open(9, 0)
     assert not log.states.has_ended(9, 0)
     log.append(header_of(0, txn=True))
@@ -299,8 +288,7 @@ def test_a_transaction_is_open_or_ended_in_the_epoch_of_its_producer() -> None:
     assert not log.states.is_open(9, 0)
 
 
-def test_a_lost_batch_may_come_again_while_nothing_follows_it() -> None:
-    log = Appended()
+def test_a_lost_batch_may_come_again_while_nothing_follows_it(log: Appended) -> None:
     plain, again = header_of(0), header_of(0, txn=True)
     log.append(plain)
     known = log.check(0)
@@ -317,8 +305,7 @@ def test_a_lost_batch_may_come_again_while_nothing_follows_it() -> None:
     assert not log.states.may_come_again(header_of(1, txn=True), newest)
 
 
-def test_a_producer_that_has_been_silent_since_is_forgotten() -> None:
-    log = Appended()
+def test_a_producer_that_has_been_silent_since_is_forgotten(log: Appended) -> None:
     log.append(header_of(0, producer=1))
     log.append(header_of(0, producer=2, txn=True))
     for producer_id, before in ((1, 1_000), (2, 1_001), (3, 1_001)):
@@ -328,8 +315,7 @@ def test_a_producer_that_has_been_silent_since_is_forgotten() -> None:
     assert log.states.producer_ids() == [2]
 
 
-def test_silent_producers_are_forgotten_but_not_those_with_an_open_transaction() -> None:
-    log = Appended()
+def test_silent_producers_are_forgotten_but_not_those_with_an_open_transaction(log: Appended) -> None:
     log.append(header_of(0, producer=1))
     log.append(header_of(0, producer=2, txn=True))
     log.states.remove_expired(1_999, 1_000)
@@ -384,8 +370,7 @@ def test_rolling_back_is_as_if_nothing_had_happened(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_snapshot_keeps_the_last_batch_of_each_producer(seed: int) -> None:
-    log = Appended()
+def test_a_snapshot_keeps_the_last_batch_of_each_producer(seed: int, log: Appended) -> None:
     random_appends(log, Random(seed), 15)
     restored = ProducerStates.from_snapshot(log.states.to_snapshot())
     assert restored is not None
@@ -400,16 +385,14 @@ def test_a_snapshot_keeps_the_last_batch_of_each_producer(seed: int) -> None:
     assert restored.first_unstable_offset(log.end) == log.states.first_unstable_offset(log.end)
 
 
-def test_snapshot_bytes_are_apache_kafkas_version_1() -> None:
-    log = Appended()
+def test_snapshot_bytes_are_apache_kafkas_version_1(log: Appended) -> None:
     log.append(header_of(0, 4, epoch=2, txn=True))
     body = struct.pack(">i", 1) + struct.pack(">qhiqiqiq", 9, 2, 3, 3, 3, 1_000, -1, 0)
     assert log.states.to_snapshot() == struct.pack(">hI", 1, crc32c(body)) + body
     assert ProducerStates().to_snapshot() == struct.pack(">hIi", 1, crc32c(bytes(4)), 0)
 
 
-def test_a_damaged_snapshot_is_not_believed() -> None:
-    log = Appended()
+def test_a_damaged_snapshot_is_not_believed(log: Appended) -> None:
     log.append(header_of(0, 4))
     sound = log.states.to_snapshot()
     assert ProducerStates.from_snapshot(sound) is not None

@@ -79,8 +79,7 @@ class Traffic:
         check_files(self.world)
 
 
-def test_an_aborted_transaction_is_known_from_its_marker_on() -> None:
-    world = LogWorld()
+def test_an_aborted_transaction_is_known_from_its_marker_on(world: LogWorld) -> None:
     log = world.log
     append(log, b"plain")
     append(log, b"a", b"b", producer=1)
@@ -98,8 +97,7 @@ def test_an_aborted_transaction_is_known_from_its_marker_on() -> None:
     assert checked(log) == [AbortedTransaction(1, 1, 4, 3)]
 
 
-def test_a_marker_without_a_transaction_aborts_nothing() -> None:
-    world = LogWorld()
+def test_a_marker_without_a_transaction_aborts_nothing(world: LogWorld) -> None:
     end(world.log, 1, commit=False)
     append(world.log, b"a", producer=1)
     end(world.log, 1, commit=True)
@@ -225,9 +223,8 @@ def test_the_snapshot_that_recovery_would_begin_with_is_kept() -> None:
     assert len(snapshots()) == 2
 
 
-def test_a_file_of_a_log_that_was_longer_is_removed() -> None:
+def test_a_file_of_a_log_that_was_longer_is_removed(world: LogWorld) -> None:
     """A torn tail took the marker: its transaction is open again, and the file of the last clean stop is stale."""
-    world = LogWorld()
     append(world.log, b"a", producer=1)
     end(world.log, 1, commit=False)
     world.tick()
@@ -245,9 +242,8 @@ def test_a_file_of_a_log_that_was_longer_is_removed() -> None:
     assert (checked(world.log), world.log.last_stable_offset) == ([], 2)
 
 
-def test_deleting_records_takes_the_last_stable_offset_along() -> None:
+def test_deleting_records_takes_the_last_stable_offset_along(world: LogWorld) -> None:
     """Apache Kafka: log start <= last stable offset, also within a transaction that is still open."""
-    world = LogWorld()
     append(world.log, b"a", b"b", b"c", producer=1)
     append(world.log, b"plain")
     world.tick()

@@ -42,16 +42,14 @@ def remove_folder(folder: FolderOnDisk, name: str) -> None:
     folder.fs.remove_dir(f"{DATA}/{name}")
 
 
-def test_a_stopped_folder_is_sound() -> None:
-    folder = FolderOnDisk()
+def test_a_stopped_folder_is_sound(folder: FolderOnDisk) -> None:
     folder.stop()
     assert [finding.text() for finding in verify(folder).findings] == []
     assert folder.start() == RECORDS
 
 
 @pytest.mark.parametrize("damaged", ["missing", "empty", "header", "line"])
-def test_a_manifest_is_made_again_of_what_the_logs_are(damaged: str) -> None:
-    folder = FolderOnDisk()
+def test_a_manifest_is_made_again_of_what_the_logs_are(damaged: str, folder: FolderOnDisk) -> None:
     content = folder.content("log-manifest")
     match damaged:
         case "missing":
@@ -72,8 +70,7 @@ def test_a_manifest_is_made_again_of_what_the_logs_are(damaged: str) -> None:
     assert folder.start() == RECORDS
 
 
-def test_a_manifest_waits_for_the_repair_of_the_logs() -> None:
-    folder = FolderOnDisk()
+def test_a_manifest_waits_for_the_repair_of_the_logs(folder: FolderOnDisk) -> None:
     folder.fs.remove(f"{DATA}/log-manifest")
     folder.content(THIRD)[len(plain(15)) + 100] ^= 1
     after, _ = repair(folder, verify(folder), Choices(cut_tails=True))
@@ -81,8 +78,7 @@ def test_a_manifest_waits_for_the_repair_of_the_logs() -> None:
     assert rows_of(folder)[KEY].synced == 18
 
 
-def test_a_folder_of_format_1_needs_no_manifest_and_its_empty_file_is_a_clean_stop() -> None:
-    folder = FolderOnDisk()
+def test_a_folder_of_format_1_needs_no_manifest_and_its_empty_file_is_a_clean_stop(folder: FolderOnDisk) -> None:
     for name in ("log-manifest", "shareq.data", "metadata.journal"):
         folder.fs.remove(f"{DATA}/{name}")
     folder.forget_commits()
@@ -93,8 +89,7 @@ def test_a_folder_of_format_1_needs_no_manifest_and_its_empty_file_is_a_clean_st
 
 
 @pytest.mark.parametrize("content", [b"", b"2\n"])
-def test_a_damaged_clean_shutdown_is_removed(content: bytes) -> None:
-    folder = FolderOnDisk()
+def test_a_damaged_clean_shutdown_is_removed(content: bytes, folder: FolderOnDisk) -> None:
     folder.write("clean-shutdown", content)
     report = verify(folder)
     assert [finding.path for finding in report.damage] == ["clean-shutdown"]
@@ -105,8 +100,7 @@ def test_a_damaged_clean_shutdown_is_removed(content: bytes) -> None:
 
 
 @pytest.mark.parametrize("manifest", [True, False])
-def test_a_folder_that_is_missing_is_reported_and_made_again(manifest: bool) -> None:
-    folder = FolderOnDisk()
+def test_a_folder_that_is_missing_is_reported_and_made_again(manifest: bool, folder: FolderOnDisk) -> None:
     folder.stop()
     if not manifest:
         folder.fs.remove(f"{DATA}/log-manifest")
@@ -123,8 +117,7 @@ def test_a_folder_that_is_missing_is_reported_and_made_again(manifest: bool) -> 
     assert folder.end_of("orders") == 21
 
 
-def test_a_folder_whose_records_were_all_deleted_is_missed_without_a_loss() -> None:
-    folder = FolderOnDisk()
+def test_a_folder_whose_records_were_all_deleted_is_missed_without_a_loss(folder: FolderOnDisk) -> None:
     folder.promise({KEY: folder.rows[KEY]._replace(start=21, synced=21)})
     folder.write("log-start-offset-checkpoint", format_offsets({KEY: 21}))
     remove_folder(folder, "orders-0")
@@ -135,23 +128,20 @@ def test_a_folder_whose_records_were_all_deleted_is_missed_without_a_loss() -> N
     assert folder.end_of("orders") == 21
 
 
-def test_what_was_never_written_to_misses_nothing() -> None:
-    folder = FolderOnDisk()
+def test_what_was_never_written_to_misses_nothing(folder: FolderOnDisk) -> None:
     remove_folder(folder, "orders-0")
     folder.promise({KEY: LogRow(ORDERS, 0, -1, 0, 0)})
     assert verify(folder).is_sound
 
 
-def test_a_log_of_another_topic_of_that_name_is_not_missed() -> None:
-    folder = FolderOnDisk()
+def test_a_log_of_another_topic_of_that_name_is_not_missed(folder: FolderOnDisk) -> None:
     remove_folder(folder, "orders-0")
     folder.promise({KEY: folder.rows[KEY]._replace(topic_id=b"x" * 16)})
     assert verify(folder).is_sound
 
 
 @pytest.mark.parametrize("stopped", [True, False])
-def test_a_log_that_ends_before_its_promised_end(stopped: bool) -> None:
-    folder = FolderOnDisk()
+def test_a_log_that_ends_before_its_promised_end(stopped: bool, folder: FolderOnDisk) -> None:
     folder.stop()
     if not stopped:
         folder.fs.remove(f"{DATA}/clean-shutdown")
@@ -167,8 +157,7 @@ def test_a_log_that_ends_before_its_promised_end(stopped: bool) -> None:
 
 
 @pytest.mark.parametrize(("synced", "lost"), [(15, "from offset 15 on"), (21, "offsets 15 to 20")])
-def test_the_newest_segment_is_missing(synced: int, lost: str) -> None:
-    folder = FolderOnDisk()
+def test_the_newest_segment_is_missing(synced: int, lost: str, folder: FolderOnDisk) -> None:
     folder.promise({KEY: folder.rows[KEY]._replace(synced=synced)})
     folder.fs.remove(f"{DATA}/{THIRD}")
     report = verify(folder)
@@ -182,16 +171,14 @@ def test_the_newest_segment_is_missing(synced: int, lost: str) -> None:
     assert folder.end_of("orders") == synced
 
 
-def test_a_newest_segment_that_a_power_loss_may_have_taken_is_not_missed() -> None:
+def test_a_newest_segment_that_a_power_loss_may_have_taken_is_not_missed(folder: FolderOnDisk) -> None:
     """Its line in the manifest may come to the disk before its name does; nothing was answered by then."""
-    folder = FolderOnDisk()
     folder.promise(boot_id="an earlier start")
     folder.fs.remove(f"{DATA}/{THIRD}")
     assert verify(folder).is_sound
 
 
-def test_every_segment_is_missing() -> None:
-    folder = FolderOnDisk()
+def test_every_segment_is_missing(folder: FolderOnDisk) -> None:
     for each in folder.fs.list_dir(f"{DATA}/orders-0"):
         if each.endswith(LOG_SUFFIX):
             folder.fs.remove(f"{DATA}/orders-0/{each}")
@@ -203,8 +190,7 @@ def test_every_segment_is_missing() -> None:
     assert folder.end_of("orders") == 15
 
 
-def test_damage_in_what_was_not_synced_is_cut_after_a_power_loss() -> None:
-    folder = FolderOnDisk()
+def test_damage_in_what_was_not_synced_is_cut_after_a_power_loss(folder: FolderOnDisk) -> None:
     folder.content(THIRD)[100] ^= 1
     assert [finding.level for finding in verify(folder).findings] == [Level.DAMAGE], "the machine has run on"
     folder.promise(boot_id="an earlier start")
@@ -216,8 +202,7 @@ def test_damage_in_what_was_not_synced_is_cut_after_a_power_loss() -> None:
 
 
 @pytest.mark.parametrize("how", ["missing", "damaged"])
-def test_log_starts_come_from_the_manifest(how: str) -> None:
-    folder = FolderOnDisk()
+def test_log_starts_come_from_the_manifest(how: str, folder: FolderOnDisk) -> None:
     folder.promise({KEY: folder.rows[KEY]._replace(start=9)})
     folder.fs.remove(f"{DATA}/orders-0/{file_name(0, LOG_SUFFIX)}")
     if how == "damaged":
@@ -230,16 +215,14 @@ def test_log_starts_come_from_the_manifest(how: str) -> None:
     assert bytes(folder.content("log-start-offset-checkpoint")) == format_offsets({KEY: 9})
 
 
-def test_a_line_that_was_cut_off_is_a_note() -> None:
-    folder = FolderOnDisk()
+def test_a_line_that_was_cut_off_is_a_note(folder: FolderOnDisk) -> None:
     del folder.content("log-manifest")[-5:]
     report = verify(folder)
     assert report.is_sound
     assert [finding.problem for finding in report.findings] == ["its end is cut off"]
 
 
-def test_a_reserve_that_is_no_file_is_reported_and_a_missing_one_is_not() -> None:
-    folder = FolderOnDisk()
+def test_a_reserve_that_is_no_file_is_reported_and_a_missing_one_is_not(folder: FolderOnDisk) -> None:
     folder.write("reserve", bytes(10))
     assert verify(folder).findings == []
     folder.fs.remove(f"{DATA}/reserve")
@@ -248,9 +231,8 @@ def test_a_reserve_that_is_no_file_is_reported_and_a_missing_one_is_not() -> Non
 
 
 @pytest.mark.parametrize("base", [0, 9])
-def test_a_segment_that_the_cleaner_was_putting_in_its_place_is_not_missed(base: int) -> None:
+def test_a_segment_that_the_cleaner_was_putting_in_its_place_is_not_missed(base: int, folder: FolderOnDisk) -> None:
     """A start gives it its name."""
-    folder = FolderOnDisk()
     path = f"{DATA}/orders-0/{file_name(base, LOG_SUFFIX)}"
     folder.fs.rename(path, f"{path}.swap")
     report = verify(folder)
@@ -259,8 +241,7 @@ def test_a_segment_that_the_cleaner_was_putting_in_its_place_is_not_missed(base:
     assert folder.start() == RECORDS
 
 
-def test_half_a_snapshot_is_a_note() -> None:
-    folder = FolderOnDisk()
+def test_half_a_snapshot_is_a_note(folder: FolderOnDisk) -> None:
     folder.write("log-manifest.new", snapshot("", {}))
     (finding,) = verify(folder).findings
     assert (finding.level, finding.problem) == (Level.NOTE, "half written")

@@ -57,8 +57,7 @@ def damage(report: Report) -> list[str]:
     return [finding.text() for finding in report.damage]
 
 
-def test_a_sound_folder_has_no_findings() -> None:
-    folder = FolderOnDisk()
+def test_a_sound_folder_has_no_findings(folder: FolderOnDisk) -> None:
     steps = folder.fs.steps
     report = verify(folder)
     assert [finding.text() for finding in report.findings] == []
@@ -68,8 +67,7 @@ def test_a_sound_folder_has_no_findings() -> None:
     assert folder.start() == RECORDS
 
 
-def test_a_flipped_bit_in_records_costs_their_batch_alone() -> None:
-    folder = FolderOnDisk()
+def test_a_flipped_bit_in_records_costs_their_batch_alone(folder: FolderOnDisk) -> None:
     folder.content(FIRST)[len(plain(0)) + 100] ^= 1
     (finding,) = verify(folder).damage
     assert finding.remedy == LoseBatches(FIRST, len(plain(0)), 2 * len(plain(0)), 3, 6)
@@ -78,9 +76,8 @@ def test_a_flipped_bit_in_records_costs_their_batch_alone() -> None:
 
 
 @pytest.mark.parametrize("position", [0, 3, 7, 8, 11, 16])
-def test_what_no_crc_covers_is_healed_when_it_is_certain(position: int) -> None:
+def test_what_no_crc_covers_is_healed_when_it_is_certain(position: int, folder: FolderOnDisk) -> None:
     """BaseOffset, Length, Magic: the batches on both sides show what they must be."""
-    folder = FolderOnDisk()
     before = bytes(folder.content(FIRST))
     folder.content(FIRST)[len(plain(0)) + position] ^= 0x40
     report = verify(folder)
@@ -91,8 +88,7 @@ def test_what_no_crc_covers_is_healed_when_it_is_certain(position: int) -> None:
     assert any("header healed, nothing lost" in line for line in done)
 
 
-def test_a_torn_write_at_the_end_is_a_note() -> None:
-    folder = FolderOnDisk()
+def test_a_torn_write_at_the_end_is_a_note(folder: FolderOnDisk) -> None:
     del folder.content(THIRD)[-20:]
     report = verify(folder)
     assert report.is_sound
@@ -102,8 +98,7 @@ def test_a_torn_write_at_the_end_is_a_note() -> None:
     assert note.consequence == f"a start removes the last {len(plain(18)) - 20} bytes; the log ends at offset 18"
 
 
-def test_a_missing_segment_is_a_hole_that_repair_fills() -> None:
-    folder = FolderOnDisk()
+def test_a_missing_segment_is_a_hole_that_repair_fills(folder: FolderOnDisk) -> None:
     for suffix in (".log", ".index", ".timeindex"):
         folder.fs.remove(f"{DATA}/{SECOND.removesuffix('.log')}{suffix}")
     report = verify(folder)
@@ -115,8 +110,7 @@ def test_a_missing_segment_is_a_hole_that_repair_fills() -> None:
     assert any("lost: offsets 9 to 14" in line for line in done)
 
 
-def test_nothing_is_given_up_unasked() -> None:
-    folder = FolderOnDisk()
+def test_nothing_is_given_up_unasked(folder: FolderOnDisk) -> None:
     folder.content(FIRST)[len(plain(0)) + 100] ^= 1
     before = bytes(folder.content(FIRST))
     after, done = repair(folder, verify(folder), Choices())
@@ -125,16 +119,14 @@ def test_nothing_is_given_up_unasked() -> None:
     assert bytes(folder.content(FIRST)) == before
 
 
-def test_what_is_changed_is_copied_first() -> None:
-    folder = FolderOnDisk()
+def test_what_is_changed_is_copied_first(folder: FolderOnDisk) -> None:
     folder.content(FIRST)[len(plain(0)) + 100] ^= 1
     damaged = bytes(folder.content(FIRST))
     repair(folder, verify(folder))
     assert bytes(folder.content(f"repair-20260101T000000Z/{FIRST}")) == damaged
 
 
-def test_records_of_a_coordinator_that_cannot_be_read_are_noted_by_offset() -> None:
-    folder = FolderOnDisk()
+def test_records_of_a_coordinator_that_cannot_be_read_are_noted_by_offset(folder: FolderOnDisk) -> None:
     bad = build_batch([RecordData(b"\0\0zz", b"?")], timestamp_ms=1, base_offset=4, leader_epoch=0)
     folder.content(f"__share_group_state-0/{file_name(2, LOG_SUFFIX)}").extend(bad)
     report = verify(folder)
@@ -158,9 +150,8 @@ def test_an_unknown_folder_is_set_aside_or_adopted_only_by_name() -> None:
         assert any(line in each for each in done)
 
 
-def test_all_folders_are_adopted_with_the_ids_in_them_when_metadata_is_lost() -> None:
+def test_all_folders_are_adopted_with_the_ids_in_them_when_metadata_is_lost(folder: FolderOnDisk) -> None:
     """A topic keeps everything until its properties are set again; a coordinator's gets its own."""
-    folder = FolderOnDisk()
     folder.db.clear()
     folder.content("metadata.journal")[:] = bytes(len(folder.content("metadata.journal")))
     report = verify(folder)
@@ -199,8 +190,7 @@ def _in(homes: list[int], partition: int) -> list[int]:
 
 
 @pytest.mark.parametrize("odd", ["of another topic", "of another topic's name"])
-def test_a_folder_that_cannot_be_adopted_is_set_aside(odd: str) -> None:
-    folder = FolderOnDisk()
+def test_a_folder_that_cannot_be_adopted_is_set_aside(odd: str, folder: FolderOnDisk) -> None:
     if odd == "of another topic":
         folder.log("lost-0", ORDERS, [[plain(0)]])
         path = "lost-0"
@@ -230,8 +220,7 @@ def test_what_is_not_synced_is_a_note_after_a_power_loss_and_damage_else() -> No
         assert folder.start() == RECORDS
 
 
-def test_a_lost_database_is_rebuilt() -> None:
-    folder = FolderOnDisk()
+def test_a_lost_database_is_rebuilt(folder: FolderOnDisk) -> None:
     folder.db.clear()
     report = verify(folder)
     assert [finding.path for finding in report.damage] == ["meta.db"]

@@ -94,6 +94,11 @@ class World:
             self.tick()
 
 
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
 def frame(payload: bytes) -> bytes:
     return len(payload).to_bytes(4, "big") + payload
 
@@ -106,23 +111,20 @@ def in_pieces(data: bytes) -> Gathered:
     return answer
 
 
-def test_all_complete_frames_of_a_read_are_answered_in_one_write() -> None:
-    world = World()
+def test_all_complete_frames_of_a_read_are_answered_in_one_write(world: World) -> None:
     world.connection.receive(frame(b"e1") + frame(b"e2") + frame(b"e3") + frame(b"e4")[:5])
     assert world.peer.writes == [[b"e1", b"e2", b"e3"]]
     world.connection.receive(frame(b"e4")[5:])
     assert world.peer.answers[-1] == b"e4"
 
 
-def test_bytes_that_arrive_one_by_one_make_the_same_frames() -> None:
-    world = World()
+def test_bytes_that_arrive_one_by_one_make_the_same_frames(world: World) -> None:
     for byte in frame(b"e" * 300) + frame(b"") + frame(b"e"):
         world.connection.receive(bytes([byte]))
     assert world.handled == [b"e" * 300, b"", b"e"]
 
 
-def test_a_later_answer_keeps_its_place() -> None:
-    world = World()
+def test_a_later_answer_keeps_its_place(world: World) -> None:
     world.connection.receive(frame(b"l1") + frame(b"e2") + frame(b"l3") + frame(b"e4"))
     assert world.handled == [b"l1", b"e2", b"l3", b"e4"]
     assert world.peer.answers == []
@@ -134,8 +136,7 @@ def test_a_later_answer_keeps_its_place() -> None:
     assert world.peer.writes == [[b"l1", b"e2", b"l3", b"e4"]]
 
 
-def test_answers_filled_in_one_tick_leave_together() -> None:
-    world = World()
+def test_answers_filled_in_one_tick_leave_together(world: World) -> None:
     world.connection.receive(b"".join(frame(b"l%d" % number) for number in range(5)))
     while world.slots:
         world.fill()
@@ -143,9 +144,8 @@ def test_answers_filled_in_one_tick_leave_together() -> None:
     assert world.peer.writes == [[b"l0", b"l1", b"l2", b"l3", b"l4"]]
 
 
-def test_a_parked_answer_holds_later_frames_back() -> None:
+def test_a_parked_answer_holds_later_frames_back(world: World) -> None:
     """Apache Kafka mutes a connection while one of its requests is served."""
-    world = World()
     world.connection.receive(frame(b"e0") + frame(b"p1") + frame(b"e2") + frame(b"p3") + frame(b"e4"))
     assert world.handled == [b"e0", b"p1"]
     assert world.peer.answers == [b"e0"]
@@ -159,16 +159,14 @@ def test_a_parked_answer_holds_later_frames_back() -> None:
     assert world.peer.answers == [b"e0", b"p1", b"e2", b"p3", b"e4", b"e5"]
 
 
-def test_a_request_without_an_answer_leaves_no_gap() -> None:
-    world = World()
+def test_a_request_without_an_answer_leaves_no_gap(world: World) -> None:
     world.connection.receive(frame(b"l1") + frame(b"n2") + frame(b"e3"))
     world.fill()
     world.settle()
     assert world.peer.answers == [b"l1", b"e3"]
 
 
-def test_a_slot_may_be_filled_with_no_answer() -> None:
-    world = World()
+def test_a_slot_may_be_filled_with_no_answer(world: World) -> None:
     world.connection.receive(frame(b"l1") + frame(b"e2"))
     world.slots[0][1].fill(None)
     world.settle()
@@ -195,8 +193,9 @@ def test_a_frame_of_exactly_the_limit_is_taken() -> None:
     assert len(world.peer.answers) == 1
 
 
-def test_a_malformed_frame_closes_after_what_was_asked_before_it_is_answered(caplog: pytest.LogCaptureFixture) -> None:
-    world = World()
+def test_a_malformed_frame_closes_after_what_was_asked_before_it_is_answered(
+    caplog: pytest.LogCaptureFixture, world: World
+) -> None:
     with caplog.at_level(logging.WARNING):
         world.connection.receive(frame(b"l1") + frame(b"x") + frame(b"e3"))
         world.connection.receive(frame(b"e4"))
@@ -211,8 +210,7 @@ def test_a_malformed_frame_closes_after_what_was_asked_before_it_is_answered(cap
     ]
 
 
-def test_a_reader_that_is_too_slow_stops_the_handling_of_its_requests() -> None:
-    world = World()
+def test_a_reader_that_is_too_slow_stops_the_handling_of_its_requests(world: World) -> None:
     world.peer.full = True
     world.connection.receive(frame(b"e1"))
     world.connection.receive(frame(b"e2") + frame(b"e3"))
@@ -295,8 +293,7 @@ def test_requests_without_an_answer_are_bounded(limits: ConnectionLimits) -> Non
     assert world.peer.answers == [b"l0", b"l1", b"l2", b"l3", b"l4"]
 
 
-def test_finishing_answers_what_is_in_flight_and_handles_nothing_more() -> None:
-    world = World()
+def test_finishing_answers_what_is_in_flight_and_handles_nothing_more(world: World) -> None:
     world.connection.receive(frame(b"p1") + frame(b"e2"))
     world.connection.finish()
     world.connection.receive(frame(b"e3"))
@@ -307,8 +304,7 @@ def test_finishing_answers_what_is_in_flight_and_handles_nothing_more() -> None:
     assert world.peer.closed
 
 
-def test_waiting_callers_are_notified_that_the_connection_is_lost() -> None:
-    world = World()
+def test_waiting_callers_are_notified_that_the_connection_is_lost(world: World) -> None:
     reported: list[str] = []
     forget = world.connection.on_close(lambda: reported.append("first"))
     world.connection.on_close(lambda: reported.append("second"))
@@ -321,8 +317,7 @@ def test_waiting_callers_are_notified_that_the_connection_is_lost() -> None:
     assert world.peer.answers == []
 
 
-def test_a_large_frame_is_collected_from_many_reads() -> None:
-    world = World()
+def test_a_large_frame_is_collected_from_many_reads(world: World) -> None:
     stream = frame(b"e1") + frame(b"e" * 100_000) + frame(b"e" * 70_000) + frame(b"e2")
     for start in range(0, len(stream), 30_000):
         world.connection.receive(stream[start : start + 30_000])
@@ -330,8 +325,7 @@ def test_a_large_frame_is_collected_from_many_reads() -> None:
     assert world.connection.buffered_input == 0
 
 
-def test_a_large_frame_that_is_complete_waits_like_any_other() -> None:
-    world = World()
+def test_a_large_frame_that_is_complete_waits_like_any_other(world: World) -> None:
     large = frame(b"e" * 100_000)
     world.connection.receive(frame(b"e1") + large[:50_000])
     world.connection.pause_output()
@@ -388,8 +382,7 @@ def test_any_cut_and_any_order_of_completion_gives_the_answers_in_request_order(
     assert world.peer.reading
 
 
-def test_a_muted_connection_answers_and_takes_up_nothing_more() -> None:
-    world = World()
+def test_a_muted_connection_answers_and_takes_up_nothing_more(world: World) -> None:
     world.connection.receive(frame(b"p1"))
     world.connection.mute()
     world.connection.mute()
@@ -405,8 +398,7 @@ def test_a_muted_connection_answers_and_takes_up_nothing_more() -> None:
     assert world.handled == [b"p1", b"e2", b"e3"]
 
 
-def test_a_muted_connection_ends_like_any_other() -> None:
-    world = World()
+def test_a_muted_connection_ends_like_any_other(world: World) -> None:
     world.connection.mute()
     world.connection.receive(frame(b"e1"))
     world.connection.finish()

@@ -104,6 +104,11 @@ class World:
             self.send_all()
 
 
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
 def frame(size: int, kind: bytes = b"x") -> bytes:
     """A request of so many bytes, its size included."""
     return (size - 4).to_bytes(4, "big") + kind + bytes(size - 5)
@@ -113,8 +118,7 @@ WHOLE = frame(LARGEST)
 NEVER_COMPLETE = WHOLE[: LARGEST * 97 // 100]
 
 
-def test_what_sixty_connections_send_of_frames_that_are_never_complete_is_bounded() -> None:
-    world = World()
+def test_what_sixty_connections_send_of_frames_that_are_never_complete_is_bounded(world: World) -> None:
     for _ in range(60):
         world.sender(NEVER_COMPLETE)
     world.send_all()
@@ -125,16 +129,14 @@ def test_what_sixty_connections_send_of_frames_that_are_never_complete_is_bounde
     assert world.budget.held == 0, "what was closed is not counted any more"
 
 
-def test_a_flood_of_connections_with_a_read_each_is_bounded_too() -> None:
-    world = World()
+def test_a_flood_of_connections_with_a_read_each_is_bounded_too(world: World) -> None:
     for _ in range(500):
         world.sender(WHOLE[:READ])
     world.send_all()
     assert world.most_held <= TOTAL + READ
 
 
-def test_small_requests_pass_whatever_is_held() -> None:
-    world = World()
+def test_small_requests_pass_whatever_is_held(world: World) -> None:
     for _ in range(60):
         world.sender(NEVER_COMPLETE)
     world.send_all()
@@ -144,9 +146,8 @@ def test_small_requests_pass_whatever_is_held() -> None:
     assert len(neighbour.handled) == 50
 
 
-def test_a_request_that_has_to_wait_for_room_has_its_turn_before_larger_ones() -> None:
+def test_a_request_that_has_to_wait_for_room_has_its_turn_before_larger_ones(world: World) -> None:
     """Of two turns one goes to the smallest frame: sixty that are never completed do not come first."""
-    world = World()
     for _ in range(60):
         world.sender(NEVER_COMPLETE)
     world.send_all()
@@ -155,8 +156,7 @@ def test_a_request_that_has_to_wait_for_room_has_its_turn_before_larger_ones() -
     assert neighbour.handled == [MB - 4]
 
 
-def test_a_large_request_has_its_turn_although_small_ones_go_on_coming() -> None:
-    world = World()
+def test_a_large_request_has_its_turn_although_small_ones_go_on_coming(world: World) -> None:
     large, many = world.sender(WHOLE), frame(100_000) * 200
     small = [world.sender(many) for _ in range(60)]
     for _ in range(200):
@@ -166,8 +166,7 @@ def test_a_large_request_has_its_turn_although_small_ones_go_on_coming() -> None
     assert all(not sender.closed for sender in (large, *small))
 
 
-def test_more_requests_than_there_is_room_for_are_all_handled() -> None:
-    world = World()
+def test_more_requests_than_there_is_room_for_are_all_handled(world: World) -> None:
     for _ in range(20):
         world.sender(WHOLE * 2)
     world.send_all()
@@ -176,8 +175,7 @@ def test_more_requests_than_there_is_room_for_are_all_handled() -> None:
     assert 4 * MB < world.most_held <= TOTAL
 
 
-def test_a_turn_in_which_nothing_comes_gives_way(caplog: pytest.LogCaptureFixture) -> None:
-    world = World()
+def test_a_turn_in_which_nothing_comes_gives_way(caplog: pytest.LogCaptureFixture, world: World) -> None:
     silent = [world.sender(NEVER_COMPLETE) for _ in range(3)]
     world.send_all()
     others = [world.sender(WHOLE) for _ in range(3)]
@@ -190,8 +188,7 @@ def test_a_turn_in_which_nothing_comes_gives_way(caplog: pytest.LogCaptureFixtur
     assert f"of a request of {LARGEST} give way to" in caplog.text
 
 
-def test_a_turn_that_trickles_gives_way_too() -> None:
-    world = World()
+def test_a_turn_that_trickles_gives_way_too(world: World) -> None:
     slow = [world.sender(WHOLE) for _ in range(6)]
     while sum(sender.send() for sender in slow if sender.sent < LARGEST - 100):
         pass
@@ -205,8 +202,7 @@ def test_a_turn_that_trickles_gives_way_too() -> None:
     assert neighbour.handled == [LARGEST - 4]
 
 
-def test_without_others_that_wait_a_frame_may_take_its_time() -> None:
-    world = World()
+def test_without_others_that_wait_a_frame_may_take_its_time(world: World) -> None:
     alone = world.sender(WHOLE)
     while alone.sent < LARGEST - 100:
         assert alone.send()
@@ -216,8 +212,7 @@ def test_without_others_that_wait_a_frame_may_take_its_time() -> None:
     assert alone.handled == [LARGEST - 4]
 
 
-def test_requests_behind_a_parked_one_wait_for_room_and_are_handled_then() -> None:
-    world = World()
+def test_requests_behind_a_parked_one_wait_for_room_and_are_handled_then(world: World) -> None:
     limits = ConnectionLimits(max_frame_bytes=LARGEST, max_input_bytes=LARGEST)
     parked = [world.sender(frame(100, b"p") + frame(1000) * 1000, limits) for _ in range(10)]
     world.send_all()
@@ -232,8 +227,7 @@ def test_requests_behind_a_parked_one_wait_for_room_and_are_handled_then() -> No
     assert (world.budget.held, world.budget.waiting) == (0, 0)
 
 
-def test_a_large_request_counts_until_it_is_answered() -> None:
-    world = World()
+def test_a_large_request_counts_until_it_is_answered(world: World) -> None:
     busy = [world.sender(frame(MB, b"p")) for _ in range(2)]
     small = world.sender(frame(1000, b"p"))
     world.send_all()
@@ -246,8 +240,7 @@ def test_a_large_request_counts_until_it_is_answered() -> None:
     assert world.budget.held == 0
 
 
-def test_an_answer_that_nobody_takes_yet_ends_the_count() -> None:
-    world = World()
+def test_an_answer_that_nobody_takes_yet_ends_the_count(world: World) -> None:
     sender = world.sender(frame(MB, b"p"))
     world.send_all()
     sender.side.pause_output()
@@ -256,9 +249,8 @@ def test_an_answer_that_nobody_takes_yet_ends_the_count() -> None:
     assert world.budget.held == 0
 
 
-def test_large_requests_that_are_being_handled_leave_the_others_in_line() -> None:
+def test_large_requests_that_are_being_handled_leave_the_others_in_line(world: World) -> None:
     """One in its turn keeps it until it is answered, whatever its client does meanwhile."""
-    world = World()
     senders = [world.sender(frame(LARGEST, b"p")) for _ in range(10)]
     while not all(sender.handled for sender in senders):
         world.send_all()
@@ -271,8 +263,7 @@ def test_large_requests_that_are_being_handled_leave_the_others_in_line() -> Non
     assert not any(sender.closed for sender in senders)
 
 
-def test_a_turn_is_over_when_its_request_is_not_answered_for_long() -> None:
-    world = World()
+def test_a_turn_is_over_when_its_request_is_not_answered_for_long(world: World) -> None:
     waits = world.sender(frame(LARGEST, b"p"))
     world.send_all()
     other = world.sender(WHOLE)

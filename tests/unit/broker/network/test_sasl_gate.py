@@ -113,8 +113,12 @@ class Rig:
         self.gate.token(GOOD)
 
 
-def test_before_authentication_only_what_leads_there_passes() -> None:
-    rig = Rig()
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
+def test_before_authentication_only_what_leads_there_passes(rig: Rig) -> None:
     assert rig.send(API_VERSIONS)
     assert rig.send(HANDSHAKE)
     assert rig.handled == [API_VERSIONS, HANDSHAKE]
@@ -122,8 +126,7 @@ def test_before_authentication_only_what_leads_there_passes() -> None:
     assert rig.handled == [API_VERSIONS, HANDSHAKE]
 
 
-def test_api_versions_comes_once_if_it_was_answered_well() -> None:
-    rig = Rig()
+def test_api_versions_comes_once_if_it_was_answered_well(rig: Rig) -> None:
     rig.answer = lambda: frame(bytes(4) + b"\0\x23")
     assert rig.send(API_VERSIONS)
     rig.answer = lambda: None
@@ -148,8 +151,7 @@ def test_larger_requests_have_to_wait_for_authentication() -> None:
     assert rig.receive(struct.pack(">h", METADATA) + bytes(4_000))
 
 
-def test_a_client_that_is_authenticated_for_ever_has_no_gate_any_more() -> None:
-    rig = Rig()
+def test_a_client_that_is_authenticated_for_ever_has_no_gate_any_more(rig: Rig) -> None:
     assert (rig.gate.mechanisms, rig.gate.expects_token) == (("PLAIN", SHA, OAUTHBEARER), False)
     assert rig.gate.handshake("PLAIN", raw=False)
     assert rig.gate.expects_token
@@ -182,8 +184,7 @@ def test_authenticating_again_goes_by_the_time_of_the_handshake() -> None:
     assert rig.gate.handshake("PLAIN", raw=False)
 
 
-def test_a_token_that_is_wrong_closes_behind_its_answer() -> None:
-    rig = Rig()
+def test_a_token_that_is_wrong_closes_behind_its_answer(rig: Rig) -> None:
     rig.gate.handshake("PLAIN", raw=False)
     with pytest.raises(AuthenticationFailed):
         rig.gate.token(BAD)
@@ -202,8 +203,7 @@ def test_failures_take_their_time(delay_ms: int) -> None:
     assert answer.value == "no"
 
 
-def test_a_client_that_goes_away_is_not_answered_later() -> None:
-    rig = Rig()
+def test_a_client_that_goes_away_is_not_answered_later(rig: Rig) -> None:
     answer = rig.gate.after_failure("no")
     rig.connection.lost()
     rig.clock.advance(1_000)
@@ -211,16 +211,14 @@ def test_a_client_that_goes_away_is_not_answered_later() -> None:
     assert rig.clock.next_timer_ms() is None
 
 
-def test_raw_tokens_have_their_size_in_front_and_no_header() -> None:
-    rig = Rig()
+def test_raw_tokens_have_their_size_in_front_and_no_header(rig: Rig) -> None:
     rig.gate.handshake("PLAIN", raw=True)
     assert rig.receive(GOOD)
     assert rig.socket.written == struct.pack(">i", 0)
     assert (rig.handled, rig.connection.principal) == ([], "User:alice")
 
 
-def test_a_raw_token_that_is_wrong_is_not_answered() -> None:
-    rig = Rig()
+def test_a_raw_token_that_is_wrong_is_not_answered(rig: Rig) -> None:
     rig.gate.handshake("PLAIN", raw=True)
     rig.receive(BAD)
     assert not rig.socket.closed
@@ -228,8 +226,7 @@ def test_a_raw_token_that_is_wrong_is_not_answered() -> None:
     assert (rig.socket.written, rig.socket.closed) == (b"", True)
 
 
-def test_what_comes_behind_a_raw_token_that_is_wrong_is_not_looked_at() -> None:
-    rig = Rig()
+def test_what_comes_behind_a_raw_token_that_is_wrong_is_not_looked_at(rig: Rig) -> None:
     rig.gate.handshake("PLAIN", raw=True)
     rig.connection.receive(frame(BAD) + frame(GOOD) + frame(struct.pack(">hhi", METADATA, 0, 1)))
     rig.clock.advance(100)
@@ -237,16 +234,14 @@ def test_what_comes_behind_a_raw_token_that_is_wrong_is_not_looked_at() -> None:
     assert rig.asked == []
 
 
-def test_tokens_in_requests_go_to_their_handler() -> None:
-    rig = Rig()
+def test_tokens_in_requests_go_to_their_handler(rig: Rig) -> None:
     rig.gate.handshake("PLAIN", raw=False)
     assert rig.send(AUTHENTICATE)
     assert rig.handled == [AUTHENTICATE]
     assert not rig.send(METADATA)
 
 
-def test_scram_asks_for_the_users_credential_with_a_nonce_of_secret_bytes() -> None:
-    rig = Rig()
+def test_scram_asks_for_the_users_credential_with_a_nonce_of_secret_bytes(rig: Rig) -> None:
     assert rig.gates.new_nonce() == bytes(range(24)).hex()
     rig.gate.handshake(SHA, raw=False)
     challenge = rig.gate.token(b"n,,n=carol,r=mine").token.decode()
@@ -271,8 +266,7 @@ def test_a_token_is_refused_in_two_steps_and_counted_once(caplog: pytest.LogCapt
     assert "eve.100" not in caplog.text
 
 
-def test_a_client_that_leaves_behind_a_refused_token_is_counted_all_the_same() -> None:
-    rig = Rig()
+def test_a_client_that_leaves_behind_a_refused_token_is_counted_all_the_same(rig: Rig) -> None:
     rig.gate.handshake(OAUTHBEARER, raw=False)
     rig.gate.token(first_message("eve.100"))
     rig.connection.lost()
@@ -280,16 +274,14 @@ def test_a_client_that_leaves_behind_a_refused_token_is_counted_all_the_same() -
 
 
 @pytest.mark.parametrize("request_key", [METADATA, API_VERSIONS, HANDSHAKE])
-def test_a_refused_token_opens_nothing(request_key: int) -> None:
-    rig = Rig()
+def test_a_refused_token_opens_nothing(request_key: int, rig: Rig) -> None:
     rig.gate.handshake(OAUTHBEARER, raw=False)
     rig.gate.token(first_message("eve.100"))
     assert not rig.send(request_key)
     assert rig.handled == []
 
 
-def test_a_session_ends_with_its_token() -> None:
-    rig = Rig()
+def test_a_session_ends_with_its_token(rig: Rig) -> None:
     rig.gate.handshake(OAUTHBEARER, raw=False)
     answer = rig.gate.token(first_message("alice.100"))
     assert (answer.lifetime_ms, rig.connection.principal) == (100_000, "User:alice")
@@ -306,8 +298,7 @@ def test_a_session_ends_with_the_sooner_of_both(left_s: int, lifetime_ms: int) -
     assert rig.gate.token(first_message(f"alice.{left_s}")).lifetime_ms == lifetime_ms
 
 
-def test_a_new_token_makes_the_session_longer() -> None:
-    rig = Rig()
+def test_a_new_token_makes_the_session_longer(rig: Rig) -> None:
     rig.gate.handshake(OAUTHBEARER, raw=False)
     rig.gate.token(first_message("alice.100"))
     rig.clock.advance(99_000)

@@ -29,6 +29,11 @@ class Made:
         return self.has(name, place)
 
 
+@pytest.fixture
+def made() -> Made:
+    return Made()
+
+
 def make(names: OwnedNames[str], made: Made, name: str, owner: str, now_ms: int = 0) -> bool:
     admitted = names.admit(name, owner, now_ms)
     if admitted:
@@ -37,8 +42,7 @@ def make(names: OwnedNames[str], made: Made, name: str, owner: str, now_ms: int 
     return admitted
 
 
-def test_an_owner_at_its_bound_is_refused_new_names_only() -> None:
-    made = Made()
+def test_an_owner_at_its_bound_is_refused_new_names_only(made: Made) -> None:
     names = OwnedNames(2, made)
     assert [make(names, made, name, "greedy") for name in "abc"] == [True, True, False]
     assert make(names, made, "a", "greedy")
@@ -47,8 +51,7 @@ def test_an_owner_at_its_bound_is_refused_new_names_only() -> None:
     assert (names.count("greedy"), names.count("honest")) == (2, 1)
 
 
-def test_names_that_are_gone_make_room() -> None:
-    made = Made()
+def test_names_that_are_gone_make_room(made: Made) -> None:
     names = OwnedNames(1, made)
     assert make(names, made, "a", "x")
     made.names.clear()
@@ -56,8 +59,7 @@ def test_names_that_are_gone_make_room() -> None:
     assert "a" not in names
 
 
-def test_an_owner_that_goes_on_asking_is_swept_once_an_interval() -> None:
-    made = Made()
+def test_an_owner_that_goes_on_asking_is_swept_once_an_interval(made: Made) -> None:
     names = OwnedNames(100, made)
     for i in range(100):
         assert make(names, made, f"n{i}", "x")
@@ -70,8 +72,7 @@ def test_an_owner_that_goes_on_asking_is_swept_once_an_interval() -> None:
     assert make(names, made, "late", "x", now_ms=5 + SWEEP_INTERVAL_MS)
 
 
-def test_what_was_not_made_is_not_counted() -> None:
-    made = Made()
+def test_what_was_not_made_is_not_counted(made: Made) -> None:
     names = OwnedNames(1, made)
     assert names.admit("a", "x", 0)
     names.settle("a", "x")
@@ -81,8 +82,7 @@ def test_what_was_not_made_is_not_counted() -> None:
     assert names.count("x") == 1
 
 
-def test_a_name_of_nobody_is_counted_for_the_first_that_uses_it() -> None:
-    made = Made()
+def test_a_name_of_nobody_is_counted_for_the_first_that_uses_it(made: Made) -> None:
     made.names.update("ab")
     names = OwnedNames(1, made)
     assert make(names, made, "a", "x")
@@ -91,8 +91,7 @@ def test_a_name_of_nobody_is_counted_for_the_first_that_uses_it() -> None:
     assert not make(names, made, "c", "x")
 
 
-def test_a_name_that_is_gone_may_be_made_by_another_owner() -> None:
-    made = Made()
+def test_a_name_that_is_gone_may_be_made_by_another_owner(made: Made) -> None:
     names = OwnedNames(1, made)
     assert make(names, made, "a", "x")
     made.names.clear()
@@ -124,8 +123,7 @@ def test_nobody_is_refused_because_of_others(most: int, acts: list[tuple[str, st
     assert all(names.count(owner) >= sum(each == owner for each in maker.values()) for owner in "xyz")
 
 
-def test_what_was_swept_while_it_was_made_is_counted_once_it_is() -> None:
-    made = Made()
+def test_what_was_swept_while_it_was_made_is_counted_once_it_is(made: Made) -> None:
     names = OwnedNames(1, made)
     assert names.admit("slow", "x", 0)
     assert make(names, made, "quick", "x")  # at the bound: "slow" does not exist yet
@@ -148,9 +146,8 @@ def test_many_names_are_swept_in_slices(monkeypatch: pytest.MonkeyPatch) -> None
     assert made.looks <= 3 * (1 + 10) + 5  # two slices without, one with it, and what an admitted one costs
 
 
-def test_names_that_come_and_go_are_no_leak() -> None:
+def test_names_that_come_and_go_are_no_leak(made: Made) -> None:
     """Members have a new id each time they join: of those that are gone as many are kept as exist, not all."""
-    made = Made()
     names = OwnedNames(1_000_000, made)
     for owner in range(50):  # machines that are never seen again
         assert make(names, made, f"gone-{owner}", f"machine-{owner}")
@@ -162,8 +159,7 @@ def test_names_that_come_and_go_are_no_leak() -> None:
     assert len(names) <= 40 + 5
 
 
-def test_a_name_that_is_being_made_is_counted_all_the_while() -> None:
-    made = Made()
+def test_a_name_that_is_being_made_is_counted_all_the_while(made: Made) -> None:
     names = OwnedNames(5, made)
     assert [names.admit(f"slow-{i}", "x", 0) for i in range(5)] == [True] * 5
     for i in range(10):

@@ -70,8 +70,12 @@ class Rig(ShareRig):
         return topic.acknowledgements, topic.failed_acknowledgements
 
 
-def test_every_partition_is_acknowledged_and_all_of_it_durable_before_the_answer() -> None:
-    rig = Rig()
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
+def test_every_partition_is_acknowledged_and_all_of_it_durable_before_the_answer(rig: Rig) -> None:
     rig.states.holds = True
     answer = rig.apply((0, [ack(0, 2)]), (1, [ack(0, 0)]))
     rig.states.answer(1)
@@ -82,8 +86,7 @@ def test_every_partition_is_acknowledged_and_all_of_it_durable_before_the_answer
     assert rig.counted == (1, 0)
 
 
-def test_an_error_of_one_partition_touches_no_other() -> None:
-    rig = Rig()
+def test_an_error_of_one_partition_touches_no_other(rig: Rig) -> None:
     results = rig.apply((0, [ack(2, 0)]), (1, [ack(0, 2)]), (5, [ack(0, 0)])).value
     assert rig.codes(results) == {
         0: ErrorCode.INVALID_REQUEST,
@@ -101,24 +104,21 @@ def test_a_partition_that_does_not_exist(partition: int) -> None:
     }
 
 
-def test_a_topic_that_does_not_exist_is_not_counted() -> None:
-    rig = Rig()
+def test_a_topic_that_does_not_exist_is_not_counted(rig: Rig) -> None:
     unknown = b"x" * 16
     assert rig.apply((0, [ack(0, 0)]), topic_id=unknown).value == {(unknown, 0): ErrorCode.UNKNOWN_TOPIC_ID}
     assert set(rig.manager.counters.topics) == {rig.topic_id}
     assert rig.counted == (0, 0)
 
 
-def test_a_partition_with_more_batches_than_one_turn_takes_is_refused() -> None:
-    rig = Rig()
+def test_a_partition_with_more_batches_than_one_turn_takes_is_refused(rig: Rig) -> None:
     answer = rig.apply((0, [ack(0, 0)] * (MOST_BATCHES + 1)), (1, [ack(0, 2)]))
     rig.clock.run_until_idle()
     assert rig.codes(answer.value) == {0: ErrorCode.INVALID_REQUEST, 1: NONE}
 
 
-def test_many_batches_are_looked_at_in_turns() -> None:
+def test_many_batches_are_looked_at_in_turns(rig: Rig) -> None:
     """190 partitions of 1,000 batches each, of which two exist."""
-    rig = Rig()
     looked_at: list[int] = []
     in_this_tick = 0
 
@@ -141,8 +141,7 @@ def test_many_batches_are_looked_at_in_turns() -> None:
     assert list(codes) == list(range(190))
 
 
-def test_what_fails_among_many_batches_is_reported() -> None:
-    rig = Rig()
+def test_what_fails_among_many_batches_is_reported(rig: Rig) -> None:
     defect, asked = RuntimeError("a defect"), [0]
 
     def refuse(_topic: str) -> ErrorCode:
@@ -158,8 +157,7 @@ def test_what_fails_among_many_batches_is_reported() -> None:
     assert not answer.done
 
 
-def test_who_may_not_is_refused_before_the_partition_is_looked_at() -> None:
-    rig = Rig()
+def test_who_may_not_is_refused_before_the_partition_is_looked_at(rig: Rig) -> None:
     asked: list[str] = []
 
     def refuse(topic: str) -> ErrorCode:
@@ -171,22 +169,19 @@ def test_who_may_not_is_refused_before_the_partition_is_looked_at() -> None:
     assert (asked, rig.states.writes, rig.counted) == (["t", "t"], [], (1, 1))
 
 
-def test_a_partition_that_is_not_in_memory() -> None:
+def test_a_partition_that_is_not_in_memory(rig: Rig) -> None:
     """As after a restart, until the next fetch loads it."""
-    rig = Rig()
     rig.manager.group_empty("g")
     assert rig.codes(rig.apply((0, [ack(0, 0)])).value) == {0: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 
 
-def test_a_partition_named_twice_has_its_batches_taken_together() -> None:
-    rig = Rig()
+def test_a_partition_named_twice_has_its_batches_taken_together(rig: Rig) -> None:
     results = rig.apply((0, [ack(0, 0)]), (1, [ack(0, 0)]), (0, [ack(1, 1)])).value
     assert rig.codes(results) == {0: NONE, 1: NONE}
     assert [write.batches for write in rig.states.writes] == [(StateBatch(0, 1, 2, 1),), (StateBatch(0, 0, 2, 1),)]
 
 
-def test_a_partition_that_is_merely_named_is_answered_only_beside_acknowledgements() -> None:
-    rig = Rig()
+def test_a_partition_that_is_merely_named_is_answered_only_beside_acknowledgements(rig: Rig) -> None:
     assert rig.apply((0, []), (1, [])).value == {}
     assert rig.apply().value == {}
     assert rig.codes(rig.apply((0, []), (1, [ack(0, 0)])).value) == {0: NONE, 1: NONE}
@@ -199,27 +194,23 @@ def test_a_partition_that_is_merely_named_is_answered_only_beside_acknowledgemen
 @pytest.mark.parametrize("renew_request", [False, True])
 @pytest.mark.parametrize("renew_version", [False, True])
 def test_renewing_needs_a_request_that_announces_it_and_a_version_that_knows_it(
-    renew_request: bool, renew_version: bool
+    renew_request: bool, renew_version: bool, rig: Rig
 ) -> None:
-    rig = Rig()
     results = rig.apply((0, [ack(0, 2, RENEW)]), renew_request=renew_request, renew_version=renew_version).value
     expected = NONE if renew_request and renew_version else ErrorCode.INVALID_REQUEST
     assert rig.codes(results) == {0: expected}
 
 
-def test_what_another_member_holds() -> None:
-    rig = Rig()
+def test_what_another_member_holds(rig: Rig) -> None:
     assert rig.codes(rig.apply((0, [ack(0, 0)]), member="other").value) == {0: ErrorCode.INVALID_RECORD_STATE}
 
 
-def test_the_error_of_a_state_write() -> None:
-    rig = Rig()
+def test_the_error_of_a_state_write(rig: Rig) -> None:
     rig.states.errors["write"] = ErrorCode.FENCED_STATE_EPOCH
     assert rig.codes(rig.apply((0, [ack(0, 0)])).value) == {0: ErrorCode.NOT_LEADER_OR_FOLLOWER}
     assert rig.counted == (1, 1)
 
 
-def test_a_partition_that_is_named_alone_must_exist() -> None:
+def test_a_partition_that_is_named_alone_must_exist(rig: Rig) -> None:
     """Beside others that are acknowledged: the number behind the last one is none."""
-    rig = Rig()
     assert rig.codes(rig.apply((2, []), (0, [ack(0, 0)])).value) == {2: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0: NONE}

@@ -58,6 +58,11 @@ class Rig:
         return self.service.read_state(key or self.key(), 0).value
 
 
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
 def write(start: int, *batches: StateBatch, leader_epoch: int = 0, state_epoch: int = 1) -> WriteState:
     return WriteState(1, state_epoch, leader_epoch, start, 0, batches)
 
@@ -81,8 +86,7 @@ def test_settings_are_those_of_the_configuration() -> None:
 # -- routing
 
 
-def test_each_share_partition_has_its_partition_of_the_states_topic() -> None:
-    rig = Rig()
+def test_each_share_partition_has_its_partition_of_the_states_topic(rig: Rig) -> None:
     keys = [rig.key(partition, group=group) for partition in (0, 1) for group in "abcd"]
     rig.initialized(*keys)
     expected = [0, 0, 0, 0]
@@ -117,8 +121,7 @@ def never(_keys: Iterable[SharePartitionKey]) -> None:
     raise AssertionError("nothing was replaced")
 
 
-def test_what_another_broker_leads() -> None:
-    rig = Rig()
+def test_what_another_broker_leads(rig: Rig) -> None:
     rig.initialized()
     at = partition_for(rig.key(), 4)
     rig.ports.leaders.move(STATES, at, ELSEWHERE)
@@ -130,8 +133,7 @@ def test_what_another_broker_leads() -> None:
     assert rig.read().start_offset == 5
 
 
-def test_news_of_other_topics_leaders_disturb_nothing() -> None:
-    rig = Rig()
+def test_news_of_other_topics_leaders_disturb_nothing(rig: Rig) -> None:
     pending = rig.service.initialize(rig.key(), 1, 0)
     rig.service.leader_moved("t", partition_for(rig.key(), 4))
     rig.service.leader_moved(STATES, (partition_for(rig.key(), 4) + 1) % 4)
@@ -141,8 +143,7 @@ def test_news_of_other_topics_leaders_disturb_nothing() -> None:
 # -- the operations
 
 
-def test_a_write_is_answered_when_it_is_durable_and_read_then() -> None:
-    rig = Rig()
+def test_a_write_is_answered_when_it_is_durable_and_read_then(rig: Rig) -> None:
     rig.initialized()
     batch = StateBatch(5, 9, RecordState.ACKNOWLEDGED, 1)
     assert rig.ports.answer(rig.service.write_state(rig.key(), write(5, batch))) is NONE
@@ -155,8 +156,7 @@ def test_a_write_is_answered_when_it_is_durable_and_read_then() -> None:
     )
 
 
-def test_every_field_of_a_write_goes_to_its_place() -> None:
-    rig = Rig()
+def test_every_field_of_a_write_goes_to_its_place(rig: Rig) -> None:
     rig.initialized()
     rows = [StateBatch(8, 9, RecordState.ACKNOWLEDGED, 1)]
     rig.ports.answer(rig.service.write(rig.key(), 1, 0, 6, 2, rows))
@@ -168,8 +168,7 @@ def test_every_field_of_a_write_goes_to_its_place() -> None:
     assert (summary.start_offset, summary.delivery_complete_count) == (8, 4)
 
 
-def test_an_append_that_fails_is_reported_with_its_text() -> None:
-    rig = Rig()
+def test_an_append_that_fails_is_reported_with_its_text(rig: Rig) -> None:
     rig.initialized()
     pending = rig.service.write(rig.key(), 1, 0, 6, 0, ())
     rig.ports.logs.lose_all()
@@ -177,8 +176,7 @@ def test_an_append_that_fails_is_reported_with_its_text() -> None:
     assert rig.read().start_offset == 5
 
 
-def test_a_state_is_deleted() -> None:
-    rig = Rig()
+def test_a_state_is_deleted(rig: Rig) -> None:
     rig.initialized()
     assert rig.ports.answer(rig.service.delete(rig.key())) == NO_ERROR
     assert rig.read().error is ErrorCode.INVALID_REQUEST
@@ -192,8 +190,7 @@ def once(rig: Rig, epoch: int, *, again: bool = False) -> tuple[list[SharePartit
     return list(replaced), pending
 
 
-def test_initializing_once_notifies_before_anything_else_and_only_if_it_did_something() -> None:
-    rig = Rig()
+def test_initializing_once_notifies_before_anything_else_and_only_if_it_did_something(rig: Rig) -> None:
     replaced, pending = once(rig, 3)
     assert (replaced, pending.done) == ([rig.key()], False)
     assert rig.ports.answer(pending) == NO_ERROR
@@ -208,8 +205,7 @@ def test_initializing_once_notifies_before_anything_else_and_only_if_it_did_some
     assert rig.read().state_epoch == 4
 
 
-def test_writes_are_timed_until_they_are_durable_or_refused() -> None:
-    rig = Rig()
+def test_writes_are_timed_until_they_are_durable_or_refused(rig: Rig) -> None:
     rig.initialized()
     for wait_ms in (20, 40):
         pending = rig.service.write(rig.key(), 1, 0, 6, 0, ())
@@ -224,8 +220,7 @@ def test_writes_are_timed_until_they_are_durable_or_refused() -> None:
 # -- replacing a state
 
 
-def test_a_state_is_replaced_in_one_go() -> None:
-    rig = Rig()
+def test_a_state_is_replaced_in_one_go(rig: Rig) -> None:
     rig.initialized()
     rows = [
         StateBatch(7, 8, RecordState.AVAILABLE, 2),
@@ -240,8 +235,7 @@ def test_a_state_is_replaced_in_one_go() -> None:
     assert rig.read() == PersistedState(NONE, 2, 20, [])
 
 
-def test_a_replacement_that_is_refused_reports_the_first_error() -> None:
-    rig = Rig()
+def test_a_replacement_that_is_refused_reports_the_first_error(rig: Rig) -> None:
     rig.initialized()
     row = StateBatch(7, 8, RecordState.ACKNOWLEDGED, 1)
     assert rig.service.replace_state(rig.key(), 0, 7, [row]).value is ErrorCode.FENCED_STATE_EPOCH
@@ -254,8 +248,7 @@ def test_a_replacement_that_is_refused_reports_the_first_error() -> None:
 # -- start and news
 
 
-def test_a_start_finds_the_states_and_forgets_those_of_topics_that_are_gone() -> None:
-    rig = Rig()
+def test_a_start_finds_the_states_and_forgets_those_of_topics_that_are_gone(rig: Rig) -> None:
     gone, kept = rig.key(0, "u"), rig.key()
     rig.initialized(gone, kept)
     rig.ports.topics.delete("u")
@@ -270,8 +263,7 @@ def test_a_start_finds_the_states_and_forgets_those_of_topics_that_are_gone() ->
     assert rig.log_ends() == ends, "and once"
 
 
-def test_a_start_with_all_its_topics_writes_nothing() -> None:
-    rig = Rig()
+def test_a_start_with_all_its_topics_writes_nothing(rig: Rig) -> None:
     rig.initialized()
     ends = rig.log_ends()
     rig.make().recover()
@@ -279,8 +271,7 @@ def test_a_start_with_all_its_topics_writes_nothing() -> None:
     assert rig.log_ends() == ends
 
 
-def test_a_deleted_topic_takes_its_states_with_it() -> None:
-    rig = Rig()
+def test_a_deleted_topic_takes_its_states_with_it(rig: Rig) -> None:
     gone = [rig.key(0, "u", group) for group in "abcdef"]
     rig.initialized(rig.key(), *gone)
     rig.service.topic_deleted(rig.ports.topics.delete("u"))
@@ -291,8 +282,7 @@ def test_a_deleted_topic_takes_its_states_with_it() -> None:
 
 
 @pytest.mark.python_form
-def test_the_deletion_of_a_topic_looks_at_its_own_states_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    rig = Rig()
+def test_the_deletion_of_a_topic_looks_at_its_own_states_alone(monkeypatch: pytest.MonkeyPatch, rig: Rig) -> None:
     gone, others = rig.key(0, "u"), [rig.key(group=f"g{n}") for n in range(50)]
     rig.initialized(gone, *others)
     looked_at: list[SharePartitionKey] = []
@@ -317,8 +307,7 @@ def test_the_deletion_of_a_topic_looks_at_its_own_states_alone(monkeypatch: pyte
     assert sum(len(shard.share_partitions_of(others[0].topic_id)) for shard in shards) == 50
 
 
-def test_with_their_own_topic_all_states_are_gone_and_routes_are_made_again() -> None:
-    rig = Rig()
+def test_with_their_own_topic_all_states_are_gone_and_routes_are_made_again(rig: Rig) -> None:
     key = next(key for n in range(99) if partition_for(key := rig.key(group=f"g{n}"), 4) == 3)
     rig.initialized(key)
     pending = rig.service.write(key, 1, 0, 6, 0, ())
@@ -330,15 +319,13 @@ def test_with_their_own_topic_all_states_are_gone_and_routes_are_made_again() ->
     assert sum(rig.log_ends()) == 1
 
 
-def test_what_an_outsider_makes_up_is_refused_and_may_become_real() -> None:
-    rig = Rig()
+def test_what_an_outsider_makes_up_is_refused_and_may_become_real(rig: Rig) -> None:
     made_up = SharePartitionKey("g", (9).to_bytes(16, "big"), 0)
     assert rig.service.initialize(made_up, 1, 0).value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 @pytest.mark.parametrize("closed", [False, True])
-def test_cold_states_are_looked_at_until_the_end(closed: bool) -> None:
-    rig = Rig()
+def test_cold_states_are_looked_at_until_the_end(closed: bool, rig: Rig) -> None:
     rig.initialized()
     rig.ports.answer(rig.service.write(rig.key(), 1, 0, 6, 0, ()))
     before = sum(rig.log_ends())
@@ -349,16 +336,14 @@ def test_cold_states_are_looked_at_until_the_end(closed: bool) -> None:
     assert sum(rig.log_ends()) == before + (not closed)
 
 
-def test_an_older_state_is_initialized_again_unless_it_was_asked_for_before() -> None:
-    rig = Rig()
+def test_an_older_state_is_initialized_again_unless_it_was_asked_for_before(rig: Rig) -> None:
     rig.initialized(start=5)
     replaced: list[SharePartitionKey] = []
     rig.ports.answer(rig.service.initialize_once(rig.key(), 2, -1, replaced.extend))
     assert (replaced, rig.read().state_epoch) == ([rig.key()], 2)
 
 
-def test_a_forgetting_that_cannot_be_written_harms_nobody() -> None:
-    rig = Rig()
+def test_a_forgetting_that_cannot_be_written_harms_nobody(rig: Rig) -> None:
     rig.initialized(rig.key(0, "u"))
     rig.service.topic_deleted(rig.ports.topics.delete("u"))
     rig.ports.logs.lose_all()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import pytest
+
 from shareq.broker.share.core.effects import Cause, DeadLetter, StateBatch
 from shareq.broker.share.leader import LeaderState, SharePartitionLeader
 from shareq.coordinator.ports import ShareGroupSettings
@@ -35,6 +37,11 @@ class Written:
         raise AssertionError(reason)
 
 
+@pytest.fixture
+def writer() -> Written:
+    return Written()
+
+
 def with_queue(writer: Written) -> ShareRig:
     rig = filled(4)
     rig.settings.share = WITH_QUEUE
@@ -42,8 +49,7 @@ def with_queue(writer: Written) -> ShareRig:
     return rig
 
 
-def test_the_client_is_answered_before_the_letter_is_written() -> None:
-    writer = Written()
+def test_the_client_is_answered_before_the_letter_is_written(writer: Written) -> None:
     rig = with_queue(writer)
     rig.states.holds = True
     rig.start()
@@ -70,8 +76,7 @@ def test_without_queues_the_dead_are_archived_at_once() -> None:
     assert rig.states.writes[-1].batches == (StateBatch(0, 3, 4, 1),)
 
 
-def test_a_load_begins_again_with_unfinished_letters() -> None:
-    writer = Written()
+def test_a_load_begins_again_with_unfinished_letters(writer: Written) -> None:
     rig = with_queue(writer)
     rig.states.states[rig.key()] = KeptState(1, 0, (StateBatch(0, 1, 3, 1), StateBatch(2, 2, 3, 5)))
     assert rig.leader().unburied == 3
@@ -81,8 +86,7 @@ def test_a_load_begins_again_with_unfinished_letters() -> None:
     ]
 
 
-def test_a_load_that_loses_the_end_of_the_log_keeps_the_dead_that_are_left() -> None:
-    writer = Written()
+def test_a_load_that_loses_the_end_of_the_log_keeps_the_dead_that_are_left(writer: Written) -> None:
     rig = with_queue(writer)
     rig.states.states[rig.key()] = KeptState(1, 0, (StateBatch(0, 9, 3, 1),))
     rig.leader()
@@ -90,8 +94,7 @@ def test_a_load_that_loses_the_end_of_the_log_keeps_the_dead_that_are_left() -> 
     assert writer.letters == [DeadLetter(0, 3, 1, Cause.CLIENT_REJECT)]
 
 
-def test_a_lock_that_runs_out_for_the_last_time_has_its_letter() -> None:
-    writer = Written()
+def test_a_lock_that_runs_out_for_the_last_time_has_its_letter(writer: Written) -> None:
     rig = with_queue(writer)
     rig.settings.share = WITH_QUEUE._replace(delivery_count_limit=1)
     assert rig.acquire() == [(0, 3, 1)]
@@ -99,9 +102,8 @@ def test_a_lock_that_runs_out_for_the_last_time_has_its_letter() -> None:
     assert writer.letters == [DeadLetter(0, 3, 1, Cause.DELIVERY_COUNT_EXCEEDED)]
 
 
-def test_a_group_without_sessions_is_forgotten_when_its_dead_are_buried() -> None:
+def test_a_group_without_sessions_is_forgotten_when_its_dead_are_buried(writer: Written) -> None:
     """The next leader would write the letters once more."""
-    writer = Written()
     rig = with_queue(writer)
     rig.acquire()
     rig.acknowledge(0, 3, REJECT)
@@ -112,8 +114,7 @@ def test_a_group_without_sessions_is_forgotten_when_its_dead_are_buried() -> Non
     assert rig.states.writes[-1].batches == (StateBatch(0, 3, 4, 1),)
 
 
-def test_a_group_without_sessions_is_not_forgotten_while_its_members_records_die() -> None:
-    writer = Written()
+def test_a_group_without_sessions_is_not_forgotten_while_its_members_records_die(writer: Written) -> None:
     rig = with_queue(writer)
     rig.settings.share = WITH_QUEUE._replace(delivery_count_limit=1)
     rig.acquire()
@@ -127,8 +128,7 @@ def test_a_group_without_sessions_is_not_forgotten_while_its_members_records_die
     assert in_memory(rig) == []
 
 
-def test_a_group_without_sessions_is_forgotten_when_its_members_records_could_not_die() -> None:
-    writer = Written()
+def test_a_group_without_sessions_is_forgotten_when_its_members_records_could_not_die(writer: Written) -> None:
     rig = with_queue(writer)
     rig.settings.share = WITH_QUEUE._replace(delivery_count_limit=1)
     rig.acquire()
@@ -140,8 +140,7 @@ def test_a_group_without_sessions_is_forgotten_when_its_members_records_could_no
     assert (in_memory(rig), writer.letters) == ([], [])
 
 
-def test_a_member_that_comes_before_the_dead_are_buried_keeps_the_leader() -> None:
-    writer = Written()
+def test_a_member_that_comes_before_the_dead_are_buried_keeps_the_leader(writer: Written) -> None:
     rig = with_queue(writer)
     rig.acquire()
     rig.acknowledge(0, 1, REJECT)
@@ -151,8 +150,7 @@ def test_a_member_that_comes_before_the_dead_are_buried_keeps_the_leader() -> No
     assert (rig.manager.get(rig.key()), leader.state) == (leader, LeaderState.ACTIVE)
 
 
-def test_a_dropped_leader_leaves_its_dead_to_the_next_one() -> None:
-    writer = Written()
+def test_a_dropped_leader_leaves_its_dead_to_the_next_one(writer: Written) -> None:
     rig = with_queue(writer)
     rig.acquire()
     rig.acknowledge(0, 3, REJECT)

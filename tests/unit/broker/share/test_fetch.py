@@ -50,8 +50,7 @@ def test_what_cannot_be_fetched_at_all_is_reported_in_front() -> None:
     assert rig.manager.counters.of_topic(rig.topic_id).fetches == 1
 
 
-def test_with_nothing_to_fetch_it_does_not_wait() -> None:
-    rig = ShareRig()
+def test_with_nothing_to_fetch_it_does_not_wait(rig: ShareRig) -> None:
     params = ShareFetchParams("g", "m", AcquireMode.BATCH_OPTIMIZED, 60_000, 1, 100_000, 500, 500)
     gone = WantedPartition(b"x" * 16, 4, None, ErrorCode.UNKNOWN_TOPIC_ID)
     assert len(ShareFetch(rig.host, IsolationLevel.READ_UNCOMMITTED, params, [gone]).start().value) == 1
@@ -138,8 +137,7 @@ def test_without_room_in_memory_it_acquires_nothing_until_there_is() -> None:
     assert len(pending.value[0].acquired) == 1
 
 
-def test_what_was_read_and_is_not_sent_does_not_stay_with_the_answer() -> None:
-    rig = ShareRig()
+def test_what_was_read_and_is_not_sent_does_not_stay_with_the_answer(rig: ShareRig) -> None:
     rig.source().fill(b"0")
     rig.source().fill(bytes(1000))
     rig.acquire()
@@ -150,8 +148,7 @@ def test_what_was_read_and_is_not_sent_does_not_stay_with_the_answer() -> None:
     assert len(bytes(view.obj)) == len(view)
 
 
-def test_only_whole_batches_around_what_was_acquired_are_sent() -> None:
-    rig = ShareRig()
+def test_only_whole_batches_around_what_was_acquired_are_sent(rig: ShareRig) -> None:
     rig.source().fill(b"0", b"1", b"2")
     rig.source().fill(b"3")
     rig.acquire()
@@ -201,9 +198,8 @@ def test_a_read_that_succeeds_forgets_the_damage_before_it() -> None:
     assert rig.leader().unreadable is None
 
 
-def test_gaps_are_passed_over_without_waiting_for_news() -> None:
+def test_gaps_are_passed_over_without_waiting_for_news(rig: ShareRig) -> None:
     """Compaction removed what came next; nothing will wake the fetch for what is behind it."""
-    rig = ShareRig()
     rig.settings.share = ShareGroupSettings(isolation_level=IsolationLevel.READ_COMMITTED)
     transactional(rig.source(), 0)
     rig.source().fill(b"1")
@@ -357,9 +353,8 @@ def test_bytes_out_are_those_that_were_sent_all_together() -> None:
     )
 
 
-def test_bytes_out_are_those_from_the_middle_of_a_read() -> None:
+def test_bytes_out_are_those_from_the_middle_of_a_read(rig: ShareRig) -> None:
     """The batch in front is aborted: it is read, and not sent."""
-    rig = ShareRig()
     rig.settings.share = ShareGroupSettings(isolation_level=IsolationLevel.READ_COMMITTED)
     transactional(rig.source(), 0)
     rig.source().fill(b"1")
@@ -372,9 +367,8 @@ def test_bytes_out_are_those_from_the_middle_of_a_read() -> None:
 
 
 @pytest.mark.parametrize(("mode", "records"), [(AcquireMode.RECORD_LIMIT, 1), (AcquireMode.BATCH_OPTIMIZED, 3)])
-def test_how_far_is_read_goes_by_the_mode(mode: AcquireMode, records: int) -> None:
+def test_how_far_is_read_goes_by_the_mode(mode: AcquireMode, records: int, rig: ShareRig) -> None:
     """What is in flight together is acquired together, unless the records of the answer are counted exactly."""
-    rig = ShareRig()
     rig.source().fill(b"0", b"1", b"2")
     assert rig.acquire() == [(0, 2, 1)]
     rig.acknowledge(0, 2, AcknowledgeType.RELEASE)

@@ -19,8 +19,7 @@ NONE = ErrorCode.NONE
 # -- waiting
 
 
-def test_it_waits_for_records_and_is_woken_by_them() -> None:
-    rig = ShareRig()
+def test_it_waits_for_records_and_is_woken_by_them(rig: ShareRig) -> None:
     pending = rig.start(wait_ms=100)
     assert (pending.done, rig.manager.parked) == (False, 1)
     rig.clock.advance(99)
@@ -30,8 +29,7 @@ def test_it_waits_for_records_and_is_woken_by_them() -> None:
     assert (rig.manager.parked, rig.clock.next_timer_ms()) == (0, 2_099), "the lock's timer alone is left"
 
 
-def test_it_answers_when_its_time_is_up() -> None:
-    rig = ShareRig()
+def test_it_answers_when_its_time_is_up(rig: ShareRig) -> None:
     pending = rig.start(0, 1, wait_ms=100)
     rig.clock.advance(99)
     assert not pending.done
@@ -112,8 +110,7 @@ def test_a_load_that_fails_is_reported_when_time_is_up() -> None:
     assert (counters.fetches, counters.failed_fetches) == (1, 1)
 
 
-def test_a_topic_that_is_deleted_ends_the_wait() -> None:
-    rig = ShareRig()
+def test_a_topic_that_is_deleted_ends_the_wait(rig: ShareRig) -> None:
     pending = rig.start(0, 1, wait_ms=100)
     rig.manager.topic_deleted(rig.topics.delete("t"))
     rig.clock.run_until_idle()
@@ -122,8 +119,7 @@ def test_a_topic_that_is_deleted_ends_the_wait() -> None:
     assert rig.manager.counters.topics == {}, "what is gone is counted no more"
 
 
-def test_a_client_that_is_gone_acquires_nothing() -> None:
-    rig = ShareRig()
+def test_a_client_that_is_gone_acquires_nothing(rig: ShareRig) -> None:
     fetch = rig.fetch(wait_ms=100)
     pending = fetch.start()
     fetch.cancel()
@@ -133,8 +129,7 @@ def test_a_client_that_is_gone_acquires_nothing() -> None:
     assert (pending.done, rig.manager.parked, rig.source().asked) == (False, 0, [])
 
 
-def test_a_stop_answers_without_records() -> None:
-    rig = ShareRig()
+def test_a_stop_answers_without_records(rig: ShareRig) -> None:
     fetch = rig.fetch(wait_ms=100)
     pending = fetch.start()
     rig.source().fill(b"0")
@@ -172,8 +167,7 @@ def test_the_bytes_of_all_partitions_count_up_to_their_budgets() -> None:
     assert not pending.done, "one partition may fill half of the answer"
 
 
-def test_without_a_least_it_answers_at_once() -> None:
-    rig = ShareRig()
+def test_without_a_least_it_answers_at_once(rig: ShareRig) -> None:
     assert rig.fetch(wait_ms=100, min_bytes=0).start().value == [FetchedPartition(rig.topic_id, 0, NONE)]
 
 
@@ -204,8 +198,7 @@ def test_a_source_that_refuses_is_asked_at_once() -> None:
 # -- what may not be read any more
 
 
-def test_what_may_not_be_read_any_more_is_reported_and_the_rest_is_waited_for() -> None:
-    rig = ShareRig()
+def test_what_may_not_be_read_any_more_is_reported_and_the_rest_is_waited_for(rig: ShareRig) -> None:
     other = rig.topics.add("u")
     rig.states.states[rig.key()._replace(topic_id=other.topic_id)] = KeptState(1, 0)
     errors = {"t": NONE, "u": NONE}
@@ -255,8 +248,7 @@ def test_nothing_is_acquired_before_its_start_offset_is_durable_even_when_time_i
     assert ranges(pending.value) == [(0, 0, 1)]
 
 
-def test_an_idle_subscription_writes_no_start_offset() -> None:
-    rig = ShareRig()
+def test_an_idle_subscription_writes_no_start_offset(rig: ShareRig) -> None:
     rig.states.states[rig.key()] = KeptState(1, -1)
     rig.start(wait_ms=100)
     rig.clock.advance(100)
@@ -301,16 +293,14 @@ def test_a_start_offset_that_is_written_when_time_is_up_holds_the_answer_up_and_
     assert rig.manager.counters.expired_fetches == 1
 
 
-def test_one_millisecond_and_one_record_are_waited_for() -> None:
-    rig = ShareRig()
+def test_one_millisecond_and_one_record_are_waited_for(rig: ShareRig) -> None:
     pending = rig.fetch(wait_ms=1, max_records=1).start()
     assert not pending.done
     rig.clock.advance(1)
     assert pending.value == [FetchedPartition(rig.topic_id, 0, NONE)]
 
 
-def test_a_fetch_whose_client_is_gone_does_not_look_behind_a_gap() -> None:
-    rig = ShareRig()
+def test_a_fetch_whose_client_is_gone_does_not_look_behind_a_gap(rig: ShareRig) -> None:
     rig.settings.share = ShareGroupSettings(isolation_level=IsolationLevel.READ_COMMITTED)
     transactional(rig.source(), 0)
     rig.source().fill(b"1")
@@ -323,8 +313,7 @@ def test_a_fetch_whose_client_is_gone_does_not_look_behind_a_gap() -> None:
     assert (pending.done, len(rig.source().asked)) == (False, asked)
 
 
-def test_when_nothing_is_behind_what_was_passed_over_it_waits_and_looks_no_more() -> None:
-    rig = ShareRig()
+def test_when_nothing_is_behind_what_was_passed_over_it_waits_and_looks_no_more(rig: ShareRig) -> None:
     rig.settings.share = ShareGroupSettings(isolation_level=IsolationLevel.READ_COMMITTED)
     transactional(rig.source(), 0)
     rig.source().aborted = [AbortedTransaction(9, 0, 0, 1)]

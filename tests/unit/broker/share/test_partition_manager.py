@@ -21,8 +21,7 @@ RELEASE, ACCEPT, RENEW = AcknowledgeType.RELEASE, AcknowledgeType.ACCEPT, Acknow
 # -- loading
 
 
-def test_a_share_partition_is_loaded_once_with_the_leader_epoch() -> None:
-    rig = ShareRig()
+def test_a_share_partition_is_loaded_once_with_the_leader_epoch(rig: ShareRig) -> None:
     assert rig.manager.get(rig.key()) is None
     leader = rig.leader()
     assert leader is rig.leader() is rig.manager.get(rig.key())
@@ -68,9 +67,8 @@ def test_counters_go_on_with_the_next_leader() -> None:
     ],
 )
 def test_a_load_that_fails_is_reported_and_the_next_fetch_tries_again(
-    of_persister: ErrorCode, reported: ErrorCode
+    of_persister: ErrorCode, reported: ErrorCode, rig: ShareRig
 ) -> None:
-    rig = ShareRig()
     rig.states.errors["read"] = of_persister
     rig.states.holds = True
     leader, waiter = rig.leader(), Waiter()

@@ -183,9 +183,8 @@ def test_a_state_that_is_written_again_keeps_its_times() -> None:
 # -- cost
 
 
-def test_many_records_that_wait_make_no_call_while_they_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_records_that_wait_make_no_call_while_they_do(monkeypatch: pytest.MonkeyPatch, rig: ShareRig) -> None:
     """30,000 ranges, each with its own time, and one timer."""
-    rig = ShareRig()
     wall = rig.clock.wall_ms()
     rig.source().fill(*[b""] * MANY)
     rig.settings.share = rig.settings.share._replace(partition_max_record_locks=1_000_000)

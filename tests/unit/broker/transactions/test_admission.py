@@ -44,12 +44,15 @@ class Rig(TransactionRig):
         assert self.state() == "PrepareCommit"
 
 
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
 # -- admission
 
 
-def test_what_the_logs_know_is_not_asked_again() -> None:
-    rig = Rig()
-    producer = rig.begun(T0)
+def test_what_the_logs_know_is_not_asked_again(rig: Rig, producer: ProducerEpoch) -> None:
     rig.transactions.coordinator.partitions.resign()
     rig.ports.impossible_topics()
     assert rig.admit(producer, T0).value == {}
@@ -57,24 +60,18 @@ def test_what_the_logs_know_is_not_asked_again() -> None:
 
 
 @pytest.mark.parametrize("adds", [True, False])
-def test_an_older_epoch_is_fenced_by_the_log_alone(adds: bool) -> None:
-    rig = Rig()
-    producer = rig.begun(T0)
+def test_an_older_epoch_is_fenced_by_the_log_alone(adds: bool, rig: Rig, producer: ProducerEpoch) -> None:
     rig.ports.logs.get("u", 0).fill(b"v", producer_id=producer.producer_id, epoch=5)
     assert rig.admit(producer, T0, U0, adds=adds).value == {U0: ErrorCode.INVALID_PRODUCER_EPOCH}
 
 
-def test_a_producer_of_version_2_has_its_partitions_added() -> None:
-    rig = Rig()
-    producer = rig.begun(T0)
+def test_a_producer_of_version_2_has_its_partitions_added(rig: Rig, producer: ProducerEpoch) -> None:
     assert rig.ports.answer(rig.admit(producer, T0, T1, U0)) == {}
     described = rig.transactions.coordinator.describe("x").value
     assert {(topic.topic, *topic.partitions) for topic in described.topics} == {("t", 0, 1), ("u", 0)}
 
 
-def test_an_older_producer_has_its_partitions_verified() -> None:
-    rig = Rig()
-    producer = rig.begun(T0)
+def test_an_older_producer_has_its_partitions_verified(rig: Rig, producer: ProducerEpoch) -> None:
     rig.begun(U0, name="y")
     assert rig.admit(producer, T0, T1, adds=False).value == {T1: ErrorCode.TRANSACTION_ABORTABLE}
     rig.verifies = False
@@ -82,9 +79,7 @@ def test_an_older_producer_has_its_partitions_verified() -> None:
     assert not rig.admit(producer, T1).done, "who adds is asked whatever is verified"
 
 
-def test_a_producer_fenced_by_the_coordinator_gets_the_error_of_a_log() -> None:
-    rig = Rig()
-    producer = rig.begun(T0)
+def test_a_producer_fenced_by_the_coordinator_gets_the_error_of_a_log(rig: Rig, producer: ProducerEpoch) -> None:
     late = ProducerEpoch(producer.producer_id, 3)
     assert rig.admit(late, T1, U0).value == dict.fromkeys((T1, U0), ErrorCode.INVALID_PRODUCER_EPOCH)
     assert rig.admit(late, T1, adds=False).value == {T1: ErrorCode.INVALID_PRODUCER_EPOCH}
@@ -92,17 +87,13 @@ def test_a_producer_fenced_by_the_coordinator_gets_the_error_of_a_log() -> None:
     assert rig.admit(stranger, T1).value == {T1: ErrorCode.INVALID_PRODUCER_ID_MAPPING}
 
 
-def test_a_decision_that_cannot_be_written_refuses() -> None:
-    rig = Rig()
-    producer = rig.begun(T0)
+def test_a_decision_that_cannot_be_written_refuses(rig: Rig, producer: ProducerEpoch) -> None:
     pending = rig.admit(producer, T1)
     rig.ports.logs.lose_all()
     assert pending.value == {T1: ErrorCode.NOT_COORDINATOR}
 
 
-def test_markers_that_are_just_being_written_are_waited_for_every_20_ms() -> None:
-    rig = Rig()
-    producer = rig.begun(T0)
+def test_markers_that_are_just_being_written_are_waited_for_every_20_ms(rig: Rig, producer: ProducerEpoch) -> None:
     rig.ending(producer)
     follows = ProducerEpoch(producer.producer_id, 1)
     began = rig.ports.clock.now_ms()
@@ -119,8 +110,7 @@ def test_markers_that_are_just_being_written_are_waited_for_every_20_ms() -> Non
     assert pending.value == {}
 
 
-def test_markers_are_waited_for_100_ms_and_no_longer() -> None:
-    rig = Rig()
+def test_markers_are_waited_for_100_ms_and_no_longer(rig: Rig) -> None:
     rig.ending(rig.begun(T0))
     pending = rig.admit(ProducerEpoch(100, 1), T1, U0)
     rig.ports.clock.advance(99)
@@ -129,14 +119,12 @@ def test_markers_are_waited_for_100_ms_and_no_longer() -> None:
     assert pending.value == {T1: CONCURRENT, U0: CONCURRENT}
 
 
-def test_an_older_producer_does_not_wait() -> None:
-    rig = Rig()
+def test_an_older_producer_does_not_wait(rig: Rig) -> None:
     rig.ending(rig.begun(T0))
     assert rig.admit(ProducerEpoch(100, 1), T1, adds=False).value == {T1: CONCURRENT}
 
 
-def test_what_a_log_fences_is_reported_beside_what_was_waited_for() -> None:
-    rig = Rig()
+def test_what_a_log_fences_is_reported_beside_what_was_waited_for(rig: Rig) -> None:
     rig.ending(rig.begun(T0))
     rig.ports.logs.get("u", 0).fill(b"v", producer_id=100, epoch=9)
     pending = rig.admit(ProducerEpoch(100, 1), T1, U0)
@@ -317,8 +305,7 @@ def committed(rig: Rig) -> dict[str, int]:
     return {topic.name: row.committed_offset for topic in answer.topics for row in topic.partitions}
 
 
-def test_offsets_count_when_their_transaction_is_committed() -> None:
-    rig = Rig()
+def test_offsets_count_when_their_transaction_is_committed(rig: Rig) -> None:
     producer = rig.begun()
     pending = rig.commit_offsets(producer, commit_request(rig, "t"), 5)
     assert rig.ports.topics.created[-1] == OFFSETS
@@ -329,8 +316,7 @@ def test_offsets_count_when_their_transaction_is_committed() -> None:
     assert rig.ends(GROUP) == [("commit", 100, 1)]
 
 
-def test_offsets_of_an_aborted_transaction_never_count() -> None:
-    rig = Rig()
+def test_offsets_of_an_aborted_transaction_never_count(rig: Rig) -> None:
     producer = rig.begun()
     rig.ports.answer(rig.commit_offsets(producer, commit_request(rig, "t"), 5))
     rig.end(producer, commit=False)
@@ -351,8 +337,7 @@ def test_an_older_producer_has_to_have_added_the_groups_partition(version: int, 
     assert rig.ports.answer(pending) == {"t": NONE, "u": NONE}
 
 
-def test_topics_that_go_before_it_can_be_done() -> None:
-    rig = Rig()
+def test_topics_that_go_before_it_can_be_done(rig: Rig) -> None:
     producer = rig.begun()
     pending = rig.commit_offsets(producer, commit_request(rig, "u", "t"), 5)
     rig.ports.topics.delete("u")

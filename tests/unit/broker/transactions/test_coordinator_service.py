@@ -27,8 +27,7 @@ OFFSETS = "__consumer_offsets"
 # -- requests
 
 
-def test_a_first_producer_makes_the_topic_and_gets_its_id_when_that_is_durable() -> None:
-    rig = TransactionRig()
+def test_a_first_producer_makes_the_topic_and_gets_its_id_when_that_is_durable(rig: TransactionRig) -> None:
     pending = rig.init()
     answer = rig.ports.answer(pending)
     assert (answer.error, answer.producer_id, answer.producer_epoch) == (NONE, 100, 0)
@@ -38,15 +37,13 @@ def test_a_first_producer_makes_the_topic_and_gets_its_id_when_that_is_durable()
     assert rig.init(timeout_ms=0).value.error is (ErrorCode.INVALID_TRANSACTION_TIMEOUT)
 
 
-def test_a_producer_id_that_cannot_be_had() -> None:
-    rig = TransactionRig()
+def test_a_producer_id_that_cannot_be_had(rig: TransactionRig) -> None:
     rig.no_ids = OSError("database is full")
     answer = rig.init().value
     assert answer.error is ErrorCode.KAFKA_STORAGE_ERROR
 
 
-def test_without_a_topic_that_can_be_made_nothing_is_available() -> None:
-    rig = TransactionRig()
+def test_without_a_topic_that_can_be_made_nothing_is_available(rig: TransactionRig) -> None:
     rig.ports.impossible_topics()
     coordinator, unavailable = rig.transactions.coordinator, ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert rig.init().value.error is unavailable
@@ -56,9 +53,7 @@ def test_without_a_topic_that_can_be_made_nothing_is_available() -> None:
     assert coordinator.describe("x").value.error_code == unavailable
 
 
-def test_partitions_are_added_and_verified() -> None:
-    rig = TransactionRig()
-    producer = rig.begun(T0)
+def test_partitions_are_added_and_verified(rig: TransactionRig, producer: ProducerEpoch) -> None:
     verify = rig.transactions.coordinator.verify_partitions
     assert verify("x", *producer, [T0, T1]).value == {T0: NONE, T1: ErrorCode.TRANSACTION_ABORTABLE}
     assert verify("x", producer.producer_id, 7, [T0]).value == {T0: ErrorCode.PRODUCER_FENCED}
@@ -67,9 +62,7 @@ def test_partitions_are_added_and_verified() -> None:
     assert added.value is ErrorCode.PRODUCER_FENCED
 
 
-def test_what_sees_a_lost_decision_is_refused() -> None:
-    rig = TransactionRig()
-    producer = rig.begun(T0)
+def test_what_sees_a_lost_decision_is_refused(rig: TransactionRig, producer: ProducerEpoch) -> None:
     coordinator = rig.transactions.coordinator
     added = coordinator.add_partitions("x", *producer, [T1], 2)
     verified = coordinator.verify_partitions("x", *producer, [T1])
@@ -82,8 +75,7 @@ def test_what_sees_a_lost_decision_is_refused() -> None:
     assert rig.ends(T0) == []
 
 
-def test_transactions_of_all_partitions_are_listed() -> None:
-    rig = TransactionRig()
+def test_transactions_of_all_partitions_are_listed(rig: TransactionRig) -> None:
     names = [f"x{number}" for number in range(6)]
     assert len({group_partition_for(name, 2) for name in names}) == 2
     for name in names:
@@ -100,8 +92,7 @@ def test_transactions_of_all_partitions_are_listed() -> None:
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_an_end_is_answered_behind_its_markers(commit: bool) -> None:
-    rig = TransactionRig()
+def test_an_end_is_answered_behind_its_markers(commit: bool, rig: TransactionRig) -> None:
     producer = rig.begun(T0, U0)
     pending = rig.end_txn(producer, commit=commit)
     assert rig.ends(T0) == [], "the decision is not durable"
@@ -122,22 +113,18 @@ def test_an_end_is_answered_behind_its_markers(commit: bool) -> None:
     assert counts == ((1, 0) if commit else (0, 1))
 
 
-def test_an_end_without_partitions_is_not_counted() -> None:
-    rig = TransactionRig()
+def test_an_end_without_partitions_is_not_counted(rig: TransactionRig) -> None:
     producer = rig.begun()
     assert rig.end(producer, commit=False).error is NONE
     assert (rig.transactions.markers.commits, rig.transactions.markers.aborts) == (0, 0)
 
 
-def test_an_end_that_is_refused_writes_no_marker() -> None:
-    rig = TransactionRig()
-    producer = rig.begun(T0)
+def test_an_end_that_is_refused_writes_no_marker(rig: TransactionRig, producer: ProducerEpoch) -> None:
     assert rig.end(ProducerEpoch(producer.producer_id, 9)).error is ErrorCode.PRODUCER_FENCED
     assert rig.ends(T0) == []
 
 
-def test_a_new_producer_has_the_old_ones_transaction_aborted_first() -> None:
-    rig = TransactionRig()
+def test_a_new_producer_has_the_old_ones_transaction_aborted_first(rig: TransactionRig) -> None:
     rig.begun(T0)
     pending = rig.init()
     rig.ports.logs.flush()
@@ -151,9 +138,8 @@ def test_a_new_producer_has_the_old_ones_transaction_aborted_first() -> None:
 
 
 def test_a_marker_that_cannot_be_written_is_tried_again_and_its_answer_does_not_wait(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, rig: TransactionRig
 ) -> None:
-    rig = TransactionRig()
     producer = rig.begun(T0, U0)
     log = rig.ports.logs.get("t", 0)
     log.refuse = ErrorCode.KAFKA_STORAGE_ERROR
@@ -175,9 +161,7 @@ def test_a_marker_that_cannot_be_written_is_tried_again_and_its_answer_does_not_
     assert (rig.state(), markers.markers_to_retry, markers.commits) == ("CompleteCommit", 0, 1)
 
 
-def test_a_marker_that_is_lost_is_tried_again() -> None:
-    rig = TransactionRig()
-    producer = rig.begun(T0)
+def test_a_marker_that_is_lost_is_tried_again(rig: TransactionRig, producer: ProducerEpoch) -> None:
     pending = rig.end_txn(producer, commit=False)
     rig.ports.logs.collect()
     rig.ports.logs.get(STATE, group_partition_for("x", 2)).make_durable()
@@ -188,9 +172,7 @@ def test_a_marker_that_is_lost_is_tried_again() -> None:
     assert ([how for how, _, _ in rig.ends(T0)], rig.state()) == (["abort"], "CompleteAbort")
 
 
-def test_nothing_is_tried_again_behind_the_stop() -> None:
-    rig = TransactionRig()
-    producer = rig.begun(T0)
+def test_nothing_is_tried_again_behind_the_stop(rig: TransactionRig, producer: ProducerEpoch) -> None:
     rig.ports.logs.get("t", 0).refuse = ErrorCode.KAFKA_STORAGE_ERROR
     rig.end(producer)
     rig.transactions.close()
@@ -201,16 +183,15 @@ def test_nothing_is_tried_again_behind_the_stop() -> None:
 
 
 @pytest.mark.parametrize("error", [ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED])
-def test_a_partition_whose_producer_has_got_further_has_nothing_to_end(error: ErrorCode) -> None:
-    rig = TransactionRig()
-    producer = rig.begun(T0)
+def test_a_partition_whose_producer_has_got_further_has_nothing_to_end(
+    error: ErrorCode, rig: TransactionRig, producer: ProducerEpoch
+) -> None:
     rig.ports.logs.get("t", 0).refuse = error
     rig.end(producer)
     assert (rig.state(), rig.transactions.markers.markers_to_retry) == ("CompleteCommit", 0)
 
 
-def test_a_partition_that_is_gone_has_nothing_to_end(caplog: pytest.LogCaptureFixture) -> None:
-    rig = TransactionRig()
+def test_a_partition_that_is_gone_has_nothing_to_end(caplog: pytest.LogCaptureFixture, rig: TransactionRig) -> None:
     producer = rig.begun(T0, U0)
     rig.ports.topics.delete("u")
     rig.end(producer)
@@ -218,9 +199,7 @@ def test_a_partition_that_is_gone_has_nothing_to_end(caplog: pytest.LogCaptureFi
     assert "no commit marker in u-0: UNKNOWN_TOPIC_OR_PARTITION" in caplog.text
 
 
-def test_a_last_record_that_is_lost_is_tried_again() -> None:
-    rig = TransactionRig()
-    producer = rig.begun(T0)
+def test_a_last_record_that_is_lost_is_tried_again(rig: TransactionRig, producer: ProducerEpoch) -> None:
     pending = rig.end_txn(producer)
     rig.ports.logs.collect()
     state_log = rig.ports.logs.get(STATE, group_partition_for("x", 2))
@@ -236,9 +215,9 @@ def test_a_last_record_that_is_lost_is_tried_again() -> None:
     assert rig.ends(T0) == [("commit", 100, 1)], "the marker is not written again"
 
 
-def test_a_last_record_of_a_partition_that_was_given_up_is_left_to_the_next_leader() -> None:
-    rig = TransactionRig()
-    producer = rig.begun(T0)
+def test_a_last_record_of_a_partition_that_was_given_up_is_left_to_the_next_leader(
+    rig: TransactionRig, producer: ProducerEpoch
+) -> None:
     pending = rig.end_txn(producer)
     rig.ports.logs.collect()
     rig.ports.logs.get(STATE, group_partition_for("x", 2)).make_durable()
@@ -248,10 +227,8 @@ def test_a_last_record_of_a_partition_that_was_given_up_is_left_to_the_next_lead
     assert rig.ports.clock.next_timer_ms() != rig.ports.clock.now_ms() + RETRY_MS
 
 
-def test_the_answer_to_a_last_record_may_be_lost() -> None:
+def test_the_answer_to_a_last_record_may_be_lost(rig: TransactionRig, producer: ProducerEpoch) -> None:
     """INVALID_TXN_STATE: it was noted already."""
-    rig = TransactionRig()
-    producer = rig.begun(T0)
     rig.ports.logs.get("t", 0).refuse = ErrorCode.KAFKA_STORAGE_ERROR
     rig.end(producer)
     partition = rig.transactions.coordinator.partitions.get(group_partition_for("x", 2))
@@ -278,8 +255,7 @@ def test_what_is_committed_to_a_group_is_ended_by_its_coordinator() -> None:
     assert (pending.value, rig.ends(at)) == (NONE, [("commit", 100, 1)])
 
 
-def test_a_marker_by_itself() -> None:
-    rig = TransactionRig()
+def test_a_marker_by_itself(rig: TransactionRig) -> None:
     write = rig.transactions.markers.write
     marker = TransactionMarker(7, 3, 0, False, 1)
     assert write(TopicPartition("t", 5), marker).value is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -291,9 +267,9 @@ def test_a_marker_by_itself() -> None:
 # -- time
 
 
-def test_a_transaction_that_lasts_too_long_is_aborted_and_its_producer_fenced() -> None:
-    rig = TransactionRig()
-    producer = rig.begun(T0)
+def test_a_transaction_that_lasts_too_long_is_aborted_and_its_producer_fenced(
+    rig: TransactionRig, producer: ProducerEpoch
+) -> None:
     rig.ports.clock.advance(60_000)
     rig.ports.logs.flush()
     assert rig.ends(T0) == []
@@ -308,9 +284,9 @@ def test_a_transaction_that_lasts_too_long_is_aborted_and_its_producer_fenced() 
     assert due > rig.ports.clock.now_ms() + 10_000, "nothing is under way: nobody looks every 10 seconds"
 
 
-def test_the_look_for_long_transactions_goes_on_while_there_is_one_and_begins_again() -> None:
-    rig = TransactionRig()
-    producer = rig.begun(T0)
+def test_the_look_for_long_transactions_goes_on_while_there_is_one_and_begins_again(
+    rig: TransactionRig, producer: ProducerEpoch
+) -> None:
     for _ in range(3):
         assert rig.ports.clock.next_timer_ms() == rig.ports.clock.now_ms() + 10_000
         rig.ports.clock.advance(10_000)
@@ -320,9 +296,8 @@ def test_the_look_for_long_transactions_goes_on_while_there_is_one_and_begins_ag
     assert rig.ports.clock.next_timer_ms() == rig.ports.clock.now_ms() + 10_000
 
 
-def test_a_timeout_that_cannot_be_written_is_decided_again_at_the_next_look() -> None:
+def test_a_timeout_that_cannot_be_written_is_decided_again_at_the_next_look(rig: TransactionRig) -> None:
     """The transaction is under way again: nobody looked after it any more."""
-    rig = TransactionRig()
     rig.begun(T0)
     rig.ports.clock.advance(70_000)
     rig.ports.logs.lose_all()
@@ -332,10 +307,10 @@ def test_a_timeout_that_cannot_be_written_is_decided_again_at_the_next_look() ->
     assert (rig.transactions.coordinator.timed_out, [how for how, _, _ in rig.ends(T0)]) == (1, ["abort"])
 
 
-def test_an_end_that_cannot_be_written_leaves_a_transaction_that_times_out() -> None:
+def test_an_end_that_cannot_be_written_leaves_a_transaction_that_times_out(
+    rig: TransactionRig, producer: ProducerEpoch
+) -> None:
     """The look came while the end was being written, and found nothing under way."""
-    rig = TransactionRig()
-    producer = rig.begun(T0)
     pending = rig.end_txn(producer)
     rig.ports.clock.advance(10_000)
     rig.ports.logs.lose_all()
@@ -345,8 +320,7 @@ def test_an_end_that_cannot_be_written_leaves_a_transaction_that_times_out() -> 
     assert [how for how, _, _ in rig.ends(T0)] == ["abort"]
 
 
-def test_an_expiry_that_cannot_be_written_is_decided_again_at_the_next_look() -> None:
-    rig = TransactionRig()
+def test_an_expiry_that_cannot_be_written_is_decided_again_at_the_next_look(rig: TransactionRig) -> None:
     rig.begun()
     rig.ports.clock.advance(604_800_000 + 3_600_000)
     rig.ports.logs.lose_all()
@@ -356,8 +330,7 @@ def test_an_expiry_that_cannot_be_written_is_decided_again_at_the_next_look() ->
     assert rig.transactions.coordinator.describe("x").value.error_code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
 
 
-def test_ids_that_nobody_uses_expire() -> None:
-    rig = TransactionRig()
+def test_ids_that_nobody_uses_expire(rig: TransactionRig) -> None:
     rig.begun()
     week = 604_800_000
     rig.ports.clock.advance(week - 3_600_000)
@@ -373,8 +346,7 @@ def test_ids_that_nobody_uses_expire() -> None:
     assert rig.ports.clock.next_timer_ms() == rig.ports.clock.now_ms() + 3_600_000
 
 
-def test_what_is_lost_behind_the_close_sets_no_timer() -> None:
-    rig = TransactionRig()
+def test_what_is_lost_behind_the_close_sets_no_timer(rig: TransactionRig) -> None:
     rig.begun(T0)
     rig.ports.clock.advance(70_000)
     rig.transactions.close()
@@ -388,8 +360,7 @@ def test_what_is_lost_behind_the_close_sets_no_timer() -> None:
     assert (rig.state(), rig.ports.clock.next_timer_ms()) == ("Empty", None)
 
 
-def test_close_stops_all_timers() -> None:
-    rig = TransactionRig()
+def test_close_stops_all_timers(rig: TransactionRig) -> None:
     rig.begun(T0)
     rig.transactions.close()
     assert rig.ports.clock.next_timer_ms() is None
@@ -400,9 +371,8 @@ def test_close_stops_all_timers() -> None:
 
 
 @pytest.mark.parametrize("written", [False, True])
-def test_a_start_ends_what_was_decided(written: bool) -> None:
+def test_a_start_ends_what_was_decided(written: bool, rig: TransactionRig) -> None:
     """A marker that was written before the crash is not written again: a second one would say nothing."""
-    rig = TransactionRig()
     producer = rig.begun(T0, U0)
     rig.ports.logs.get("t", 0).refuse = rig.ports.logs.get("u", 0).refuse = ErrorCode.KAFKA_STORAGE_ERROR
     if written:
@@ -417,8 +387,7 @@ def test_a_start_ends_what_was_decided(written: bool) -> None:
     assert (rig.state(), rig.transactions.markers.commits) == ("CompleteCommit", 1)
 
 
-def test_a_start_looks_after_what_is_under_way() -> None:
-    rig = TransactionRig()
+def test_a_start_looks_after_what_is_under_way(rig: TransactionRig) -> None:
     rig.begun(T0)
     rig.transactions.close()
     rig.transactions = rig.make_transactions()
@@ -433,15 +402,12 @@ def test_a_start_looks_after_what_is_under_way() -> None:
     assert rig.ports.clock.next_timer_ms() == rig.ports.clock.now_ms() + 3_600_000
 
 
-def test_an_empty_start_looks_after_nothing() -> None:
-    rig = TransactionRig()
+def test_an_empty_start_looks_after_nothing(rig: TransactionRig) -> None:
     rig.transactions.recover()
     assert rig.ports.clock.next_timer_ms() is None
 
 
-def test_without_its_topic_nothing_is_left() -> None:
-    rig = TransactionRig()
-    producer = rig.begun(T0)
+def test_without_its_topic_nothing_is_left(rig: TransactionRig, producer: ProducerEpoch) -> None:
     rig.transactions.topic_deleted(rig.ports.topics.delete("u"))
     assert rig.state() == "Ongoing"
     pending = rig.transactions.coordinator.add_partitions("x", *producer, [T1], 2)
@@ -449,9 +415,7 @@ def test_without_its_topic_nothing_is_left() -> None:
     assert (pending.value, list(rig.transactions.coordinator.partitions)) == (LOST, [])
 
 
-def test_a_partition_that_moves_is_given_up() -> None:
-    rig = TransactionRig()
-    producer = rig.begun(T0)
+def test_a_partition_that_moves_is_given_up(rig: TransactionRig, producer: ProducerEpoch) -> None:
     at = group_partition_for("x", 2)
     rig.ports.leaders.move(STATE, at, ELSEWHERE)
     rig.transactions.leader_moved("t", at)
@@ -466,21 +430,18 @@ def test_settings_are_those_of_the_configuration() -> None:
     assert transaction_coordinator_settings(config) == TransactionCoordinatorSettings(7, 8)
 
 
-def test_a_producer_that_is_not_the_one_it_says_is_fenced() -> None:
-    rig = TransactionRig()
+def test_a_producer_that_is_not_the_one_it_says_is_fenced(rig: TransactionRig) -> None:
     rig.begun()
     answer = rig.init("x", ExpectedProducer(100, 7)).value
     assert answer.error is ErrorCode.PRODUCER_FENCED
 
 
-def test_a_description_that_fails_names_its_transactional_id() -> None:
-    rig = TransactionRig()
+def test_a_description_that_fails_names_its_transactional_id(rig: TransactionRig) -> None:
     rig.ports.impossible_topics()
     assert rig.transactions.coordinator.describe("x").value.transactional_id == "x"
 
 
-def test_everything_is_counted_by_transaction() -> None:
-    rig = TransactionRig()
+def test_everything_is_counted_by_transaction(rig: TransactionRig) -> None:
     for commit in (True, True, False, False):
         answer = rig.ports.answer(rig.init())
         producer = ProducerEpoch(answer.producer_id, answer.producer_epoch)
@@ -495,8 +456,9 @@ def test_everything_is_counted_by_transaction() -> None:
     assert rig.transactions.coordinator.timed_out == 2
 
 
-def test_what_is_tried_again_is_counted_for_all_transactions_together(caplog: pytest.LogCaptureFixture) -> None:
-    rig = TransactionRig()
+def test_what_is_tried_again_is_counted_for_all_transactions_together(
+    caplog: pytest.LogCaptureFixture, rig: TransactionRig
+) -> None:
     one, two = rig.begun(T0, name="x0"), rig.begun(T1, name="x1")
     for number in (0, 1):
         rig.ports.logs.get("t", number).refuse = ErrorCode.KAFKA_STORAGE_ERROR

@@ -135,8 +135,12 @@ class Scene:
         return [each for each in self.asked if isinstance(each, kind)]
 
 
-def test_a_member_says_its_topics_again_when_it_did_not_hear_the_answer() -> None:
-    scene = Scene("t")
+@pytest.fixture
+def scene() -> Scene:
+    return Scene("t")
+
+
+def test_a_member_says_its_topics_again_when_it_did_not_hear_the_answer(scene: Scene) -> None:
     run_now(scene.core.beat())
     scene.core.subscribe(["t", "u"])
     scene.fails[ShareGroupHeartbeatRequest] = [None]
@@ -149,8 +153,7 @@ def test_a_member_says_its_topics_again_when_it_did_not_hear_the_answer() -> Non
     assert len(scene.of(FindCoordinatorRequest)) == 2, "the coordinator is looked for again"
 
 
-def test_a_member_that_was_fenced_joins_again_at_once() -> None:
-    scene = Scene("t")
+def test_a_member_that_was_fenced_joins_again_at_once(scene: Scene) -> None:
     run_now(scene.core.beat())
     scene.fails[ShareGroupHeartbeatRequest] = [ErrorCode.FENCED_MEMBER_EPOCH]
     assert run_now(scene.core.beat()) == 5.0
@@ -158,8 +161,7 @@ def test_a_member_that_was_fenced_joins_again_at_once() -> None:
     assert epochs == [0, 1, 0]
 
 
-def test_a_group_that_refuses_the_member_is_named() -> None:
-    scene = Scene("t")
+def test_a_group_that_refuses_the_member_is_named(scene: Scene) -> None:
     scene.fails[ShareGroupHeartbeatRequest] = [ErrorCode.GROUP_AUTHORIZATION_FAILED]
     with pytest.raises(BrokerError, match="share group g: GROUP_AUTHORIZATION_FAILED"):
         run_now(scene.core.beat())
@@ -174,16 +176,14 @@ def test_a_topic_that_does_not_exist_is_logged_once(caplog: pytest.LogCaptureFix
     assert caplog.messages == ["topic u does not exist: share group g waits for it"]
 
 
-def test_looking_without_asking_takes_what_is_known() -> None:
-    scene = Scene("t")
+def test_looking_without_asking_takes_what_is_known(scene: Scene) -> None:
     scene.joined()
     before = len(scene.asked)
     assert run_now(scene.core.look(ask=False))
     assert len(scene.asked) == before
 
 
-def test_a_session_that_may_still_be_open_is_closed_before_another_is_opened() -> None:
-    scene = Scene("t")
+def test_a_session_that_may_still_be_open_is_closed_before_another_is_opened(scene: Scene) -> None:
     leader = scene.joined()
     scene.fetch(leader)
     scene.fails[ShareFetchRequest] = [ErrorCode.INVALID_SHARE_SESSION_EPOCH]
@@ -199,8 +199,7 @@ def test_a_session_that_may_still_be_open_is_closed_before_another_is_opened() -
     assert scene.lost == [("the share session with broker 1 ended: INVALID_SHARE_SESSION_EPOCH", None)]
 
 
-def test_a_session_that_the_broker_does_not_have_is_not_closed() -> None:
-    scene = Scene("t")
+def test_a_session_that_the_broker_does_not_have_is_not_closed(scene: Scene) -> None:
     leader = scene.joined()
     scene.fetch(leader)
     scene.fails[ShareAcknowledgeRequest] = [ErrorCode.SHARE_SESSION_NOT_FOUND]
@@ -212,8 +211,7 @@ def test_a_session_that_the_broker_does_not_have_is_not_closed() -> None:
 
 
 @pytest.mark.parametrize("by_fetch", [True, False])
-def test_a_partition_that_moved_is_lost_and_looked_for(by_fetch: bool) -> None:
-    scene = Scene("t")
+def test_a_partition_that_moved_is_lost_and_looked_for(by_fetch: bool, scene: Scene) -> None:
     leader = scene.joined()
     scene.fetch(leader)
     looks = scene.looks
@@ -227,8 +225,7 @@ def test_a_partition_that_moved_is_lost_and_looked_for(by_fetch: bool) -> None:
     assert (scene.looks, scene.core.leaders.generation[TP]) == (looks + 1, 1)
 
 
-def test_a_partition_that_the_broker_does_not_know_enters_the_session_again() -> None:
-    scene = Scene("t")
+def test_a_partition_that_the_broker_does_not_know_enters_the_session_again(scene: Scene) -> None:
     leader = scene.joined()
     scene.fetch(leader)
     scene.partition_errors = [ErrorCode.UNKNOWN_TOPIC_ID]
@@ -244,8 +241,7 @@ def test_a_partition_that_the_broker_does_not_know_enters_the_session_again() ->
     ]
 
 
-def test_what_does_not_pass_is_a_refusal() -> None:
-    scene = Scene("t")
+def test_what_does_not_pass_is_a_refusal(scene: Scene) -> None:
     leader = scene.joined()
     scene.partition_errors = [ErrorCode.TOPIC_AUTHORIZATION_FAILED]
     fetched = scene.fetch(leader)
@@ -253,16 +249,14 @@ def test_what_does_not_pass_is_a_refusal() -> None:
     assert leader.opened
 
 
-def test_a_broker_that_is_too_old_is_not_asked_again() -> None:
-    scene = Scene("t")
+def test_a_broker_that_is_too_old_is_not_asked_again(scene: Scene) -> None:
     leader = scene.joined()
     refusal = BrokerError(ErrorCode.UNSUPPORTED_VERSION, "ApiVersions")
     fetched = run_now(scene.core.take_fetch(leader, refusal))
     assert (fetched.refusal, leader.ready_at) == (refusal, math.inf)
 
 
-def test_a_connection_that_is_lost_costs_the_session() -> None:
-    scene = Scene("t")
+def test_a_connection_that_is_lost_costs_the_session(scene: Scene) -> None:
     leader = scene.joined()
     scene.fetch(leader)
     scene.fails[ShareFetchRequest] = [None]
@@ -278,8 +272,7 @@ def test_a_connection_that_is_lost_costs_the_session() -> None:
     assert [one.closed for one in scene.driver.opened] == [False, True, False], "on a connection of its own"
 
 
-def test_the_end_closes_sessions_and_leaves() -> None:
-    scene = Scene("t")
+def test_the_end_closes_sessions_and_leaves(scene: Scene) -> None:
     leader = scene.joined()
     scene.fetch(leader)
     run_now(scene.core.end(scene.core.leaders, "the end"))

@@ -11,15 +11,13 @@ from tests.unit.coordinator.transaction.world import A0, FIRST_PRODUCER_ID, Coor
 FIRST = FIRST_PRODUCER_ID
 
 
-def test_a_new_id_gets_a_producer_id_and_epoch_0() -> None:
-    coordinator = Coordinator()
+def test_a_new_id_gets_a_producer_id_and_epoch_0(coordinator: Coordinator) -> None:
     result = coordinator.init()
     assert (result.error, result.producer_id, result.producer_epoch) == (ErrorCode.NONE, FIRST, 0)
     assert coordinator.state().state is TransactionState.EMPTY
 
 
-def test_each_further_one_fences_the_one_before() -> None:
-    coordinator = Coordinator()
+def test_each_further_one_fences_the_one_before(coordinator: Coordinator) -> None:
     coordinator.init()
     result = coordinator.init()
     assert (result.producer_id, result.producer_epoch) == (FIRST, 1)
@@ -42,8 +40,7 @@ def test_timeouts_that_are_just_in_bounds(timeout_ms: int) -> None:
     assert Coordinator().init(timeout_ms=timeout_ms).error is ErrorCode.NONE
 
 
-def test_a_producer_that_begins_again_has_no_transaction_that_has_started() -> None:
-    coordinator = Coordinator()
+def test_a_producer_that_begins_again_has_no_transaction_that_has_started(coordinator: Coordinator) -> None:
     coordinator.init()
     assert coordinator.add((FIRST, 0)) is ErrorCode.NONE
     done = coordinator.end_and_complete((FIRST, 0), commit=True)
@@ -52,8 +49,7 @@ def test_a_producer_that_begins_again_has_no_transaction_that_has_started() -> N
     assert coordinator.state().start_ms == NO_TIMESTAMP
 
 
-def test_the_longest_timeout() -> None:
-    coordinator = Coordinator()
+def test_the_longest_timeout(coordinator: Coordinator) -> None:
     assert coordinator.init(timeout_ms=900_000).error is ErrorCode.NONE
     assert coordinator.state().timeout_ms == 900_000
 
@@ -80,8 +76,7 @@ def test_a_transaction_under_way_is_aborted_first(version: int) -> None:
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_while_markers_are_written_nobody_is_initialized(commit: bool) -> None:
-    coordinator = Coordinator()
+def test_while_markers_are_written_nobody_is_initialized(commit: bool, coordinator: Coordinator) -> None:
     coordinator.init()
     coordinator.add((FIRST, 0))
     coordinator.end((FIRST, 0), commit=commit)
@@ -92,15 +87,13 @@ def test_while_markers_are_written_nobody_is_initialized(commit: bool) -> None:
 # -- KIP-360: a producer goes on after an error
 
 
-def test_going_on_raises_the_epoch() -> None:
-    coordinator = Coordinator()
+def test_going_on_raises_the_epoch(coordinator: Coordinator) -> None:
     coordinator.init()
     assert coordinator.init((FIRST, 0)).producer_epoch == 1
 
 
-def test_going_on_again_gives_the_same_answer() -> None:
+def test_going_on_again_gives_the_same_answer(coordinator: Coordinator) -> None:
     """The answer was lost: the same request does not raise the epoch twice."""
-    coordinator = Coordinator()
     coordinator.init()
     coordinator.init((FIRST, 0))
     result = coordinator.init((FIRST, 0))
@@ -108,30 +101,26 @@ def test_going_on_again_gives_the_same_answer() -> None:
     assert coordinator.init((FIRST, 0)).producer_epoch == 1, "and a third time"
 
 
-def test_going_on_with_an_older_epoch_is_fenced() -> None:
-    coordinator = Coordinator()
+def test_going_on_with_an_older_epoch_is_fenced(coordinator: Coordinator) -> None:
     coordinator.init()
     coordinator.init((FIRST, 0))
     coordinator.init((FIRST, 1))
     assert coordinator.init((FIRST, 0)).error is ErrorCode.PRODUCER_FENCED
 
 
-def test_going_on_after_another_producer_initialized_is_fenced() -> None:
-    coordinator = Coordinator()
+def test_going_on_after_another_producer_initialized_is_fenced(coordinator: Coordinator) -> None:
     coordinator.init()
     coordinator.init()
     assert coordinator.init((FIRST, 0)).error is ErrorCode.PRODUCER_FENCED
 
 
-def test_going_on_with_another_producer_id_is_fenced() -> None:
-    coordinator = Coordinator()
+def test_going_on_with_another_producer_id_is_fenced(coordinator: Coordinator) -> None:
     coordinator.init()
     assert coordinator.init((FIRST + 1, 0)).error is ErrorCode.PRODUCER_FENCED
 
 
-def test_a_restart_forgets_who_may_ask_again() -> None:
+def test_a_restart_forgets_who_may_ask_again(coordinator: Coordinator) -> None:
     """As in Apache Kafka: the epoch before is not in the log."""
-    coordinator = Coordinator()
     coordinator.init()
     coordinator.init((FIRST, 0))
     coordinator.log.reload()
@@ -152,8 +141,7 @@ def test_going_on_after_the_transaction_was_aborted(version: int) -> None:
 # -- the end of the epochs
 
 
-def test_the_last_epoch_is_followed_by_a_new_producer_id() -> None:
-    coordinator = Coordinator()
+def test_the_last_epoch_is_followed_by_a_new_producer_id(coordinator: Coordinator) -> None:
     coordinator.init()
     coordinator.at_epoch(LAST_EPOCH)
     result = coordinator.init()
@@ -161,8 +149,7 @@ def test_the_last_epoch_is_followed_by_a_new_producer_id() -> None:
     assert coordinator.state().previous_producer_id == FIRST
 
 
-def test_going_on_from_the_last_epoch_and_again() -> None:
-    coordinator = Coordinator()
+def test_going_on_from_the_last_epoch_and_again(coordinator: Coordinator) -> None:
     coordinator.init()
     last = coordinator.at_epoch(LAST_EPOCH)
     for _ in range(3):
@@ -196,8 +183,7 @@ def test_fencing_the_last_epoch_with_version_2() -> None:
     assert (result.producer_id, result.producer_epoch) == (FIRST + 1, 1)
 
 
-def test_no_producer_id_to_be_had() -> None:
-    coordinator = Coordinator()
+def test_no_producer_id_to_be_had(coordinator: Coordinator) -> None:
     coordinator.no_producer_ids = ErrorCode.KAFKA_STORAGE_ERROR
     assert coordinator.init().error is ErrorCode.KAFKA_STORAGE_ERROR
     coordinator.no_producer_ids = ErrorCode.NONE

@@ -33,8 +33,7 @@ def test_a_transaction_past_its_timeout_is_aborted_and_its_producer_fenced(versi
     assert coordinator.end(ME, commit=True).error in (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_TXN_STATE)
 
 
-def test_the_time_counts_from_the_first_partition() -> None:
-    coordinator = Coordinator()
+def test_the_time_counts_from_the_first_partition(coordinator: Coordinator) -> None:
     coordinator.init()
     coordinator.time.now_ms = TIMEOUT_MS * 2
     coordinator.add(ME, [A0])
@@ -45,16 +44,14 @@ def test_the_time_counts_from_the_first_partition() -> None:
     assert len(coordinator.log.run(coordinator.shard.abort_timed_out())) == 1
 
 
-def test_has_ongoing() -> None:
-    coordinator = Coordinator()
+def test_has_ongoing(coordinator: Coordinator) -> None:
     coordinator.init()
     assert not coordinator.shard.has_ongoing()
     coordinator.add(ME)
     assert coordinator.shard.has_ongoing()
 
 
-def test_ids_that_nobody_uses_are_forgotten() -> None:
-    coordinator = Coordinator()
+def test_ids_that_nobody_uses_are_forgotten(coordinator: Coordinator) -> None:
     coordinator.init(transactional_id="empty")
     coordinator.init(transactional_id="ongoing")
     coordinator.add((FIRST_PRODUCER_ID + 1, 0), transactional_id="ongoing")
@@ -68,8 +65,7 @@ def test_ids_that_nobody_uses_are_forgotten() -> None:
     assert (coordinator.shard.get("empty"), len(coordinator.shard)) == (None, 1)
 
 
-def test_description() -> None:
-    coordinator = Coordinator()
+def test_description(coordinator: Coordinator) -> None:
     coordinator.init()
     coordinator.add(ME, [B0, A1, A0])
     row = coordinator.shard.describe("t").response
@@ -79,8 +75,7 @@ def test_description() -> None:
     assert [(topic.topic, topic.partitions) for topic in row.topics] == [("a", [0, 1]), ("b", [0])]
 
 
-def test_description_of_nothing() -> None:
-    coordinator = Coordinator()
+def test_description_of_nothing(coordinator: Coordinator) -> None:
     assert coordinator.shard.describe("t").response.error_code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
     assert coordinator.shard.describe("").response.error_code == ErrorCode.INVALID_REQUEST
 
@@ -98,8 +93,7 @@ def test_description_of_nothing() -> None:
         (TransactionFilter(matches=lambda name: name == "old"), ["old"]),
     ],
 )
-def test_list(wanted: TransactionFilter, found: list[str]) -> None:
-    coordinator = Coordinator()
+def test_list(wanted: TransactionFilter, found: list[str], coordinator: Coordinator) -> None:
     coordinator.init(transactional_id="old")
     coordinator.add(ME, transactional_id="old")
     coordinator.init(transactional_id="new")

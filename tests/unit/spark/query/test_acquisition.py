@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from shareq.client.offsets import OffsetRanges
 from shareq.client.share.session import AckRange
 from shareq.protocol.errors import ErrorCode
@@ -38,6 +40,11 @@ class Books(QueryBooks):
         self.acknowledged([(ack, code) for ack in acks])
 
 
+@pytest.fixture
+def books() -> Books:
+    return Books()
+
+
 def ack(first: int, last: int) -> AckRange:
     return AckRange(ID, 0, first, last)
 
@@ -46,8 +53,7 @@ def test_nothing_acquired_is_no_new_offset() -> None:
     assert Books().next_offset(INITIAL) is None
 
 
-def test_a_micro_batch_is_named_with_its_delivery_counts_and_accepted_when_the_next_begins() -> None:
-    books = Books()
+def test_a_micro_batch_is_named_with_its_delivery_counts_and_accepted_when_the_next_begins(books: Books) -> None:
     books.acquire((0, 9), (20, 24, 3))
     end = books.batch()
     assert end == SourceOffset(1, {KEY: (BatchRange(0, 9, 1), BatchRange(20, 24, 3))})
@@ -60,8 +66,7 @@ def test_a_micro_batch_is_named_with_its_delivery_counts_and_accepted_when_the_n
     assert books.batch(end) == SourceOffset(2, {KEY: (BatchRange(10, 11, 1),)})
 
 
-def test_asked_again_with_the_same_start_it_names_the_same_records_and_what_came_since() -> None:
-    books = Books()
+def test_asked_again_with_the_same_start_it_names_the_same_records_and_what_came_since(books: Books) -> None:
     books.acquire((0, 4))
     assert books.batch().batch == {KEY: (BatchRange(0, 4, 1),)}
     assert books.begin(INITIAL) == []
@@ -69,8 +74,7 @@ def test_asked_again_with_the_same_start_it_names_the_same_records_and_what_came
     assert books.batch().batch == {KEY: (BatchRange(0, 6, 1),)}
 
 
-def test_an_accept_that_failed_stays_in_the_offsets_until_it_comes_back() -> None:
-    books = Books()
+def test_an_accept_that_failed_stays_in_the_offsets_until_it_comes_back(books: Books) -> None:
     books.acquire((0, 9))
     end = books.batch()
     books.settle(books.begin(end), ErrorCode.INVALID_RECORD_STATE)
@@ -87,9 +91,8 @@ def test_an_accept_that_failed_stays_in_the_offsets_until_it_comes_back() -> Non
     assert books.batch(after).unconfirmed == {KEY: OffsetRanges([(6, 10)])}
 
 
-def test_a_record_that_comes_back_though_its_accept_was_confirmed_is_owed_again() -> None:
+def test_a_record_that_comes_back_though_its_accept_was_confirmed_is_owed_again(books: Books) -> None:
     """The broker lost its memory; the micro-batch has the record, so it is not emitted, and accepted once more."""
-    books = Books()
     books.acquire((0, 9))
     end = books.batch()
     books.settle(books.begin(end))
@@ -99,8 +102,7 @@ def test_a_record_that_comes_back_though_its_accept_was_confirmed_is_owed_again(
     assert books.unconfirmed == 5
 
 
-def test_a_state_that_could_not_be_written_leaves_the_lock() -> None:
-    books = Books()
+def test_a_state_that_could_not_be_written_leaves_the_lock(books: Books) -> None:
     books.acquire((0, 9))
     end = books.batch()
     books.settle(books.begin(end), ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -110,8 +112,7 @@ def test_a_state_that_could_not_be_written_leaves_the_lock() -> None:
     assert books.next_offset(end) is None
 
 
-def test_what_the_start_offset_has_passed_owes_nothing() -> None:
-    books = Books()
+def test_what_the_start_offset_has_passed_owes_nothing(books: Books) -> None:
     books.begin(SourceOffset(3, {KEY: (BatchRange(0, 9, 1),)}))
     books.below_start_offsets({KEY: 7, SharePartition("other", ID, 0): 3})
     assert books.unconfirmed == 3
@@ -119,8 +120,7 @@ def test_what_the_start_offset_has_passed_owes_nothing() -> None:
     assert books.batch().unconfirmed == {KEY: OffsetRanges([(7, 9)])}
 
 
-def test_ack_log_accepts_what_the_log_has_and_not_again_later() -> None:
-    books = Books()
+def test_ack_log_accepts_what_the_log_has_and_not_again_later(books: Books) -> None:
     books.acquire((0, 9))
     end = books.batch()
     books.settle(books.log_written(end))
@@ -130,8 +130,7 @@ def test_ack_log_accepts_what_the_log_has_and_not_again_later() -> None:
     assert books.unconfirmed == 0
 
 
-def test_locks_of_a_lost_session_are_let_go_and_what_was_not_handed_out_is_forgotten() -> None:
-    books = Books()
+def test_locks_of_a_lost_session_are_let_go_and_what_was_not_handed_out_is_forgotten(books: Books) -> None:
     books.acquire((0, 9))
     books.session = 1
     books.sessions(lambda *_: books.session)
@@ -142,8 +141,7 @@ def test_locks_of_a_lost_session_are_let_go_and_what_was_not_handed_out_is_forgo
     assert books.batch().batch == {KEY: (BatchRange(0, 9, 2),)}
 
 
-def test_locks_that_ran_out_are_let_go() -> None:
-    books = Books()
+def test_locks_that_ran_out_are_let_go(books: Books) -> None:
     books.acquire((0, 9))
     books.expire(LOCK_MS - 1)
     assert books.held == 10
@@ -151,8 +149,7 @@ def test_locks_that_ran_out_are_let_go() -> None:
     assert books.held == 0
 
 
-def test_a_lock_that_comes_again_before_the_old_one_was_let_go_is_one_lock() -> None:
-    books = Books()
+def test_a_lock_that_comes_again_before_the_old_one_was_let_go_is_one_lock(books: Books) -> None:
     books.acquire((0, 9))
     books.now_ms = LOCK_MS - 10
     books.acquire((5, 14, 2))
@@ -176,9 +173,8 @@ def test_renewals_are_due_after_a_third_and_end_at_the_cap() -> None:
     assert books.held == 0
 
 
-def test_a_refused_renewal_leaves_the_lock_until_it_runs_out() -> None:
+def test_a_refused_renewal_leaves_the_lock_until_it_runs_out(books: Books) -> None:
     """INVALID_RECORD_STATE also comes from a group that renews no locks: an ACCEPT in time still works."""
-    books = Books()
     books.acquire((0, 9))
     results = [(ack(0, 4), ErrorCode.INVALID_RECORD_STATE), (ack(5, 9), ErrorCode.NONE)]
     assert books.renewed(results, now_ms=15_000) == results[:1]
@@ -210,9 +206,8 @@ def test_what_could_not_be_rejected_is_renewed_no_more() -> None:
     assert books.acquire((0, 9, 4)).reject == verdicts.reject
 
 
-def test_a_topic_that_was_created_again_is_another_topic() -> None:
+def test_a_topic_that_was_created_again_is_another_topic(books: Books) -> None:
     """Its offsets are new ones; those of the old one can neither come back nor be mixed with them."""
-    books = Books()
     start = SourceOffset(4, {KEY: (BatchRange(0, 9, 1),)}, {KEY: OffsetRanges([(20, 29)])})
     books.begin(start)
     other = b"o" * 16
@@ -236,8 +231,7 @@ def test_renewals_end_so_long_after_the_poll_that_acquired_whenever_that_was() -
     assert books.counters.renewed == 30
 
 
-def test_counters_add_up() -> None:
-    books = Books()
+def test_counters_add_up(books: Books) -> None:
     books.acquire((0, 9))
     books.acquire((10, 14), (20, 20, 2))
     assert (books.counters.acquired, books.counters.redelivered) == (16, 1)
@@ -247,8 +241,7 @@ def test_counters_add_up() -> None:
     assert (books.counters.lost, books.held) == (6, 10)
 
 
-def test_what_a_lost_session_held_is_counted_by_itself_and_asked_for_by_topic_and_partition() -> None:
-    books = Books()
+def test_what_a_lost_session_held_is_counted_by_itself_and_asked_for_by_topic_and_partition(books: Books) -> None:
     books.acquire((0, 9))
     books.settle([ack(0, 3)], ErrorCode.INVALID_RECORD_STATE)
     asked: list[tuple[bytes, int]] = []
@@ -266,8 +259,7 @@ def test_what_a_lost_session_held_is_counted_by_itself_and_asked_for_by_topic_an
     assert (books.expire(LOCK_MS), books.counters.lost) == (5, 15)
 
 
-def test_late_answers_to_renewals_of_a_topic_that_is_gone_do_no_harm() -> None:
-    books = Books()
+def test_late_answers_to_renewals_of_a_topic_that_is_gone_do_no_harm(books: Books) -> None:
     books.acquire((0, 9))
     books.acquire((0, 5), topic_id=b"o" * 16)
     results = [(ack(0, 4), ErrorCode.INVALID_RECORD_STATE), (ack(5, 9), ErrorCode.NONE)]

@@ -66,9 +66,8 @@ def test_requests_of_our_own_are_shown_to_clients_of_our_own(version: int) -> No
         assert {row.api_key for row in response.api_keys if row.api_key >= OURS_FROM} == expected
 
 
-def test_features_before_version_4_leave_out_those_that_may_be_off() -> None:
+def test_features_before_version_4_leave_out_those_that_may_be_off(world: World) -> None:
     """KIP-584: clients before 3.9 fail on a lowest level of 0."""
-    world = World()
     assert api_versions(world, 2).supported_features == []
     three, four = api_versions(world, 3), api_versions(world, 4)
     assert [feature.name for feature in three.supported_features] == ["metadata.version"]
@@ -109,10 +108,9 @@ def test_a_feature_that_is_off_is_not_finalized() -> None:
     ],
 )
 def test_a_client_that_is_at_the_wrong_broker_starts_over(
-    cluster_id: str | None, node_id: int, error: ErrorCode
+    cluster_id: str | None, node_id: int, error: ErrorCode, world: World
 ) -> None:
     """KIP-1242: from version 5 on."""
-    world = World()
     named = world.metadata.cluster_id if cluster_id == "own" else cluster_id
     request = ApiVersionsRequest("test", "1.0", named, node_id)
     assert world.call(ApiVersionsResponse, request, 4).error_code == ErrorCode.NONE
@@ -166,8 +164,7 @@ def test_metadata_of_a_topic(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", range(14))
-def test_null_means_all_topics_and_empty_means_none_but_in_version_0(version: int) -> None:
-    world = World()
+def test_null_means_all_topics_and_empty_means_none_but_in_version_0(version: int, world: World) -> None:
     for name in ("b", "a"):
         world.metadata.create_topic(NewTopic(name, 1))
     everything = world.call(MetadataResponse, MetadataRequest([] if version == 0 else None), version)
@@ -176,8 +173,7 @@ def test_null_means_all_topics_and_empty_means_none_but_in_version_0(version: in
         assert world.call(MetadataResponse, MetadataRequest([]), version).topics == []
 
 
-def test_authorized_operations_are_reported_when_asked() -> None:
-    world = World()
+def test_authorized_operations_are_reported_when_asked(world: World) -> None:
     world.metadata.create_topic(NewTopic("t", 1))
     request = MetadataRequest(
         [MetadataRequestTopic(name="t")],
@@ -198,8 +194,7 @@ def test_a_topic_that_is_asked_for_is_created_and_is_in_the_same_answer(version:
     assert created.topic_id != ZERO_UUID
 
 
-def test_nothing_is_created_where_the_request_or_the_broker_forbids_it() -> None:
-    world = World()
+def test_nothing_is_created_where_the_request_or_the_broker_forbids_it(world: World) -> None:
     assert metadata(world, 4, "new", auto_create=False).topics[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     world = World({"auto.create.topics.enable": "false"})
     assert metadata(world, 1, "new").topics[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -207,16 +202,14 @@ def test_nothing_is_created_where_the_request_or_the_broker_forbids_it() -> None
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "../../etc", "x" * 250, "a_b"])
-def test_impossible_and_colliding_names_are_not_created(name: str) -> None:
-    world = World()
+def test_impossible_and_colliding_names_are_not_created(name: str, world: World) -> None:
     world.metadata.create_topic(NewTopic("a.b", 1))
     (row,) = metadata(world, 12, name).topics
     assert (row.error_code, row.name, row.partitions) == (ErrorCode.INVALID_TOPIC_EXCEPTION, name, [])
     assert [topic.name for topic in world.metadata.topics()] == ["a.b"]
 
 
-def test_internal_topics_are_created_as_such_and_cluster_metadata_never() -> None:
-    world = World()
+def test_internal_topics_are_created_as_such_and_cluster_metadata_never(world: World) -> None:
     rows = metadata(world, 12, "__consumer_offsets", "__cluster_metadata").topics
     assert [(row.error_code, row.is_internal, len(row.partitions)) for row in rows] == [
         (ErrorCode.NONE, True, 50),
@@ -225,8 +218,7 @@ def test_internal_topics_are_created_as_such_and_cluster_metadata_never() -> Non
     assert world.configs.log_settings("__consumer_offsets").compact
 
 
-def test_a_topic_that_cannot_be_stored_is_a_storage_error() -> None:
-    world = World()
+def test_a_topic_that_cannot_be_stored_is_a_storage_error(world: World) -> None:
 
     def no_space(_changes: Sequence[MetaChange]) -> None:
         raise OSError(28, "No space left on device")
@@ -241,8 +233,7 @@ def test_more_replicas_than_brokers_by_default() -> None:
 
 
 @pytest.mark.parametrize("version", [12, 13])
-def test_topics_by_id(version: int) -> None:
-    world = World()
+def test_topics_by_id(version: int, world: World) -> None:
     topic = world.metadata.create_topic(NewTopic("t", 1))
     asked = [
         MetadataRequestTopic(topic_id=topic.topic_id, name=None),
@@ -300,8 +291,7 @@ def test_controllers_are_not_to_be_found_here(endpoint_type: int, code: ErrorCod
 # -- DescribeTopicPartitions
 
 
-def test_a_partition_that_another_broker_leads_has_no_leader() -> None:
-    world = World()
+def test_a_partition_that_another_broker_leads_has_no_leader(world: World) -> None:
     world.metadata.create_topic(NewTopic("t", 2))
     world.leaders.move("t", 1, ELSEWHERE)
     own = world.started_with.node_id
@@ -401,21 +391,20 @@ def find(world: World, version: int, *keys: str, key_type: int = 0) -> list[tupl
     [(version, 0, "__consumer_offsets") for version in range(7)]
     + [(version, 1, "__transaction_state") for version in range(1, 7)],
 )
-def test_the_coordinators_topic_exists_when_the_answer_is_given(version: int, key_type: int, topic: str) -> None:
-    world = World()
+def test_the_coordinators_topic_exists_when_the_answer_is_given(
+    version: int, key_type: int, topic: str, world: World
+) -> None:
     assert find(world, version, "g", key_type=key_type) == [("g", 0, 1, "broker.test", 9092)]
     assert [image.name for image in world.metadata.topics()] == [topic]
 
 
-def test_many_keys_and_none() -> None:
-    world = World()
+def test_many_keys_and_none(world: World) -> None:
     assert [row[:2] for row in find(world, 4, "a", "b", "")] == [("a", 0), ("b", 0), ("", 0)]
     assert find(world, 4) == []
 
 
 @pytest.mark.parametrize("version", range(1, 7))
-def test_unknown_key_types(version: int) -> None:
-    world = World()
+def test_unknown_key_types(version: int, world: World) -> None:
     assert find(world, version, "g", key_type=9) == [("g", ErrorCode.INVALID_REQUEST, -1, "", -1)]
     assert world.metadata.topics() == []
 
@@ -423,9 +412,8 @@ def test_unknown_key_types(version: int) -> None:
 SHARE_KEY = "g:AQIDBAUGBwgJCgsMDQ4PEA:3"
 
 
-def test_share_partitions_from_version_6_on() -> None:
+def test_share_partitions_from_version_6_on(world: World) -> None:
     """KIP-932: key type 2; group ids may have colons."""
-    world = World()
     assert [row[1] for row in find(world, 6, SHARE_KEY, f"a:b:{SHARE_KEY}", key_type=2)] == [0, 0]
     assert [image.name for image in world.metadata.topics()] == ["__share_group_state"]
     for version in range(1, 6):
@@ -437,8 +425,7 @@ def test_share_partitions_from_version_6_on() -> None:
     ["", "g", "g:AQIDBAUGBwgJCgsMDQ4PEA", " :AQIDBAUGBwgJCgsMDQ4PEA:3", ":AQIDBAUGBwgJCgsMDQ4PEA:3", "g:short:3"]
     + [f"g:AQIDBAUGBwgJCgsMDQ4PEA:{partition}" for partition in ("", "x", "-1", "٣", "9" * 5000, "2147483648")],
 )
-def test_share_partition_keys_of_another_form(key: str) -> None:
-    world = World()
+def test_share_partition_keys_of_another_form(key: str, world: World) -> None:
     assert find(world, 6, key, key_type=2)[0][1] == ErrorCode.INVALID_REQUEST
     assert world.metadata.topics() == []
 

@@ -53,8 +53,7 @@ def assigned(name: str, *pairs: tuple[int, list[int]], partitions: int = -1, fac
 
 
 @pytest.mark.parametrize("version", range(2, 8))
-def test_create_topics(version: int) -> None:
-    world = World()
+def test_create_topics(version: int, world: World) -> None:
     response = create(world, CreatableTopic("a", 3, 1), configured("b", retention_ms="5"), version=version)
     assert codes(response) == {"a": 0, "b": 0}
     topic = world.metadata.topic("a")
@@ -84,8 +83,7 @@ def test_minus_one_takes_the_brokers_defaults(version: int) -> None:
     assert codes(create(world, CreatableTopic("a", -1, -1))) == {"a": ErrorCode.INVALID_REPLICATION_FACTOR}
 
 
-def test_validate_only_answers_the_same_and_creates_nothing() -> None:
-    world = World()
+def test_validate_only_answers_the_same_and_creates_nothing(world: World) -> None:
     commits = world.db.commits
     response = create(world, CreatableTopic("a", 2, 1), CreatableTopic("b", 0, 1), validate_only=True)
     assert codes(response) == {"a": 0, "b": ErrorCode.INVALID_PARTITIONS}
@@ -130,8 +128,7 @@ def test_validate_only_answers_the_same_and_creates_nothing() -> None:
         (CreatableTopic("a", 0, 0), ErrorCode.INVALID_REPLICATION_FACTOR),
     ],
 )
-def test_refused_topics_leave_the_others_alone(topic: CreatableTopic, code: ErrorCode) -> None:
-    world = World()
+def test_refused_topics_leave_the_others_alone(topic: CreatableTopic, code: ErrorCode, world: World) -> None:
     world.metadata.create_topic(NewTopic("old.topic", 1))
     response = create(world, topic, CreatableTopic("good", 1, 1))
     assert codes(response) == {topic.name: code, "good": ErrorCode.NONE}
@@ -139,8 +136,7 @@ def test_refused_topics_leave_the_others_alone(topic: CreatableTopic, code: Erro
     assert [image.name for image in world.metadata.topics()] == ["good", "old.topic"]
 
 
-def test_a_name_given_twice() -> None:
-    world = World()
+def test_a_name_given_twice(world: World) -> None:
     response = create(world, CreatableTopic("a", 1, 1), CreatableTopic("a", 1, 1), CreatableTopic("b", 1, 1))
     assert codes(response) == {"a": ErrorCode.INVALID_REQUEST, "b": ErrorCode.NONE}
 
@@ -158,8 +154,7 @@ def test_manual_assignment_to_this_broker() -> None:
     assert topic.partitions == 2
 
 
-def test_too_many_partitions_in_one_request() -> None:
-    world = World()
+def test_too_many_partitions_in_one_request(world: World) -> None:
     response = create(world, CreatableTopic("a", 10_000, 1), CreatableTopic("b", 1, 1))
     assert codes(response) == {"a": ErrorCode.POLICY_VIOLATION, "b": ErrorCode.POLICY_VIOLATION}
     assert codes(create(world, CreatableTopic("a", 2**31 - 1, 1))) == {"a": ErrorCode.POLICY_VIOLATION}
@@ -167,8 +162,7 @@ def test_too_many_partitions_in_one_request() -> None:
     assert codes(create(world, CreatableTopic("a", 10_000, 1))) == {"a": ErrorCode.NONE}
 
 
-def test_internal_topics_keep_what_the_coordinators_need() -> None:
-    world = World()
+def test_internal_topics_keep_what_the_coordinators_need(world: World) -> None:
     topic = configured("__share_group_state", retention_ms="-1", segment_bytes="2000000")
     topic.num_partitions = 7
     assert codes(create(world, topic)) == {"__share_group_state": 0}
@@ -179,8 +173,7 @@ def test_internal_topics_keep_what_the_coordinators_need() -> None:
     assert (own["cleanup.policy"], own["segment.bytes"]) == ("compact", "2000000")
 
 
-def test_a_full_disk_creates_nothing() -> None:
-    world = World()
+def test_a_full_disk_creates_nothing(world: World) -> None:
     world.db.before_commit = no_space
     response = create(world, CreatableTopic("a", 1, 1), CreatableTopic("b", 0, 1))
     assert codes(response) == {"a": ErrorCode.KAFKA_STORAGE_ERROR, "b": ErrorCode.INVALID_PARTITIONS}
@@ -205,8 +198,7 @@ def topic(world: World, name: str) -> TopicImage:
 
 
 @pytest.mark.parametrize("version", range(1, 7))
-def test_delete_topics_by_name(version: int) -> None:
-    world = World()
+def test_delete_topics_by_name(version: int, world: World) -> None:
     old = topic(world, "a")
     topic_id = old.topic_id if version >= 6 else ZERO_UUID
     assert delete(world, DeleteTopicState("a"), DeleteTopicState("b"), version=version) == [
@@ -216,15 +208,13 @@ def test_delete_topics_by_name(version: int) -> None:
     assert world.metadata.topics() == []
 
 
-def test_delete_topics_by_id() -> None:
-    world = World()
+def test_delete_topics_by_id(world: World) -> None:
     old = topic(world, "a")
     assert delete(world, DeleteTopicState(None, old.topic_id)) == [("a", old.topic_id, ErrorCode.NONE)]
     assert delete(world, DeleteTopicState(None, old.topic_id)) == [(None, old.topic_id, ErrorCode.UNKNOWN_TOPIC_ID)]
 
 
-def test_an_id_of_a_deleted_topic_does_not_delete_its_successor() -> None:
-    world = World()
+def test_an_id_of_a_deleted_topic_does_not_delete_its_successor(world: World) -> None:
     old = topic(world, "a")
     world.metadata.delete_topics(["a"])
     new = topic(world, "a")
@@ -232,16 +222,14 @@ def test_an_id_of_a_deleted_topic_does_not_delete_its_successor() -> None:
     assert world.metadata.topics() == [new]
 
 
-def test_neither_or_both_of_name_and_id() -> None:
-    world = World()
+def test_neither_or_both_of_name_and_id(world: World) -> None:
     old = topic(world, "a")
     assert delete(world, DeleteTopicState("a", old.topic_id))[0][2] == ErrorCode.INVALID_REQUEST
     assert delete(world, DeleteTopicState(None))[0][2] == ErrorCode.INVALID_REQUEST
     assert world.metadata.topics() == [old]
 
 
-def test_a_topic_named_twice_stays() -> None:
-    world = World()
+def test_a_topic_named_twice_stays(world: World) -> None:
     old = topic(world, "a")
     row = [("a", old.topic_id, ErrorCode.INVALID_REQUEST)]
     assert delete(world, DeleteTopicState("a"), DeleteTopicState("a")) == row
@@ -261,8 +249,7 @@ def test_deletion_switched_off(version: int, code: ErrorCode) -> None:
     assert world.metadata.topics() == [old]
 
 
-def test_a_full_disk_deletes_nothing() -> None:
-    world = World()
+def test_a_full_disk_deletes_nothing(world: World) -> None:
     old = topic(world, "a")
     world.db.before_commit = no_space
     assert delete(world, DeleteTopicState("a"))[0][2] == ErrorCode.KAFKA_STORAGE_ERROR
@@ -333,9 +320,8 @@ def test_growth_assigned_to_this_broker(two_partitions: World) -> None:
 
 
 @pytest.mark.parametrize("name", ["__share_group_state", "__consumer_offsets", "__transaction_state"])
-def test_a_coordinators_topic_does_not_grow(name: str) -> None:
+def test_a_coordinators_topic_does_not_grow(name: str, world: World) -> None:
     """With another number of partitions, what is in them would be looked for in the wrong ones."""
-    world = World()
     world.internal_topics.ensure(name)
     code, message = grow(world, CreatePartitionsTopic(name, 51, None))[name]
     assert code == ErrorCode.INVALID_PARTITIONS

@@ -31,6 +31,11 @@ NEVER = CleanerSettings(enable=False)
 PER_SEGMENT = 8  # batches of `fill` in one segment
 
 
+@pytest.fixture
+def world() -> LogWorld:
+    return LogWorld(COMPACTED)
+
+
 def offsets(world: LogWorld) -> list[int]:
     return [record.offset for record in read_all(world.log)]
 
@@ -42,8 +47,7 @@ def checkpoint(world: LogWorld) -> str:
 # -- when
 
 
-def test_a_sealed_segment_is_cleaned_at_once_not_after_the_backoff() -> None:
-    world = LogWorld(COMPACTED)
+def test_a_sealed_segment_is_cleaned_at_once_not_after_the_backoff(world: LogWorld) -> None:
     fill(world, PER_SEGMENT)
     world.clock.advance(100)
     assert world.logs.cleaner.passes == 0
@@ -61,8 +65,7 @@ def test_the_active_segment_is_never_cleaned() -> None:
     assert offsets(world) == list(range(50))
 
 
-def test_a_segment_that_is_not_on_stable_storage_supersedes_nothing() -> None:
-    world = LogWorld(COMPACTED)
+def test_a_segment_that_is_not_on_stable_storage_supersedes_nothing(world: LogWorld) -> None:
     world.fs.held_syncs = []
     fill(world, 3 * PER_SEGMENT)
     world.clock.advance(MINUTE)
@@ -155,8 +158,7 @@ def test_what_is_not_compacted_is_not_touched() -> None:
     assert offsets(world) == list(range(3 * PER_SEGMENT))
 
 
-def test_the_cleaner_can_be_off() -> None:
-    world = LogWorld(COMPACTED)
+def test_the_cleaner_can_be_off(world: LogWorld) -> None:
     world.cleaner = NEVER
     fill(world, 3 * PER_SEGMENT)
     world.clock.advance(MINUTE)
@@ -166,8 +168,7 @@ def test_the_cleaner_can_be_off() -> None:
     assert len(offsets(world)) < 3 * PER_SEGMENT
 
 
-def test_after_the_backoff_it_looks_again() -> None:
-    world = LogWorld(COMPACTED)
+def test_after_the_backoff_it_looks_again(world: LogWorld) -> None:
     world.cleaner = CleanerSettings(backoff_ms=5_000)
     world.restart()  # from here on it waits that long
     world.settings = world.settings._replace(min_cleanable_dirty_ratio=1.0)
@@ -216,8 +217,7 @@ def test_a_coordinators_active_segment_is_sealed_when_most_of_the_log_is_in_it()
 # -- which, and up to where
 
 
-def test_the_dirtiest_log_is_cleaned_first_and_then_the_others() -> None:
-    world = LogWorld(COMPACTED)
+def test_the_dirtiest_log_is_cleaned_first_and_then_the_others(world: LogWorld) -> None:
     world.cleaner = NEVER
     other = world.logs.get(TOPIC, 1)
     append(world, *[(b"once%d" % at, b"x") for at in range(60)])
@@ -247,8 +247,7 @@ def test_a_log_with_more_keys_than_memory_takes_several_passes() -> None:
     assert len(offsets(world)) == 20 + PER_SEGMENT  # the active segment is whole
 
 
-def test_a_pass_goes_on_where_the_last_one_ended_also_after_a_restart() -> None:
-    world = LogWorld(COMPACTED)
+def test_a_pass_goes_on_where_the_last_one_ended_also_after_a_restart(world: LogWorld) -> None:
     fill(world, 3 * PER_SEGMENT)
     world.clock.advance(MINUTE)
     until = world.logs.cleaner.clean_until(world.log)
@@ -259,8 +258,7 @@ def test_a_pass_goes_on_where_the_last_one_ended_also_after_a_restart() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", f"0\n1\n{TOPIC} 0 99999\n".encode()])
-def test_a_checkpoint_that_cannot_be_means_all_is_dirty(content: bytes) -> None:
-    world = LogWorld(COMPACTED)
+def test_a_checkpoint_that_cannot_be_means_all_is_dirty(content: bytes, world: LogWorld) -> None:
     fill(world, 3 * PER_SEGMENT)
     world.clock.advance(MINUTE)
     before = offsets(world)
@@ -273,8 +271,7 @@ def test_a_checkpoint_that_cannot_be_means_all_is_dirty(content: bytes) -> None:
     assert offsets(world) == before
 
 
-def test_nothing_of_an_open_transaction_is_judged_nor_what_comes_after() -> None:
-    world = LogWorld(COMPACTED)
+def test_nothing_of_an_open_transaction_is_judged_nor_what_comes_after(world: LogWorld) -> None:
     fill(world, PER_SEGMENT)
     append(world, (b"k0", b"open"), producer_id=7, base_sequence=0, transactional=True)
     fill(world, 3 * PER_SEGMENT)
@@ -323,8 +320,7 @@ def test_a_topic_deleted_in_the_middle_of_a_pass(caplog: pytest.LogCaptureFixtur
     assert offsets(world) == [0, 1]
 
 
-def test_a_deleted_topics_checkpoint_is_not_inherited_by_one_of_its_name() -> None:
-    world = LogWorld(COMPACTED)
+def test_a_deleted_topics_checkpoint_is_not_inherited_by_one_of_its_name(world: LogWorld) -> None:
     fill(world, 3 * PER_SEGMENT)
     world.clock.advance(MINUTE)
     assert TOPIC in checkpoint(world)
@@ -385,9 +381,8 @@ def test_appends_and_reads_go_on_between_the_steps_of_a_pass() -> None:
     assert {b"k%d" % at for at in range(10)} | {b"new%d" % at for at in range(1, steps + 1)} == found
 
 
-def test_a_small_batch_of_many_records_is_a_step_of_its_own() -> None:
+def test_a_small_batch_of_many_records_is_a_step_of_its_own(world: LogWorld) -> None:
     """Compressed, thousands of records take a few kilobytes; reading their keys takes as long as ever."""
-    world = LogWorld(COMPACTED)
     world.cleaner = NEVER
     for _ in range(9):
         append(world, *[(b"k", b"v")] * 2_000, compression=Compression.ZSTD)
@@ -403,9 +398,10 @@ def test_a_small_batch_of_many_records_is_a_step_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("settled", [False, True], ids=["with tombstones", "without"])
-def test_a_batch_of_many_records_is_gone_through_in_slices(monkeypatch: pytest.MonkeyPatch, settled: bool) -> None:
+def test_a_batch_of_many_records_is_gone_through_in_slices(
+    monkeypatch: pytest.MonkeyPatch, settled: bool, world: LogWorld
+) -> None:
     """45,000 records are 50 ms each time: to read, to judge, to write. In a tick there is a slice of them."""
-    world = LogWorld(COMPACTED)
     world.cleaner = NEVER
     count = 15 * SLICE_RECORDS
     keys = [b"%d" % number for number in range(count)]
@@ -440,10 +436,9 @@ def test_a_batch_of_many_records_is_gone_through_in_slices(monkeypatch: pytest.M
 @pytest.mark.parametrize("records", [20, 2 * SLICE_RECORDS], ids=["large", "many"])
 @pytest.mark.parametrize("codec", [Compression.GZIP, Compression.ZSTD, Compression.LZ4, Compression.SNAPPY])
 def test_a_large_batch_is_opened_and_compressed_in_pieces(
-    monkeypatch: pytest.MonkeyPatch, codec: Compression, records: int
+    monkeypatch: pytest.MonkeyPatch, codec: Compression, records: int, world: LogWorld
 ) -> None:
     """4 MB of gzip are 150 ms to compress: in a tick there is a piece, whatever the number of records."""
-    world = LogWorld(COMPACTED)
     world.cleaner = NEVER
     size = 4_000_000 // records
     append(world, *[(b"%d" % number, b"v" * size) for number in range(records)], compression=codec)
@@ -522,9 +517,10 @@ def test_what_it_may_read_in_a_second() -> None:
     assert 7_000 < world.clock.now_ms() - before < 10_000  # 400 kB, read twice
 
 
-def test_a_damaged_segment_is_left_alone_until_the_next_start(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_segment_is_left_alone_until_the_next_start(
+    caplog: pytest.LogCaptureFixture, world: LogWorld
+) -> None:
     """What is behind the damage would be lost."""
-    world = LogWorld(COMPACTED)
     world.cleaner = NEVER
     fill(world, 4 * PER_SEGMENT)
     segment = world.log.segments[1]
@@ -541,9 +537,10 @@ def test_a_damaged_segment_is_left_alone_until_the_next_start(caplog: pytest.Log
 
 
 @pytest.mark.parametrize("bit", [40, 7], ids=["beyond all files", "in the next segment"])
-def test_a_batch_that_says_to_lie_behind_its_segment_is_damage(bit: int, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_batch_that_says_to_lie_behind_its_segment_is_damage(
+    bit: int, caplog: pytest.LogCaptureFixture, world: LogWorld
+) -> None:
     """Its base offset is outside its CRC; the last batch of a segment has none behind it that would show it."""
-    world = LogWorld(COMPACTED)
     world.cleaner = NEVER
     fill(world, 4 * PER_SEGMENT)
     segment = world.log.segments[1]
@@ -561,8 +558,7 @@ def test_a_batch_that_says_to_lie_behind_its_segment_is_damage(bit: int, caplog:
     assert {path: bytes(world.fs.content(path)) for path in files} == files
 
 
-def test_others_are_cleaned_while_one_cannot_be() -> None:
-    world = LogWorld(COMPACTED)
+def test_others_are_cleaned_while_one_cannot_be(world: LogWorld) -> None:
     world.cleaner = NEVER
     other: PartitionLog = world.logs.get(TOPIC, 1)
     fill(world, 4 * PER_SEGMENT)

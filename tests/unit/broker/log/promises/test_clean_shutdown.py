@@ -147,8 +147,7 @@ def test_a_damaged_marker_is_reported_and_the_logs_are_checked(caplog: pytest.Lo
     assert not world.fs.exists(MARKER)
 
 
-def test_large_segments_keep_their_indexes() -> None:
-    world = LogWorld()
+def test_large_segments_keep_their_indexes(world: LogWorld) -> None:
     world.produce(*[b"x" * 100] * (SMALL_SEGMENT_BYTES // 50))
     world.logs.close(clean=True)
     assert world.fs.exists(f"{DATA}/{TOPIC}-0/{0:020}.index")

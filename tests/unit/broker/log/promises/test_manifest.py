@@ -96,8 +96,7 @@ def test_without_a_word_about_what_was_synced_each_missing_line_counts() -> None
     assert not found.is_whole
 
 
-def test_the_file_says_how_much_of_it_is_on_stable_storage() -> None:
-    world = LogWorld()
+def test_the_file_says_how_much_of_it_is_on_stable_storage(world: LogWorld) -> None:
     world.produce(b"a")
     world.clock.advance(2_000)
     content = bytes(world.fs.content(f"{DATA}/{MANIFEST_FILE}"))
@@ -114,9 +113,8 @@ def test_segments_are_known_again() -> None:
 
 
 @pytest.mark.parametrize("left", [1, 20])
-def test_nothing_is_written_behind_a_line_that_was_cut_off(left: int) -> None:
+def test_nothing_is_written_behind_a_line_that_was_cut_off(left: int, world: LogWorld) -> None:
     """It would be taken for a part of that line: two lines lost, and one of them in the middle of the file."""
-    world = LogWorld()
     world.produce(b"a")
     world.restart(clean=False)
     world.fs.content(f"{DATA}/log-manifest").extend(b"0" * left)

@@ -60,8 +60,12 @@ class Rig:
         self.manifest.write()
 
 
-def test_changes_are_appended_once_and_said_to_be_synced_a_second_later() -> None:
-    rig = Rig()
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
+def test_changes_are_appended_once_and_said_to_be_synced_a_second_later(rig: Rig) -> None:
     rig.write(1)
     rig.write(1)
     assert rig.added() == row_line(KEY, row(1))
@@ -72,8 +76,7 @@ def test_changes_are_appended_once_and_said_to_be_synced_a_second_later() -> Non
     assert rig.added() == row_line(KEY, row(1)) + synced_line(size)
 
 
-def test_only_logs_that_were_there_are_gone() -> None:
-    rig = Rig()
+def test_only_logs_that_were_there_are_gone(rig: Rig) -> None:
     rig.manifest.forget([OTHER, KEY])
     rig.manifest.forget([KEY])
     rig.manifest.write()
@@ -95,10 +98,9 @@ def test_nothing_is_written_before_it_begins() -> None:
 
 
 def test_a_sync_that_failed_has_the_file_rewritten_a_second_later_though_nothing_changes(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, rig: Rig
 ) -> None:
     """No later sync writes what one could not."""
-    rig = Rig()
     rig.write(1)
     rig.fail("sync", "write")
     rig.clock.advance(1_000)
@@ -116,8 +118,7 @@ def test_a_sync_that_failed_has_the_file_rewritten_a_second_later_though_nothing
     assert len([each for each in caplog.messages if "not written" in each]) == 2, "it had succeeded meanwhile"
 
 
-def test_a_write_that_failed_is_made_up_for_by_the_next() -> None:
-    rig = Rig()
+def test_a_write_that_failed_is_made_up_for_by_the_next(rig: Rig) -> None:
     rig.fail("write")
     rig.write(1)
     assert rig.added() != row_line(KEY, row(1))
@@ -131,8 +132,7 @@ def test_a_write_that_failed_is_made_up_for_by_the_next() -> None:
 
 
 @pytest.mark.parametrize("clean", [True, False])
-def test_a_clean_end_is_a_snapshot(clean: bool) -> None:
-    rig = Rig()
+def test_a_clean_end_is_a_snapshot(clean: bool, rig: Rig) -> None:
     rig.manifest.note(KEY, row(1))
     rig.manifest.close(clean=clean)
     assert rig.content() == (rig.whole(first=1) if clean else rig.begun + row_line(KEY, row(1)))
@@ -141,8 +141,7 @@ def test_a_clean_end_is_a_snapshot(clean: bool) -> None:
     assert rig.clock.next_timer_ms() is None
 
 
-def test_an_end_before_the_sync_leaves_no_timer() -> None:
-    rig = Rig()
+def test_an_end_before_the_sync_leaves_no_timer(rig: Rig) -> None:
     rig.write(1)
     assert rig.clock.next_timer_ms() is not None
     rig.manifest.close(clean=True)
@@ -160,16 +159,14 @@ def again(rig: Rig, rows: dict[tuple[str, int], LogRow]) -> ManifestFile:
     return manifest
 
 
-def test_a_start_of_the_same_boot_says_only_what_has_changed() -> None:
-    rig = Rig()
+def test_a_start_of_the_same_boot_says_only_what_has_changed(rig: Rig) -> None:
     again(rig, {KEY: row(0)})
     assert rig.added() == b""
     again(rig, {KEY: row(0), OTHER: row(2)})
     assert rig.added() == row_line(OTHER, row(2))
 
 
-def test_a_start_after_another_boot_says_so_first() -> None:
-    rig = Rig()
+def test_a_start_after_another_boot_says_so_first(rig: Rig) -> None:
     rig.manifest.close(clean=True)
     rig.fs.machine_starts += 1
     manifest = ManifestFile(rig.fs, rig.clock, "data")
@@ -179,9 +176,8 @@ def test_a_start_after_another_boot_says_so_first() -> None:
 
 @pytest.mark.parametrize("damage", ["cut", "flip", "more"])
 def test_a_start_that_finds_a_damaged_file_or_logs_that_are_gone_writes_a_new_one(
-    damage: str, caplog: pytest.LogCaptureFixture
+    damage: str, caplog: pytest.LogCaptureFixture, rig: Rig
 ) -> None:
-    rig = Rig()
     rig.manifest.note(OTHER, row(2))
     rig.manifest.close(clean=False)
     if damage == "cut":
@@ -195,8 +191,7 @@ def test_a_start_that_finds_a_damaged_file_or_logs_that_are_gone_writes_a_new_on
     assert caplog.messages == ([said] if damage == "flip" else [])
 
 
-def test_a_file_that_is_none_is_logged_and_replaced(caplog: pytest.LogCaptureFixture) -> None:
-    rig = Rig()
+def test_a_file_that_is_none_is_logged_and_replaced(caplog: pytest.LogCaptureFixture, rig: Rig) -> None:
     rig.manifest.close(clean=True)
     rig.fs.write_atomic(PATH, b"nonsense")
     manifest = ManifestFile(rig.fs, rig.clock, "data")
@@ -206,9 +201,8 @@ def test_a_file_that_is_none_is_logged_and_replaced(caplog: pytest.LogCaptureFix
     assert rig.content() == rig.whole(first=1)
 
 
-def test_lines_that_a_loss_of_power_tore_are_no_damage_after_it(caplog: pytest.LogCaptureFixture) -> None:
+def test_lines_that_a_loss_of_power_tore_are_no_damage_after_it(caplog: pytest.LogCaptureFixture, rig: Rig) -> None:
     """What was not synced may be there in part, after another boot; in the same boot it is damage."""
-    rig = Rig()
     rig.write(1)
     rig.write(2)
     rig.manifest.close(clean=False)
@@ -241,8 +235,7 @@ def fill(rig: Rig, size: int) -> None:
         rig.write(number)
 
 
-def test_a_file_that_has_grown_is_replaced_by_a_snapshot(small: int) -> None:
-    rig = Rig()
+def test_a_file_that_has_grown_is_replaced_by_a_snapshot(small: int, rig: Rig) -> None:
     fill(rig, small - len(rig.begun))
     assert len(rig.content()) > small
     rig.clock.run_until_idle()
@@ -252,8 +245,7 @@ def test_a_file_that_has_grown_is_replaced_by_a_snapshot(small: int) -> None:
     assert rig.content().endswith(row_line(KEY, row(7)))
 
 
-def test_what_is_written_while_a_snapshot_is_synced_is_in_both_and_the_new_name_is_synced(small: int) -> None:
-    rig = Rig()
+def test_what_is_written_while_a_snapshot_is_synced_is_in_both_and_the_new_name_is_synced(small: int, rig: Rig) -> None:
     held = rig.fs.held_syncs = []
     fill(rig, small - len(rig.begun))
     rig.write(7)
@@ -270,9 +262,8 @@ def test_what_is_written_while_a_snapshot_is_synced_is_in_both_and_the_new_name_
 
 @pytest.mark.parametrize("kind", ["create", "write", "sync", "rename"])
 def test_a_snapshot_that_fails_leaves_the_file_and_is_tried_when_that_has_doubled(
-    small: int, kind: str, caplog: pytest.LogCaptureFixture
+    small: int, kind: str, caplog: pytest.LogCaptureFixture, rig: Rig
 ) -> None:
-    rig = Rig()
     rig.fs.fail = lambda what, path: OSError("planned") if (what, path) == (kind, f"{PATH}.new") else None
     fill(rig, small - len(rig.begun))
     rig.clock.run_until_idle()

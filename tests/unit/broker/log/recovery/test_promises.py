@@ -208,9 +208,8 @@ def test_what_is_sealed_and_synced_is_promised_though_the_manifest_is_behind() -
     assert world.log.manifest_row().synced >= 8
 
 
-def test_the_sequence_in_a_damaged_header_is_not_believed() -> None:
+def test_the_sequence_in_a_damaged_header_is_not_believed(world: LogWorld) -> None:
     """The batch that has this sequence would be answered as known, with the offset of the damaged one, and be lost."""
-    world = LogWorld()
     world.append(batch_of(b"a", producer_id=7, producer_epoch=0, base_sequence=0))
     world.produce(b"b")
     killed(world)
@@ -238,9 +237,8 @@ def test_what_comes_behind_missing_segments_is_promised() -> None:
     assert world.log.manifest_row().synced == 11
 
 
-def test_a_lost_batch_before_others_of_its_producer_is_known_as_before() -> None:
+def test_a_lost_batch_before_others_of_its_producer_is_known_as_before(world: LogWorld) -> None:
     """Stored now, it would be behind what was sent after it."""
-    world = LogWorld()
     for sequence in range(2):
         world.append(idempotent(b"%d" % sequence, sequence))
         world.tick()

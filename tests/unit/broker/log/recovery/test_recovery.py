@@ -69,8 +69,7 @@ def test_indexes_are_made_again_when_missing_or_bad() -> None:
         assert result_of(world.log.seek_max_timestamp()) == (1_119, 119)
 
 
-def test_a_clean_start_reads_little() -> None:
-    world = LogWorld()
+def test_a_clean_start_reads_little(world: LogWorld) -> None:
     for _ in range(50):
         world.produce(bytes(100_000))
     world.logs.close(clean=True)
@@ -113,8 +112,7 @@ def test_producer_snapshots_that_cannot_be_believed_are_replaced_by_a_replay() -
             assert repeated == AppendInfo(sequence, sequence, -1, 0, True)
 
 
-def test_a_snapshot_of_batches_that_are_gone_is_not_used() -> None:
-    world = LogWorld()
+def test_a_snapshot_of_batches_that_are_gone_is_not_used(world: LogWorld) -> None:
     for sequence in range(5):
         world.append(batch_of(b"v", producer_id=3, producer_epoch=0, base_sequence=sequence))
         world.tick()
@@ -127,8 +125,7 @@ def test_a_snapshot_of_batches_that_are_gone_is_not_used() -> None:
     assert info == AppendInfo(4, 4, -1, 0, False)
 
 
-def test_a_producers_batch_across_the_log_start_is_remembered_without_a_snapshot() -> None:
-    world = LogWorld()
+def test_a_producers_batch_across_the_log_start_is_remembered_without_a_snapshot(world: LogWorld) -> None:
     world.append(batch_of(b"a", b"b", b"c", producer_id=3, producer_epoch=0, base_sequence=0))
     world.tick()
     assert world.delete_records(2) is ErrorCode.NONE
@@ -230,9 +227,8 @@ def test_a_log_that_apache_kafka_wrote_is_taken_over() -> None:
     assert len(read_all(world.log)) == 11
 
 
-def test_a_batch_that_was_lost_is_stored_when_its_producer_sends_it_again() -> None:
+def test_a_batch_that_was_lost_is_stored_when_its_producer_sends_it_again(world: LogWorld) -> None:
     """It would be answered as known, though nobody can read it any more."""
-    world = LogWorld()
     for sequence in range(3):
         world.append(idempotent(b"%d" % sequence, sequence))
         world.tick()

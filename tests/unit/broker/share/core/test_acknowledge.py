@@ -38,6 +38,11 @@ def holding(first: int = 0, last: int = 9, *, start: int = 0, size: int = 10, re
     return partition
 
 
+@pytest.fixture
+def partition() -> SharePartition:
+    return holding()
+
+
 def error_of(partition: SharePartition, first: int, last: int, *types: int, member: str = "m1") -> ErrorCode:
     outcome = ack(partition, first, last, *types, member=member)
     assert (outcome.effects, outcome.write_id) == ((), None)
@@ -51,14 +56,12 @@ def error_of(partition: SharePartition, first: int, last: int, *types: int, memb
     ("kind", "state"),
     [(GAP, "Archived(1)"), (ACCEPT, "Acknowledged(1)"), (RELEASE, "Available(1)"), (REJECT, "Archived(1)")],
 )
-def test_each_type_moves_a_record_to_its_state(kind: int, state: str) -> None:
-    partition = holding()
+def test_each_type_moves_a_record_to_its_state(kind: int, state: str, partition: SharePartition) -> None:
     settle(partition, 5, 5, kind)
     assert states(partition) == f"0-4 Acquired(1) m1, 5 {state}, 6-9 Acquired(1) m1"
 
 
-def test_types_may_be_given_one_per_offset() -> None:
-    partition = holding()
+def test_types_may_be_given_one_per_offset(partition: SharePartition) -> None:
     write = settle(partition, 0, 9, ACCEPT, RELEASE, REJECT, GAP, ACCEPT, ACCEPT, RELEASE, RELEASE, REJECT, ACCEPT)
     assert rows_of(write) == [
         (0, 0, 2, 1),
@@ -101,8 +104,7 @@ def test_neighbours_of_different_delivery_counts_are_persisted_apart(types: tupl
     }
 
 
-def test_several_batches_of_one_request_are_one_write() -> None:
-    partition = holding()
+def test_several_batches_of_one_request_are_one_write(partition: SharePartition) -> None:
     outcome = partition.acknowledge(
         "m1", [AckBatch(0, 1, [ACCEPT]), AckBatch(2, 2, [ACCEPT]), AckBatch(6, 7, [REJECT])], 0
     )
@@ -116,8 +118,7 @@ def test_a_whole_batch_accepted_with_one_type_stays_one_object() -> None:
     assert states(partition) == "0-9999 Acknowledged(1) pending"
 
 
-def test_the_enum_is_as_good_as_its_number() -> None:
-    partition = holding()
+def test_the_enum_is_as_good_as_its_number(partition: SharePartition) -> None:
     settle(partition, 0, 1, AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE)
     assert states(partition) == "1 Available(1), 2-9 Acquired(1) m1"
 
@@ -174,9 +175,8 @@ def test_as_many_types_as_offsets_or_one() -> None:
     assert error_of(holding(), 0, 4, ACCEPT, ACCEPT) is INVALID_REQUEST
 
 
-def test_acknowledging_below_the_start_offset_succeeds_and_does_nothing() -> None:
+def test_acknowledging_below_the_start_offset_succeeds_and_does_nothing(partition: SharePartition) -> None:
     """A second accept of finished records is no error once the start offset has passed them."""
-    partition = holding()
     settle(partition, 0, 9, ACCEPT)
     assert error_of(partition, 0, 9, ACCEPT) is ErrorCode.NONE
     assert error_of(partition, 0, 9, REJECT, member="m2") is ErrorCode.NONE
@@ -189,8 +189,7 @@ def test_acknowledging_where_nothing_was_ever_in_flight_is_an_invalid_state() ->
     assert error_of(partition, 10, 12, ACCEPT) is ErrorCode.NONE  # the start offset jumped to 20
 
 
-def test_acknowledging_beyond_what_is_in_flight_is_an_invalid_request() -> None:
-    partition = holding()
+def test_acknowledging_beyond_what_is_in_flight_is_an_invalid_request(partition: SharePartition) -> None:
     assert error_of(partition, 10, 12, ACCEPT) is INVALID_REQUEST
     assert error_of(partition, 5, 12, ACCEPT) is INVALID_REQUEST
     assert states(partition) == "0-9 Acquired(1) m1"
@@ -204,8 +203,7 @@ def test_a_range_from_below_the_start_offset_acknowledges_what_is_left_of_it() -
     assert partition.start_offset == 20
 
 
-def test_records_of_another_member_cannot_be_acknowledged() -> None:
-    partition = holding()
+def test_records_of_another_member_cannot_be_acknowledged(partition: SharePartition) -> None:
     assert error_of(partition, 0, 9, ACCEPT, member="m2") is INVALID_RECORD_STATE
     settle(partition, 0, 3, RELEASE)
     fetch(partition, spans((0, 9)), "m2")
@@ -214,8 +212,9 @@ def test_records_of_another_member_cannot_be_acknowledged() -> None:
     assert states(partition) == "0-3 Acquired(2) m2, 4-9 Acquired(1) m1"
 
 
-def test_acknowledging_twice_fails_while_the_write_is_pending_and_until_the_start_offset_has_passed() -> None:
-    partition = holding()
+def test_acknowledging_twice_fails_while_the_write_is_pending_and_until_the_start_offset_has_passed(
+    partition: SharePartition,
+) -> None:
     outcome = ack(partition, 5, 9, ACCEPT)
     assert error_of(partition, 5, 9, ACCEPT) is INVALID_RECORD_STATE
     written(partition, outcome.effects)
@@ -224,8 +223,7 @@ def test_acknowledging_twice_fails_while_the_write_is_pending_and_until_the_star
     assert error_of(partition, 5, 9, ACCEPT) is ErrorCode.NONE
 
 
-def test_released_records_cannot_be_acknowledged() -> None:
-    partition = holding()
+def test_released_records_cannot_be_acknowledged(partition: SharePartition) -> None:
     settle(partition, 0, 9, RELEASE)
     assert error_of(partition, 0, 9, ACCEPT) is INVALID_RECORD_STATE
     assert error_of(partition, 0, 4, ACCEPT) is INVALID_RECORD_STATE
@@ -274,8 +272,7 @@ def test_types_per_offset_make_a_batch_kept_by_offset_even_if_all_are_equal(whol
     assert error is (INVALID_RECORD_STATE if whole else ErrorCode.NONE)
 
 
-def test_below_a_moved_start_offset_the_held_part_of_a_batch_is_skipped() -> None:
-    partition = holding()
+def test_below_a_moved_start_offset_the_held_part_of_a_batch_is_skipped(partition: SharePartition) -> None:
     partition.on_log_start_moved(5, 0)
     assert rows_of(settle(partition, 0, 9, ACCEPT)) == [(5, 9, 2, 1)]
     assert states(partition, first=0) == "0-4 Acquired(1) m1, 5-9 Acknowledged(1)"
@@ -292,8 +289,7 @@ def test_a_batch_wholly_below_the_start_offset_is_not_even_checked() -> None:
 # -- all or nothing
 
 
-def test_one_bad_range_undoes_the_others_of_the_request() -> None:
-    partition = holding()
+def test_one_bad_range_undoes_the_others_of_the_request(partition: SharePartition) -> None:
     acks = [AckBatch(0, 3, [ACCEPT]), AckBatch(4, 5, [REJECT, RELEASE]), AckBatch(20, 21, [ACCEPT])]
     outcome = partition.acknowledge("m1", acks, 0)
     assert (outcome.error, outcome.effects, outcome.write_id) == (INVALID_REQUEST, (), None)
@@ -301,9 +297,8 @@ def test_one_bad_range_undoes_the_others_of_the_request() -> None:
     assert partition.delivery_complete_count == 0
 
 
-def test_the_same_offset_twice_in_one_request_fails() -> None:
+def test_the_same_offset_twice_in_one_request_fails(partition: SharePartition) -> None:
     """Ranges that share their boundary pass the request's validation and fail here."""
-    partition = holding()
     outcome = partition.acknowledge("m1", [AckBatch(0, 3, [ACCEPT]), AckBatch(3, 5, [ACCEPT])], 0)
     assert outcome.error is INVALID_RECORD_STATE
     assert states(partition) == "0-9 Acquired(1) m1"
@@ -328,8 +323,7 @@ def test_renewals_in_front_of_the_offset_that_fails_stay() -> None:
     assert deadlines == [(0, 0, 150), (1, 1, 100), (2, 4, 150), (5, 9, 100)]
 
 
-def test_renewing_and_accepting_the_same_offset_in_one_request_is_fine() -> None:
-    partition = holding()
+def test_renewing_and_accepting_the_same_offset_in_one_request_is_fine(partition: SharePartition) -> None:
     outcome = partition.acknowledge("m1", [AckBatch(0, 3, [RENEW]), AckBatch(3, 5, [ACCEPT])], 0)
     assert outcome.error is ErrorCode.NONE
     assert rows_of(write_of(outcome.effects)) == [(3, 5, 2, 1)]

@@ -64,8 +64,7 @@ def test_first_acquisition_counts_one_delivery_and_moves_the_end_offset() -> Non
     assert states(partition) == "100-109 Acquired(1) m1"
 
 
-def test_records_are_held_since_their_fetch_and_in_flight_since_the_first_one() -> None:
-    partition = share_partition()
+def test_records_are_held_since_their_fetch_and_in_flight_since_the_first_one(partition: SharePartition) -> None:
     fetch(partition, spans((0, 9)), now_ms=77)
     assert [each.since_ms for each in partition.list_ranges(0, 10).ranges] == [77]
     settle(partition, 0, 9, RELEASE, now_ms=80)
@@ -74,29 +73,25 @@ def test_records_are_held_since_their_fetch_and_in_flight_since_the_first_one() 
     assert partition.oldest_since_ms() == 77
 
 
-def test_max_records_is_rounded_up_to_the_end_of_a_record_batch() -> None:
+def test_max_records_is_rounded_up_to_the_end_of_a_record_batch(partition: SharePartition) -> None:
     """KIP-932, ShareFetch: MaxRecords is a soft limit in batch_optimized mode."""
-    partition = share_partition()
     assert fetch(partition, batches(0, 29, 10), max_records=12) == [(0, 19, 1)]
     assert partition.end_offset == 19
 
 
-def test_a_budget_that_ends_between_record_batches_is_kept() -> None:
+def test_a_budget_that_ends_between_record_batches_is_kept(partition: SharePartition) -> None:
     """Offsets 5-9 are missing in the log; nothing contains offset 6, so the cut is there."""
-    partition = share_partition()
     assert fetch(partition, spans((0, 4), (10, 14)), max_records=7) == [(0, 6, 1)]
 
 
-def test_batch_size_cuts_only_where_a_record_batch_begins() -> None:
+def test_batch_size_cuts_only_where_a_record_batch_begins(partition: SharePartition) -> None:
     """KIP-932, ShareFetch BatchSize: at least that many records, never a part of a record batch."""
-    partition = share_partition()
     read = spans((0, 2), (3, 5), (6, 8), (9, 20), (21, 22))
     assert fetch(partition, read, batch_size=4) == [(0, 5, 1), (6, 20, 1), (21, 22, 1)]
 
 
 @pytest.mark.parametrize("batch_size", [0, -1, 1])
-def test_batch_size_of_one_or_less_cuts_at_every_record_batch(batch_size: int) -> None:
-    partition = share_partition()
+def test_batch_size_of_one_or_less_cuts_at_every_record_batch(batch_size: int, partition: SharePartition) -> None:
     assert fetch(partition, batches(0, 5, 2), batch_size=batch_size) == [(0, 1, 1), (2, 3, 1), (4, 5, 1)]
 
 
@@ -105,14 +100,12 @@ def test_single_records_are_cut_by_batch_size_as_well(batch_size: int, ranges: i
     assert len(fetch(share_partition(), batches(0, 3, 1), batch_size=batch_size)) == ranges
 
 
-def test_one_large_record_batch_is_never_cut() -> None:
-    partition = share_partition()
+def test_one_large_record_batch_is_never_cut(partition: SharePartition) -> None:
     assert fetch(partition, spans((0, 9_999)), max_records=1, batch_size=10) == [(0, 9_999, 1)]
 
 
-def test_record_limit_hands_out_the_budget_and_keeps_the_rest_available() -> None:
+def test_record_limit_hands_out_the_budget_and_keeps_the_rest_available(partition: SharePartition) -> None:
     """KIP-1206, record_limit: exactly MaxRecords; the record batch stays in flight as a whole."""
-    partition = share_partition()
     assert fetch(partition, spans((0, 9)), max_records=4, mode=RECORDS, batch_size=2) == [(0, 3, 1)]
     assert states(partition) == "0-3 Acquired(1) m1, 4-9 Available(0)"
     assert (partition.end_offset, partition.next_fetch_offset()) == (9, 4)
@@ -126,8 +119,7 @@ def test_a_first_delivery_is_no_failed_one_also_where_a_batch_is_split_by_it() -
     assert partition.read_until(RECORDS, 2) == 5
 
 
-def test_record_limit_does_not_cut_by_batch_size() -> None:
-    partition = share_partition()
+def test_record_limit_does_not_cut_by_batch_size(partition: SharePartition) -> None:
     assert fetch(partition, batches(0, 9, 1), mode=RECORDS, batch_size=2) == [(0, 9, 1)]
 
 
@@ -154,16 +146,14 @@ def test_nothing_below_the_start_offset_is_acquired_when_its_batch_begins_below(
     assert partition.start_offset == 10
 
 
-def test_new_records_follow_those_delivered_again_in_one_fetch() -> None:
-    partition = share_partition()
+def test_new_records_follow_those_delivered_again_in_one_fetch(partition: SharePartition) -> None:
     fetch(partition, spans((0, 9)))
     settle(partition, 0, 9, RELEASE)
     assert fetch(partition, spans((0, 9), (10, 19)), "m2") == [(0, 9, 2), (10, 19, 1)]
 
 
-def test_offsets_missing_inside_a_read_are_acquired_with_it() -> None:
+def test_offsets_missing_inside_a_read_are_acquired_with_it(partition: SharePartition) -> None:
     """Holes that compaction left inside a fetched range are handed out; the consumer acknowledges them as gaps."""
-    partition = share_partition()
     assert fetch(partition, spans((0, 4), (8, 9))) == [(0, 9, 1)]
 
 
@@ -217,40 +207,35 @@ def test_a_changed_limit_counts_from_the_next_fetch() -> None:
 # -- delivering again
 
 
-def test_a_released_batch_is_delivered_whole_even_beyond_the_budget() -> None:
+def test_a_released_batch_is_delivered_whole_even_beyond_the_budget(partition: SharePartition) -> None:
     """In batch_optimized mode a batch in flight is never split by MaxRecords."""
-    partition = share_partition()
     fetch(partition, spans((0, 9)))
     settle(partition, 0, 9, RELEASE)
     assert fetch(partition, spans((0, 9)), "m2", max_records=3) == [(0, 9, 2)]
 
 
-def test_record_limit_splits_a_released_batch() -> None:
-    partition = share_partition()
+def test_record_limit_splits_a_released_batch(partition: SharePartition) -> None:
     fetch(partition, spans((0, 9)))
     settle(partition, 0, 9, RELEASE)
     assert fetch(partition, spans((0, 9)), "m2", max_records=3, mode=RECORDS) == [(0, 2, 2)]
     assert states(partition) == "0-2 Acquired(2) m2, 3-9 Available(1)"
 
 
-def test_record_limit_counts_over_all_that_is_available_of_a_batch() -> None:
-    partition = share_partition()
+def test_record_limit_counts_over_all_that_is_available_of_a_batch(partition: SharePartition) -> None:
     fetch(partition, batches(0, 9, 1))
     settle(partition, 2, 3, RELEASE)
     settle(partition, 6, 9, RELEASE)
     assert fetch(partition, batches(0, 9, 1), "m2", max_records=4, mode=RECORDS) == [(2, 3, 2), (6, 7, 2)]
 
 
-def test_a_read_that_covers_a_part_of_a_batch_acquires_that_part() -> None:
-    partition = share_partition()
+def test_a_read_that_covers_a_part_of_a_batch_acquires_that_part(partition: SharePartition) -> None:
     fetch(partition, batches(0, 9, 5))
     settle(partition, 0, 9, RELEASE)
     assert fetch(partition, spans((0, 4)), "m2") == [(0, 4, 2)]
     assert fetch(partition, spans((5, 9)), "m2") == [(5, 9, 2)]
 
 
-def test_batches_that_others_hold_are_skipped() -> None:
-    partition = share_partition()
+def test_batches_that_others_hold_are_skipped(partition: SharePartition) -> None:
     fetch(partition, batches(0, 29, 10), batch_size=10)
     settle(partition, 20, 29, RELEASE)
     settle(partition, 0, 9, RELEASE)
@@ -258,8 +243,7 @@ def test_batches_that_others_hold_are_skipped() -> None:
     assert states(partition) == "0-9 Acquired(2) m2, 10-19 Acquired(1) m1, 20-29 Acquired(2) m2"
 
 
-def test_records_whose_release_is_being_written_are_not_acquired() -> None:
-    partition = share_partition()
+def test_records_whose_release_is_being_written_are_not_acquired(partition: SharePartition) -> None:
     fetch(partition, batches(0, 9, 1))
     outcome = ack(partition, 0, 9, RELEASE)
     assert partition.next_fetch_offset() == 10
@@ -268,8 +252,7 @@ def test_records_whose_release_is_being_written_are_not_acquired() -> None:
     assert fetch(partition, batches(0, 9, 1), "m2") == [(0, 9, 2)]
 
 
-def test_neighbours_with_different_delivery_counts_are_distinguished() -> None:
-    partition = share_partition()
+def test_neighbours_with_different_delivery_counts_are_distinguished(partition: SharePartition) -> None:
     fetch(partition, batches(0, 9, 1))
     settle(partition, 0, 4, RELEASE)
     fetch(partition, batches(0, 4, 1), "m2")
@@ -278,8 +261,7 @@ def test_neighbours_with_different_delivery_counts_are_distinguished() -> None:
     assert fetch(partition, batches(0, 9, 1), "m3") == [(0, 4, 3), (5, 9, 2)]
 
 
-def test_a_natural_hole_between_batches_is_never_acquired() -> None:
-    partition = share_partition()
+def test_a_natural_hole_between_batches_is_never_acquired(partition: SharePartition) -> None:
     fetch(partition, spans((0, 9)))
     fetch(partition, spans((20, 29)), at=10)
     settle(partition, 0, 9, RELEASE)
@@ -287,9 +269,8 @@ def test_a_natural_hole_between_batches_is_never_acquired() -> None:
     assert fetch(partition, spans((0, 9), (20, 29)), "m2") == [(0, 9, 2), (20, 29, 2)]
 
 
-def test_available_records_that_compaction_took_are_archived() -> None:
+def test_available_records_that_compaction_took_are_archived(partition: SharePartition) -> None:
     """A read at 0 that begins at 10 shows that 0-9 are gone; the start offset would wait for them for ever."""
-    partition = share_partition()
     fetch(partition, batches(0, 19, 10), batch_size=10)
     settle(partition, 0, 9, RELEASE)
     settle(partition, 10, 19, RELEASE)
@@ -300,8 +281,7 @@ def test_available_records_that_compaction_took_are_archived() -> None:
     assert partition.start_offset == 20
 
 
-def test_a_release_under_way_of_records_that_compaction_took_ends_archived() -> None:
-    partition = share_partition()
+def test_a_release_under_way_of_records_that_compaction_took_ends_archived(partition: SharePartition) -> None:
     fetch(partition, batches(0, 19, 10), batch_size=10)
     outcome = ack(partition, 0, 9, RELEASE)
     settle(partition, 10, 19, RELEASE)
@@ -469,8 +449,7 @@ def test_a_lowered_limit_archives_at_the_next_release() -> None:
 # -- how far a read has to go
 
 
-def test_a_read_for_new_records_ends_with_the_budget() -> None:
-    partition = share_partition()
+def test_a_read_for_new_records_ends_with_the_budget(partition: SharePartition) -> None:
     fetch(partition, spans((0, 9)))
     assert partition.read_until(BATCHES, 5) == 14
 
@@ -494,16 +473,14 @@ def test_a_read_with_room_for_one_record_ends_with_it() -> None:
     assert partition.read_until(BATCHES, 5) == 9
 
 
-def test_a_read_counts_each_run_of_a_batch_where_records_are_counted() -> None:
-    partition = share_partition()
+def test_a_read_counts_each_run_of_a_batch_where_records_are_counted(partition: SharePartition) -> None:
     fetch(partition, batches(0, 99, 10))
     for first, last in ((5, 7), (20, 24), (50, 59)):
         settle(partition, first, last, RELEASE)
     assert [partition.read_until(RECORDS, most) for most in (1, 3, 4, 8, 9, 10)] == [5, 7, 20, 24, 50, 51]
 
 
-def test_a_read_passes_over_a_natural_hole_which_counts_for_nothing() -> None:
-    partition = share_partition()
+def test_a_read_passes_over_a_natural_hole_which_counts_for_nothing(partition: SharePartition) -> None:
     fetch(partition, spans((0, 9)))
     fetch(partition, spans((20, 29)), at=10)
     settle(partition, 9, 9, RELEASE)
@@ -511,9 +488,8 @@ def test_a_read_passes_over_a_natural_hole_which_counts_for_nothing() -> None:
     assert partition.read_until(RECORDS, 2) == 20
 
 
-def test_a_read_goes_on_over_records_that_are_not_available() -> None:
+def test_a_read_goes_on_over_records_that_are_not_available(partition: SharePartition) -> None:
     """Found beside Apache Kafka 4.3.1: records between those that were released must not count against MaxRecords."""
-    partition = share_partition()
     fetch(partition, batches(0, 9, 1), batch_size=1)
     settle(partition, 2, 2, RELEASE)
     settle(partition, 7, 7, RELEASE)
@@ -522,18 +498,16 @@ def test_a_read_goes_on_over_records_that_are_not_available() -> None:
     assert fetch(partition, batches(2, 10), max_records=3, mode=RECORDS) == [(2, 2, 2), (7, 7, 2), (10, 10, 1)]
 
 
-def test_a_read_reaches_the_end_of_a_batch_that_is_handed_out_whole() -> None:
+def test_a_read_reaches_the_end_of_a_batch_that_is_handed_out_whole(partition: SharePartition) -> None:
     """In batch mode the budget is rounded up to what was acquired together, which may be several record batches."""
-    partition = share_partition()
     fetch(partition, batches(0, 99, 10))
     settle(partition, 0, 99, RELEASE)
     assert partition.read_until(BATCHES, 1) == 99
     assert partition.read_until(RECORDS, 1) == 0
 
 
-def test_a_read_reaches_the_last_available_record_of_a_split_batch() -> None:
+def test_a_read_reaches_the_last_available_record_of_a_split_batch(partition: SharePartition) -> None:
     """In batch mode the budget does not count inside one in-flight batch."""
-    partition = share_partition()
     fetch(partition, batches(0, 99, 10))
     settle(partition, 5, 5, RELEASE)
     settle(partition, 55, 55, RELEASE)
@@ -544,9 +518,8 @@ def test_a_read_reaches_the_last_available_record_of_a_split_batch() -> None:
     assert partition.read_until(BATCHES, 1) == 4
 
 
-def test_a_read_sees_that_a_batch_is_throttled() -> None:
+def test_a_read_sees_that_a_batch_is_throttled(partition: SharePartition) -> None:
     """A record that keeps failing shrinks what is handed out of its in-flight batch, wherever it is in it."""
-    partition = share_partition()
     fetch(partition, batches(0, 9))
     settle(partition, 0, 9, RELEASE, *[ACCEPT] * 8, RELEASE)
     assert partition.read_until(RECORDS, 1) == 0
@@ -566,9 +539,8 @@ def test_a_read_after_a_reload_stops_in_a_hole() -> None:
     assert [partition.read_until(BATCHES, most) for most in (40, 41)] == [49, 59]
 
 
-def test_records_that_fill_the_limit_exactly_stay_one_batch() -> None:
+def test_records_that_fill_the_limit_exactly_stay_one_batch(partition: SharePartition) -> None:
     """Of a whole batch of another member, an acknowledgement that begins in the hole behind it is refused."""
-    partition = share_partition()
     fetch(partition, spans((0, 9)))
     settle(partition, 0, 9, RELEASE)
     assert fetch(partition, spans((0, 9)), mode=RECORDS, max_records=10) == [(0, 9, 2)]
@@ -576,8 +548,7 @@ def test_records_that_fill_the_limit_exactly_stay_one_batch() -> None:
     assert ack(partition, 15, 25, ACCEPT, member="m2").error is ErrorCode.INVALID_RECORD_STATE
 
 
-def test_a_batch_that_is_delivered_again_whole_counts_whole() -> None:
-    partition = share_partition()
+def test_a_batch_that_is_delivered_again_whole_counts_whole(partition: SharePartition) -> None:
     fetch(partition, batches(0, 29, 10), batch_size=10)
     settle(partition, 0, 29, RELEASE)
     assert fetch(partition, batches(0, 29, 10), max_records=10) == [(0, 9, 2)]

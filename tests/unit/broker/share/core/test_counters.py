@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shareq.broker.share.core.counters import SharePartitionCounters
 from shareq.broker.share.core.effects import DeliveryLimitReached, GivenUpRange
+from shareq.broker.share.core.partition import SharePartition
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.share import AcknowledgeType
@@ -30,8 +31,7 @@ def counts(counters: SharePartitionCounters) -> dict[str, int]:
     return {kind.name: counters.acknowledged[kind] for kind in AcknowledgeType if counters.acknowledged[kind]}
 
 
-def test_deliveries_and_redeliveries() -> None:
-    partition = share_partition()
+def test_deliveries_and_redeliveries(partition: SharePartition) -> None:
     fetch(partition, batches(0, 9, size=5), batch_size=5)
     assert (partition.counters.deliveries, partition.counters.new_batches) == (10, 2)
     settle(partition, 0, 4, RELEASE)
@@ -41,43 +41,37 @@ def test_deliveries_and_redeliveries() -> None:
     assert (partition.in_flight_records, partition.in_flight_batches) == (10, 2)
 
 
-def test_a_limited_fetch_counts_what_it_hands_out() -> None:
-    partition = share_partition()
+def test_a_limited_fetch_counts_what_it_hands_out(partition: SharePartition) -> None:
     for _ in range(3):
         fetch(partition, batches(0, 9, size=10), max_records=2, mode=RECORDS)
     assert (partition.counters.deliveries, partition.counters.redeliveries) == (6, 0)
     assert partition.counters.new_batches == 1
 
 
-def test_what_a_limited_fetch_puts_in_flight_is_as_old_as_that_fetch() -> None:
-    partition = share_partition()
+def test_what_a_limited_fetch_puts_in_flight_is_as_old_as_that_fetch(partition: SharePartition) -> None:
     fetch(partition, batches(0, 9, size=10), max_records=2, mode=RECORDS, now_ms=7)
     assert partition.oldest_since_ms() == 7
 
 
-def test_aborted_records_are_not_deliveries() -> None:
-    partition = share_partition()
+def test_aborted_records_are_not_deliveries(partition: SharePartition) -> None:
     assert fetch(partition, batches(0, 9, size=10), aborted=[(2, 4)]) == [(0, 1, 1), (5, 9, 1)]
     assert partition.counters.deliveries == 7
 
 
-def test_acknowledgements_count_by_type_and_record() -> None:
-    partition = share_partition()
+def test_acknowledgements_count_by_type_and_record(partition: SharePartition) -> None:
     fetch(partition, batches(0, 9, size=10))
     settle(partition, 0, 4, ACCEPT, RELEASE, REJECT, RENEW, GAP)
     settle(partition, 5, 6, ACCEPT)
     assert counts(partition.counters) == {"GAP": 1, "ACCEPT": 3, "RELEASE": 1, "REJECT": 1, "RENEW": 1}
 
 
-def test_renewals_alone_need_no_write() -> None:
-    partition = share_partition()
+def test_renewals_alone_need_no_write(partition: SharePartition) -> None:
     fetch(partition, batches(0, 4, size=5))
     assert ack(partition, 0, 4, RENEW).effects == ()
     assert counts(partition.counters) == {"RENEW": 5}
 
 
-def test_nothing_counts_before_it_is_durable_or_when_it_fails() -> None:
-    partition = share_partition()
+def test_nothing_counts_before_it_is_durable_or_when_it_fails(partition: SharePartition) -> None:
     fetch(partition, batches(0, 4, size=5))
     outcome = ack(partition, 0, 4, ACCEPT)
     assert counts(partition.counters) == {}
@@ -85,8 +79,7 @@ def test_nothing_counts_before_it_is_durable_or_when_it_fails() -> None:
     assert counts(partition.counters) == {}
 
 
-def test_a_refused_request_counts_nothing() -> None:
-    partition = share_partition()
+def test_a_refused_request_counts_nothing(partition: SharePartition) -> None:
     fetch(partition, batches(0, 4, size=5))
     assert ack(partition, 0, 5, ACCEPT).error is ErrorCode.INVALID_REQUEST
     settle(partition, 3, 3, ACCEPT)

@@ -46,12 +46,16 @@ def with_queue(**kwargs: object) -> SharePartition:
     return partition
 
 
+@pytest.fixture
+def partition() -> SharePartition:
+    return with_queue()
+
+
 def letters(effects: Sequence[Effect]) -> list[DeadLetter]:
     return [letter for effect in effects if isinstance(effect, DeadLetters) for letter in effect.letters]
 
 
-def test_a_rejected_range_is_archiving_and_has_its_letter_when_that_is_durable() -> None:
-    partition = with_queue()
+def test_a_rejected_range_is_archiving_and_has_its_letter_when_that_is_durable(partition: SharePartition) -> None:
     fetch(partition, spans((0, 4)))
     outcome = ack(partition, 0, 4, REJECT)
     assert states(partition) == "0-4 Archiving(1) pending"
@@ -74,8 +78,7 @@ def test_an_archiving_record_is_in_flight_and_no_member_gets_or_acknowledges_it(
     assert partition.on_deadline(1_000_000) == ()
 
 
-def test_done_letters_archive_at_once_and_the_write_moves_the_start_offset() -> None:
-    partition = with_queue()
+def test_done_letters_archive_at_once_and_the_write_moves_the_start_offset(partition: SharePartition) -> None:
     fetch(partition, spans((0, 4)))
     settle(partition, 0, 4, REJECT)
     effects = partition.on_dead_letters_done(0, 4)
@@ -88,8 +91,7 @@ def test_done_letters_archive_at_once_and_the_write_moves_the_start_offset() -> 
     assert partition.on_dead_letters_done(0, 4) == ()
 
 
-def test_a_part_of_the_letters_may_be_done_before_the_rest() -> None:
-    partition = with_queue()
+def test_a_part_of_the_letters_may_be_done_before_the_rest(partition: SharePartition) -> None:
     fetch(partition, spans((0, 4)))
     settle(partition, 0, 4, REJECT)
     written(partition, partition.on_dead_letters_done(3, 4))
@@ -99,9 +101,8 @@ def test_a_part_of_the_letters_may_be_done_before_the_rest() -> None:
     assert partition.start_offset == 5
 
 
-def test_a_failed_write_of_done_letters_leaves_them_archived_in_memory() -> None:
+def test_a_failed_write_of_done_letters_leaves_them_archived_in_memory(partition: SharePartition) -> None:
     """KIP-1191 as of 4.4.0: a leader that loads the state again writes the letters again."""
-    partition = with_queue()
     fetch(partition, spans((0, 4)))
     settle(partition, 0, 4, REJECT)
     written(partition, partition.on_dead_letters_done(0, 4), FAILED)
@@ -109,8 +110,7 @@ def test_a_failed_write_of_done_letters_leaves_them_archived_in_memory() -> None
     assert ack(partition, 0, 4, ACCEPT).error is ErrorCode.INVALID_RECORD_STATE, "not durable: success is no answer"
 
 
-def test_a_rejection_that_cannot_be_written_is_taken_back_and_has_no_letter() -> None:
-    partition = with_queue()
+def test_a_rejection_that_cannot_be_written_is_taken_back_and_has_no_letter(partition: SharePartition) -> None:
     fetch(partition, spans((0, 4)))
     outcome = ack(partition, 0, 4, REJECT)
     assert letters(written(partition, outcome.effects, FAILED)) == []
@@ -165,16 +165,14 @@ def test_what_a_closed_session_held_for_the_last_time_is_dead() -> None:
     assert letters(written(partition, effects)) == [DeadLetter(0, 4, 2, EXCEEDED)]
 
 
-def test_gaps_accepted_and_renewed_records_are_never_dead() -> None:
-    partition = with_queue()
+def test_gaps_accepted_and_renewed_records_are_never_dead(partition: SharePartition) -> None:
     fetch(partition, spans((0, 4)))
     outcome = ack(partition, 0, 3, GAP, ACCEPT, RENEW, REJECT)
     assert letters(written(partition, outcome.effects)) == [DeadLetter(3, 3, 1, REJECTED, "m1")]
     assert states(partition) == "2 Acquired(1) m1, 3 Archiving(1), 4 Acquired(1) m1"
 
 
-def test_rejections_record_by_record_are_one_letter_where_they_adjoin() -> None:
-    partition = with_queue()
+def test_rejections_record_by_record_are_one_letter_where_they_adjoin(partition: SharePartition) -> None:
     fetch(partition, spans((0, 4)))
     outcome = ack(partition, 0, 4, REJECT, REJECT, ACCEPT, REJECT, REJECT)
     assert letters(written(partition, outcome.effects)) == [
@@ -208,8 +206,7 @@ def test_what_has_left_the_log_when_it_is_given_back_has_no_letter() -> None:
     assert letters(written(partition, effects)) == [DeadLetter(3, 4, 2, EXCEEDED)]
 
 
-def test_dead_records_stay_until_they_are_done_when_the_log_start_passes_them() -> None:
-    partition = with_queue()
+def test_dead_records_stay_until_they_are_done_when_the_log_start_passes_them(partition: SharePartition) -> None:
     fetch(partition, spans((0, 4), (5, 9)))
     settle(partition, 0, 4, REJECT)
     partition.on_log_start_moved(5, 5)
@@ -218,8 +215,7 @@ def test_dead_records_stay_until_they_are_done_when_the_log_start_passes_them() 
     assert partition.start_offset == 5
 
 
-def test_aborted_records_are_archived_without_a_letter() -> None:
-    partition = with_queue()
+def test_aborted_records_are_archived_without_a_letter(partition: SharePartition) -> None:
     assert fetch(partition, spans((0, 2), (3, 4)), aborted=[(0, 2)]) == [(3, 4, 1)]
     assert states(partition) == "0-2 Archived(1), 3-4 Acquired(1) m1"
     assert partition.unfinished_dead_letters() == ()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from random import Random
 
 from shareq.broker.share.core.aborted import aborted_ranges, cut_out, held_before
+from shareq.broker.share.core.partition import SharePartition
 from shareq.broker.share.core.values import AcquiredRange
 from shareq.protocol.errors import ErrorCode
 from tests.support.each import for_each
@@ -39,17 +40,15 @@ def test_aborted_records_are_cut_out_and_archived() -> None:
     assert "2-3 Archived(1)" in states(partition)
 
 
-def test_an_aborted_record_cannot_be_acknowledged() -> None:
-    partition = share_partition()
+def test_an_aborted_record_cannot_be_acknowledged(partition: SharePartition) -> None:
     fetch(partition, batches(0, 9, 2), aborted=[(2, 3)])
     assert ack(partition, 0, 9, ACCEPT).error is ErrorCode.INVALID_RECORD_STATE
     settle(partition, 0, 1, ACCEPT)
     assert partition.start_offset == 4
 
 
-def test_when_everything_was_aborted_the_start_offset_waits_for_the_next_write() -> None:
+def test_when_everything_was_aborted_the_start_offset_waits_for_the_next_write(partition: SharePartition) -> None:
     """Archived in memory only; nothing is written for it."""
-    partition = share_partition()
     assert fetch(partition, spans((0, 9)), aborted=[(0, 9)]) == []
     assert (partition.start_offset, partition.next_fetch_offset(), partition.delivery_complete_count) == (0, 10, 10)
     fetch(partition, spans((10, 10)))
@@ -57,13 +56,11 @@ def test_when_everything_was_aborted_the_start_offset_waits_for_the_next_write()
     assert (partition.start_offset, partition.delivery_complete_count) == (11, 0)
 
 
-def test_without_aborted_transactions_nothing_is_filtered() -> None:
-    partition = share_partition()
+def test_without_aborted_transactions_nothing_is_filtered(partition: SharePartition) -> None:
     assert fetch(partition, spans((0, 9)), aborted=()) == [(0, 9, 1)]
 
 
-def test_records_delivered_again_are_filtered_too() -> None:
-    partition = share_partition()
+def test_records_delivered_again_are_filtered_too(partition: SharePartition) -> None:
     fetch(partition, batches(0, 9, 5))
     settle(partition, 0, 9, RELEASE)
     assert fetch(partition, batches(0, 9, 5), aborted=[(5, 9)]) == [(0, 4, 2)]
@@ -87,9 +84,8 @@ def test_cutting_ranges_out_of_ranges() -> None:
 # -- what is persisted, and what a reload makes of it
 
 
-def test_aborted_records_are_never_written_and_are_found_out_again_after_a_reload() -> None:
+def test_aborted_records_are_never_written_and_are_found_out_again_after_a_reload(partition: SharePartition) -> None:
     """M-078: archived in memory alone. For the next leader they are a hole, which it reads, acquires and archives."""
-    partition = share_partition()
     fetch(partition, batches(0, 9, 2), aborted=[(4, 5)])
     settle(partition, 0, 3, ACCEPT)
     write = settle(partition, 6, 9, ACCEPT)
@@ -101,9 +97,8 @@ def test_aborted_records_are_never_written_and_are_found_out_again_after_a_reloa
     assert (reloaded.next_fetch_offset(), states(reloaded)) == (10, "4-5 Archived(1), 6-9 Acknowledged(1)")
 
 
-def test_a_marker_is_acquired_and_acknowledged_as_a_gap() -> None:
+def test_a_marker_is_acquired_and_acknowledged_as_a_gap(partition: SharePartition) -> None:
     """M-074: the consumer skips control batches; their offsets are finished with by type 0."""
-    partition = share_partition()
     read = spans((0, 4), (5, 5), (6, 8))
     assert fetch(partition, read, aborted=[(0, 4)]) == [(5, 8, 1)]
     outcome = ack(partition, 5, 8, GAP, ACCEPT, ACCEPT, ACCEPT)
@@ -124,9 +119,8 @@ def test_an_aborted_batch_within_a_larger_one_leaves_it_in_parts() -> None:
     assert fetch(partition, spans((0, 3), (4, 5), (6, 9)), aborted=[(4, 5)]) == [(0, 3, 2), (6, 9, 2)]
 
 
-def test_with_a_record_limit_only_what_was_taken_is_archived() -> None:
+def test_with_a_record_limit_only_what_was_taken_is_archived(partition: SharePartition) -> None:
     """The rest is found to be aborted when its turn comes; the budget is charged with what is left."""
-    partition = share_partition()
     read = spans((0, 9), (10, 19))
     assert fetch(partition, read, max_records=4, mode=RECORDS, aborted=[(0, 9)]) == []
     assert states(partition) == "0-3 Archived(1), 4-9 Available(0)"
@@ -134,8 +128,7 @@ def test_with_a_record_limit_only_what_was_taken_is_archived() -> None:
     assert fetch(partition, read, max_records=4, mode=RECORDS, aborted=[(0, 9)]) == [(10, 11, 1)]
 
 
-def test_a_failed_write_does_not_bring_aborted_records_back() -> None:
-    partition = share_partition()
+def test_a_failed_write_does_not_bring_aborted_records_back(partition: SharePartition) -> None:
     fetch(partition, spans((0, 4), (5, 9)), aborted=[(5, 9)])
     outcome = ack(partition, 0, 4, ACCEPT)
     written(partition, outcome.effects, FAILED)

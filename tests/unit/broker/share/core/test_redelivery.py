@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,6 +60,11 @@ def delaying(
     return partition
 
 
+@pytest.fixture
+def partition() -> SharePartition:
+    return delaying()
+
+
 def waits(partition: SharePartition) -> list[tuple[int, int, int]]:
     """What waits: first and last offset (inclusive), until when."""
     return [
@@ -114,8 +120,7 @@ def test_jitter_spreads_over_offsets_and_counts() -> None:
 # -- what waits
 
 
-def test_a_released_record_comes_again_at_its_time_and_not_before() -> None:
-    partition = delaying()
+def test_a_released_record_comes_again_at_its_time_and_not_before(partition: SharePartition) -> None:
     fetch(partition, spans((0, 9)))
     write = settle(partition, 0, 9, RELEASE, now_ms=50)
     assert (rows_of(write), write.delays) == ([(0, 9, 0, 1)], (Delay(0, 9, 150, 1),))
@@ -131,8 +136,7 @@ def test_a_released_record_comes_again_at_its_time_and_not_before() -> None:
     assert settle(partition, 0, 9, RELEASE, now_ms=200).delays == (Delay(0, 9, 400, 2),)
 
 
-def test_those_behind_are_not_held_up_and_the_start_offset_stays() -> None:
-    partition = delaying()
+def test_those_behind_are_not_held_up_and_the_start_offset_stays(partition: SharePartition) -> None:
     fetch(partition, spans((0, 4), (5, 9)))
     settle(partition, 0, 0, RELEASE)
     settle(partition, 1, 9, ACCEPT)
@@ -157,8 +161,7 @@ def test_a_record_whose_lock_runs_out_waits_from_then_on() -> None:
     assert partition.on_deadline(1_100) == (WakeFetches(),)
 
 
-def test_what_a_session_held_waits_when_it_ends() -> None:
-    partition = delaying()
+def test_what_a_session_held_waits_when_it_ends(partition: SharePartition) -> None:
     fetch(partition, batches(0, 9, 5), batch_size=5)
     effects = partition.release_acquired_records("m1", 40)
     assert write_of(effects).delays == (Delay(0, 9, 140, 1),)
@@ -166,8 +169,7 @@ def test_what_a_session_held_waits_when_it_ends() -> None:
     assert waits(partition) == [(0, 4, 140), (5, 9, 140)]
 
 
-def test_nothing_else_waits() -> None:
-    partition = delaying()
+def test_nothing_else_waits(partition: SharePartition) -> None:
     fetch(partition, spans((0, 3)))
     outcome = ack(partition, 0, 3, ACCEPT, REJECT, RELEASE, RENEW)
     assert write_of(outcome.effects).delays == (Delay(2, 2, 100, 1),)
@@ -210,8 +212,7 @@ def test_what_is_released_together_waits_together_whatever_the_jitter() -> None:
 # -- writes
 
 
-def test_time_runs_from_the_release_also_when_its_write_takes_longer() -> None:
-    partition = delaying()
+def test_time_runs_from_the_release_also_when_its_write_takes_longer(partition: SharePartition) -> None:
     fetch(partition, spans((0, 9)))
     outcome = ack(partition, 0, 9, RELEASE)
     assert partition.on_deadline(500) == ()
@@ -222,8 +223,7 @@ def test_time_runs_from_the_release_also_when_its_write_takes_longer() -> None:
     assert fetch(partition, spans((0, 9)), now_ms=500) == [(0, 9, 2)]
 
 
-def test_a_failed_write_gives_the_record_back_to_its_holder() -> None:
-    partition = delaying()
+def test_a_failed_write_gives_the_record_back_to_its_holder(partition: SharePartition) -> None:
     fetch(partition, spans((0, 9)))
     written(partition, ack(partition, 0, 9, RELEASE).effects, FAILED)
     assert (states(partition), waits(partition)) == ("0-9 Acquired(1) m1", [])
@@ -240,8 +240,7 @@ def test_a_failed_write_after_the_lock_makes_the_record_wait_from_then_on() -> N
     assert partition.on_deadline(1_400) == (WakeFetches(),)
 
 
-def test_a_refused_request_leaves_no_wait() -> None:
-    partition = delaying()
+def test_a_refused_request_leaves_no_wait(partition: SharePartition) -> None:
     fetch(partition, spans((0, 4)))
     fetch(partition, spans((5, 9)), "m2")
     assert ack(partition, 0, 9, RELEASE).error is ErrorCode.INVALID_RECORD_STATE
@@ -249,9 +248,8 @@ def test_a_refused_request_leaves_no_wait() -> None:
     assert (waits(partition), partition.start_offset) == ([], 5)
 
 
-def test_many_waits_in_one_write_are_all_looked_at() -> None:
+def test_many_waits_in_one_write_are_all_looked_at(partition: SharePartition) -> None:
     """The heap is rebuilt on the way: what is not settled by then must not be lost."""
-    partition = delaying()
     fetch(partition, batches(0, 1_999), batch_size=1, max_records=2_000)
     evens = [AckBatch(offset, offset, [RELEASE]) for offset in range(0, 2_000, 2)]
     outcome = partition.acknowledge("m1", evens, 0)
@@ -265,8 +263,7 @@ def test_many_waits_in_one_write_are_all_looked_at() -> None:
 # -- settings, the log, loading
 
 
-def test_times_that_were_given_outlast_a_change_of_the_settings() -> None:
-    partition = delaying()
+def test_times_that_were_given_outlast_a_change_of_the_settings(partition: SharePartition) -> None:
     fetch(partition, spans((0, 9)))
     settle(partition, 0, 4, RELEASE)
     partition.settings = settings()
@@ -277,8 +274,7 @@ def test_times_that_were_given_outlast_a_change_of_the_settings() -> None:
     assert partition.next_fetch_offset() == 0
 
 
-def test_what_leaves_the_log_waits_no_more() -> None:
-    partition = delaying()
+def test_what_leaves_the_log_waits_no_more(partition: SharePartition) -> None:
     fetch(partition, spans((0, 9)))
     settle(partition, 0, 9, RELEASE)
     partition.on_log_start_moved(5, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shareq.broker.share.core.effects import DeliveryLimitReached, GivenUpRange, WakeFetches
+from shareq.broker.share.core.partition import SharePartition
 from tests.support.models.share_partition import (
     ACCEPT,
     FAILED,
@@ -20,8 +21,7 @@ from tests.support.models.share_partition import (
 )
 
 
-def test_everything_the_member_holds_is_given_back_through_a_write() -> None:
-    partition = share_partition()
+def test_everything_the_member_holds_is_given_back_through_a_write(partition: SharePartition) -> None:
     fetch(partition, batches(0, 19, 10), batch_size=10)
     fetch(partition, spans((20, 29)), "m2")
     settle(partition, 3, 4, ACCEPT)
@@ -36,9 +36,8 @@ def test_everything_the_member_holds_is_given_back_through_a_write() -> None:
     assert fetch(partition, batches(0, 19, 10), "m3") == [(0, 2, 2), (5, 9, 2), (10, 19, 2)]
 
 
-def test_records_between_those_of_others_are_given_back_too() -> None:
+def test_records_between_those_of_others_are_given_back_too(partition: SharePartition) -> None:
     """Members may share one batch in flight (record_limit)."""
-    partition = share_partition()
     for member, first, last in (("m1", 0, 2), ("m2", 3, 5), ("m1", 6, 7), ("m3", 8, 9)):
         fetch(partition, batches(first, last, 1), member, batch_size=10)
     assert rows_of(write_of(partition.release_acquired_records("m1", 0))) == [(0, 2, 0, 1), (6, 7, 0, 1)]
@@ -54,8 +53,7 @@ def test_the_delivery_count_stays() -> None:
     assert rows_of(write_of(partition.release_acquired_records("m1", 0))) == [(0, 9, 4, 2)]
 
 
-def test_records_below_the_start_offset_are_archived() -> None:
-    partition = share_partition()
+def test_records_below_the_start_offset_are_archived(partition: SharePartition) -> None:
     fetch(partition, batches(0, 19, 10), batch_size=10)
     partition.on_log_start_moved(14, 0)
     effects = partition.release_acquired_records("m1", 0)
@@ -65,8 +63,9 @@ def test_records_below_the_start_offset_are_archived() -> None:
     assert (partition.start_offset, states(partition)) == (14, "14-19 Available(1)")
 
 
-def test_records_below_the_start_offset_stay_with_the_member_when_that_cannot_be_written() -> None:
-    partition = share_partition()
+def test_records_below_the_start_offset_stay_with_the_member_when_that_cannot_be_written(
+    partition: SharePartition,
+) -> None:
     fetch(partition, batches(0, 19, 10), batch_size=10)
     partition.on_log_start_moved(14, 0)
     effects = partition.release_acquired_records("m1", 0)
@@ -75,8 +74,7 @@ def test_records_below_the_start_offset_stay_with_the_member_when_that_cannot_be
     assert states(partition, 0) == "0-9 Acquired(1) m1, 10-19 Acquired(1) m1"
 
 
-def test_what_is_being_acknowledged_is_not_touched() -> None:
-    partition = share_partition()
+def test_what_is_being_acknowledged_is_not_touched(partition: SharePartition) -> None:
     fetch(partition, spans((0, 9)))
     accepted = ack(partition, 0, 4, ACCEPT)
     effects = partition.release_acquired_records("m1", 0)
@@ -95,16 +93,14 @@ def test_a_failed_write_leaves_the_records_with_the_member_until_the_lock_runs_o
     assert states(partition) == "0-9 Available(1)"
 
 
-def test_a_member_without_records_needs_no_write() -> None:
-    partition = share_partition()
+def test_a_member_without_records_needs_no_write(partition: SharePartition) -> None:
     assert partition.release_acquired_records("m1", 0) == ()
     fetch(partition, spans((0, 9)))
     settle(partition, 0, 4, RELEASE)
     assert partition.release_acquired_records("m2", 0) == ()
 
 
-def test_neighbours_of_different_delivery_counts_are_given_back_apart() -> None:
-    partition = share_partition()
+def test_neighbours_of_different_delivery_counts_are_given_back_apart(partition: SharePartition) -> None:
     fetch(partition, spans((0, 4)))
     settle(partition, 0, 4, RELEASE)
     fetch(partition, spans((0, 4), (5, 9)))

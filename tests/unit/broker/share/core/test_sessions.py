@@ -27,6 +27,11 @@ TOPIC_A, TOPIC_B = b"a" * 16, b"b" * 16
 NAMES = {TOPIC_A: "a"}
 
 
+@pytest.fixture
+def sessions() -> ShareSessions:
+    return ShareSessions(10)
+
+
 @dataclass(frozen=True)
 class Result:
     """A partition's fetch result."""
@@ -89,8 +94,7 @@ def test_an_epoch_is_followed_by_the_next_and_the_largest_by_one() -> None:
     assert [next_epoch(0), next_epoch(1), next_epoch(MAX_EPOCH - 1), next_epoch(MAX_EPOCH)] == [1, 2, MAX_EPOCH, 1]
 
 
-def test_fetch_and_acknowledge_share_one_epoch_counter() -> None:
-    sessions = ShareSessions(10)
+def test_fetch_and_acknowledge_share_one_epoch_counter(sessions: ShareSessions) -> None:
     opened(sessions, 0)
     accepted(request(sessions, 1))
     session = sessions.update("g", "m1", 2)
@@ -100,8 +104,7 @@ def test_fetch_and_acknowledge_share_one_epoch_counter() -> None:
 
 
 @pytest.mark.parametrize("epoch", [0, 1, 3, 7, MAX_EPOCH, -2])
-def test_any_other_epoch_is_refused_and_changes_nothing(epoch: int) -> None:
-    sessions = ShareSessions(10)
+def test_any_other_epoch_is_refused_and_changes_nothing(epoch: int, sessions: ShareSessions) -> None:
     opened(sessions, 0)
     accepted(request(sessions, 1))
     assert sessions.update("g", "m1", epoch) is ErrorCode.INVALID_SHARE_SESSION_EPOCH
@@ -110,8 +113,7 @@ def test_any_other_epoch_is_refused_and_changes_nothing(epoch: int) -> None:
     assert fetched(accepted(request(sessions, 2))) == ids(0)
 
 
-def test_the_epoch_wraps_to_one() -> None:
-    sessions = ShareSessions(10)
+def test_the_epoch_wraps_to_one(sessions: ShareSessions) -> None:
     session = opened(sessions, 0).session
     session.next_epoch = MAX_EPOCH
     accepted(request(sessions, MAX_EPOCH))
@@ -120,22 +122,19 @@ def test_the_epoch_wraps_to_one() -> None:
 
 
 @pytest.mark.parametrize("epoch", [1, 5, FINAL_EPOCH, -7])
-def test_without_a_session_only_epoch_zero_works(epoch: int) -> None:
+def test_without_a_session_only_epoch_zero_works(epoch: int, sessions: ShareSessions) -> None:
     """Every client comes with its old epoch after a broker restart, and then opens again."""
-    sessions = ShareSessions(10)
     assert request(sessions, epoch) is ErrorCode.SHARE_SESSION_NOT_FOUND
     assert sessions.update("g", "m1", epoch) is ErrorCode.SHARE_SESSION_NOT_FOUND
 
 
-def test_acknowledge_cannot_open_a_session() -> None:
-    sessions = ShareSessions(10)
+def test_acknowledge_cannot_open_a_session(sessions: ShareSessions) -> None:
     assert sessions.update("g", "m1", INITIAL_EPOCH) is ErrorCode.INVALID_SHARE_SESSION_EPOCH
     opened(sessions, 0)
     assert sessions.update("g", "m1", INITIAL_EPOCH) is ErrorCode.INVALID_SHARE_SESSION_EPOCH
 
 
-def test_the_final_epoch_is_not_compared_and_fetches_nothing() -> None:
-    sessions = ShareSessions(10)
+def test_the_final_epoch_is_not_compared_and_fetches_nothing(sessions: ShareSessions) -> None:
     session = opened(sessions, 0, 1).session
     context = accepted(request(sessions, FINAL_EPOCH, ids(7), ids(0)))
     assert context.is_final
@@ -148,8 +147,7 @@ def test_the_final_epoch_is_not_compared_and_fetches_nothing() -> None:
     assert request(sessions, 1) is ErrorCode.SHARE_SESSION_NOT_FOUND
 
 
-def test_the_epoch_advances_even_if_every_partition_fails_later() -> None:
-    sessions = ShareSessions(10)
+def test_the_epoch_advances_even_if_every_partition_fails_later(sessions: ShareSessions) -> None:
     opened(sessions, 0)
     accepted(request(sessions, 1))
     assert request(sessions, 1) is ErrorCode.INVALID_SHARE_SESSION_EPOCH
@@ -158,15 +156,13 @@ def test_the_epoch_advances_even_if_every_partition_fails_later() -> None:
 # -- opening
 
 
-def test_opening_with_acknowledgements_is_an_invalid_request_and_keeps_the_old_session() -> None:
-    sessions = ShareSessions(10)
+def test_opening_with_acknowledgements_is_an_invalid_request_and_keeps_the_old_session(sessions: ShareSessions) -> None:
     opened(sessions, 0)
     assert request(sessions, 0, ids(1), acks=True) is ErrorCode.INVALID_REQUEST
     assert fetched(accepted(request(sessions, 1, acks=True))) == ids(0)
 
 
-def test_opening_replaces_the_members_session() -> None:
-    sessions = ShareSessions(10)
+def test_opening_replaces_the_members_session(sessions: ShareSessions) -> None:
     opened(sessions, 0, 1)
     accepted(request(sessions, 1))
     assert fetched(accepted(request(sessions, 0, ids(2), ids(2)))) == ids(2)  # nothing to forget while opening
@@ -174,14 +170,12 @@ def test_opening_replaces_the_members_session() -> None:
     assert fetched(accepted(request(sessions, 1))) == ids(2)
 
 
-def test_an_empty_session_is_legal() -> None:
-    sessions = ShareSessions(10)
+def test_an_empty_session_is_legal(sessions: ShareSessions) -> None:
     assert opened(sessions).partitions == ()
     assert fetched(accepted(request(sessions, 1, ids(3)))) == ids(3)
 
 
-def test_members_and_groups_have_their_own_sessions() -> None:
-    sessions = ShareSessions(10)
+def test_members_and_groups_have_their_own_sessions(sessions: ShareSessions) -> None:
     opened(sessions, 0)
     opened(sessions, 1, member="m2")
     opened(sessions, 2, group="h")
@@ -212,24 +206,21 @@ def test_a_changed_limit_counts_for_the_next_session() -> None:
 # -- partitions of a session
 
 
-def test_listed_partitions_join_and_forgotten_ones_leave() -> None:
-    sessions = ShareSessions(10)
+def test_listed_partitions_join_and_forgotten_ones_leave(sessions: ShareSessions) -> None:
     opened(sessions, 0, 1)
     assert fetched(accepted(request(sessions, 1, ids(2), ids(0)))) == ids(1, 2)
     assert fetched(accepted(request(sessions, 2))) == ids(1, 2)
     assert fetched(accepted(request(sessions, 3, (), ids(9, 1)))) == ids(2)
 
 
-def test_a_partition_that_is_listed_and_forgotten_ends_up_outside() -> None:
+def test_a_partition_that_is_listed_and_forgotten_ends_up_outside(sessions: ShareSessions) -> None:
     """Clients carry acknowledgements for a partition that way after it left their assignment."""
-    sessions = ShareSessions(10)
     opened(sessions, 0)
     assert fetched(accepted(request(sessions, 1, ids(0, 4), ids(0, 4)))) == []
 
 
-def test_listing_a_partition_again_keeps_its_place_and_its_topic_name() -> None:
+def test_listing_a_partition_again_keeps_its_place_and_its_topic_name(sessions: ShareSessions) -> None:
     """An id that was unknown when it was added stays unknown until it is forgotten."""
-    sessions = ShareSessions(10)
     accepted(request(sessions, 0, [*ids(0), *ids(0, topic_id=TOPIC_B)]))
     known = {TOPIC_A: "renamed", TOPIC_B: "b"}
     context = accepted(request(sessions, 1, [*ids(0, topic_id=TOPIC_B), *ids(0)], names=known))
@@ -239,9 +230,8 @@ def test_listing_a_partition_again_keeps_its_place_and_its_topic_name() -> None:
     assert [partition.topic for partition in context.partitions] == ["a", "b"]
 
 
-def test_the_same_partition_twice_in_one_request_is_one() -> None:
+def test_the_same_partition_twice_in_one_request_is_one(sessions: ShareSessions) -> None:
     """librdkafka names a topic id twice."""
-    sessions = ShareSessions(10)
     assert fetched(opened(sessions, 0, 1, 0)) == ids(0, 1)
     assert fetched(accepted(request(sessions, 1, ids(2, 2)))) == ids(0, 1, 2)
 
@@ -249,35 +239,30 @@ def test_the_same_partition_twice_in_one_request_is_one() -> None:
 # -- which partitions a response names
 
 
-def test_an_opening_request_is_answered_for_every_candidate() -> None:
-    sessions = ShareSessions(10)
+def test_an_opening_request_is_answered_for_every_candidate(sessions: ShareSessions) -> None:
     context = opened(sessions, 0, 1)
     assert kept(context, [Result(TOPIC_A, 0), Result(TOPIC_A, 1, b"x")]) == [0, 1]
 
 
-def test_a_final_request_is_answered_for_every_candidate() -> None:
-    sessions = ShareSessions(10)
+def test_a_final_request_is_answered_for_every_candidate(sessions: ShareSessions) -> None:
     opened(sessions, 0)
     assert kept(accepted(request(sessions, FINAL_EPOCH)), [Result(TOPIC_A, 0)]) == [0]
 
 
-def test_later_empty_results_are_left_out() -> None:
-    sessions = ShareSessions(10)
+def test_later_empty_results_are_left_out(sessions: ShareSessions) -> None:
     opened(sessions, 0, 1, 2)
     results = [Result(TOPIC_A, 0), Result(TOPIC_A, 1, b"x"), Result(TOPIC_A, 2, error=ErrorCode.UNKNOWN_TOPIC_ID)]
     assert kept(accepted(request(sessions, 1)), results) == [1, 2]
 
 
-def test_a_newly_added_partition_is_named_once_even_if_empty() -> None:
-    sessions = ShareSessions(10)
+def test_a_newly_added_partition_is_named_once_even_if_empty(sessions: ShareSessions) -> None:
     opened(sessions, 0)
     results = [Result(TOPIC_A, 0), Result(TOPIC_A, 3)]
     assert kept(accepted(request(sessions, 1, ids(3))), results) == [3]
     assert kept(accepted(request(sessions, 2)), results) == []
 
 
-def test_the_first_good_result_after_an_error_is_named() -> None:
-    sessions = ShareSessions(10)
+def test_the_first_good_result_after_an_error_is_named(sessions: ShareSessions) -> None:
     opened(sessions, 0)
     failed = [Result(TOPIC_A, 0, error=ErrorCode.KAFKA_STORAGE_ERROR)]
     assert kept(accepted(request(sessions, 1)), failed) == [0]
@@ -286,24 +271,21 @@ def test_the_first_good_result_after_an_error_is_named() -> None:
     assert kept(accepted(request(sessions, 4)), [Result(TOPIC_A, 0)]) == []
 
 
-def test_an_error_while_opening_leaves_no_debt() -> None:
-    sessions = ShareSessions(10)
+def test_an_error_while_opening_leaves_no_debt(sessions: ShareSessions) -> None:
     context = opened(sessions, 0)
     kept(context, [Result(TOPIC_A, 0, error=ErrorCode.KAFKA_STORAGE_ERROR)])
     assert kept(accepted(request(sessions, 1)), [Result(TOPIC_A, 0)]) == []
 
 
-def test_a_partition_with_records_goes_to_the_end_of_the_order() -> None:
-    sessions = ShareSessions(10)
+def test_a_partition_with_records_goes_to_the_end_of_the_order(sessions: ShareSessions) -> None:
     opened(sessions, 0, 1, 2)
     results = [Result(TOPIC_A, 0, b"x"), Result(TOPIC_A, 1), Result(TOPIC_A, 2, error=ErrorCode.UNKNOWN_TOPIC_ID)]
     kept(accepted(request(sessions, 1)), results)
     assert fetched(accepted(request(sessions, 2))) == ids(1, 2, 0)
 
 
-def test_a_preview_changes_neither_debts_nor_order() -> None:
+def test_a_preview_changes_neither_debts_nor_order(sessions: ShareSessions) -> None:
     """For a response that a quota then empties."""
-    sessions = ShareSessions(10)
     opened(sessions, 0)
     context = accepted(request(sessions, 1, ids(1)))
     results = [Result(TOPIC_A, 0, b"x"), Result(TOPIC_A, 1)]
@@ -313,16 +295,14 @@ def test_a_preview_changes_neither_debts_nor_order() -> None:
     assert context.session.partitions[TOPIC_A, 1].must_answer
 
 
-def test_a_request_that_another_has_overtaken_is_refused() -> None:
-    sessions = ShareSessions(10)
+def test_a_request_that_another_has_overtaken_is_refused(sessions: ShareSessions) -> None:
     opened(sessions, 0)
     context = accepted(request(sessions, 1))
     accepted(request(sessions, 2))
     assert context.select([Result(TOPIC_A, 0, b"x")]) is ErrorCode.INVALID_SHARE_SESSION_EPOCH
 
 
-def test_a_partition_forgotten_meanwhile_is_named_only_if_there_is_something() -> None:
-    sessions = ShareSessions(10)
+def test_a_partition_forgotten_meanwhile_is_named_only_if_there_is_something(sessions: ShareSessions) -> None:
     opened(sessions, 0)
     context = accepted(request(sessions, 1, (), ids(0)))
     assert kept(context, [Result(TOPIC_A, 0)]) == []
@@ -332,8 +312,7 @@ def test_a_partition_forgotten_meanwhile_is_named_only_if_there_is_something() -
 # -- lost connections
 
 
-def test_a_lost_connection_ends_its_session_and_reports_what_to_release() -> None:
-    sessions = ShareSessions(10)
+def test_a_lost_connection_ends_its_session_and_reports_what_to_release(sessions: ShareSessions) -> None:
     opened(sessions, 0, 1)
     opened(sessions, 0, member="m2", connection=2)
     accepted(request(sessions, 1, ids(2), ids(0)))
@@ -343,15 +322,13 @@ def test_a_lost_connection_ends_its_session_and_reports_what_to_release() -> Non
     assert len(sessions) == 0
 
 
-def test_an_unknown_connection_means_nothing() -> None:
-    sessions = ShareSessions(10)
+def test_an_unknown_connection_means_nothing(sessions: ShareSessions) -> None:
     opened(sessions, 0)
     assert sessions.on_disconnect("other") == Disconnected()
     assert len(sessions) == 1
 
 
-def test_the_old_connection_does_not_end_a_newer_session() -> None:
-    sessions = ShareSessions(10)
+def test_the_old_connection_does_not_end_a_newer_session(sessions: ShareSessions) -> None:
     opened(sessions, 0)
     opened(sessions, 0, connection=2)
     assert sessions.on_disconnect(1) == Disconnected()
@@ -359,23 +336,20 @@ def test_the_old_connection_does_not_end_a_newer_session() -> None:
     assert sessions.on_disconnect(2).closed == (ClosedSession("g", "m1", tuple(ids(0))),)
 
 
-def test_reopening_on_the_same_connection_stays_bound_to_it() -> None:
-    sessions = ShareSessions(10)
+def test_reopening_on_the_same_connection_stays_bound_to_it(sessions: ShareSessions) -> None:
     opened(sessions, 0)
     opened(sessions, 1)
     assert sessions.on_disconnect(1) == Disconnected((ClosedSession("g", "m1", tuple(ids(1))),), ("g",))
 
 
-def test_a_group_is_empty_when_the_connection_of_its_closed_session_goes() -> None:
+def test_a_group_is_empty_when_the_connection_of_its_closed_session_goes(sessions: ShareSessions) -> None:
     """The final epoch releases the records; the group's state leaves memory with the connection."""
-    sessions = ShareSessions(10)
     opened(sessions, 0)
     sessions.close("g", "m1")
     assert sessions.on_disconnect(1) == Disconnected((), ("g",))
 
 
-def test_a_connection_stands_for_the_session_it_opened_last() -> None:
-    sessions = ShareSessions(10)
+def test_a_connection_stands_for_the_session_it_opened_last(sessions: ShareSessions) -> None:
     opened(sessions, 0)
     opened(sessions, 1, member="m2")
     sessions.close("g", "m1")
@@ -383,8 +357,7 @@ def test_a_connection_stands_for_the_session_it_opened_last() -> None:
     assert sessions.on_disconnect(1) == Disconnected((ClosedSession("g", "m2", tuple(ids(1))),), ())
 
 
-def test_switching_share_groups_off_forgets_everything() -> None:
-    sessions = ShareSessions(10)
+def test_switching_share_groups_off_forgets_everything(sessions: ShareSessions) -> None:
     opened(sessions, 0)
     sessions.clear()
     assert len(sessions) == 0

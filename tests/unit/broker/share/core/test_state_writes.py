@@ -50,8 +50,7 @@ def test_a_write_carries_the_start_offset_from_before_its_own_commit() -> None:
     assert settle(partition, 110, 110, ACCEPT).start_offset == 110
 
 
-def test_nothing_shows_before_the_write_is_durable_except_that_it_is_under_way() -> None:
-    partition = share_partition()
+def test_nothing_shows_before_the_write_is_durable_except_that_it_is_under_way(partition: SharePartition) -> None:
     fetch(partition, spans((0, 9)))
     ack(partition, 0, 4, ACCEPT)
     ack(partition, 5, 9, RELEASE)
@@ -59,8 +58,7 @@ def test_nothing_shows_before_the_write_is_durable_except_that_it_is_under_way()
     assert (partition.start_offset, partition.next_fetch_offset(), partition.delivery_complete_count) == (0, 10, 5)
 
 
-def test_a_pending_write_holds_the_start_offset_back() -> None:
-    partition = share_partition()
+def test_a_pending_write_holds_the_start_offset_back(partition: SharePartition) -> None:
     fetch(partition, batches(0, 9, 1))
     first = ack(partition, 0, 4, ACCEPT)
     settle(partition, 5, 9, ACCEPT)
@@ -121,8 +119,7 @@ def test_a_failed_write_below_a_moved_log_start_archives_what_has_expired() -> N
     assert partition.delivery_complete_count == 0
 
 
-def test_a_failed_release_of_records_that_left_the_log_leaves_them_archived() -> None:
-    partition = share_partition()
+def test_a_failed_release_of_records_that_left_the_log_leaves_them_archived(partition: SharePartition) -> None:
     fetch(partition, spans((0, 9)))
     outcome = ack(partition, 0, 9, RELEASE)
     partition.on_log_start_moved(5, 10)
@@ -131,23 +128,20 @@ def test_a_failed_release_of_records_that_left_the_log_leaves_them_archived() ->
     assert states(partition, first=0) == "0-4 Archived(1), 5-9 Acquired(1) m1"
 
 
-def test_a_durable_release_makes_records_available_and_wakes_fetches() -> None:
-    partition = share_partition()
+def test_a_durable_release_makes_records_available_and_wakes_fetches(partition: SharePartition) -> None:
     fetch(partition, spans((0, 9)))
     outcome = ack(partition, 0, 9, RELEASE)
     assert written(partition, outcome.effects) == (WakeFetches(),)
     assert partition.next_fetch_offset() == 0
 
 
-def test_a_durable_accept_that_moves_nothing_wakes_nobody() -> None:
-    partition = share_partition()
+def test_a_durable_accept_that_moves_nothing_wakes_nobody(partition: SharePartition) -> None:
     fetch(partition, spans((0, 9)))
     outcome = ack(partition, 5, 9, ACCEPT)
     assert written(partition, outcome.effects) == ()
 
 
-def test_writes_may_end_in_any_order() -> None:
-    partition = share_partition()
+def test_writes_may_end_in_any_order(partition: SharePartition) -> None:
     fetch(partition, batches(0, 9, 1))
     outcomes = [ack(partition, offset, offset, ACCEPT) for offset in range(10)]
     assert len({outcome.write_id for outcome in outcomes}) == 10
@@ -160,8 +154,7 @@ def test_writes_may_end_in_any_order() -> None:
     assert partition.start_offset == 10
 
 
-def test_one_request_may_touch_a_batch_again_after_another() -> None:
-    partition = share_partition()
+def test_one_request_may_touch_a_batch_again_after_another(partition: SharePartition) -> None:
     fetch(partition, batches(0, 19, 10), batch_size=10)
     acks = [AckBatch(offset, offset, [ACCEPT]) for offset in (0, 1, 5, 12, 13, 19)]
     written(partition, partition.acknowledge("m1", acks, 0).effects)
@@ -171,8 +164,7 @@ def test_one_request_may_touch_a_batch_again_after_another() -> None:
     )
 
 
-def test_the_outcome_of_a_write_is_reported_once() -> None:
-    partition = share_partition()
+def test_the_outcome_of_a_write_is_reported_once(partition: SharePartition) -> None:
     fetch(partition, spans((0, 9)))
     outcome = ack(partition, 0, 9, ACCEPT)
     written(partition, outcome.effects)
@@ -180,9 +172,8 @@ def test_the_outcome_of_a_write_is_reported_once() -> None:
         written(partition, outcome.effects)
 
 
-def test_delivery_complete_count_is_relative_to_the_start_offset_sent_with_it() -> None:
+def test_delivery_complete_count_is_relative_to_the_start_offset_sent_with_it(partition: SharePartition) -> None:
     """KIP-1226: lag = log end - start offset - delivery complete count."""
-    partition = share_partition()
     fetch(partition, batches(0, 9, 1))
     assert settle(partition, 2, 3, ACCEPT).delivery_complete_count == 2
     assert settle(partition, 0, 0, REJECT).delivery_complete_count == 3

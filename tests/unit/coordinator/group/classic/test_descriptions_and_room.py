@@ -29,8 +29,7 @@ def member_of(member_id: str, *protocols: str, instance: str | None = None, size
 # -- describing
 
 
-def test_a_stable_group_is_described_with_its_protocol_and_what_members_have() -> None:
-    world = ClassicWorld()
+def test_a_stable_group_is_described_with_its_protocol_and_what_members_have(world: ClassicWorld) -> None:
     (one,) = world.stable(statics=("i",), protocols={"sticky": b"other", "range": b"said"})
     world.group.protocol_name = "range"
     assert described(world) == DescribedGroup(
@@ -51,8 +50,7 @@ def test_a_stable_group_is_described_with_its_protocol_and_what_members_have() -
     )
 
 
-def test_while_a_group_rebalances_its_protocol_is_left_out() -> None:
-    world = ClassicWorld()
+def test_while_a_group_rebalances_its_protocol_is_left_out(world: ClassicWorld) -> None:
     (one,) = world.stable(protocols={"range": b"said"})
     world.first_join(protocols={"range": b"new"})
     group = described(world)
@@ -94,8 +92,7 @@ def test_a_step_between_states_that_there_is_not_is_named() -> None:
         ClassicGroup("g", 0).move_to(ClassicState.STABLE, 1)
 
 
-def test_a_group_has_been_in_its_state_since_it_came_to_it() -> None:
-    world = ClassicWorld()
+def test_a_group_has_been_in_its_state_since_it_came_to_it(world: ClassicWorld) -> None:
     world.log.advance(5)
     world.first_join()
     assert (world.group.state_name, world.group.state_since_ms) == ("PreparingRebalance", world.time.wall_ms())
@@ -107,8 +104,7 @@ def test_a_group_has_been_in_its_state_since_it_came_to_it() -> None:
 # -- counting and logging
 
 
-def test_each_assignment_counts_as_one_rebalance() -> None:
-    world = ClassicWorld()
+def test_each_assignment_counts_as_one_rebalance(world: ClassicWorld) -> None:
     (one,) = world.stable()
     assert world.counters.classic_rebalances == 1
     world.join(one)
@@ -116,8 +112,9 @@ def test_each_assignment_counts_as_one_rebalance() -> None:
     assert world.counters.classic_rebalances == 2
 
 
-def test_why_a_group_rebalances_and_members_leave_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    world = ClassicWorld()
+def test_why_a_group_rebalances_and_members_leave_is_logged(
+    caplog: pytest.LogCaptureFixture, world: ClassicWorld
+) -> None:
     with caplog.at_level(logging.INFO):
         _, two = world.stable(2)
         world.leave(two)
@@ -128,8 +125,7 @@ def test_why_a_group_rebalances_and_members_leave_is_logged(caplog: pytest.LogCa
     assert began != again
 
 
-def test_a_join_that_another_one_replaces_is_answered_with_the_members_id() -> None:
-    world = ClassicWorld()
+def test_a_join_that_another_one_replaces_is_answered_with_the_members_id(world: ClassicWorld) -> None:
     world.stable()
     two, first = world.first_join()
     world.join(two)

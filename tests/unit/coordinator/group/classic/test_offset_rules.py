@@ -33,8 +33,7 @@ def test_anybody_commits_to_a_group_without_members() -> None:
     assert commit(group, "stranger", 0) == [UNKNOWN, UNKNOWN]
 
 
-def test_members_commit_in_their_generation() -> None:
-    world = ClassicWorld()
+def test_members_commit_in_their_generation(world: ClassicWorld) -> None:
     static, other = world.stable(2, statics=["i"])
     if static not in world.group.static_members.values():
         static, other = other, static
@@ -49,8 +48,7 @@ def test_members_commit_in_their_generation() -> None:
     assert commit(group) == [UNKNOWN, NONE], "a transaction need not say who commits"
 
 
-def test_commits_during_a_rebalance() -> None:
-    world = ClassicWorld()
+def test_commits_during_a_rebalance(world: ClassicWorld) -> None:
     (one,) = world.stable()
     world.first_join()
     assert commit(world.group, one, 1) == [NONE, NONE], "while members join, the last generation ends its work"
@@ -59,8 +57,7 @@ def test_commits_during_a_rebalance() -> None:
     assert commit(world.group, one, 2) == [REBALANCE, NONE]
 
 
-def test_what_consumers_subscribe_to() -> None:
-    world = ClassicWorld()
+def test_what_consumers_subscribe_to(world: ClassicWorld) -> None:
     world.first_join(protocols={"range": subscription("a", "b")})
     world.first_join(protocols={"range": subscription("b", "c", version=3)})
     assert world.group.subscribed_topics is None
@@ -71,16 +68,14 @@ def test_what_consumers_subscribe_to() -> None:
 
 
 @pytest.mark.parametrize("metadata", [b"", b"\x00", b"\x00\x00", b"\x00\x00\x00\x00\x00\x09\x00\x01a", b"\x00\x00\xff"])
-def test_metadata_that_is_no_subscription(metadata: bytes) -> None:
+def test_metadata_that_is_no_subscription(metadata: bytes, world: ClassicWorld) -> None:
     """Any bytes may come; they only mean nothing."""
-    world = ClassicWorld()
     world.stable(protocols={"range": metadata})
     assert world.group.subscribed_topics is None
     assert read_topics(world.group) is None
 
 
-def test_other_clients_than_consumers() -> None:
-    world = ClassicWorld()
+def test_other_clients_than_consumers(world: ClassicWorld) -> None:
     _, join = world.first_join(kind="connect", protocols={"default": subscription("a")})
     world.log.advance(DELAY_MS)
     assert join.error is NONE
@@ -89,8 +84,7 @@ def test_other_clients_than_consumers() -> None:
     assert delete_error(world.group) is ErrorCode.NON_EMPTY_GROUP
 
 
-def test_offsets_may_be_deleted_while_consumers_work() -> None:
-    world = ClassicWorld()
+def test_offsets_may_be_deleted_while_consumers_work(world: ClassicWorld) -> None:
     assert delete_error(ClassicGroup("g", None)) is NONE
     world.stable()
     assert delete_error(world.group) is NONE
@@ -112,8 +106,7 @@ def test_when_the_retention_of_offsets_begins() -> None:
     assert expires_from_ms(world.group, 77) == 77
 
 
-def test_what_members_subscribe_to_is_known_after_a_restart() -> None:
-    world = ClassicWorld()
+def test_what_members_subscribe_to_is_known_after_a_restart(world: ClassicWorld) -> None:
     world.stable(protocols={"range": subscription("a")})
     world.log.reload()
     assert world.group.subscribed_topics == frozenset({"a"})

@@ -21,6 +21,11 @@ ALL = {"foo": {0, 1, 2, 3}}
 AGAIN = ErrorCode.REBALANCE_IN_PROGRESS
 
 
+@pytest.fixture
+def world() -> MixedWorld:
+    return MixedWorld()
+
+
 def mixed(policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL) -> tuple[MixedWorld, str]:
     """A group with a member of each protocol at rest: "new" and the one whose id is returned, two partitions each."""
     world = MixedWorld(policy=policy)
@@ -36,8 +41,7 @@ def epoch_of(world: MixedWorld, member_id: str) -> int:
     return world.group.current_of(member_id).member_epoch
 
 
-def test_a_new_member_is_given_an_id_first_and_joins_with_it() -> None:
-    world = MixedWorld()
+def test_a_new_member_is_given_an_id_first_and_joins_with_it(world: MixedWorld) -> None:
     world.join("new")
     token = world.ask_join()
     assert world.error(token) is ErrorCode.MEMBER_ID_REQUIRED
@@ -50,17 +54,17 @@ def test_a_new_member_is_given_an_id_first_and_joins_with_it() -> None:
 
 
 @pytest.mark.parametrize(("version", "instance"), [(3, None), (9, "i")])
-def test_old_clients_and_static_members_join_in_one_round(version: int, instance: str | None) -> None:
-    world = MixedWorld()
+def test_old_clients_and_static_members_join_in_one_round(
+    version: int, instance: str | None, world: MixedWorld
+) -> None:
     world.join("new")
     joined = world.joined(world.ask_join(version=version, instance=instance))
     assert joined.error_code == ErrorCode.NONE
     assert world.group.members[joined.member_id].instance_id == instance
 
 
-def test_partitions_are_given_up_before_others_get_them() -> None:
+def test_partitions_are_given_up_before_others_get_them(world: MixedWorld) -> None:
     """A cooperative member first keeps what stays, and joins again when it has given up the rest."""
-    world = MixedWorld()
     (one,) = world.stable_classic(ALL)
     world.join("new")
     assert world.beat_classic(one, 1) is AGAIN
@@ -75,8 +79,7 @@ def test_partitions_are_given_up_before_others_get_them() -> None:
     assert world.beat_classic(one, 2) is ErrorCode.NONE
 
 
-def test_an_eager_member_has_given_everything_up_when_it_joins() -> None:
-    world = MixedWorld()
+def test_an_eager_member_has_given_everything_up_when_it_joins(world: MixedWorld) -> None:
     (one,) = world.stable_classic(ALL)
     world.join("new")
     _, generation, kept = world.rejoin(one)
@@ -84,8 +87,7 @@ def test_an_eager_member_has_given_everything_up_when_it_joins() -> None:
     assert len(world.reported(world.beat("new"))["foo"]) == 2  # type: ignore[index]
 
 
-def test_a_member_hears_when_others_have_given_up_what_it_waits_for() -> None:
-    world = MixedWorld()
+def test_a_member_hears_when_others_have_given_up_what_it_waits_for(world: MixedWorld) -> None:
     world.join("new")
     world.log.advance(INTERVAL_MS)
     member_id, generation, parts = world.rejoin()
@@ -128,8 +130,7 @@ def test_a_topic_that_it_does_not_subscribe_to_any_more_goes_before_there_is_a_n
     assert world.beat_classic(member_id, generation) is AGAIN
 
 
-def test_the_first_of_its_protocols_is_the_one_it_goes_by() -> None:
-    world = MixedWorld()
+def test_the_first_of_its_protocols_is_the_one_it_goes_by(world: MixedWorld) -> None:
     world.join("new")
     protocols = {"sticky": subscription(version=1), "range": subscription()}
     joined = world.joined(world.ask_join(version=3, protocols=protocols))
@@ -140,8 +141,7 @@ def test_the_first_of_its_protocols_is_the_one_it_goes_by() -> None:
     assert (synced.protocol_type, synced.protocol_name, synced.assignment[:2]) == ("consumer", "sticky", b"\0\1")
 
 
-def test_protocols_have_to_be_those_of_all_other_classic_members() -> None:
-    world = MixedWorld()
+def test_protocols_have_to_be_those_of_all_other_classic_members(world: MixedWorld) -> None:
     world.join("new")
     world.ask_join(version=3, protocols={"a": subscription(), "b": subscription()})
     assert world.error(world.ask_join(protocols={"c": subscription()})) is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
@@ -170,8 +170,7 @@ def test_a_full_group_takes_no_more() -> None:
     assert world.error(world.ask_join()) is ErrorCode.GROUP_MAX_SIZE_REACHED
 
 
-def test_session_timeouts_have_the_bounds_of_classic_groups() -> None:
-    world = MixedWorld()
+def test_session_timeouts_have_the_bounds_of_classic_groups(world: MixedWorld) -> None:
     world.join("new")
     assert world.error(world.ask_join(session_ms=1)) is ErrorCode.INVALID_SESSION_TIMEOUT
 
@@ -306,8 +305,7 @@ def test_a_restart_gives_everybody_a_whole_session_and_keeps_who_speaks_what() -
     assert member_id not in world.group.members
 
 
-def test_a_restart_does_not_forget_that_a_member_has_to_join_again() -> None:
-    world = MixedWorld()
+def test_a_restart_does_not_forget_that_a_member_has_to_join_again(world: MixedWorld) -> None:
     (one,) = world.stable_classic(ALL)
     world.join("new")
     world.rejoin(one, owned=ALL)

@@ -12,8 +12,7 @@ from tests.unit.coordinator.group.consumer.world import GROUP, INTERVAL_MS, SESS
 from tests.unit.coordinator.support import Topics
 
 
-def test_the_first_member_has_everything_with_its_first_answer() -> None:
-    world = ConsumerWorld()
+def test_the_first_member_has_everything_with_its_first_answer(world: ConsumerWorld) -> None:
     answer = world.join("m1")
     assert world.reported(answer) == {"foo": {0, 1, 2, 3}}
     assert (answer.member_id, answer.member_epoch, answer.heartbeat_interval_ms) == ("m1", 2, 5_000)
@@ -27,17 +26,15 @@ def test_the_first_member_has_everything_with_its_first_answer() -> None:
     assert (world.group.group_epoch, world.group.assignment_epoch, world.group.state_name) == (2, 2, "Stable")
 
 
-def test_a_heartbeat_of_a_member_at_its_target_writes_nothing_and_returns_no_assignment() -> None:
-    world = ConsumerWorld()
+def test_a_heartbeat_of_a_member_at_its_target_writes_nothing_and_returns_no_assignment(world: ConsumerWorld) -> None:
     world.join("m1")
     answer = world.beat("m1", owned={"foo": {0, 1, 2, 3}})
     assert world.reported(answer) is None
     assert world.log.last == ()
 
 
-def test_a_full_request_gets_the_assignment_though_it_has_not_changed() -> None:
+def test_a_full_request_gets_the_assignment_though_it_has_not_changed(world: ConsumerWorld) -> None:
     """A member says everything again after an answer that did not come."""
-    world = ConsumerWorld()
     world.join("m1")
     request = ConsumerGroupHeartbeatRequest(
         GROUP, "m1", 2, rebalance_timeout_ms=60_000, subscribed_topic_names=["foo"], topic_partitions=[]
@@ -45,8 +42,7 @@ def test_a_full_request_gets_the_assignment_though_it_has_not_changed() -> None:
     assert world.reported(world.send(request)) == {"foo": {0, 1, 2, 3}}
 
 
-def test_a_second_member_waits_until_the_first_has_given_up_its_part() -> None:
-    world = ConsumerWorld()
+def test_a_second_member_waits_until_the_first_has_given_up_its_part(world: ConsumerWorld) -> None:
     world.join("m1")
     world.log.advance(INTERVAL_MS)
     second = world.join("m2")
@@ -66,8 +62,7 @@ def test_a_second_member_waits_until_the_first_has_given_up_its_part() -> None:
     assert world.group.state_name == "Stable"
 
 
-def test_a_target_is_not_computed_more_often_than_the_assignment_interval_allows() -> None:
-    world = ConsumerWorld()
+def test_a_target_is_not_computed_more_often_than_the_assignment_interval_allows(world: ConsumerWorld) -> None:
     world.join("m1")
     joined = world.join("m2")
     assert (joined.member_epoch, world.group.group_epoch, world.group.assignment_epoch) == (2, 3, 2)
@@ -77,17 +72,15 @@ def test_a_target_is_not_computed_more_often_than_the_assignment_interval_allows
     assert world.group.assignment_epoch == 3
 
 
-def test_without_an_assignment_interval_every_epoch_gets_its_target_at_once() -> None:
-    world = ConsumerWorld()
+def test_without_an_assignment_interval_every_epoch_gets_its_target_at_once(world: ConsumerWorld) -> None:
     world.settings.consumer = world.settings.consumer._replace(assignment_interval_ms=0)
     world.join("m1")
     world.join("m2")
     assert world.group.assignment_epoch == 3
 
 
-def test_a_member_that_does_not_give_up_in_time_is_fenced() -> None:
+def test_a_member_that_does_not_give_up_in_time_is_fenced(world: ConsumerWorld) -> None:
     """Its rebalance timeout counts from the answer that demanded it; heartbeats do not help."""
-    world = ConsumerWorld()
     world.join("m1")
     world.log.advance(INTERVAL_MS)
     world.join("m2")
@@ -102,8 +95,7 @@ def test_a_member_that_does_not_give_up_in_time_is_fenced() -> None:
     assert world.reported(world.beat("m2", owned={})) == {"foo": {0, 1, 2, 3}}
 
 
-def test_a_member_that_gives_up_in_time_is_not_fenced() -> None:
-    world = ConsumerWorld()
+def test_a_member_that_gives_up_in_time_is_not_fenced(world: ConsumerWorld) -> None:
     world.join("m1")
     world.log.advance(INTERVAL_MS)
     world.join("m2")
@@ -112,8 +104,7 @@ def test_a_member_that_gives_up_in_time_is_not_fenced() -> None:
     assert set(world.group.members) == {"m1", "m2"}
 
 
-def test_a_silent_member_goes_after_its_session() -> None:
-    world = ConsumerWorld()
+def test_a_silent_member_goes_after_its_session(world: ConsumerWorld) -> None:
     world.join("m1")
     world.log.advance(SESSION_MS - 1)
     assert set(world.group.members) == {"m1"}
@@ -123,16 +114,14 @@ def test_a_silent_member_goes_after_its_session() -> None:
     assert world.beat("m1", 2).error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_the_session_timeout_is_that_of_the_group() -> None:
-    world = ConsumerWorld()
+def test_the_session_timeout_is_that_of_the_group(world: ConsumerWorld) -> None:
     world.settings.consumer = world.settings.consumer._replace(session_timeout_ms=5_000, heartbeat_interval_ms=1_234)
     assert world.join("m1").heartbeat_interval_ms == 1_234
     world.log.advance(5_000)
     assert world.group.members == {}
 
 
-def test_a_member_that_leaves_hands_over_at_once() -> None:
-    world = ConsumerWorld()
+def test_a_member_that_leaves_hands_over_at_once(world: ConsumerWorld) -> None:
     world.join("m1")
     world.log.advance(INTERVAL_MS)
     world.join("m2")
@@ -155,8 +144,7 @@ def test_a_member_that_leaves_hands_over_at_once() -> None:
         (3, {}, ErrorCode.FENCED_MEMBER_EPOCH),
     ],
 )
-def test_member_epochs(epoch: int, owned: dict[str, set[int]], error: ErrorCode) -> None:
-    world = ConsumerWorld()
+def test_member_epochs(epoch: int, owned: dict[str, set[int]], error: ErrorCode, world: ConsumerWorld) -> None:
     world.join("m1")
     answer = world.join("m1") if epoch == 0 else world.beat("m1", epoch, owned)
     assert answer.error_code == error
@@ -172,10 +160,9 @@ def test_member_epochs(epoch: int, owned: dict[str, set[int]], error: ErrorCode)
     ],
 )
 def test_the_epoch_before_is_accepted_of_a_member_that_owns_nothing_else(
-    owned: dict[str, set[int]] | None, error: ErrorCode
+    owned: dict[str, set[int]] | None, error: ErrorCode, world: ConsumerWorld
 ) -> None:
     """The answer with the new epoch may have been lost."""
-    world = ConsumerWorld()
     world.join("m1")
     world.log.advance(INTERVAL_MS)
     world.join("m2")
@@ -184,8 +171,7 @@ def test_the_epoch_before_is_accepted_of_a_member_that_owns_nothing_else(
     assert world.beat("m1", 2, owned).error_code == error
 
 
-def test_a_group_that_is_not_there_is_not_found_but_by_those_who_join() -> None:
-    world = ConsumerWorld()
+def test_a_group_that_is_not_there_is_not_found_but_by_those_who_join(world: ConsumerWorld) -> None:
     request = ConsumerGroupHeartbeatRequest(GROUP, "m1", 1)
     assert world.send(request).error_code == ErrorCode.GROUP_ID_NOT_FOUND
     assert world.leave("m1") is ErrorCode.GROUP_ID_NOT_FOUND
@@ -244,8 +230,7 @@ def test_the_assignor_that_most_members_ask_for_is_used() -> None:
     assert world.log.shard.consumer.describe(GROUP).response.assignor_name == "range"
 
 
-def test_a_member_may_subscribe_to_nothing() -> None:
-    world = ConsumerWorld()
+def test_a_member_may_subscribe_to_nothing(world: ConsumerWorld) -> None:
     answer = world.join("m1", ())
     assert (answer.member_epoch, world.reported(answer)) == (1, {})
     assert world.group.state_name == "Stable"
@@ -283,8 +268,7 @@ def test_a_topic_that_is_deleted_is_given_up() -> None:
     assert world.reported(world.beat("m1")) == {"foo": {0}}
 
 
-def test_a_restart_changes_nothing_but_timers() -> None:
-    world = ConsumerWorld()
+def test_a_restart_changes_nothing_but_timers(world: ConsumerWorld) -> None:
     world.join("m1")
     world.log.advance(INTERVAL_MS)
     world.join("m2", instance="i", rack="r")

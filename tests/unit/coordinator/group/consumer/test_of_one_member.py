@@ -53,8 +53,7 @@ def test_a_partition_that_is_given_up_has_been_the_members_since_it_got_it() -> 
     assert current.assignment_epoch_of(U, 0) is None
 
 
-def test_the_place_that_a_successor_takes_is_at_epoch_0_before_it_moves() -> None:
-    world = ConsumerWorld()
+def test_the_place_that_a_successor_takes_is_at_epoch_0_before_it_moves(world: ConsumerWorld) -> None:
     world.join("m1", instance="i")
     world.join("other")
     world.settle("m1", "other")
@@ -86,8 +85,7 @@ def test_a_group_that_cannot_be_described_is_named() -> None:
     assert answer.error_message == "Group other not found."
 
 
-def test_who_has_the_instance_id_is_named() -> None:
-    world = ConsumerWorld()
+def test_who_has_the_instance_id_is_named(world: ConsumerWorld) -> None:
     world.join("m1", instance="i")
     message = world.join("m2", instance="i").error_message
     assert message == "The instance id i is that of member m1, which has not left."

@@ -64,15 +64,13 @@ def join_classic(world: ConsumerWorld, member_id: str = "") -> JoinGroupResponse
         ("", -1, 9, ErrorCode.UNKNOWN_MEMBER_ID),
     ],
 )
-def test_who_may_commit(member_id: str, epoch: int, version: int, error: ErrorCode) -> None:
-    world = ConsumerWorld()
+def test_who_may_commit(member_id: str, epoch: int, version: int, error: ErrorCode, world: ConsumerWorld) -> None:
     world.join("m1")
     assert commit(world, member_id, epoch, version=version) is error
 
 
-def test_an_older_epoch_commits_what_was_assigned_by_then() -> None:
+def test_an_older_epoch_commits_what_was_assigned_by_then(world: ConsumerWorld) -> None:
     """KIP-1251: what a member has had since an epoch it may commit in that epoch."""
-    world = ConsumerWorld()
     world.join("m1")
     world.log.advance(INTERVAL_MS)
     world.join("m2")
@@ -84,8 +82,7 @@ def test_an_older_epoch_commits_what_was_assigned_by_then() -> None:
     assert commit(world, "m2", 2, 3) is ErrorCode.STALE_MEMBER_EPOCH, "it has it since epoch 3"
 
 
-def test_anybody_commits_for_a_group_without_members() -> None:
-    world = ConsumerWorld()
+def test_anybody_commits_for_a_group_without_members(world: ConsumerWorld) -> None:
     world.join("m1")
     world.leave("m1")
     assert commit(world) is ErrorCode.NONE
@@ -100,8 +97,7 @@ def test_anybody_commits_for_a_group_without_members() -> None:
         ("m2", 2, ErrorCode.UNKNOWN_MEMBER_ID),
     ],
 )
-def test_who_may_read(member_id: str | None, epoch: int, error: ErrorCode) -> None:
-    world = ConsumerWorld()
+def test_who_may_read(member_id: str | None, epoch: int, error: ErrorCode, world: ConsumerWorld) -> None:
     world.join("m1")
     request = OffsetFetchRequestGroup(GROUP, member_id, epoch, None)
     assert world.log.shard.offsets.fetch(request, require_stable=False).response.error_code == error
@@ -122,8 +118,7 @@ def test_offsets_of_topics_that_are_read_stay() -> None:
     assert committed(world) == set()
 
 
-def test_a_group_goes_when_its_members_and_offsets_are_gone() -> None:
-    world = ConsumerWorld()
+def test_a_group_goes_when_its_members_and_offsets_are_gone(world: ConsumerWorld) -> None:
     world.join("m1")
     commit(world, "m1", 2)
     world.leave("m1")
@@ -135,8 +130,7 @@ def test_a_group_goes_when_its_members_and_offsets_are_gone() -> None:
     assert world.log.shard.list_groups().response == []
 
 
-def test_a_group_with_members_is_not_deleted_one_without_is_with_all_it_has() -> None:
-    world = ConsumerWorld()
+def test_a_group_with_members_is_not_deleted_one_without_is_with_all_it_has(world: ConsumerWorld) -> None:
     world.join("m1", regex="f.*")
     commit(world, "m1", 2)
     shard = world.log.shard
@@ -147,9 +141,8 @@ def test_a_group_with_members_is_not_deleted_one_without_is_with_all_it_has() ->
     assert (world.log.shard.list_groups().response, committed(world)) == ([], set())
 
 
-def test_what_compaction_leaves_of_a_deleted_group_can_be_loaded() -> None:
+def test_what_compaction_leaves_of_a_deleted_group_can_be_loaded(world: ConsumerWorld) -> None:
     """The cleaner may have come as far as any of its tombstones."""
-    world = ConsumerWorld()
     world.join("m1")
     world.leave("m1")
     world.log.run(world.log.shard.delete_group(GROUP))
@@ -158,8 +151,7 @@ def test_what_compaction_leaves_of_a_deleted_group_can_be_loaded() -> None:
         assert shard.list_groups().response == []
 
 
-def test_how_it_is_listed_and_described() -> None:
-    world = ConsumerWorld()
+def test_how_it_is_listed_and_described(world: ConsumerWorld) -> None:
     world.join("m1", instance="i", rack="r", regex="")
     (listed,) = world.log.shard.list_groups(("stable",), ("consumer",)).response
     assert (listed.group_id, listed.protocol_type, listed.group_state, listed.group_type) == (
@@ -187,8 +179,7 @@ def test_how_it_is_listed_and_described() -> None:
     assert member.target_assignment.topic_partitions == member.assignment.topic_partitions
 
 
-def test_what_a_member_has_still_to_give_up_is_described_as_its_own() -> None:
-    world = ConsumerWorld()
+def test_what_a_member_has_still_to_give_up_is_described_as_its_own(world: ConsumerWorld) -> None:
     world.join("m1")
     world.log.advance(INTERVAL_MS)
     world.join("m2")
@@ -199,8 +190,7 @@ def test_what_a_member_has_still_to_give_up_is_described_as_its_own() -> None:
     assert second.assignment.topic_partitions == []
 
 
-def test_a_classic_group_without_members_becomes_a_consumer_group_with_its_offsets() -> None:
-    world = ConsumerWorld()
+def test_a_classic_group_without_members_becomes_a_consumer_group_with_its_offsets(world: ConsumerWorld) -> None:
     assert commit(world) is ErrorCode.NONE
     assert world.log.shard.classic.group(GROUP) is not None
     world.join("m1")
@@ -209,8 +199,7 @@ def test_a_classic_group_without_members_becomes_a_consumer_group_with_its_offse
     assert (world.group.state_name, committed(world)) == ("Stable", {0})
 
 
-def test_a_consumer_group_without_members_becomes_a_classic_group_with_its_offsets() -> None:
-    world = ConsumerWorld()
+def test_a_consumer_group_without_members_becomes_a_classic_group_with_its_offsets(world: ConsumerWorld) -> None:
     world.join("m1")
     commit(world, "m1", 2)
     world.leave("m1")

@@ -86,8 +86,7 @@ def test_without_assignment_epochs_a_partition_is_the_members_since_its_epoch() 
     assert replayed(away).assigned == {T: {1: 0}}
 
 
-def test_a_member_in_a_state_of_later_versions_has_to_join_again() -> None:
-    world = ConsumerWorld()
+def test_a_member_in_a_state_of_later_versions_has_to_join_again(world: ConsumerWorld) -> None:
     world.join("m1")
     record = CoordinatorRecord(
         ConsumerGroupCurrentMemberAssignmentKey(GROUP, "m1"), ConsumerGroupCurrentMemberAssignmentValue(1, 1, 9)
@@ -99,8 +98,7 @@ def test_a_member_in_a_state_of_later_versions_has_to_join_again() -> None:
     assert world.reported(world.join("m1")) == {"foo": {0, 1, 2, 3}}
 
 
-def test_the_topics_record_of_old_brokers_is_removed_with_the_next_epoch() -> None:
-    world = ConsumerWorld()
+def test_the_topics_record_of_old_brokers_is_removed_with_the_next_epoch(world: ConsumerWorld) -> None:
     world.join("m1")
     record = CoordinatorRecord(ConsumerGroupPartitionMetadataKey(GROUP), ConsumerGroupPartitionMetadataValue())
     world.log.encoded.append(GROUP_SERDE.encode(record))

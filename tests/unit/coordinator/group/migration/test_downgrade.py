@@ -199,8 +199,7 @@ def test_the_last_of_them_comes_back_with_the_classic_protocol_and_nothing_moves
     assert world.beat_classic(joined.member_id, epoch, instance="i") is ErrorCode.NONE
 
 
-def test_no_timer_of_an_earlier_rebalance_is_left_when_nothing_moves() -> None:
-    world = MixedWorld()
+def test_no_timer_of_an_earlier_rebalance_is_left_when_nothing_moves(world: MixedWorld) -> None:
     old, other = world.stable_classic({"foo": {0, 1}}, {"foo": {2, 3}}, statics=("i",))
     world.ask_join(old, topics=("foo", "bar"), instance="i")
     assert world.classic.state_name == "PreparingRebalance"
@@ -227,9 +226,8 @@ def test_with_another_subscription_they_rebalance() -> None:
     assert world.beat_classic(one, epoch) is AGAIN
 
 
-def test_while_partitions_are_on_their_way_they_rebalance() -> None:
+def test_while_partitions_are_on_their_way_they_rebalance(world: MixedWorld) -> None:
     """Otherwise a member would have by its target what another one has not given up."""
-    world = MixedWorld()
     (one,) = world.stable_classic({"foo": {0, 1, 2, 3}})
     world.join("new", instance="i")
     assert world.has(one) == {"foo": {0, 1, 2, 3}}

@@ -76,8 +76,7 @@ def test_a_classic_member_reads_by_its_generation() -> None:
         assert world.log.shard.offsets.fetch(request, require_stable=False).response.error_code == error
 
 
-def test_offsets_stay_with_the_group_whatever_it_is() -> None:
-    world = MixedWorld()
+def test_offsets_stay_with_the_group_whatever_it_is(world: MixedWorld) -> None:
     (one,) = world.stable_classic({"foo": {0, 1, 2, 3}})
     commit(world, one, 1, 0)
     world.join("new")

@@ -26,8 +26,7 @@ def snapshot(world: MixedWorld) -> object:
     return (group.group_epoch, group.assignment_epoch, group.metadata_hash, rows, group.static_members, group.resolved)
 
 
-def test_members_of_a_stable_group_keep_their_ids_partitions_and_generation() -> None:
-    world = MixedWorld()
+def test_members_of_a_stable_group_keep_their_ids_partitions_and_generation(world: MixedWorld) -> None:
     one, two = world.stable_classic({"foo": {0, 1}}, {"foo": {2, 3}})
     answer = world.join("new")
     assert world.reported(answer) == {}
@@ -53,8 +52,7 @@ def test_members_of_a_stable_group_keep_their_ids_partitions_and_generation() ->
     assert (world.kind, snapshot(world)) == ("consumer", before)
 
 
-def test_everybody_comes_to_rest_with_an_even_share() -> None:
-    world = MixedWorld()
+def test_everybody_comes_to_rest_with_an_even_share(world: MixedWorld) -> None:
     one, two = world.stable_classic({"foo": {0, 1}}, {"foo": {2, 3}})
     world.join("new")
     world.join("newer")
@@ -135,8 +133,7 @@ def test_nothing_of_the_classic_groups_timers_is_left() -> None:
     assert (world.classic.state_name, world.classic.generation) == ("PreparingRebalance", generation)
 
 
-def test_members_that_are_silent_after_it_are_out_after_their_own_session_timeout() -> None:
-    world = MixedWorld()
+def test_members_that_are_silent_after_it_are_out_after_their_own_session_timeout(world: MixedWorld) -> None:
     (one,) = world.stable_classic({"foo": {0, 1, 2, 3}})
     world.join("new")
     world.log.advance(CLASSIC_SESSION_MS - 1)
@@ -155,8 +152,7 @@ def test_the_policy_may_be_against_it(policy: MigrationPolicy) -> None:
     assert world.beat_classic(one, 1) is ErrorCode.NONE
 
 
-def test_only_a_member_that_joins_converts_a_group() -> None:
-    world = MixedWorld()
+def test_only_a_member_that_joins_converts_a_group(world: MixedWorld) -> None:
     world.stable_classic({"foo": {0, 1, 2, 3}})
     assert world.beat("new", 1, group_id=GROUP).error_code == ErrorCode.GROUP_ID_NOT_FOUND
     assert world.leave("new") is ErrorCode.GROUP_ID_NOT_FOUND
@@ -174,8 +170,9 @@ def test_only_a_member_that_joins_converts_a_group() -> None:
     ],
     ids=["no consumers", "no subscription", "negative version", "data of an assignor", "no assignment"],
 )
-def test_a_group_whose_members_cannot_be_understood_stays_as_it_is(kind: str, metadata: bytes, share: bytes) -> None:
-    world = MixedWorld()
+def test_a_group_whose_members_cannot_be_understood_stays_as_it_is(
+    kind: str, metadata: bytes, share: bytes, world: MixedWorld
+) -> None:
     first = world.ask_join(kind=kind, protocols={"range": metadata})
     member_id = world.joined(first).member_id
     second = world.ask_join(member_id, kind=kind, protocols={"range": metadata})
@@ -202,9 +199,8 @@ def test_a_group_with_more_members_than_a_consumer_group_may_have_stays_as_it_is
     assert one in world.classic.members
 
 
-def test_a_static_member_takes_its_own_place_with_the_other_protocol() -> None:
+def test_a_static_member_takes_its_own_place_with_the_other_protocol(world: MixedWorld) -> None:
     """A classic member cannot say that it is coming back: its successor does not wait for it."""
-    world = MixedWorld()
     old, other = world.stable_classic({"foo": {0, 1}}, {"foo": {2, 3}}, statics=("i",))
     assert world.reported(world.join("new", instance="i")) == {"foo": {0, 1}}
     assert set(world.group.members) == {"new", other}
@@ -220,8 +216,7 @@ def test_a_static_member_takes_its_own_place_with_the_other_protocol() -> None:
     assert set(world.group.members) == {"new", other}
 
 
-def test_a_static_member_that_was_giving_partitions_up_leaves_them_to_its_successor_alone() -> None:
-    world = MixedWorld()
+def test_a_static_member_that_was_giving_partitions_up_leaves_them_to_its_successor_alone(world: MixedWorld) -> None:
     (old,) = world.stable_classic({"foo": {0, 1, 2, 3}}, statics=("i",))
     world.join("new")
     world.rejoin(old, owned={"foo": {0, 1, 2, 3}}, instance="i")
@@ -246,9 +241,10 @@ def test_a_successor_has_at_once_what_it_was_to_give_up_and_is_to_have_again() -
     assert world.reported(world.join("successor", instance="i")) == {"foo": {0, 1, 2, 3}}
 
 
-def test_what_a_member_had_that_has_left_is_not_forgotten_when_a_static_member_takes_its_own_place() -> None:
+def test_what_a_member_had_that_has_left_is_not_forgotten_when_a_static_member_takes_its_own_place(
+    world: MixedWorld,
+) -> None:
     """Its subscription is what it was: that alone would not make a new epoch."""
-    world = MixedWorld()
     _, other = world.stable_classic({"foo": {0, 1}}, {"foo": {2, 3}}, statics=("i",))
     world.leave_classic(other)
     assert world.classic.state_name == "PreparingRebalance"
@@ -257,16 +253,14 @@ def test_what_a_member_had_that_has_left_is_not_forgotten_when_a_static_member_t
     assert world.has("new") == {"foo": {0, 1, 2, 3}}
 
 
-def test_partitions_that_a_topic_has_got_since_are_assigned() -> None:
-    world = MixedWorld()
+def test_partitions_that_a_topic_has_got_since_are_assigned(world: MixedWorld) -> None:
     world.stable_classic({"foo": {0, 1, 2, 3}}, statics=("i",))
     world.topics.grow("foo", 5)
     world.join("new", instance="i")
     assert world.has("new") == {"foo": {0, 1, 2, 3, 4}}
 
 
-def test_a_partition_that_a_leader_gave_to_two_is_the_firsts() -> None:
-    world = MixedWorld()
+def test_a_partition_that_a_leader_gave_to_two_is_the_firsts(world: MixedWorld) -> None:
     one, two = world.stable_classic({"foo": {0, 1}}, {"foo": {1, 2, 3}})
     world.join("new")
     first, second = world.has(one)["foo"], world.has(two)["foo"]
@@ -282,8 +276,7 @@ def test_topics_that_are_gone_are_nobodys() -> None:
     assert world.has(one) == {"foo": {0}}
 
 
-def test_members_whose_assignment_has_not_come_have_none() -> None:
-    world = MixedWorld()
+def test_members_whose_assignment_has_not_come_have_none(world: MixedWorld) -> None:
     tokens = preparing_first(world)
     world.log.advance(DELAY_MS)
     member_id = world.joined(tokens[0]).member_id

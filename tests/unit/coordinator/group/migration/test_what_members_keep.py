@@ -86,8 +86,7 @@ def test_partitions_of_a_topic_that_is_named_twice_count_together() -> None:
     assert world.has(one) == ALL
 
 
-def test_a_complete_assignment_needs_no_new_one_when_a_member_takes_its_own_place() -> None:
-    world = MixedWorld()
+def test_a_complete_assignment_needs_no_new_one_when_a_member_takes_its_own_place(world: MixedWorld) -> None:
     world.stable_classic({"foo": {0, 1}}, {"foo": {2, 3}}, statics=("i",))
     generation = world.classic.generation
     world.join("new", instance="i")
@@ -95,8 +94,7 @@ def test_a_complete_assignment_needs_no_new_one_when_a_member_takes_its_own_plac
     assert world.has("new") == {"foo": {0, 1}}
 
 
-def test_members_that_wait_are_asked_to_join_again_with_their_ids() -> None:
-    world = MixedWorld()
+def test_members_that_wait_are_asked_to_join_again_with_their_ids(world: MixedWorld) -> None:
     one, _ = world.stable_classic({"foo": {0, 1}}, {"foo": {2, 3}})
     waiting = world.ask_join(one, topics=("foo", "bar"))
     world.join("new")
@@ -146,8 +144,7 @@ def test_a_known_member_joins_a_full_group_again() -> None:
     assert world.error(world.ask_join(instance="i")) is ErrorCode.GROUP_MAX_SIZE_REACHED
 
 
-def test_what_a_cooperative_member_holds_on_to_is_nobody_elses() -> None:
-    world = MixedWorld()
+def test_what_a_cooperative_member_holds_on_to_is_nobody_elses(world: MixedWorld) -> None:
     (one,) = world.stable_classic(ALL)
     world.join("new")
     world.rejoin(one, owned=ALL)
@@ -177,8 +174,7 @@ def test_as_many_as_a_classic_group_may_have_become_one() -> None:
     assert (world.kind, set(world.classic.members)) == ("classic", {one})
 
 
-def test_the_group_of_a_successor_alone_is_one_of_consumers() -> None:
-    world = MixedWorld()
+def test_the_group_of_a_successor_alone_is_one_of_consumers(world: MixedWorld) -> None:
     world.join("new", instance="i")
     world.ask_join(instance="i")
     assert (world.kind, world.classic.protocol_type, len(world.classic.members)) == ("classic", "consumer", 1)

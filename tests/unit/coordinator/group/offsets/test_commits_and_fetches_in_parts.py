@@ -84,8 +84,7 @@ def test_what_was_deleted_meanwhile_is_left_out_of_the_records_alone() -> None:
 
 
 @pytest.mark.parametrize("transactional", [False, True])
-def test_a_prepared_commit_is_written_and_counted(transactional: bool) -> None:
-    world = OffsetsWorld()
+def test_a_prepared_commit_is_written_and_counted(transactional: bool, world: OffsetsWorld) -> None:
     prepared = PreparedCommit(GROUP_SERDE, 9, AMPLE)
     request = commit_of(t=["", "x"])
     prepared.add(request, 7_000)
@@ -106,8 +105,7 @@ def test_a_prepared_commit_is_written_and_counted(transactional: bool) -> None:
     assert world.counters.offset_commits == 5 + 2
 
 
-def test_a_prepared_commit_without_room_is_refused_after_what_the_group_says() -> None:
-    world = OffsetsWorld()
+def test_a_prepared_commit_without_room_is_refused_after_what_the_group_says(world: OffsetsWorld) -> None:
     prepared = PreparedCommit(GROUP_SERDE, 9, 10)
     request = commit_of(t=[""])
     prepared.add(request, 7_000)
@@ -118,8 +116,7 @@ def test_a_prepared_commit_without_room_is_refused_after_what_the_group_says() -
     assert refusal.response is ErrorCode.GROUP_ID_NOT_FOUND
 
 
-def test_a_prepared_commit_is_a_sign_of_life() -> None:
-    world = OffsetsWorld()
+def test_a_prepared_commit_is_a_sign_of_life(world: OffsetsWorld) -> None:
     world.has_members("t")
     request = commit_of(t=[""])
     request.generation_id_or_member_epoch, request.member_id = 5, "m"

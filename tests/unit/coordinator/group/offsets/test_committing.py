@@ -22,8 +22,7 @@ T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)
 # -- groups without members
 
 
-def test_a_commit_without_a_group_makes_a_simple_one() -> None:
-    world = OffsetsWorld()
+def test_a_commit_without_a_group_makes_a_simple_one(world: OffsetsWorld) -> None:
     assert world.commit({T0: (5, 2, "me"), U0: 7}) == {T0: NONE, U0: NONE}
     assert world.listed() == [("g", "classic", "", "Empty")]
     assert world.fetch() == {T0: (5, 2, "me", NONE), U0: (7, -1, "", NONE)}
@@ -32,16 +31,14 @@ def test_a_commit_without_a_group_makes_a_simple_one() -> None:
     assert world.fetch() == {T0: (5, 2, "me", NONE), U0: (7, -1, "", NONE)}
 
 
-def test_the_last_commit_counts() -> None:
-    world = OffsetsWorld()
+def test_the_last_commit_counts(world: OffsetsWorld) -> None:
     world.committed({T0: (5, 2, "first")})
     world.committed({T0: 3})
     assert world.fetch([T0]) == {T0: (3, -1, "", NONE)}
 
 
 @pytest.mark.parametrize(("version", "error"), [(8, ErrorCode.ILLEGAL_GENERATION), (9, ErrorCode.GROUP_ID_NOT_FOUND)])
-def test_a_generation_of_a_group_that_does_not_exist(version: int, error: ErrorCode) -> None:
-    world = OffsetsWorld()
+def test_a_generation_of_a_group_that_does_not_exist(version: int, error: ErrorCode, world: OffsetsWorld) -> None:
     assert world.commit({T0: 5, T1: 6}, generation=1, member="m", version=version) == {T0: error, T1: error}
     assert (world.log.last, world.listed()) == ((), [])
 
@@ -64,8 +61,7 @@ def test_metadata_is_measured_as_java_does() -> None:
 # -- groups with members
 
 
-def test_a_member_commits_under_its_generation() -> None:
-    world = OffsetsWorld()
+def test_a_member_commits_under_its_generation(world: OffsetsWorld) -> None:
     world.has_members("t")
     assert world.commit({T0: 5}, generation=5, member="m") == {T0: NONE}
     assert world.commit({T0: 6}, generation=4, member="m") == {T0: ErrorCode.ILLEGAL_GENERATION}
@@ -74,17 +70,15 @@ def test_a_member_commits_under_its_generation() -> None:
     assert world.offsets() == {T0: 5}
 
 
-def test_a_static_member_that_was_replaced_is_fenced() -> None:
-    world = OffsetsWorld()
+def test_a_static_member_that_was_replaced_is_fenced(world: OffsetsWorld) -> None:
     world.has_members("t", instance="i")
     assert world.commit({T0: 5}, generation=5, member="m", instance="i") == {T0: NONE}
     assert world.commit({T0: 6}, generation=5, member="x", instance="i") == {T0: ErrorCode.FENCED_INSTANCE_ID}
     assert world.commit({T0: 6}, generation=5, member="m", instance="j") == {T0: ErrorCode.UNKNOWN_MEMBER_ID}
 
 
-def test_committing_is_a_sign_of_life() -> None:
+def test_committing_is_a_sign_of_life(world: OffsetsWorld) -> None:
     """Apache Kafka: in a Stable group a commit prolongs the member's session (45 s here)."""
-    world = OffsetsWorld()
     world.has_members("t")
     for _ in range(3):
         world.log.advance(44_000)
@@ -93,8 +87,7 @@ def test_committing_is_a_sign_of_life() -> None:
     assert world.commit({T0: 6}, generation=5, member="m") == {T0: ErrorCode.UNKNOWN_MEMBER_ID}
 
 
-def test_a_share_group_has_no_offsets_of_this_sort() -> None:
-    world = OffsetsWorld()
+def test_a_share_group_has_no_offsets_of_this_sort(world: OffsetsWorld) -> None:
     request = ShareGroupHeartbeatRequest(group_id="g", member_id="m", member_epoch=0, subscribed_topic_names=["t"])
     world.log.run(world.shard.share.begin_heartbeat(request, CLIENT, world.time.now_ms))
     for version in (2, 9):
@@ -107,8 +100,7 @@ def test_a_share_group_has_no_offsets_of_this_sort() -> None:
 # -- fetching
 
 
-def test_what_was_not_committed_is_no_error() -> None:
-    world = OffsetsWorld()
+def test_what_was_not_committed_is_no_error(world: OffsetsWorld) -> None:
     world.committed({T0: 5})
     assert world.fetch([T1, T0, ("nowhere", 9)]) == {
         T1: (-1, -1, "", NONE),
@@ -118,15 +110,13 @@ def test_what_was_not_committed_is_no_error() -> None:
     assert world.fetch([]) == {}, "nothing is asked for, so nothing is answered"
 
 
-def test_a_group_that_does_not_exist_has_nothing() -> None:
-    world = OffsetsWorld()
+def test_a_group_that_does_not_exist_has_nothing(world: OffsetsWorld) -> None:
     assert world.fetch() == {}
     assert world.fetch([T0]) == {T0: (-1, -1, "", NONE)}
 
 
-def test_an_offset_of_a_topic_that_had_the_name_before() -> None:
+def test_an_offset_of_a_topic_that_had_the_name_before(world: OffsetsWorld) -> None:
     """KIP-848, topic ids: an offset of one topic is not one of its namesake."""
-    world = OffsetsWorld()
     world.committed({T0: 5})
     assert world.fetch([T0], ids={"t": world.id_of("t")}) == {T0: (5, -1, "", NONE)}
     assert world.fetch([T0], ids={"t": world.id_of("u")}) == {T0: (-1, -1, "", NONE)}
@@ -134,9 +124,8 @@ def test_an_offset_of_a_topic_that_had_the_name_before() -> None:
     assert world.fetch([T0], ids={"t": world.id_of("u")}) == {T0: (6, -1, "", NONE)}, "it does not say whose it is"
 
 
-def test_an_offset_of_a_transaction_says_of_which_topic_it_is() -> None:
+def test_an_offset_of_a_transaction_says_of_which_topic_it_is(world: OffsetsWorld) -> None:
     """Apache Kafka's do not: there an offset of a deleted topic may turn up in one that has its name."""
-    world = OffsetsWorld()
     topics = [OffsetCommitRequestTopic("t", world.id_of("t"), [OffsetCommitRequestPartition(0, 5)])]
     request = OffsetCommitRequest("g", topics=topics)
     world.log.run(commit_decision(world.shard.offsets, request, 6, world.time, transactional=True))
@@ -145,9 +134,8 @@ def test_an_offset_of_a_transaction_says_of_which_topic_it_is() -> None:
     assert (committed.offset, committed.topic_id) == (5, world.id_of("t"))
 
 
-def test_a_fetch_of_stable_offsets_reports_open_transactions() -> None:
+def test_a_fetch_of_stable_offsets_reports_open_transactions(world: OffsetsWorld) -> None:
     """KIP-447."""
-    world = OffsetsWorld()
     world.committed({T0: 5, T1: 6})
     store = world.shard.offsets.store
     pending = store.get("g", "t", 0)
@@ -164,8 +152,7 @@ def test_a_fetch_of_stable_offsets_reports_open_transactions() -> None:
 # -- deleting
 
 
-def test_offsets_are_deleted_one_by_one() -> None:
-    world = OffsetsWorld()
+def test_offsets_are_deleted_one_by_one(world: OffsetsWorld) -> None:
     world.committed({T0: 5, T1: 6, U0: 7})
     assert world.delete(T0, U0, ("u", 1)) == {T0: NONE, U0: NONE, ("u", 1): NONE}
     assert len(world.log.last) == 2, "there is nothing to remove where nothing was committed"
@@ -174,8 +161,7 @@ def test_offsets_are_deleted_one_by_one() -> None:
     assert not world.log.value_types()
 
 
-def test_the_group_stays_when_its_last_offset_is_deleted() -> None:
-    world = OffsetsWorld()
+def test_the_group_stays_when_its_last_offset_is_deleted(world: OffsetsWorld) -> None:
     world.committed({T0: 5})
     world.delete(T0)
     assert world.listed() == [("g", "classic", "", "Empty")]
@@ -183,8 +169,7 @@ def test_the_group_stays_when_its_last_offset_is_deleted() -> None:
     assert world.listed() == [], "until the next look for what has expired"
 
 
-def test_pending_offsets_are_deleted_too() -> None:
-    world = OffsetsWorld()
+def test_pending_offsets_are_deleted_too(world: OffsetsWorld) -> None:
     world.committed({T0: 5})
     pending = world.shard.offsets.store.get("g", "t", 0)
     assert pending is not None
@@ -195,24 +180,21 @@ def test_pending_offsets_are_deleted_too() -> None:
     assert world.offsets() == {T0: 5}
 
 
-def test_nothing_is_deleted_of_what_members_read() -> None:
-    world = OffsetsWorld()
+def test_nothing_is_deleted_of_what_members_read(world: OffsetsWorld) -> None:
     world.has_members("t")
     world.commit({T0: 5, U0: 6}, generation=5, member="m")
     assert world.delete(T0, U0) == {T0: ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC, U0: NONE}
     assert world.offsets() == {T0: 5}
 
 
-def test_nothing_is_deleted_while_the_topics_of_members_are_unknown() -> None:
-    world = OffsetsWorld()
+def test_nothing_is_deleted_while_the_topics_of_members_are_unknown(world: OffsetsWorld) -> None:
     world.has_members("t", protocol_type="connect")
     world.commit({T0: 5}, generation=5, member="m")
     assert world.delete(T0) is ErrorCode.NON_EMPTY_GROUP
     assert world.delete(T0, group="other") is ErrorCode.GROUP_ID_NOT_FOUND
 
 
-def test_a_deleted_group_takes_its_offsets_along() -> None:
-    world = OffsetsWorld()
+def test_a_deleted_group_takes_its_offsets_along(world: OffsetsWorld) -> None:
     world.committed({T0: 5, U0: 6})
     world.committed({T0: 7}, group="h")
     assert world.log.run(world.shard.delete_group("g")).code is NONE
@@ -226,8 +208,7 @@ def test_a_deleted_group_takes_its_offsets_along() -> None:
 # -- topics
 
 
-def test_a_deleted_topic_takes_its_offsets_along() -> None:
-    world = OffsetsWorld()
+def test_a_deleted_topic_takes_its_offsets_along(world: OffsetsWorld) -> None:
     world.committed({T0: 5, U0: 6})
     world.commit({T1: 7}, with_ids=False)
     world.committed({T0: 8}, group="h")
@@ -237,8 +218,7 @@ def test_a_deleted_topic_takes_its_offsets_along() -> None:
     assert (world.offsets(), world.offsets("h")) == ({U0: 6}, {})
 
 
-def test_offsets_of_the_topics_successor_stay() -> None:
-    world = OffsetsWorld()
+def test_offsets_of_the_topics_successor_stay(world: OffsetsWorld) -> None:
     gone = world.topics.delete("t")
     world.topics.create("t", 3)
     world.committed({T0: 5})
@@ -246,8 +226,7 @@ def test_offsets_of_the_topics_successor_stay() -> None:
     assert world.offsets() == {T0: 5}
 
 
-def test_topics_that_are_spoken_of() -> None:
-    world = OffsetsWorld()
+def test_topics_that_are_spoken_of(world: OffsetsWorld) -> None:
     world.committed({T0: 5})
     world.commit({U0: 5}, with_ids=False)
     assert world.shard.topics() == {world.id_of("t"): "t"}

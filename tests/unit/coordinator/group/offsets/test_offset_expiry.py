@@ -18,8 +18,7 @@ T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)
 CHECK_MS = 600_000
 
 
-def test_offsets_of_a_simple_group_expire_with_their_commits() -> None:
-    world = OffsetsWorld()
+def test_offsets_of_a_simple_group_expire_with_their_commits(world: OffsetsWorld) -> None:
     world.committed({T0: 5})
     world.log.advance(4 * DAY_MS)
     world.committed({T1: 6})
@@ -33,9 +32,8 @@ def test_offsets_of_a_simple_group_expire_with_their_commits() -> None:
     assert (world.offsets(), world.listed()) == ({}, [])
 
 
-def test_a_retention_of_its_own() -> None:
+def test_a_retention_of_its_own(world: OffsetsWorld) -> None:
     """OffsetCommit 2 to 4 name one; later versions leave it to the broker (KIP-211)."""
-    world = OffsetsWorld()
     world.commit({T0: 5}, retention_ms=CHECK_MS + 1, version=4)
     world.commit({T1: 6}, retention_ms=30 * DAY_MS, version=4)
     world.log.advance(CHECK_MS)
@@ -47,8 +45,7 @@ def test_a_retention_of_its_own() -> None:
     assert world.offsets() == {T1: 6}, "longer than the broker's"
 
 
-def test_an_empty_group_keeps_its_offsets_since_it_lost_its_members() -> None:
-    world = OffsetsWorld()
+def test_an_empty_group_keeps_its_offsets_since_it_lost_its_members(world: OffsetsWorld) -> None:
     world.has_members("t")
     world.commit({T0: 5}, generation=5, member="m")
     world.time.now_ms += 6 * DAY_MS
@@ -59,9 +56,8 @@ def test_an_empty_group_keeps_its_offsets_since_it_lost_its_members() -> None:
     assert (world.offsets(), world.listed()) == ({}, [])
 
 
-def test_a_group_whose_record_does_not_say_when_it_became_empty() -> None:
+def test_a_group_whose_record_does_not_say_when_it_became_empty(world: OffsetsWorld) -> None:
     """Written by a release before 2.1."""
-    world = OffsetsWorld()
     world.committed({T0: 5})
     world.has_record("g", GroupMetadataValue("consumer", 6, None, None, -1, []))
     world.log.advance(7 * DAY_MS - CHECK_MS)
@@ -107,8 +103,7 @@ def test_members_that_cannot_be_read_keep_everything() -> None:
     assert world.offsets() == {T0: 5, U0: 6}
 
 
-def test_a_group_that_never_committed_goes_when_it_is_empty() -> None:
-    world = OffsetsWorld()
+def test_a_group_that_never_committed_goes_when_it_is_empty(world: OffsetsWorld) -> None:
     world.has_no_members_any_more()
     assert world.listed() == [("g", "classic", "consumer", "Empty")]
     world.log.advance(CHECK_MS)
@@ -116,8 +111,7 @@ def test_a_group_that_never_committed_goes_when_it_is_empty() -> None:
     assert world.log.value_types() == ["-GroupMetadataKey"]
 
 
-def test_open_transactions_keep_offsets_and_groups() -> None:
-    world = OffsetsWorld()
+def test_open_transactions_keep_offsets_and_groups(world: OffsetsWorld) -> None:
     world.committed({T0: 5})
     store = world.shard.offsets.store
     committed = store.get("g", "t", 0)

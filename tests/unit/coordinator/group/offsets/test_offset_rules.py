@@ -60,8 +60,7 @@ def test_a_generation_without_a_group_is_none_also_if_it_is_the_first() -> None:
     assert error_of(rules.commit_error, None, commit_of(0), 8) is ErrorCode.ILLEGAL_GENERATION
 
 
-def test_a_transaction_need_not_name_the_member_of_a_classic_group() -> None:
-    world = OffsetsWorld()
+def test_a_transaction_need_not_name_the_member_of_a_classic_group(world: OffsetsWorld) -> None:
     world.has_members("t")
     group = world.shard.classic.group("g")
     assert group is not None
@@ -86,8 +85,7 @@ def test_a_transaction_of_a_member_of_a_consumer_group() -> None:
     assert error_of(rules.transactional_commit_error, group, stale, 6) is ErrorCode.STALE_MEMBER_EPOCH
 
 
-def test_a_refused_transactional_commit_says_so_for_each_partition() -> None:
-    world = OffsetsWorld()
+def test_a_refused_transactional_commit_says_so_for_each_partition(world: OffsetsWorld) -> None:
     result = commit_decision(world.shard.offsets, commit_of(3), 6, world.time, transactional=True)
     (topic,) = result.response.topics
     assert (topic.name, topic.topic_id, result.records) == ("t", b"t" * 16, ())
@@ -99,8 +97,7 @@ def test_neither_a_share_group_nor_none_has_offsets_that_members_read() -> None:
     assert rules.read_topics(ShareGroup("g")) == frozenset()
 
 
-def test_time_does_not_take_share_groups_away() -> None:
-    world = OffsetsWorld()
+def test_time_does_not_take_share_groups_away(world: OffsetsWorld) -> None:
     request = ShareGroupHeartbeatRequest(group_id="g", member_id="m", member_epoch=0, subscribed_topic_names=["t"])
     world.log.run(world.shard.share.begin_heartbeat(request, CLIENT, world.time.now_ms))
     world.log.run(

@@ -33,8 +33,7 @@ def keys(topic_id: bytes, *partitions: int) -> tuple[SharePartitionKey, ...]:
 # -- describe and list
 
 
-def test_describe() -> None:
-    world = GroupWorld()
+def test_describe(world: GroupWorld) -> None:
     world.beat("a", 0, ["t"], rack="r1")
     assert world.shard.share.describe(GROUP).response == DescribedGroup(
         group_id=GROUP,
@@ -56,16 +55,14 @@ def test_describe() -> None:
     )
 
 
-def test_describe_leaves_out_topics_that_are_gone() -> None:
-    world = GroupWorld()
+def test_describe_leaves_out_topics_that_are_gone(world: GroupWorld) -> None:
     world.join("a")
     world.topics.delete("t")
     (member,) = world.shard.share.describe(GROUP).response.members
     assert member.assignment == Assignment([])
 
 
-def test_describe_of_what_is_not_there() -> None:
-    world = GroupWorld()
+def test_describe_of_what_is_not_there(world: GroupWorld) -> None:
     described = world.shard.share.describe(GROUP).response
     assert (described.error_code, described.group_id) == (ErrorCode.GROUP_ID_NOT_FOUND, GROUP)
     assert described.error_message == "Group g not found."
@@ -88,8 +85,7 @@ def test_list_filters_by_state_and_type_whatever_the_case() -> None:
 # -- delete group
 
 
-def test_a_group_with_members_cannot_be_deleted() -> None:
-    world = GroupWorld()
+def test_a_group_with_members_cannot_be_deleted(world: GroupWorld) -> None:
     world.join("a")
     assert world.shard.share.begin_delete_group(GROUP).response.error.code is ErrorCode.NON_EMPTY_GROUP
     assert world.shard.share.begin_delete_group("h").response.error.code is ErrorCode.GROUP_ID_NOT_FOUND
@@ -175,8 +171,7 @@ def test_altering_offsets_initialises_at_the_current_group_epoch() -> None:
     assert not world.group.initializing
 
 
-def test_altering_offsets_creates_the_group() -> None:
-    world = GroupWorld()
+def test_altering_offsets_creates_the_group(world: GroupWorld) -> None:
     plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 5, 1: 6}}, 0))
     assert {i.state_epoch for i in plan.initialize} == {1}
     assert world.log.value_types() == ["ShareGroupStatePartitionMetadataValue"]
@@ -199,20 +194,17 @@ def test_altering_offsets_makes_no_group_beyond_group_share_max_groups() -> None
     assert begin("h", {"x": {0: 1}}, 0).response.unknown == {("x", 0)}, "which makes no group anyway"
 
 
-def test_unknown_partitions_do_not_stop_the_others() -> None:
-    world = GroupWorld()
+def test_unknown_partitions_do_not_stop_the_others(world: GroupWorld) -> None:
     plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 5, 2: 6, -1: 0}, "x": {0: 1}}, 0))
     assert plan.unknown == {("t", 2), ("t", -1), ("x", 0)}
     assert [i.key for i in plan.initialize] == list(keys(T, 0))
 
 
-def test_nothing_but_unknown_partitions_creates_no_group() -> None:
-    world = GroupWorld()
+def test_nothing_but_unknown_partitions_creates_no_group(world: GroupWorld) -> None:
     assert world.shard.share.begin_alter_offsets(GROUP, {"x": {0: 1}}, 0).records == ()
 
 
-def test_partitions_that_could_not_be_initialised_stay_as_initialising() -> None:
-    world = GroupWorld()
+def test_partitions_that_could_not_be_initialised_stay_as_initialising(world: GroupWorld) -> None:
     plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 5, 1: 6}}, 0))
     world.log.run(world.shard.share.finish_alter_offsets(GROUP, plan, keys(T, 1)))
     assert world.group.initialized[T].partitions == {0}
@@ -232,8 +224,7 @@ def test_what_had_state_before_is_not_initialising_any_more_when_altering_it_fai
     assert world.group.state_partitions == before
 
 
-def test_only_an_empty_groups_offsets_can_be_altered() -> None:
-    world = GroupWorld()
+def test_only_an_empty_groups_offsets_can_be_altered(world: GroupWorld) -> None:
     world.join("a")
     assert (
         world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 5}}, 0).response.error.code is ErrorCode.NON_EMPTY_GROUP
@@ -319,8 +310,7 @@ def test_a_group_that_never_had_share_state_answers_without_the_topics() -> None
     assert (plan.error, plan.delete, plan.refused) == (NO_ERROR, {}, {})
 
 
-def test_only_an_empty_groups_offsets_can_be_deleted() -> None:
-    world = GroupWorld()
+def test_only_an_empty_groups_offsets_can_be_deleted(world: GroupWorld) -> None:
     world.join("a")
     errors = [
         world.shard.share.begin_delete_offsets(group_id, ["t"]).response.error.code for group_id in (GROUP, "h", "")

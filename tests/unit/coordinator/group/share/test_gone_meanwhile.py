@@ -30,8 +30,7 @@ def with_simple_group(world: GroupWorld, group_id: str = "simple") -> None:
     world.log.run(commit_decision(world.shard.offsets, request, 9, world.time))
 
 
-def test_a_heartbeat_goes_on_after_a_reload_between_its_phases() -> None:
-    world = GroupWorld()
+def test_a_heartbeat_goes_on_after_a_reload_between_its_phases(world: GroupWorld) -> None:
     plan = world.begin("a", 0, ["t"])
     world.log.reload()
     assert world.finish(plan).assignment == {"t": [0, 1]}
@@ -68,16 +67,14 @@ def test_each_group_has_its_own_session_timeout() -> None:
     assert not world.group.members
 
 
-def test_offsets_that_were_altered_of_a_group_that_is_gone_are_nobodys() -> None:
-    world = GroupWorld()
+def test_offsets_that_were_altered_of_a_group_that_is_gone_are_nobodys(world: GroupWorld) -> None:
     plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 5}}, world.time.now_ms))
     assert plan.initialize
     assert world.log.run(world.shard.share.finish_alter_offsets("other", plan, ())) is None
     assert world.log.last == ()
 
 
-def test_groups_of_another_kind_are_named_as_such() -> None:
-    world = GroupWorld()
+def test_groups_of_another_kind_are_named_as_such(world: GroupWorld) -> None:
     with_simple_group(world)
     share, now = world.shard.share, world.time.now_ms
     for group_id, message in (("simple", "Group simple is not a share group."), ("x", "Group x not found.")):
@@ -93,8 +90,7 @@ def test_groups_of_another_kind_are_named_as_such() -> None:
         )
 
 
-def test_when_all_share_state_is_lost_groups_start_over() -> None:
-    world = GroupWorld()
+def test_when_all_share_state_is_lost_groups_start_over(world: GroupWorld) -> None:
     world.join("a", "t")
     world.beat("b", 0, ["nowhere"], group_id="without")
     with_simple_group(world)
@@ -120,8 +116,7 @@ def test_assignments_without_their_members_and_partitions_that_never_were_go() -
     assert group.state_partitions == StatePartitions(believed, believed, {T: "t"})
 
 
-def test_silent_members_are_logged(caplog: pytest.LogCaptureFixture) -> None:
-    world = GroupWorld()
+def test_silent_members_are_logged(caplog: pytest.LogCaptureFixture, world: GroupWorld) -> None:
     world.join("b", "t")
     world.join("a", "t")
     with caplog.at_level(logging.INFO):

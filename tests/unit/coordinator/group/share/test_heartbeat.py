@@ -33,9 +33,8 @@ from tests.unit.coordinator.support import START_WALL_MS, Topics, topic_id_of
     ],
 )
 def test_what_no_group_could_accept(
-    group_id: str, member_id: str, epoch: int, rack: str | None, topics: list[str] | None
+    group_id: str, member_id: str, epoch: int, rack: str | None, topics: list[str] | None, world: GroupWorld
 ) -> None:
-    world = GroupWorld()
     answer = world.beat(member_id, epoch, topics, rack=rack, group_id=group_id)
     assert answer.error is ErrorCode.INVALID_REQUEST
     assert answer.response.error_message
@@ -47,8 +46,7 @@ def test_a_member_id_of_36_characters_is_accepted() -> None:
     assert GroupWorld().beat("m" * 36, 0, ["t"]).error is ErrorCode.NONE
 
 
-def test_only_a_joining_member_creates_a_group() -> None:
-    world = GroupWorld()
+def test_only_a_joining_member_creates_a_group(world: GroupWorld) -> None:
     for epoch in (1, -1):
         assert world.beat("m", epoch).error is ErrorCode.GROUP_ID_NOT_FOUND
     assert world.shard.group_kind(GROUP) is None
@@ -64,9 +62,8 @@ class ConsumerGroup:
     members: Mapping[str, object] = {}
 
 
-def test_a_group_of_another_kind_is_not_found() -> None:
+def test_a_group_of_another_kind_is_not_found(world: GroupWorld) -> None:
     """One namespace for all kinds: Group g is not a share group."""
-    world = GroupWorld()
     other: Group = ConsumerGroup()
     world.shard._groups[GROUP] = other
     for epoch in (0, 1, -1):
@@ -96,9 +93,8 @@ def test_group_share_max_groups_limits_new_groups_only() -> None:
 # -- the first assignment
 
 
-def test_the_first_heartbeat_of_a_fresh_group_brings_the_partitions() -> None:
+def test_the_first_heartbeat_of_a_fresh_group_brings_the_partitions(world: GroupWorld) -> None:
     """4.3.1 answers an empty assignment and fills it by a later heartbeat."""
-    world = GroupWorld()
     answer = world.beat("a", 0, ["t"])
     assert (answer.error, answer.epoch, answer.assignment) == (ErrorCode.NONE, 2, {"t": [0, 1]})
     assert answer.response.member_id == "a"
@@ -107,11 +103,10 @@ def test_the_first_heartbeat_of_a_fresh_group_brings_the_partitions() -> None:
     assert world.group.assignment_timestamp_ms == START_WALL_MS
 
 
-def test_partitions_that_are_added_begin_at_their_first_record() -> None:
+def test_partitions_that_are_added_begin_at_their_first_record(world: GroupWorld) -> None:
     """As in Apache Kafka 4.4.0, whatever share.auto.offset.reset says: what came before the group noticed them is not
     missed. A new topic begins where that says, when its first initialisation failed as well.
     """
-    world = GroupWorld()
     plan = world.begin("a", 0, ["t"])
     assert {each.start_offset for each in plan.initialize} == {-1}
     world.finish(plan, initialized=False)
@@ -125,9 +120,8 @@ def test_partitions_that_are_added_begin_at_their_first_record() -> None:
     assert [(each.key.partition, each.start_offset) for each in plan.initialize] == [(3, 0)]
 
 
-def test_the_last_member_leaves_its_assignment_as_it_should_be() -> None:
+def test_the_last_member_leaves_its_assignment_as_it_should_be(world: GroupWorld) -> None:
     """ShareGroupTargetAssignmentMetadata, without a time: from Apache Kafka 4.4 on."""
-    world = GroupWorld()
     for member in ("a", "b"):
         world.join(member)
     world.beat("a", -1)
@@ -138,9 +132,8 @@ def test_the_last_member_leaves_its_assignment_as_it_should_be() -> None:
     assert world.group.assignment_timestamp_ms == 0
 
 
-def test_the_records_of_a_first_heartbeat_in_their_order() -> None:
+def test_the_records_of_a_first_heartbeat_in_their_order(world: GroupWorld) -> None:
     """Two stages: what is to be initialised is recorded before, what was, after."""
-    world = GroupWorld()
     plan = world.begin("a", 0, ["t"])
     assert world.kinds == [
         "ShareGroupMemberMetadataValue",
@@ -167,9 +160,8 @@ def test_the_records_of_a_first_heartbeat_in_their_order() -> None:
     assert world.group.initialized[topic_id].partitions == {0, 1}
 
 
-def test_the_state_epoch_is_one_the_group_has_by_then() -> None:
+def test_the_state_epoch_is_one_the_group_has_by_then(world: GroupWorld) -> None:
     """KIP-932: at initialisation the state epoch equals the group epoch; it is in the log before it is used."""
-    world = GroupWorld()
     plan = world.begin("a", 0, ["t"])
     assert {initialization.state_epoch for initialization in plan.initialize} == {world.group.group_epoch} == {2}
 
@@ -185,9 +177,8 @@ def test_a_topic_that_does_not_exist_yet_is_assigned_when_it_does() -> None:
     assert (answer.epoch, answer.assignment) == (3, {"t": [0]})
 
 
-def test_new_partitions_are_assigned_by_the_heartbeat_that_finds_them() -> None:
+def test_new_partitions_are_assigned_by_the_heartbeat_that_finds_them(world: GroupWorld) -> None:
     """Within the assignment interval too; one epoch."""
-    world = GroupWorld()
     world.join("a")
     world.topics.grow("t", 3)
     world.shard.topics_changed(["t"])
@@ -197,16 +188,14 @@ def test_new_partitions_are_assigned_by_the_heartbeat_that_finds_them() -> None:
     assert world.initialized[-1].state_epoch == 3
 
 
-def test_new_partitions_are_found_without_a_notification() -> None:
-    world = GroupWorld()
+def test_new_partitions_are_found_without_a_notification(world: GroupWorld) -> None:
     world.join("a")
     world.topics.grow("t", 3)
     assert world.beat("a", 2).assignment == {"t": [0, 1, 2]}
 
 
-def test_the_second_member_gets_its_share_at_once() -> None:
+def test_the_second_member_gets_its_share_at_once(world: GroupWorld) -> None:
     """A joining member is exempt from share.assignment.interval.ms."""
-    world = GroupWorld()
     world.join("a")
     assert (world.join("b").assignment, world.group.group_epoch) == ({"t": [1]}, 3)
     answer = world.beat("a", 2)
@@ -217,8 +206,7 @@ def test_the_second_member_gets_its_share_at_once() -> None:
 # -- when initialisation is not immediate, or fails
 
 
-def test_a_failed_initialisation_is_tried_again_by_the_next_heartbeat() -> None:
-    world = GroupWorld()
+def test_a_failed_initialisation_is_tried_again_by_the_next_heartbeat(world: GroupWorld) -> None:
     world.initializes = False
     answer = world.join("a")
     assert (answer.epoch, answer.assignment) == (2, {})
@@ -228,9 +216,8 @@ def test_a_failed_initialisation_is_tried_again_by_the_next_heartbeat() -> None:
     assert (answer.epoch, answer.assignment) == (3, {"t": [0, 1]})
 
 
-def test_an_initialisation_that_takes_longer_is_assigned_by_a_later_heartbeat() -> None:
+def test_an_initialisation_that_takes_longer_is_assigned_by_a_later_heartbeat(world: GroupWorld) -> None:
     """As in 4.3.1: an empty assignment first, a new epoch once the partitions are initialised."""
-    world = GroupWorld()
     world.time.now_ms = 10
     plan = world.begin("a", 0, ["t"])
     answer = world.finish(plan, None)
@@ -243,8 +230,7 @@ def test_an_initialisation_that_takes_longer_is_assigned_by_a_later_heartbeat() 
     assert (answer.epoch, answer.assignment) == (3, {"t": [0, 1]})
 
 
-def test_the_later_heartbeat_obeys_the_assignment_interval() -> None:
-    world = GroupWorld()
+def test_the_later_heartbeat_obeys_the_assignment_interval(world: GroupWorld) -> None:
     plan = world.begin("a", 0, ["t"])
     world.finish(plan, None)
     world.log.run(world.shard.share.finish_initialization(plan, True))
@@ -266,17 +252,15 @@ def test_an_outcome_that_never_came_is_tried_again_after_the_retry_interval() ->
     assert plan.initialize[0].state_epoch == 2
 
 
-def test_after_a_restart_initialising_topics_are_retried_at_the_first_heartbeat() -> None:
+def test_after_a_restart_initialising_topics_are_retried_at_the_first_heartbeat(world: GroupWorld) -> None:
     """A crash between the two records of an initialisation."""
-    world = GroupWorld()
     world.begin("a", 0, ["t"])
     world.log.reload()
     answer = world.beat("a", 0, ["t"])
     assert (answer.epoch, answer.assignment) == (2, {"t": [0, 1]})
 
 
-def test_a_crash_between_the_phases_leaves_no_member_without_target() -> None:
-    world = GroupWorld()
+def test_a_crash_between_the_phases_leaves_no_member_without_target(world: GroupWorld) -> None:
     world.join("a")
     world.topics.create("u", 1)
     world.begin("b", 0, ["u"])
@@ -297,8 +281,7 @@ def test_members_that_join_together_all_get_their_partitions_in_the_first_answer
     assert len(world.initialized) == 3
 
 
-def test_a_member_that_does_not_wait_learns_later() -> None:
-    world = GroupWorld()
+def test_a_member_that_does_not_wait_learns_later(world: GroupWorld) -> None:
     first = world.begin("a", 0, ["t"])
     second = world.begin("b", 0, ["t"])
     assert (world.finish(second, None).assignment, world.group.group_epoch) == ({}, 3)
@@ -317,16 +300,14 @@ def test_a_steady_heartbeat_does_not_wait_for_others() -> None:
     assert world.finish(plan).assignment == {"t": [0, 1]}
 
 
-def test_the_member_left_between_the_phases() -> None:
-    world = GroupWorld()
+def test_the_member_left_between_the_phases(world: GroupWorld) -> None:
     plan = world.begin("a", 0, ["t"])
     world.beat("a", -1)
     assert world.finish(plan).error is ErrorCode.UNKNOWN_MEMBER_ID
     assert world.group.initialized, "the outcome of the initialisation is recorded all the same"
 
 
-def test_the_group_was_deleted_between_the_phases() -> None:
-    world = GroupWorld()
+def test_the_group_was_deleted_between_the_phases(world: GroupWorld) -> None:
     plan = world.begin("a", 0, ["t"])
     world.beat("a", -1)
     world.log.run(world.shard.share.begin_delete_group(GROUP))
@@ -335,8 +316,7 @@ def test_the_group_was_deleted_between_the_phases() -> None:
     assert world.shard.group_kind(GROUP) is None
 
 
-def test_the_topic_was_deleted_between_the_phases() -> None:
-    world = GroupWorld()
+def test_the_topic_was_deleted_between_the_phases(world: GroupWorld) -> None:
     plan = world.begin("a", 0, ["t"])
     gone = world.topics.delete("t")
     world.log.run(world.shard.topics_deleted({gone.topic_id: "t"}))
@@ -345,8 +325,7 @@ def test_the_topic_was_deleted_between_the_phases() -> None:
     assert not world.group.initialized
 
 
-def test_the_session_of_a_joining_member_runs_from_its_first_phase() -> None:
-    world = GroupWorld()
+def test_the_session_of_a_joining_member_runs_from_its_first_phase(world: GroupWorld) -> None:
     world.begin("a", 0, ["t"])
     world.log.advance(45_000)
     assert world.group.state_name == "Empty"
@@ -355,9 +334,8 @@ def test_the_session_of_a_joining_member_runs_from_its_first_phase() -> None:
 # -- member epochs
 
 
-def test_the_epoch_table() -> None:
+def test_the_epoch_table(world: GroupWorld) -> None:
     """Known, previous and 0 are accepted; anything else is fenced."""
-    world = GroupWorld()
     world.join("a")
     world.join("b")
     assert world.beat("a", 2).epoch == 3
@@ -368,9 +346,8 @@ def test_the_epoch_table() -> None:
     assert world.beat("x", 3).error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_lost_answer_is_reported_again() -> None:
+def test_a_lost_answer_is_reported_again(world: GroupWorld) -> None:
     """KIP-932: the coordinator keeps returning the new assignment until the member acknowledges it."""
-    world = GroupWorld()
     world.join("a")
     world.join("b")
     assert world.beat("a", 2).assignment == {"t": [0]}
@@ -379,16 +356,14 @@ def test_a_lost_answer_is_reported_again() -> None:
     assert world.beat("a", 3).assignment is None
 
 
-def test_joining_again_keeps_the_member_and_returns_everything() -> None:
-    world = GroupWorld()
+def test_joining_again_keeps_the_member_and_returns_everything(world: GroupWorld) -> None:
     world.join("a")
     again = world.join("a")
     assert (again.epoch, again.assignment) == (2, {"t": [0, 1]})
     assert world.kinds == []
 
 
-def test_a_full_request_is_answered_in_full() -> None:
-    world = GroupWorld()
+def test_a_full_request_is_answered_in_full(world: GroupWorld) -> None:
     world.join("a")
     assert world.beat("a", 2, ["t"]).assignment == {"t": [0, 1]}
     assert world.beat("a", 2).assignment is None
@@ -430,8 +405,7 @@ def test_a_clock_that_is_set_back_does_not_prolong_the_interval() -> None:
     assert world.beat("a", 2, ["u"]).epoch == 3
 
 
-def test_null_leaves_subscription_and_rack_as_they_are() -> None:
-    world = GroupWorld()
+def test_null_leaves_subscription_and_rack_as_they_are(world: GroupWorld) -> None:
     world.beat("a", 0, ["t"], rack="r1")
     world.beat("a", 2)
     assert world.kinds == []
@@ -439,8 +413,7 @@ def test_null_leaves_subscription_and_rack_as_they_are() -> None:
     assert (member.rack_id, member.subscribed_topic_names) == ("r1", ("t",))
 
 
-def test_rack_and_client_changes_are_recorded_without_a_new_epoch() -> None:
-    world = GroupWorld()
+def test_rack_and_client_changes_are_recorded_without_a_new_epoch(world: GroupWorld) -> None:
     world.join("a")
     world.beat("a", 2, rack="r2", client=Client("other", "/10.0.0.1"))
     assert world.kinds == ["ShareGroupMemberMetadataValue"]
@@ -449,8 +422,7 @@ def test_rack_and_client_changes_are_recorded_without_a_new_epoch() -> None:
     assert world.group.group_epoch == 2
 
 
-def test_a_subscription_is_stored_sorted_and_without_duplicates() -> None:
-    world = GroupWorld()
+def test_a_subscription_is_stored_sorted_and_without_duplicates(world: GroupWorld) -> None:
     world.beat("a", 0, ["t", "b", "t", "a"])
     assert world.group.members["a"].subscribed_topic_names == ("a", "b", "t")
     assert world.beat("a", 2, ["b", "a", "t"]).epoch == 2
@@ -498,9 +470,8 @@ def test_a_change_of_another_groups_topic_changes_nothing() -> None:
     assert world.kinds == []
 
 
-def test_what_is_initialised_is_never_initialised_again() -> None:
+def test_what_is_initialised_is_never_initialised_again(world: GroupWorld) -> None:
     """It would wipe the share state."""
-    world = GroupWorld()
     world.join("a")
     world.beat("a", -1)
     world.log.reload()
@@ -511,8 +482,7 @@ def test_what_is_initialised_is_never_initialised_again() -> None:
 # -- leaving, sessions, restarts
 
 
-def test_leaving() -> None:
-    world = GroupWorld()
+def test_leaving(world: GroupWorld) -> None:
     world.join("a")
     world.join("b")
     answer = world.beat("a", -1)
@@ -530,17 +500,15 @@ def test_leaving() -> None:
     assert world.beat("b", 3).assignment == {"t": [0, 1]}
 
 
-def test_the_last_member_leaves_an_empty_group_that_stays() -> None:
+def test_the_last_member_leaves_an_empty_group_that_stays(world: GroupWorld) -> None:
     """Share groups never expire."""
-    world = GroupWorld()
     world.join("a")
     world.beat("a", -1)
     world.log.advance(10**9)
     assert world.group.state_name == "Empty"
 
 
-def test_a_silent_member_is_taken_out() -> None:
-    world = GroupWorld()
+def test_a_silent_member_is_taken_out(world: GroupWorld) -> None:
     world.join("a")
     world.time.now_ms = 30_000
     world.join("b")
@@ -550,8 +518,7 @@ def test_a_silent_member_is_taken_out() -> None:
     assert world.join("a").error is ErrorCode.NONE
 
 
-def test_members_that_fall_silent_together_cost_one_epoch() -> None:
-    world = GroupWorld()
+def test_members_that_fall_silent_together_cost_one_epoch(world: GroupWorld) -> None:
     for member in ("a", "b", "c"):
         world.join(member)
     epoch = world.group.group_epoch
@@ -560,8 +527,7 @@ def test_members_that_fall_silent_together_cost_one_epoch() -> None:
     assert world.shard.share.next_deadline_ms() is None
 
 
-def test_a_session_timeout_that_was_shortened_counts_from_the_next_heartbeat() -> None:
-    world = GroupWorld()
+def test_a_session_timeout_that_was_shortened_counts_from_the_next_heartbeat(world: GroupWorld) -> None:
     world.join("a")
     world.settings.settings = ShareGroupSettings(session_timeout_ms=1000)
     world.beat("a", 2)
@@ -569,9 +535,8 @@ def test_a_session_timeout_that_was_shortened_counts_from_the_next_heartbeat() -
     assert world.group.state_name == "Empty"
 
 
-def test_members_survive_a_restart_with_a_fresh_session() -> None:
+def test_members_survive_a_restart_with_a_fresh_session(world: GroupWorld) -> None:
     """The KIP's first revision had them join again; 4.3.1 and we keep them."""
-    world = GroupWorld()
     world.join("a")
     world.log.advance(44_999)
     world.log.reload()
@@ -581,8 +546,7 @@ def test_members_survive_a_restart_with_a_fresh_session() -> None:
     assert world.kinds == []
 
 
-def test_many_heartbeats_leave_one_deadline() -> None:
-    world = GroupWorld()
+def test_many_heartbeats_leave_one_deadline(world: GroupWorld) -> None:
     world.join("a")
     for _ in range(1000):
         world.log.advance(5000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shareq.broker.share.core.partition import SharePartition
 from tests.support.models.share_partition import (
     ACCEPT,
     REJECT,
@@ -21,16 +22,14 @@ from tests.support.models.share_partition import (
 # -- the start offset
 
 
-def test_the_start_offset_moves_over_a_finished_part_of_a_batch() -> None:
-    partition = share_partition()
+def test_the_start_offset_moves_over_a_finished_part_of_a_batch(partition: SharePartition) -> None:
     fetch(partition, spans((0, 9)))
     settle(partition, 0, 4, ACCEPT)
     assert (partition.start_offset, partition.end_offset) == (5, 9)
     assert states(partition) == "5-9 Acquired(1) m1"
 
 
-def test_out_of_order_acknowledgements_count_until_the_start_offset_passes_them() -> None:
-    partition = share_partition()
+def test_out_of_order_acknowledgements_count_until_the_start_offset_passes_them(partition: SharePartition) -> None:
     fetch(partition, batches(0, 29, 10), batch_size=10)
     settle(partition, 20, 29, ACCEPT)
     settle(partition, 12, 15, REJECT)
@@ -41,23 +40,20 @@ def test_out_of_order_acknowledgements_count_until_the_start_offset_passes_them(
     assert (partition.start_offset, partition.end_offset, partition.delivery_complete_count) == (30, 30, 0)
 
 
-def test_released_records_hold_the_start_offset() -> None:
-    partition = share_partition()
+def test_released_records_hold_the_start_offset(partition: SharePartition) -> None:
     fetch(partition, spans((0, 9)))
     settle(partition, 0, 9, *[ACCEPT] * 3, RELEASE, *[ACCEPT] * 6)
     assert (partition.start_offset, partition.delivery_complete_count) == (3, 6)
 
 
-def test_the_start_offset_jumps_over_a_natural_hole() -> None:
-    partition = share_partition()
+def test_the_start_offset_jumps_over_a_natural_hole(partition: SharePartition) -> None:
     fetch(partition, spans((0, 9)))
     fetch(partition, spans((20, 29)), at=10)
     settle(partition, 0, 9, ACCEPT)
     assert partition.start_offset == 20
 
 
-def test_alternating_outcomes_leave_the_released_ones_in_flight() -> None:
-    partition = share_partition()
+def test_alternating_outcomes_leave_the_released_ones_in_flight(partition: SharePartition) -> None:
     fetch(partition, spans((0, 8)))
     settle(partition, 0, 8, *[ACCEPT, RELEASE, REJECT] * 3)
     assert partition.start_offset == 1
@@ -67,8 +63,7 @@ def test_alternating_outcomes_leave_the_released_ones_in_flight() -> None:
     assert (partition.start_offset, states(partition)) == (9, "")
 
 
-def test_fetching_goes_on_at_the_end_offset_when_everything_is_finished() -> None:
-    partition = share_partition()
+def test_fetching_goes_on_at_the_end_offset_when_everything_is_finished(partition: SharePartition) -> None:
     fetch(partition, spans((0, 9)))
     settle(partition, 0, 9, ACCEPT)
     assert partition.next_fetch_offset() == 10
@@ -76,8 +71,7 @@ def test_fetching_goes_on_at_the_end_offset_when_everything_is_finished() -> Non
     assert fetch(partition, spans((10, 10))) == [(10, 10, 1)]
 
 
-def test_the_lowest_available_record_is_fetched_first() -> None:
-    partition = share_partition()
+def test_the_lowest_available_record_is_fetched_first(partition: SharePartition) -> None:
     fetch(partition, batches(0, 29, 10), batch_size=10)
     settle(partition, 20, 29, RELEASE)
     assert partition.next_fetch_offset() == 20
@@ -92,8 +86,7 @@ def test_the_lowest_available_record_is_fetched_first() -> None:
 # -- the log's start overtaking
 
 
-def test_with_nothing_in_flight_everything_follows_the_log_start() -> None:
-    partition = share_partition()
+def test_with_nothing_in_flight_everything_follows_the_log_start(partition: SharePartition) -> None:
     partition.on_log_start_moved(25, 0)
     assert (partition.start_offset, partition.end_offset, partition.next_fetch_offset()) == (25, 25, 25)
 
@@ -107,8 +100,7 @@ def test_a_log_start_at_or_below_the_start_offset_changes_nothing() -> None:
     assert (partition.start_offset, states(partition)) == (10, "10-19 Acquired(1) m1")
 
 
-def test_available_records_below_the_log_start_are_archived_and_held_ones_stay() -> None:
-    partition = share_partition()
+def test_available_records_below_the_log_start_are_archived_and_held_ones_stay(partition: SharePartition) -> None:
     fetch(partition, batches(0, 29, 10), batch_size=10)
     settle(partition, 0, 9, RELEASE)
     settle(partition, 25, 29, RELEASE)
@@ -120,24 +112,21 @@ def test_available_records_below_the_log_start_are_archived_and_held_ones_stay()
     assert partition.delivery_complete_count == 0
 
 
-def test_terminal_records_below_the_log_start_leave_the_delivery_complete_count() -> None:
-    partition = share_partition()
+def test_terminal_records_below_the_log_start_leave_the_delivery_complete_count(partition: SharePartition) -> None:
     fetch(partition, batches(0, 9, 1))
     settle(partition, 3, 8, ACCEPT)
     partition.on_log_start_moved(6, 0)
     assert partition.delivery_complete_count == 3
 
 
-def test_the_new_start_offset_goes_out_with_the_next_write() -> None:
-    partition = share_partition()
+def test_the_new_start_offset_goes_out_with_the_next_write(partition: SharePartition) -> None:
     fetch(partition, batches(0, 19, 10), batch_size=10)
     partition.on_log_start_moved(12, 0)
     write = settle(partition, 15, 19, ACCEPT)
     assert (write.start_offset, write.delivery_complete_count) == (12, 5)
 
 
-def test_beyond_everything_in_flight_fetching_begins_at_the_log_start() -> None:
-    partition = share_partition()
+def test_beyond_everything_in_flight_fetching_begins_at_the_log_start(partition: SharePartition) -> None:
     fetch(partition, spans((0, 9)))
     partition.on_log_start_moved(15, 0)
     assert (partition.start_offset, partition.end_offset, partition.next_fetch_offset()) == (15, 15, 15)
@@ -174,8 +163,7 @@ def test_when_all_that_was_in_flight_ends_below_the_log_start_the_start_offset_s
     assert (partition.start_offset, partition.end_offset, partition.next_fetch_offset()) == (50, 50, 50)
 
 
-def test_an_acknowledgement_under_way_while_the_log_start_passes_it() -> None:
-    partition = share_partition()
+def test_an_acknowledgement_under_way_while_the_log_start_passes_it(partition: SharePartition) -> None:
     fetch(partition, spans((0, 9)))
     outcome = ack(partition, 0, 9, ACCEPT)
     partition.on_log_start_moved(5, 0)

@@ -15,9 +15,8 @@ from tests.unit.coordinator.group.classic.world import DELAY_MS, REBALANCE_MS, S
 from tests.unit.coordinator.support import START_WALL_MS
 
 
-def test_a_new_member_is_given_its_id_first() -> None:
+def test_a_new_member_is_given_its_id_first(world: ClassicWorld) -> None:
     """KIP-394: a JoinGroup whose answer is lost leaves no member behind."""
-    world = ClassicWorld()
     first = world.join()
     assert (first.error, first.response.member_id) == (ErrorCode.MEMBER_ID_REQUIRED, "client-1")
     assert world.group.pending_joins == {"client-1"}
@@ -29,8 +28,7 @@ def test_a_new_member_is_given_its_id_first() -> None:
 
 
 @pytest.mark.parametrize("version", range(4))
-def test_before_version_4_a_new_member_is_in_at_once(version: int) -> None:
-    world = ClassicWorld()
+def test_before_version_4_a_new_member_is_in_at_once(version: int, world: ClassicWorld) -> None:
     join = world.join(version=version)
     assert join.waits
     world.log.advance(DELAY_MS)
@@ -38,8 +36,9 @@ def test_before_version_4_a_new_member_is_in_at_once(version: int) -> None:
 
 
 @pytest.mark.parametrize("rebalance_ms", [0, -1, -500, -(2**31)])
-def test_a_rebalance_timeout_that_has_run_out_is_written_so_that_it_can_be_loaded(rebalance_ms: int) -> None:
-    world = ClassicWorld()
+def test_a_rebalance_timeout_that_has_run_out_is_written_so_that_it_can_be_loaded(
+    rebalance_ms: int, world: ClassicWorld
+) -> None:
     hasty, first = world.first_join(rebalance_ms=rebalance_ms)
     patient, second = world.first_join()
     while first.waits or second.waits:
@@ -54,8 +53,7 @@ def test_a_rebalance_timeout_that_has_run_out_is_written_so_that_it_can_be_loade
     assert timeouts == {hasty: 0, patient: REBALANCE_MS}
 
 
-def test_an_id_that_was_given_out_and_not_used_is_forgotten() -> None:
-    world = ClassicWorld()
+def test_an_id_that_was_given_out_and_not_used_is_forgotten(world: ClassicWorld) -> None:
     world.join()
     world.log.advance(SESSION_MS - 1)
     assert world.group.pending_joins
@@ -64,8 +62,7 @@ def test_an_id_that_was_given_out_and_not_used_is_forgotten() -> None:
     assert world.join("client-1").error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_the_new_group_is_written_down() -> None:
-    world = ClassicWorld()
+def test_the_new_group_is_written_down(world: ClassicWorld) -> None:
     world.join()
     value = GroupMetadataValue(
         protocol_type="", generation=0, protocol=None, leader=None, current_state_timestamp=START_WALL_MS, members=[]
@@ -73,8 +70,7 @@ def test_the_new_group_is_written_down() -> None:
     assert world.log.last == (CoordinatorRecord(GroupMetadataKey("g"), value, 3),)
 
 
-def test_a_refused_join_leaves_no_group() -> None:
-    world = ClassicWorld()
+def test_a_refused_join_leaves_no_group(world: ClassicWorld) -> None:
     assert world.join(kind="").error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     assert world.join(protocols={}).error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     assert world.log.shard.group_kind("g") is None
@@ -99,15 +95,13 @@ def test_the_group_has_an_id() -> None:
     assert (join.error, join.response.member_id) == (ErrorCode.INVALID_GROUP_ID, "a")
 
 
-def test_a_member_of_a_group_that_is_not_there_is_unknown() -> None:
-    world = ClassicWorld()
+def test_a_member_of_a_group_that_is_not_there_is_unknown(world: ClassicWorld) -> None:
     join = world.join("a")
     assert (join.error, join.response.member_id) == (ErrorCode.UNKNOWN_MEMBER_ID, "a")
     assert world.log.shard.group_kind("g") is None
 
 
-def test_the_first_member_leads_and_gets_all_members() -> None:
-    world = ClassicWorld()
+def test_the_first_member_leads_and_gets_all_members(world: ClassicWorld) -> None:
     one, first = world.first_join(protocols={"range": b"1"})
     two, second = world.first_join(protocols={"range": b"2"})
     world.log.advance(2 * DELAY_MS)
@@ -121,8 +115,7 @@ def test_the_first_member_leads_and_gets_all_members() -> None:
 # -- the initial delay
 
 
-def test_the_first_rebalance_waits_for_more_members() -> None:
-    world = ClassicWorld()
+def test_the_first_rebalance_waits_for_more_members(world: ClassicWorld) -> None:
     _, join = world.first_join()
     world.log.advance(DELAY_MS - 1)
     assert join.waits
@@ -130,8 +123,7 @@ def test_the_first_rebalance_waits_for_more_members() -> None:
     assert join.error is ErrorCode.NONE
 
 
-def test_every_new_member_prolongs_the_initial_delay() -> None:
-    world = ClassicWorld()
+def test_every_new_member_prolongs_the_initial_delay(world: ClassicWorld) -> None:
     _, first = world.first_join()
     world.log.advance(DELAY_MS - 1)
     _, second = world.first_join()
@@ -141,8 +133,7 @@ def test_every_new_member_prolongs_the_initial_delay() -> None:
     assert (first.error, second.error) == (ErrorCode.NONE, ErrorCode.NONE)
 
 
-def test_the_initial_delay_ends_with_the_rebalance_timeout() -> None:
-    world = ClassicWorld()
+def test_the_initial_delay_ends_with_the_rebalance_timeout(world: ClassicWorld) -> None:
     _, first = world.first_join(rebalance_ms=7_000)
     for _ in range(3):
         world.log.advance(2_000)
@@ -163,8 +154,7 @@ def test_without_an_initial_delay_the_first_member_is_answered_at_once() -> None
 # -- rebalances
 
 
-def test_a_new_member_makes_the_others_join_again() -> None:
-    world = ClassicWorld()
+def test_a_new_member_makes_the_others_join_again(world: ClassicWorld) -> None:
     (one,) = world.stable()
     two, join = world.first_join()
     assert world.beat(one) is ErrorCode.REBALANCE_IN_PROGRESS
@@ -174,8 +164,7 @@ def test_a_new_member_makes_the_others_join_again() -> None:
     assert {m.member_id for m in again.response.members} == {one, two}
 
 
-def test_who_does_not_join_before_the_rebalance_timeout_is_out() -> None:
-    world = ClassicWorld()
+def test_who_does_not_join_before_the_rebalance_timeout_is_out(world: ClassicWorld) -> None:
     (one,) = world.stable()
     two, join = world.first_join()
     world.keep_alive(REBALANCE_MS - 1, one)
@@ -185,8 +174,7 @@ def test_who_does_not_join_before_the_rebalance_timeout_is_out() -> None:
     assert world.beat(one) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_the_longest_rebalance_timeout_counts() -> None:
-    world = ClassicWorld()
+def test_the_longest_rebalance_timeout_counts(world: ClassicWorld) -> None:
     (one,) = world.stable(rebalance_ms=20_000)
     _, join = world.first_join(rebalance_ms=30_000)
     world.keep_alive(29_999, one)
@@ -195,8 +183,7 @@ def test_the_longest_rebalance_timeout_counts() -> None:
     assert not join.waits
 
 
-def test_an_id_that_is_out_holds_the_rebalance_up() -> None:
-    world = ClassicWorld()
+def test_an_id_that_is_out_holds_the_rebalance_up(world: ClassicWorld) -> None:
     (one,) = world.stable()
     _, join = world.first_join()
     pending = world.join().response.member_id
@@ -206,8 +193,7 @@ def test_an_id_that_is_out_holds_the_rebalance_up() -> None:
     assert (again.error, join.error) == (ErrorCode.NONE, ErrorCode.NONE)
 
 
-def test_a_new_member_waits_five_minutes_at_most() -> None:
-    world = ClassicWorld()
+def test_a_new_member_waits_five_minutes_at_most(world: ClassicWorld) -> None:
     (one,) = world.stable(rebalance_ms=400_000)
     _, join = world.first_join(rebalance_ms=400_000)
     world.keep_alive(NEW_MEMBER_JOIN_TIMEOUT_MS - 1, one)
@@ -216,16 +202,14 @@ def test_a_new_member_waits_five_minutes_at_most() -> None:
     assert (join.error, join.response.member_id) == (ErrorCode.UNKNOWN_MEMBER_ID, "")
 
 
-def test_the_leader_joins_again_to_have_an_assignment_made_again() -> None:
-    world = ClassicWorld()
+def test_the_leader_joins_again_to_have_an_assignment_made_again(world: ClassicWorld) -> None:
     leader, other = world.stable(2)
     join = world.join(leader)
     assert join.waits
     assert world.beat(other) is ErrorCode.REBALANCE_IN_PROGRESS
 
 
-def test_another_member_that_joins_a_stable_group_again_gets_its_state() -> None:
-    world = ClassicWorld()
+def test_another_member_that_joins_a_stable_group_again_gets_its_state(world: ClassicWorld) -> None:
     leader, other = world.stable(2)
     join = world.join(other)
     assert (join.error, join.response.generation_id, join.response.leader) == (ErrorCode.NONE, 1, leader)
@@ -233,16 +217,14 @@ def test_another_member_that_joins_a_stable_group_again_gets_its_state() -> None
     assert world.group.state is ClassicState.STABLE
 
 
-def test_changed_metadata_makes_a_rebalance() -> None:
-    world = ClassicWorld()
+def test_changed_metadata_makes_a_rebalance(world: ClassicWorld) -> None:
     _, other = world.stable(2)
     assert world.join(other, protocols={"range": b"changed"}).waits
     assert world.group.state is ClassicState.PREPARING_REBALANCE
 
 
-def test_a_repeated_join_while_the_assignment_is_awaited() -> None:
+def test_a_repeated_join_while_the_assignment_is_awaited(world: ClassicWorld) -> None:
     """Its answer was lost: it is given again, the members to the leader only."""
-    world = ClassicWorld()
     leader, _ = world.first_join()
     other, _ = world.first_join()
     world.log.advance(2 * DELAY_MS)
@@ -254,8 +236,7 @@ def test_a_repeated_join_while_the_assignment_is_awaited() -> None:
     assert world.group.state is ClassicState.PREPARING_REBALANCE
 
 
-def test_a_repeated_join_takes_the_place_of_the_one_that_waits() -> None:
-    world = ClassicWorld()
+def test_a_repeated_join_takes_the_place_of_the_one_that_waits(world: ClassicWorld) -> None:
     (one,) = world.stable(rebalance_ms=REBALANCE_MS)
     two, first = world.first_join()
     second = world.join(two)
@@ -267,23 +248,20 @@ def test_a_repeated_join_takes_the_place_of_the_one_that_waits() -> None:
 # -- protocols
 
 
-def test_a_member_without_a_common_protocol_is_refused() -> None:
-    world = ClassicWorld()
+def test_a_member_without_a_common_protocol_is_refused(world: ClassicWorld) -> None:
     world.stable(protocols={"range": b"", "sticky": b""})
     assert world.join(protocols={"other": b""}).error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     assert world.join(kind="connect").error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     assert world.join(protocols={"sticky": b""}).error is ErrorCode.MEMBER_ID_REQUIRED
 
 
-def test_a_member_cannot_change_to_protocols_that_the_others_do_not_have() -> None:
-    world = ClassicWorld()
+def test_a_member_cannot_change_to_protocols_that_the_others_do_not_have(world: ClassicWorld) -> None:
     _, other = world.stable(2)
     join = world.join(other, protocols={"sticky": b""})
     assert (join.error, join.response.member_id) == (ErrorCode.INCONSISTENT_GROUP_PROTOCOL, other)
 
 
-def test_the_protocol_with_most_votes_among_the_common_ones() -> None:
-    world = ClassicWorld()
+def test_the_protocol_with_most_votes_among_the_common_ones(world: ClassicWorld) -> None:
     joins = [
         world.first_join(protocols=dict.fromkeys(names, b""))[1]
         for names in (["a", "b", "c"], ["d", "c", "b"], ["e", "c", "b"])
@@ -304,8 +282,7 @@ def test_no_more_members_than_group_max_size() -> None:
     assert world.join(one).waits
 
 
-def test_in_a_rebalance_those_who_join_first_are_in() -> None:
-    world = ClassicWorld()
+def test_in_a_rebalance_those_who_join_first_are_in(world: ClassicWorld) -> None:
     ids = world.stable(3)
     world.log.shard.classic.settings = ClassicGroupSettings(max_size=2)
     joins = {member_id: world.join(member_id) for member_id in ids}
@@ -313,8 +290,7 @@ def test_in_a_rebalance_those_who_join_first_are_in() -> None:
     assert ids[2] not in world.group.members
 
 
-def test_a_group_that_is_too_large_after_a_restart_rebalances() -> None:
-    world = ClassicWorld()
+def test_a_group_that_is_too_large_after_a_restart_rebalances(world: ClassicWorld) -> None:
     ids = world.stable(3)
     world.settings = type(world.settings)(classic=ClassicGroupSettings(max_size=2))
     world.log.reload()
@@ -328,14 +304,12 @@ def test_the_member_id_begins_with_the_client_id() -> None:
     assert ClassicWorld().join(client=Client("job-7", "/h")).response.member_id == "job-7-1"
 
 
-def test_version_0_has_one_timeout() -> None:
-    world = ClassicWorld()
+def test_version_0_has_one_timeout(world: ClassicWorld) -> None:
     world.join(version=0, session_ms=9_000, rebalance_ms=-1)
     assert world.group.members["client-1"].rebalance_timeout_ms == 9_000
 
 
-def test_a_generation_counts_up_over_an_empty_group() -> None:
-    world = ClassicWorld()
+def test_a_generation_counts_up_over_an_empty_group(world: ClassicWorld) -> None:
     (one,) = world.stable()
     world.leave(one)
     assert (world.group.state, world.group.generation) == (ClassicState.EMPTY, 2)

@@ -62,8 +62,7 @@ def test_what_a_sync_may_get_wrong() -> None:
     assert world.sync(leader, kind=None, protocol=None).error is ErrorCode.NONE
 
 
-def test_a_sync_during_a_rebalance() -> None:
-    world = ClassicWorld()
+def test_a_sync_during_a_rebalance(world: ClassicWorld) -> None:
     (one,) = world.stable()
     world.first_join()
     assert world.sync(one).error is ErrorCode.REBALANCE_IN_PROGRESS
@@ -126,8 +125,7 @@ def test_a_silent_leader_is_out_after_its_session() -> None:
 # -- heartbeats
 
 
-def test_heartbeats_prolong_the_session() -> None:
-    world = ClassicWorld()
+def test_heartbeats_prolong_the_session(world: ClassicWorld) -> None:
     (one,) = world.stable()
     world.log.advance(SESSION_MS - 1)
     assert world.beat(one) is ErrorCode.NONE
@@ -138,8 +136,7 @@ def test_heartbeats_prolong_the_session() -> None:
     assert world.group.state is ClassicState.EMPTY
 
 
-def test_what_a_heartbeat_may_get_wrong() -> None:
-    world = ClassicWorld()
+def test_what_a_heartbeat_may_get_wrong(world: ClassicWorld) -> None:
     (one,) = world.stable()
     assert world.beat("stranger") is ErrorCode.UNKNOWN_MEMBER_ID
     assert world.beat(one, 0) is ErrorCode.ILLEGAL_GENERATION
@@ -147,8 +144,7 @@ def test_what_a_heartbeat_may_get_wrong() -> None:
     assert world.beat(one, group_id="h") is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_an_id_that_is_out_cannot_send_heartbeats() -> None:
-    world = ClassicWorld()
+def test_an_id_that_is_out_cannot_send_heartbeats(world: ClassicWorld) -> None:
     pending = world.join().response.member_id
     assert world.beat(pending) is ErrorCode.UNKNOWN_MEMBER_ID
 
@@ -158,9 +154,8 @@ def test_a_heartbeat_while_the_assignment_is_awaited() -> None:
     assert world.beat(leader) is ErrorCode.NONE
 
 
-def test_waiting_members_need_no_heartbeats() -> None:
+def test_waiting_members_need_no_heartbeats(world: ClassicWorld) -> None:
     """A connection is silent while its JoinGroup waits."""
-    world = ClassicWorld()
     one, two = world.stable(2)
     join = world.join(one)
     world.keep_alive(3 * SESSION_MS, two)
@@ -169,8 +164,7 @@ def test_waiting_members_need_no_heartbeats() -> None:
     assert join.error is ErrorCode.NONE
 
 
-def test_when_the_last_member_falls_silent_the_group_is_empty_and_that_is_written() -> None:
-    world = ClassicWorld()
+def test_when_the_last_member_falls_silent_the_group_is_empty_and_that_is_written(world: ClassicWorld) -> None:
     world.stable()
     world.log.advance(SESSION_MS)
     assert (world.written.generation, world.written.members, world.written.leader) == (2, [], None)

@@ -101,8 +101,7 @@ def test_patterns_survive_a_restart() -> None:
 # -- static members
 
 
-def test_a_static_member_that_comes_back_has_what_it_had_and_nobody_else_moves() -> None:
-    world = ConsumerWorld()
+def test_a_static_member_that_comes_back_has_what_it_had_and_nobody_else_moves(world: ConsumerWorld) -> None:
     world.join("m1", instance="i1")
     world.join("m2", instance="i2")
     world.settle("m1", "m2")
@@ -118,22 +117,19 @@ def test_a_static_member_that_comes_back_has_what_it_had_and_nobody_else_moves()
     assert set(world.group.members) == {"m1", "m2-again"}, "the session of the one it replaced is over"
 
 
-def test_a_static_member_that_does_not_come_back_goes_after_its_session() -> None:
-    world = ConsumerWorld()
+def test_a_static_member_that_does_not_come_back_goes_after_its_session(world: ConsumerWorld) -> None:
     world.join("m1", instance="i1")
     world.leave("m1", -2, "i1")
     world.log.advance(SESSION_MS)
     assert world.group.members == {}
 
 
-def test_an_instance_id_that_is_in_use_is_not_given_away() -> None:
-    world = ConsumerWorld()
+def test_an_instance_id_that_is_in_use_is_not_given_away(world: ConsumerWorld) -> None:
     world.join("m1", instance="i1")
     assert world.join("m2", instance="i1").error_code == ErrorCode.UNRELEASED_INSTANCE_ID
 
 
-def test_a_replaced_static_member_is_fenced() -> None:
-    world = ConsumerWorld()
+def test_a_replaced_static_member_is_fenced(world: ConsumerWorld) -> None:
     world.join("m1", instance="i1")
     world.leave("m1", -2, "i1")
     world.join("m2", instance="i1")
@@ -142,8 +138,7 @@ def test_a_replaced_static_member_is_fenced() -> None:
     assert world.leave("m2", -1, "unheard of") is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_static_member_comes_back_after_a_restart() -> None:
-    world = ConsumerWorld()
+def test_a_static_member_comes_back_after_a_restart(world: ConsumerWorld) -> None:
     world.join("m1", instance="i1")
     world.leave("m1", -2, "i1")
     world.log.reload()

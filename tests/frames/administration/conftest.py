@@ -1,0 +1,12 @@
+"""Fixtures of the tests in this folder."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.clients.access import AccessWorld
+
+
+@pytest.fixture
+def world() -> AccessWorld:
+    return AccessWorld()

@@ -1,0 +1,12 @@
+"""Fixtures of the tests in this folder."""
+
+from __future__ import annotations
+
+import pytest
+
+from devtools.in_memory.mock_transport import BrokerWorld
+
+
+@pytest.fixture
+def world() -> BrokerWorld:
+    return BrokerWorld()

@@ -1,0 +1,12 @@
+"""Fixtures of the tests in this folder."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.worlds.dead_letters import DeadLetterWorld
+
+
+@pytest.fixture
+def world() -> DeadLetterWorld:
+    return DeadLetterWorld()

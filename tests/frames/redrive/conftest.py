@@ -1,0 +1,12 @@
+"""Fixtures of the tests in this folder."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.worlds.redrives import RedriveWorld
+
+
+@pytest.fixture
+def world() -> RedriveWorld:
+    return RedriveWorld()

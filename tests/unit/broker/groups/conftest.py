@@ -1,0 +1,12 @@
+"""Fixtures of the tests in this folder."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.fakes.group_rig import GroupRig
+
+
+@pytest.fixture
+def rig() -> GroupRig:
+    return GroupRig()

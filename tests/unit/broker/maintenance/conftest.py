@@ -1,0 +1,12 @@
+"""Fixtures of the tests in this folder."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.worlds.folder_on_disk import FolderOnDisk
+
+
+@pytest.fixture
+def folder() -> FolderOnDisk:
+    return FolderOnDisk()

@@ -1,0 +1,12 @@
+"""Fixtures of the tests in this folder."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.fakes.share_rig import ShareRig
+
+
+@pytest.fixture
+def rig() -> ShareRig:
+    return ShareRig()

@@ -1,0 +1,19 @@
+"""Fixtures of the tests in this folder."""
+
+from __future__ import annotations
+
+import pytest
+
+from shareq.broker.coordinator_runtime.partition import ProducerEpoch
+from tests.support.fakes.transaction_rig import T0, TransactionRig
+
+
+@pytest.fixture
+def rig() -> TransactionRig:
+    return TransactionRig()
+
+
+@pytest.fixture
+def producer(rig: TransactionRig) -> ProducerEpoch:
+    """In a transaction in `T0`, with a record there."""
+    return rig.begun(T0)

@@ -1,0 +1,12 @@
+"""Fixtures of the tests in this folder."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.coordinator.group.offsets.world import OffsetsWorld
+
+
+@pytest.fixture
+def world() -> OffsetsWorld:
+    return OffsetsWorld()

@@ -1,0 +1,12 @@
+"""Fixtures of the tests in this folder."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.coordinator.transaction.world import Coordinator
+
+
+@pytest.fixture
+def coordinator() -> Coordinator:
+    return Coordinator()
