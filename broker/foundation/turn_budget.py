@@ -13,6 +13,7 @@ from typing import Final, Protocol, TypeVar
 
 __all__ = [
     "LOOK",
+    "NO_PAUSE",
     "PAUSE",
     "PIECE",
     "TURN_ELEMENTS",
@@ -73,8 +74,8 @@ def _nothing() -> Generator[None, None, None]:
     yield  # a generator: one that has ended may be awaited again and again, at no more cost than a look at it
 
 
-_NO_PAUSE: Final = _nothing()
-for _ in _NO_PAUSE:  # it ends
+NO_PAUSE: Final = _nothing()
+for _ in NO_PAUSE:  # it ends
     pass
 
 PAUSE: Final = Pause()
@@ -123,7 +124,7 @@ class TurnBudget:
     def breathe(self, elements: int = 1) -> Breath:
         """Count elements that were handled; await the result, which pauses if this turn is spent."""
         self._elements += elements
-        return _NO_PAUSE if self._elements < LOOK or not self._is_spent() else PAUSE
+        return NO_PAUSE if self._elements < LOOK or not self._is_spent() else PAUSE
 
     def _is_spent(self) -> bool:
         now = self._now()

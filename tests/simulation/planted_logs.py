@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
+from shareq.broker.foundation.environment import SyncErrors
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.cleaner.schedule import LogCleaner
 from shareq.broker.log.cleaner.survivors import Newest, Role, latest_value
 from shareq.broker.log.partition_log import PartitionLog
@@ -32,9 +34,11 @@ def tombstone_goes_before_what_it_deletes(
 
 
 @in_place_of(LogCleaner, "_sync")
-def cleaned_segment_is_not_synced(_original: Function, self: LogCleaner, current: Any, segment: Any) -> None:
+def cleaned_segment_is_not_synced(_original: Function, self: LogCleaner, segment: Any) -> Pending[SyncErrors]:
+    synced: Pending[SyncErrors] = Pending()
     segment.synced = segment.size
-    self._env.clock.call_soon(lambda: self._resume(current))
+    self._env.clock.call_soon(lambda: synced.complete({}))
+    return synced
 
 
 def interrupted_swap_is_not_finished() -> AbstractContextManager[object]:

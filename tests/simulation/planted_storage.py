@@ -105,16 +105,16 @@ def failed_sync_is_forgotten_at_the_next_start() -> AbstractContextManager[objec
 
 def replaced_segments_come_back() -> AbstractContextManager[object]:
     """And the cleaner does not see by their ends that they should be gone: that alone keeps most of the harm away."""
-    original, batches = swap.finish, CleaningPass._batches
+    original, go_through = swap.finish, CleaningPass._go_through
     finish = partial(original, sync=False)
 
-    def of_any_end(self: CleaningPass, source: Source, first_offset: int) -> object:
-        return batches(self, Source(source.segment, 2**62), first_offset)
+    def of_any_end(self: CleaningPass, source: Source, first_offset: int, take: Any) -> object:
+        return go_through(self, Source(source.segment, 2**62), first_offset, take)
 
     return replaced(
         (cleaning, "finish", lambda *arguments, **_: finish(*arguments)),
         (swap, "finish", finish),
-        (CleaningPass, "_batches", of_any_end),
+        (CleaningPass, "_go_through", of_any_end),
     )
 
 

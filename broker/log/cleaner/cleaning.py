@@ -1,19 +1,23 @@
-"""One pass over one log, in small steps: note what is newest, copy what survives, swap segments.
+"""One pass over one log: note what is newest, copy what survives, swap segments.
 
-The pass is a generator. It yields how many bytes it has read since, so that its driver can pause, or a segment that has
-to be on stable storage before it goes on; between two steps the log lives on. It always begins at the log's start, so
-that what it lets go of is the last of its kind.
+The pass is a coroutine. It counts what it has gone through, by which its driver has it pause, and awaits that a segment
+is on stable storage; meanwhile the log lives on. It always begins at the log's start, so that what it lets go of is the
+last of its kind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
+from shareq.broker.foundation.environment import SyncErrors
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.turn_budget import NO_PAUSE, PAUSE, Breath
 from shareq.broker.log.cleaner.candidates import Candidate, Source
-from shareq.broker.log.cleaner.rewrite import BatchCleaner
+from shareq.broker.log.cleaner.rewrite import BatchCleaner, paced
 from shareq.broker.log.cleaner.survivors import Newest, Rule
 from shareq.broker.log.cleaner.transactions import TransactionTrace
 from shareq.broker.log.segments.files import FilePool, Segment, remove_quietly
@@ -26,17 +30,14 @@ from shareq.protocol.records.batch import BatchHeader, read_header
 from shareq.protocol.records.compression import TooLargeToOpen
 from shareq.protocol.records.retain import OPENED_AT_ONCE, SLICE_RECORDS, emptied, in_slices, open_in_steps
 
-__all__ = ["CleaningPass", "DamagedLogError", "PassAbandonedError", "Step"]
+__all__ = ["RECORD_BYTES", "CleaningPass", "DamagedLogError", "PassAbandonedError"]
 
-STEP_BYTES: Final = 32 * 1024  # a millisecond or two of work
 RECORD_BYTES: Final = 100  # what a record counts at least: there may be many in a small, compressed batch
+_BUFFER_BYTES: Final = 32 * 1024  # are written together
 _MAX_SEGMENT_BYTES: Final = 2**31 - 1
-_TIDY_BYTES: Final = 4096  # what removing a file counts
 
-T = TypeVar("T")
-
-Step = int | Segment
-"""Bytes read since the last step, small records counted as more; or a segment to sync."""
+_Take = Callable[[BatchHeader, bytes], Awaitable[bool]]
+"""Take the next batch; False ends the walk."""
 
 
 class DamagedLogError(Exception):
@@ -61,12 +62,23 @@ class Counts:
 class CleaningPass:
     """One pass over a log's first segments; what is below the first dirty offset was cleaned before.
 
-    `room`: how many subjects may be held in memory. `sync`: whether names, too, have to survive a power cut. When
-    `run` is through, everything below `end_offset` is clean. After an exception, or to stop it, call `give_up` once.
+    `room`: how many subjects may be held in memory. `sync`: whether names, too, have to survive a power cut.
+
+    `pace` counts bytes that were gone through, small records as more, and returns what the pass awaits then.
+    `sync_segment` has a segment on stable storage.
     """
 
     def __init__(
-        self, pool: FilePool, candidate: Candidate, rule: Rule, room: int, now_wall_ms: int, *, sync: bool
+        self,
+        pool: FilePool,
+        candidate: Candidate,
+        rule: Rule,
+        room: int,
+        now_wall_ms: int,
+        *,
+        sync: bool,
+        pace: Callable[[int], Breath],
+        sync_segment: Callable[[Segment], Pending[SyncErrors]],
     ) -> None:
         self.log = candidate.log
         self.counts = Counts()
@@ -78,21 +90,32 @@ class CleaningPass:
         self._newest = Newest(rule, room, candidate.first_dirty_offset)
         self._head = self._sources[0].segment
         self._output: _Output | None = None
-        self._read = 0  # bytes since the last step
+        self._pace = pace
+        self._sync_segment = sync_segment
 
     @property
     def end_offset(self) -> int:
         return self._newest.end_offset
 
-    def give_up(self) -> None:
+    async def run(self) -> None:
+        """Clean everything below `end_offset`.
+
+        Raises DamagedLogError, PassAbandonedError, OSError; the log is sound then, and cleaned in part, as it is when
+        the coroutine is closed.
+        """
+        try:
+            await self._note()
+            await self._clean()
+        finally:
+            self._discard()
+
+    def _discard(self) -> None:
         """Throw away what was being written."""
         if self._output is not None:
             discard(self._pool.fs, self._output.segment)
             self._output = None
 
-    def run(self) -> Iterator[Step]:
-        """Do it. Raises DamagedLogError, PassAbandonedError, OSError; the log is sound then, and cleaned in part."""
-        yield from self._note()
+    async def _clean(self) -> None:
         cleaner = BatchCleaner(
             self._newest,
             self._trace(self._sources[0].segment.base_offset),
@@ -102,51 +125,41 @@ class CleaningPass:
         )
         at = 0
         while at < len(self._sources) and self._sources[at].segment.base_offset < self.end_offset:
-            at = yield from self._clean_group(cleaner, at)
+            at = await self._clean_group(cleaner, at)
 
     # -- first: what is newest
 
-    def _note(self) -> Iterator[Step]:
-        newest = self._newest
-        trace = self._trace(self._first_dirty)
+    async def _note(self) -> None:
+        note_batch = partial(self._note_batch, self._trace(self._first_dirty))
         for source in self._sources:
             if source.end_offset <= self._first_dirty:
                 continue
-            for step, header, batch in self._batches(source, self._first_dirty):
-                if header.is_control:
-                    trace.is_outlived(header, batch)
-                aborted = header.is_control or trace.is_aborted(header)
-                if not (yield from self._note_batch(source.segment, header, batch, aborted=aborted)):
-                    return
-                if step:
-                    yield from self._pause(step)
-            newest.note((), source.end_offset)
+            if not await self._go_through(source, self._first_dirty, note_batch):
+                return
+            self._newest.note((), source.end_offset)
 
-    def _note_batch(
-        self, segment: Segment, header: BatchHeader, batch: bytes, *, aborted: bool
-    ) -> Generator[Step, None, bool]:
-        """False when room is short for it."""
-        if aborted:
+    async def _note_batch(self, trace: TransactionTrace, header: BatchHeader, batch: bytes) -> bool:
+        """Return False when room is short for it."""
+        if header.is_control:
+            trace.is_outlived(header, batch)
+        if header.is_control or trace.is_aborted(header):
             return self._newest.note((), header.next_offset)
-        try:
-            if header.records_count <= SLICE_RECORDS:
-                try:
-                    _, slices = in_slices(batch, OPENED_AT_ONCE)
-                    return self._newest.note(chain.from_iterable(slices), header.next_offset)
-                except TooLargeToOpen:
-                    pass
-            _, slices = yield from self._paused(open_in_steps(batch))
-            return (yield from self._paused(self._newest.noting(slices, header.next_offset)))
-        except MalformedMessage as error:
-            raise _unreadable(segment, header, error) from error
+        if header.records_count <= SLICE_RECORDS:
+            try:
+                _, slices = in_slices(batch, OPENED_AT_ONCE)
+                return self._newest.note(chain.from_iterable(slices), header.next_offset)
+            except TooLargeToOpen:
+                pass
+        _, slices = await paced(open_in_steps(batch), self._took)
+        return await self._newest.note_slices(slices, header.next_offset, self._took)
 
     def _trace(self, first_offset: int) -> TransactionTrace:
         return TransactionTrace(self.log.aborted_transactions(first_offset, self._sources[-1].end_offset))
 
     # -- then: what survives, written into as few segments as there are places for
 
-    def _clean_group(self, cleaner: BatchCleaner, at: int) -> Generator[Step, None, int]:
-        """Clean the sources from `at` on into one segment and have it replace them; returns where to go on."""
+    async def _clean_group(self, cleaner: BatchCleaner, at: int) -> int:
+        """Clean the sources from `at` on into one segment and have it replace them; return where to go on."""
         first = self._sources[at].segment
         settings = self.log.settings
         output = self._output = _Output(
@@ -160,13 +173,13 @@ class CleaningPass:
             if joins and not self._may_join(first, source, output.size, limit):
                 break
             mark, trace = output.mark(), cleaner.trace.copy()
-            fits = yield from self._clean_into(output, source, cleaner, limit if joins else None)
-            if not fits:
+            clean_batch = partial(self._clean_batch, output, cleaner, limit if joins else None)
+            if not await self._go_through(source, source.segment.base_offset, clean_batch):
                 output.back_to(mark)
                 cleaner.trace = trace
                 break
             following += 1
-        yield from self._replace(output, self._sources[at:following], cleaner.trace)
+        await self._replace(output, self._sources[at:following], cleaner.trace)
         return following
 
     def _may_join(self, first: Segment, source: Source, size: int, limit: int) -> bool:
@@ -179,24 +192,15 @@ class CleaningPass:
         is_dirty = source.end_offset > self._first_dirty
         return size + source.segment.size <= limit or (is_dirty and 2 * size <= limit)
 
-    def _clean_into(
-        self, output: _Output, source: Source, cleaner: BatchCleaner, limit: int | None
-    ) -> Generator[Step, None, bool]:
-        """Append what is left of a source; False as soon as that is too much for one segment."""
-        for step, header, batch in self._batches(source, source.segment.base_offset):
-            try:
-                cleaned = yield from self._paused(cleaner.clean(header, batch))
-            except MalformedMessage as error:
-                raise _unreadable(source.segment, header, error) from error
-            output.put(header, cleaned.batch, changed=cleaned.batch is not batch, removed=cleaned.removed)
-            if limit is not None and output.size > limit:
-                return False
-            if step:
-                output.flush()
-                yield from self._pause(step)
-        return True
+    async def _clean_batch(
+        self, output: _Output, cleaner: BatchCleaner, limit: int | None, header: BatchHeader, batch: bytes
+    ) -> bool:
+        """Append what is left of a batch; return False as soon as that is too much for one segment."""
+        cleaned = await cleaner.clean(header, batch, self._took)
+        output.put(header, cleaned.batch, changed=cleaned.batch is not batch, removed=cleaned.removed)
+        return limit is None or output.size <= limit
 
-    def _replace(self, output: _Output, group: Sequence[Source], trace: TransactionTrace) -> Iterator[Step]:
+    async def _replace(self, output: _Output, group: Sequence[Source], trace: TransactionTrace) -> None:
         """Swap the output for its sources, unless they are the same."""
         counts, log = self.counts, self.log
         counts.segments_before += len(group)
@@ -204,13 +208,15 @@ class CleaningPass:
         size = sum(source.segment.size for source in group)
         counts.bytes_before += size
         if (len(group) == 1 and not output.changed) or output.is_empty:
-            self.give_up()
+            self._discard()
             counts.bytes_after += size
             self._head = log.segments[0]
             return
         output.end()
         segment = output.segment
-        yield segment
+        errors = await self._sync_segment(segment)
+        if errors:
+            raise next(iter(errors.values()))
         self._check()
         old = [source.segment for source in group]
         end_offset = group[-1].end_offset
@@ -231,7 +237,8 @@ class CleaningPass:
         counts.bytes_after += segment.size
         counts.records_removed += output.removed
         for path in deleted:
-            yield from self._pause(_TIDY_BYTES)
+            await PAUSE  # the system may take long for a large file
+            self._check()
             remove_quietly(fs, path)
 
     def _is_last_of_producer(self, header: BatchHeader) -> bool:
@@ -244,8 +251,8 @@ class CleaningPass:
 
     # -- reading, and living with the log
 
-    def _batches(self, source: Source, first_offset: int) -> Iterator[tuple[int, BatchHeader, bytes]]:
-        """The batches from the one that holds `first_offset` on; with each, bytes read since if a step is due, or 0."""
+    async def _go_through(self, source: Source, first_offset: int, take: _Take) -> bool:
+        """Have the batches taken from the one that holds `first_offset` on; False as soon as one is not."""
         segment = source.segment
         position = segment.map.start_of(first_offset)[0] if first_offset > segment.base_offset else 0
         walk = BatchWalk(
@@ -256,32 +263,30 @@ class CleaningPass:
             limit=source.end_offset,
         )
         for _, header in walk:
-            self._read += max(header.size, RECORD_BYTES * header.records_count)
-            if header.last_offset < first_offset:
-                continue
-            step = 0
-            if self._read >= STEP_BYTES:
-                step, self._read = self._read, 0
-                if header.records_count > SLICE_RECORDS:  # which count as they are taken
-                    step = max(step - RECORD_BYTES * header.records_count, 1)
-            yield step, header, walk.batch(header)
+            if header.last_offset >= first_offset:
+                try:
+                    goes_on = await take(header, walk.batch(header))
+                except MalformedMessage as error:
+                    raise DamagedLogError(
+                        f"{segment.log_path}: records of the batch at offset {header.base_offset}: {error}"
+                    ) from error
+                if not goes_on:
+                    return False
+            counted = RECORD_BYTES * header.records_count
+            large = header.records_count > SLICE_RECORDS  # its records count as they are taken
+            breath = self._pace(max(header.size - counted, 1) if large else max(header.size, counted))
+            if breath is not NO_PAUSE:
+                await breath
+                self._check()
         if walk.fault is not None:
             raise DamagedLogError(
                 f"{segment.log_path}: {walk.fault} at byte {walk.position} (offset {walk.next_offset})"
             )
+        return True
 
-    def _paused(self, work: Generator[int, None, T]) -> Generator[Step, None, T]:
-        """Work on a batch, with a pause wherever it has taken some records."""
-        while True:
-            try:
-                records = next(work)
-            except StopIteration as end:
-                result: T = end.value
-                return result
-            yield from self._pause(RECORD_BYTES * max(records, 1))
-
-    def _pause(self, step: Step) -> Iterator[Step]:
-        yield step
+    async def _took(self, records: int) -> None:
+        """Count records of a large batch that were gone through."""
+        await self._pace(RECORD_BYTES * max(records, 1))
         self._check()
 
     def _check(self) -> None:
@@ -366,10 +371,8 @@ class _Output:
         self._buffer.append(batch)
         self._buffered += len(batch)
         self._end_offset = header.next_offset
-
-
-def _unreadable(segment: Segment, header: BatchHeader, error: MalformedMessage) -> DamagedLogError:
-    return DamagedLogError(f"{segment.log_path}: records of the batch at offset {header.base_offset}: {error}")
+        if self._buffered >= _BUFFER_BYTES:
+            self.flush()
 
 
 def _index_limit(settings: LogSettings) -> int:

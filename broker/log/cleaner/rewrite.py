@@ -8,9 +8,9 @@ that meets them, and go with the first that comes after it.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar, cast
 
-from shareq.broker.log.cleaner.survivors import Newest
+from shareq.broker.log.cleaner.survivors import Newest, Took
 from shareq.broker.log.cleaner.transactions import TransactionTrace
 from shareq.protocol.records.batch import NO_PRODUCER_ID, BatchHeader
 from shareq.protocol.records.compression import TooLargeToOpen
@@ -24,9 +24,21 @@ from shareq.protocol.records.retain import (
     retained,
 )
 
-__all__ = ["BatchCleaner", "Cleaned"]
+__all__ = ["BatchCleaner", "Cleaned", "paced"]
+
+T = TypeVar("T")
 
 _LATEST: Final = 2**63 - 1
+
+
+async def paced(steps: Generator[int, None, T], took: Took) -> T:
+    """Return what comes of steps, each of which yields how many records it has gone through."""
+    while True:
+        try:
+            records = next(steps)
+        except StopIteration as end:
+            return cast(T, end.value)
+        await took(records)
 
 
 class Cleaned(NamedTuple):
@@ -59,9 +71,10 @@ class BatchCleaner:
         self._horizon_ms = min(now_ms + retention_ms, _LATEST)
         self.trace = trace
 
-    def clean(self, header: BatchHeader, batch: bytes) -> Generator[int, None, Cleaned]:
-        """Judge one batch, in steps if it has many records, or large ones that are compressed: after each, how many
-        records it took. Raises `MalformedMessage` when they cannot be read.
+    async def clean(self, header: BatchHeader, batch: bytes, took: Took) -> Cleaned:
+        """Judge one batch; `took` counts the records if there are many, or large ones that are compressed.
+
+        Raises `MalformedMessage` when they cannot be read.
         """
         if header.is_control:
             return self._clean_control(header, batch)
@@ -71,11 +84,11 @@ class BatchCleaner:
         if aborted:
             return self._without_records(header, batch)
         if header.records_count > SLICE_RECORDS:
-            return (yield from self._clean_in_slices(header, batch))
+            return await self._clean_in_slices(header, batch, took)
         try:
             opened = open_batch(batch, OPENED_AT_ONCE)
         except TooLargeToOpen:
-            return (yield from self._clean_in_slices(header, batch))
+            return await self._clean_in_slices(header, batch, took)
         newest = self._newest
         over = self._is_over(header)
         kept = [record for record in opened.records if newest.keeps(record, over)]
@@ -89,9 +102,9 @@ class BatchCleaner:
             return Cleaned(batch, 0)
         return Cleaned(retained(opened, kept, horizon), removed)
 
-    def _clean_in_slices(self, header: BatchHeader, batch: bytes) -> Generator[int, None, Cleaned]:
-        """The same for a large batch."""
-        opened, slices = yield from open_in_steps(batch)
+    async def _clean_in_slices(self, header: BatchHeader, batch: bytes, took: Took) -> Cleaned:
+        """Judge a large batch."""
+        opened, slices = await paced(open_in_steps(batch), took)
         newest = self._newest
         over = self._is_over(header)
         kept = KeptRecords(opened)
@@ -101,14 +114,13 @@ class BatchCleaner:
             if horizon is None and not header.has_delete_horizon and any(newest.is_end(record) for record in some):
                 horizon = self._horizon_ms
             kept.add(some)
-            yield len(records)
+            await took(len(records))
         if not kept.count:
             return self._without_records(header, batch)
         removed = header.records_count - kept.count
         if not removed and horizon is None:
             return Cleaned(batch, 0)
-        cleaned = yield from kept.written(horizon)
-        return Cleaned(cleaned, removed)
+        return Cleaned(await paced(kept.written(horizon), took), removed)
 
     def _clean_control(self, header: BatchHeader, batch: bytes) -> Cleaned:
         outlived = self.trace.is_outlived(header, batch)

@@ -1,9 +1,9 @@
 """When logs are cleaned: the one cleaner of a broker, in the pauses of its event loop.
 
 It looks for dirty logs every `log.cleaner.backoff.ms`, and at once when a segment of a compacted log is sealed and on
-stable storage. One pass runs at a time, in steps of a millisecond or two with a pause after each. A step takes at least
-eight times what was appended to the log since the last one, and more when segments of other logs wait: however busy the
-broker, a pass comes to its end before the log has grown by an eighth of what the pass reads.
+stable storage. One pass runs at a time, in turns with a pause after each. A turn takes at least eight times what was
+appended to the log since the last one, and more when segments of other logs wait: however busy the broker, a pass comes
+to its end before the log has grown by an eighth of what the pass reads.
 
     DATA/cleaner-offset-checkpoint    up to where logs are clean; without it, they are cleaned again from their start
 
@@ -18,6 +18,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from shareq.broker.foundation.environment import Environment, SyncErrors, TimerHandle
+from shareq.broker.foundation.loop.coroutines import Driven, drive
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.turn_budget import NO_PAUSE, Breath
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.promises.checkpoints import CLEANER_FILE
 from shareq.broker.log.segments.files import FilePool, Segment
@@ -26,7 +29,7 @@ from shareq.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from shareq.broker.log.cleaner.candidates import Candidate
-    from shareq.broker.log.cleaner.cleaning import CleaningPass, Step
+    from shareq.broker.log.cleaner.cleaning import CleaningPass
     from shareq.broker.log.cleaner.survivors import Rule
 
 __all__ = ["CleanerHost", "CleanerSettings", "LogCleaner", "latest_value_rule"]
@@ -35,8 +38,9 @@ logger = logging.getLogger(__name__)
 
 RETRY_MS: Final = 5 * 60 * 1000
 PAUSE_MS: Final = 1
+ELEMENT_BYTES: Final = 160  # that were gone through count as an element of a turn
 GROWTH_FACTOR: Final = 8
-WAITING_BYTES: Final = 32 * 1024  # more in a step for each segment that waits, up to
+WAITING_BYTES: Final = 32 * 1024  # more in a turn for each segment that waits, up to
 MOST_FOR_WAITING: Final = 256 * 1024
 ROLL_BYTES: Final = 4 * 1024 * 1024  # of a coordinator's active segment
 
@@ -99,9 +103,11 @@ class LogCleaner:
         self._retry_at: dict[TopicPartition, int | None] = {}
         self._timer: TimerHandle | None = None
         self._look_is_due = False
-        self._pass: CleaningPass | None = None
-        self._steps: Iterator[Step] = iter(())
+        self._log: PartitionLog | None = None  # that is being cleaned
+        self._pass: Driven[None] | None = None
         self._size_seen = 0
+        self._due = 0  # bytes to go through before the next pause
+        self._done = 0
         self._waiting = 0  # segments that were sealed since the pass began
         self._stopped = False
         self.passes = 0  # that came to their end
@@ -109,7 +115,7 @@ class LogCleaner:
     @property
     def busy(self) -> bool:
         """Whether a pass is under way."""
-        return self._pass is not None
+        return self._log is not None
 
     @property
     def uncleanable(self) -> list[TopicPartition]:
@@ -131,12 +137,14 @@ class LogCleaner:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._end_pass()
+        if self._pass is not None:
+            self._pass.cancel()
+        self._log = self._pass = None
 
     def look_soon(self) -> None:
         """Something may have become worth cleaning: a segment was sealed."""
         self._waiting += 1
-        if not self._look_is_due and self._pass is None and not self._stopped:
+        if not self._look_is_due and self._log is None and not self._stopped:
             self._look_is_due = True
             self._env.clock.call_soon(self._look)
 
@@ -159,7 +167,7 @@ class LogCleaner:
 
     def _look(self) -> None:
         self._look_is_due = False
-        if self._stopped or self._pass is not None:
+        if self._stopped or self._log is not None:
             return
         if self._settings().enable:
             from shareq.broker.log.cleaner.candidates import dirtiest  # nothing here is what a start needs
@@ -169,7 +177,7 @@ class LogCleaner:
                 log for log in self._host.logs() if log.settings.compact or (left_alone and _key(log) in left_alone)
             ]
             self._roll_active_segments(logs)
-            chosen = dirtiest(list(self._candidates(logs)))
+            chosen = dirtiest(self._candidates(logs))
             if chosen is not None:
                 self._begin(chosen)
                 return
@@ -186,10 +194,11 @@ class LogCleaner:
             mostly_active = active.size >= max(ROLL_BYTES, 2 * rest)
             log.roll(now, if_old=not (mostly_active and log.topic in self._coordinator_topics))
 
-    def _candidates(self, logs: Iterable[PartitionLog]) -> Iterator[Candidate]:
+    def _candidates(self, logs: Iterable[PartitionLog]) -> list[Candidate]:
         from shareq.broker.log.cleaner.candidates import candidate
 
         clock = self._env.clock
+        candidates: list[Candidate] = []
         for log in logs:
             key = _key(log)
             try:
@@ -200,7 +209,8 @@ class LogCleaner:
                 self._leave_alone(log, error)
                 continue
             if found is not None:
-                yield found
+                candidates.append(found)
+        return candidates
 
     def _try_again(self, log: PartitionLog) -> bool:
         """Whether a log that was left alone need not be any more. OSError when it has to be."""
@@ -223,95 +233,93 @@ class LogCleaner:
     # -- a pass
 
     def _begin(self, chosen: Candidate) -> None:
-        from shareq.broker.log.cleaner.cleaning import CleaningPass
+        self._due = self._done = self._waiting = 0
+        self._size_seen = chosen.log.size_bytes
+        self._log = chosen.log
+        begun = drive(self._clean(chosen), self._env.budget, self._in_pauses, self._failed)
+        if isinstance(begun, Driven):
+            self._pass = begun
+
+    async def _clean(self, chosen: Candidate) -> None:
+        """Make a pass, and look whether there is another one to make."""
+        from shareq.broker.log.cleaner.cleaning import CleaningPass, DamagedLogError, PassAbandonedError
         from shareq.broker.log.cleaner.survivors import SUBJECT_BYTES
 
         log = chosen.log
-        room = self._settings().memory_bytes // SUBJECT_BYTES
-        rule = self._rule_for(log.topic)
-        sync = self._host.syncs_every_flush(log.settings)
-        self._pass = CleaningPass(self._host.pool, chosen, rule, room, self._env.clock.wall_ms(), sync=sync)
-        self._steps = self._pass.run()
-        self._size_seen = log.size_bytes
-        self._waiting = 0
-        self._go_on()
-
-    def _go_on(self) -> None:
-        """Make steps, as many as the log's growth asks for; then pause."""
-        current = self._pass
-        if current is None:
-            return
-        grown, self._size_seen = current.log.size_bytes - self._size_seen, current.log.size_bytes
-        due = max(GROWTH_FACTOR * grown, min(self._waiting * WAITING_BYTES, MOST_FOR_WAITING))
-        done = 0
-        while True:
-            step = self._step(current)
-            if step is None:
-                return
-            if isinstance(step, Segment):
-                self._sync(current, step)
-                return
-            done += step
-            if done >= due:
-                break
-        clock = self._env.clock
-        pause = max(int(done * 1000 / self._settings().bytes_per_second), PAUSE_MS)
-        clock.call_at(clock.now_ms() + pause, lambda: self._resume(current))
-
-    def _resume(self, expected: CleaningPass) -> None:
-        if self._pass is expected:
-            self._go_on()
-
-    def _step(self, current: CleaningPass) -> Step | None:
-        """One step; None when the pass has ended, well or not."""
-        from shareq.broker.log.cleaner.cleaning import DamagedLogError, PassAbandonedError
-
-        log = current.log
+        cleaning = CleaningPass(
+            self._host.pool,
+            chosen,
+            self._rule_for(log.topic),
+            self._settings().memory_bytes // SUBJECT_BYTES,
+            self._env.clock.wall_ms(),
+            sync=self._host.syncs_every_flush(log.settings),
+            pace=self._pace,
+            sync_segment=self._sync,
+        )
         try:
-            return next(self._steps)
-        except StopIteration:
-            self._finished(current)
+            await cleaning.run()
         except PassAbandonedError:
-            self._end_pass()
+            pass
         except (OSError, DamagedLogError) as error:
-            self._end_pass()
             if log.refusal is ErrorCode.NONE:
                 self._leave_alone(log, error)
         except Exception as error:
-            self._end_pass()
             self._leave_alone(log, error)
             logger.exception("%s: the cleaner failed", log.folder)
+        else:
+            self._finished(cleaning)
+        self._log = self._pass = None
         self.look_soon()
-        return None
 
-    def _sync(self, current: CleaningPass, segment: Segment) -> None:
-        """Sync the segment off the loop, then make the next step."""
-        size = segment.size
+    def _failed(self, error: Exception) -> None:
+        logger.error("the cleaner failed", exc_info=error)
+
+    def _pace(self, size: int) -> Breath:
+        """Count bytes that were gone through. The result pauses once the turn is spent, and all is done that is due."""
+        self._done += size
+        breath = self._env.budget.breathe(size // ELEMENT_BYTES + 1)
+        return breath if self._done >= self._due else NO_PAUSE
+
+    def _in_pauses(self, turns: Iterator[None]) -> None:
+        """Take the next turn after a pause; it does as much as the log's growth asks for."""
+        clock = self._env.clock
+        pause = max(int(self._done * 1000 / self._settings().bytes_per_second), PAUSE_MS)
+        clock.call_at(clock.now_ms() + pause, lambda: self._take_turn(turns))
+
+    def _take_turn(self, turns: Iterator[None]) -> None:
+        log = self._log
+        if log is not None:
+            grown, self._size_seen = log.size_bytes - self._size_seen, log.size_bytes
+            self._due = max(GROWTH_FACTOR * grown, min(self._waiting * WAITING_BYTES, MOST_FOR_WAITING))
+            self._done = 0
+        for _ in turns:
+            self._in_pauses(turns)
+            return
+
+    def _sync(self, segment: Segment) -> Pending[SyncErrors]:
+        """Sync the segment off the loop."""
+        synced: Pending[SyncErrors] = Pending()
+        size, current = segment.size, self._log
 
         def on_synced(errors: SyncErrors) -> None:
             segment.pins -= 1
-            if self._pass is not current:
+            if self._log is not current:  # given up meanwhile
                 segment.close()
-                return
-            if errors:
-                self._end_pass()
-                self._leave_alone(current.log, next(iter(errors.values())))
-                self.look_soon()
-                return
-            segment.synced = size
-            self._go_on()
+            elif not errors:
+                segment.synced = size
+            synced.complete(errors)
 
         segment.pins += 1
         try:
             files = [segment.file()]
         except OSError as error:
             on_synced({segment.log_path: error})
-            return
-        self._env.fs.sync_soon(files, on_synced, bulk=True)
+        else:
+            self._env.fs.sync_soon(files, on_synced, bulk=True)
+        return synced
 
     def _finished(self, current: CleaningPass) -> None:
         log, counts = current.log, current.counts
-        self._pass = None
         self.passes += 1
         key = _key(log)
         self._clean_until[key] = current.end_offset
@@ -330,13 +338,6 @@ class LogCleaner:
                 counts.segments_before,
                 counts.segments_after,
             )
-
-    def _end_pass(self) -> None:
-        """Give up the pass under way."""
-        current, self._pass = self._pass, None
-        self._steps = iter(())
-        if current is not None:
-            current.give_up()
 
 
 def _key(log: PartitionLog) -> TopicPartition:

@@ -18,7 +18,7 @@ storage.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from enum import IntEnum
 from hashlib import blake2b
 from itertools import islice
@@ -30,6 +30,7 @@ __all__ = [
     "Newest",
     "Role",
     "Rule",
+    "Took",
     "latest_value",
     "share_state",
     "survivors",
@@ -49,11 +50,14 @@ class Role(IntEnum):
 Rule = Callable[[bytes | None, bool], tuple[Role, bytes]]
 """`rule(key, has_value)`: the record's role and subject; no subject for KEEP and DISCARD."""
 
+Took = Callable[[int], Awaitable[None]]
+"""Count records that were gone through; await the result, which may pause."""
+
 SUBJECT_BYTES: Final = 256
 """What one subject takes in memory at most: a digest or short key, an offset, their places in the dictionary."""
 
 _LONG_KEY: Final = 32  # keys as long as a digest, or longer, are remembered by it
-_SUBJECTS: Final = 10_000  # are taken in at once, of a batch that is noted in steps
+_SUBJECTS: Final = 10_000  # are taken in between two pauses, of a large batch
 _SNAPSHOT: Final = b"\0\0"
 _UPDATE: Final = b"\0\1"
 
@@ -128,25 +132,25 @@ class Newest:
         self.end_offset = end_offset
         return True
 
-    def noting(self, slices: Iterable[Collection[Judged]], end_offset: int) -> Generator[int, None, bool]:
-        """As `note`, slice by slice of a batch's records; after each step, how many records or subjects it took."""
+    async def note_slices(self, slices: Iterable[Collection[Judged]], end_offset: int, took: Took) -> bool:
+        """Do as `note`, slice by slice of a batch's records; subjects that are taken in count as records, too."""
         known = self._offsets
         found: dict[bytes, int] = {}
         for records in slices:
             self._find(records, found)
-            yield len(records)
+            await took(len(records))
         if known and len(known) + len(found) > self._room:
             room = self._room - len(known)
             subjects = iter(found)
             while some := list(islice(subjects, _SUBJECTS)):
                 room -= sum(subject not in known for subject in some)
-                yield len(some)
+                await took(len(some))
             if room < 0:
                 return False
         entries = iter(found.items())
         while taken := list(islice(entries, _SUBJECTS)):
             known.update(taken)
-            yield len(taken)
+            await took(len(taken))
         self.end_offset = end_offset
         return True
 
