@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Sequence, Set
 from typing import Final
 
 from shareq.broker.foundation.environment import Environment
-from shareq.broker.foundation.loop.coroutines import in_steps
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.foundation.turn_budget import PIECE, in_pieces
 from shareq.broker.groups.coordinator import GroupCoordinatorService
@@ -180,8 +179,7 @@ class GroupOffsetsService:
         """
         if short and self._groups.partitions.count:
             return self._new_commit(_UNBOUNDED)
-        await in_steps(self._internal_topics.passing(CONSUMER_OFFSETS))
-        if self._internal_topics.ensure(CONSUMER_OFFSETS):
+        if await self._internal_topics.made(CONSUMER_OFFSETS):
             return None
         return self._new_commit(self._groups.partitions.room.most_bytes())
 

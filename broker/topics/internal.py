@@ -9,11 +9,10 @@ count as one, as there, and the start has warned of it (`shareq.broker.config.ke
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.foundation.pending import Pending
 from shareq.broker.metadata.store import NewTopic
 from shareq.broker.topics.ports import TopicMetadata
 from shareq.coordinator.ports import MetadataImage
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from shareq.broker.log.cleaner.survivors import Rule
 
 logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 _LEAST_SEGMENT_BYTES: Final = 1_048_576  # of the topic property segment.bytes
 
@@ -109,30 +106,18 @@ def new_internal_topic(config: BrokerConfig, name: str) -> NewTopic | ApiError:
 class InternalTopics:
     """Creates the coordinators' topics when they are first needed. `config` gives the configuration of the moment.
 
-    Topics that are missing are created in a commit, and so by work that has passed the gate of commits: that of
-    `with_topics`, in coroutines that of `ensured`, or in steps that of `passing`.
+    Topics that are missing are created in a commit, and so by work that has passed the gate of commits, as `made` does.
     """
 
     def __init__(self, metadata: TopicMetadata, config: Callable[[], BrokerConfig]) -> None:
         self._metadata = metadata
         self._config = config
 
-    def with_topics(self, names: Sequence[str], work: Callable[[ApiError], Pending[T]]) -> Pending[T]:
-        """Begin `work` once the topics exist, with what `ensure` says of them: at once if they do."""
-        if not self._missing(names):
-            return work(NO_ERROR)
-        return self._metadata.gate.pass_then(lambda: work(self.ensure(*names)))
-
     async def made(self, *names: str) -> ApiError:
         """Return what `ensure` says of the topics, once it may create what is missing."""
         if self._missing(names):
             await self._metadata.gate.passed()
         return self.ensure(*names)
-
-    def passing(self, *names: str) -> Generator[None, None, None]:
-        """Pause until `ensure` may create what is missing."""
-        if self._missing(names):
-            yield from self._metadata.gate.passing()
 
     def ensure(self, *names: str) -> ApiError:
         """Create those internal topics that do not exist, in one commit; their files appear with their first records.

@@ -13,7 +13,7 @@ from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
 from shareq.broker.coordinator_runtime.ports import CoordinatorHost
 from shareq.broker.foundation.environment import TimerHandle
 from shareq.broker.foundation.loop.coroutines import Begin
-from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.foundation.turn_budget import LOOK
 from shareq.broker.topics.internal import InternalTopics
 from shareq.broker.transactions.markers import MarkerWriter, Partition
@@ -26,7 +26,7 @@ from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.coordinator.transaction.outcome import ProducerResult, WriteMarkers
 from shareq.coordinator.transaction.records import TRANSACTION_SERDE
 from shareq.coordinator.transaction.shard import TransactionCoordinatorSettings, TransactionCoordinatorShard
-from shareq.protocol.errors import ApiError, ErrorCode
+from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import describe_transactions, list_transactions
 from shareq.protocol.names import TRANSACTION_STATE
 
@@ -255,13 +255,18 @@ class TransactionCoordinatorService:
         operation: Callable[[TransactionCoordinatorShard], CoordinatorResult[T]],
         failed: Callable[[ErrorCode], T],
     ) -> Pending[T]:
-        def begin(error: ApiError) -> Pending[T]:
-            if error:
-                return completed(failed(ErrorCode.COORDINATOR_NOT_AVAILABLE))
-            partition = self._partition(transactional_id)
-            return partition.schedule(lambda: operation(partition.shard), failed)
+        return self._begin(self._run(transactional_id, operation, failed))
 
-        return self._internal_topics.with_topics((TRANSACTION_STATE,), begin)
+    async def _run(
+        self,
+        transactional_id: str,
+        operation: Callable[[TransactionCoordinatorShard], CoordinatorResult[T]],
+        failed: Callable[[ErrorCode], T],
+    ) -> T:
+        if await self._internal_topics.made(TRANSACTION_STATE):
+            return failed(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        partition = self._partition(transactional_id)
+        return await partition.schedule(lambda: operation(partition.shard), failed)
 
     def _partition(self, transactional_id: str) -> Partition:
         return self.partitions.get(group_partition_for(transactional_id, self.partitions.count))
