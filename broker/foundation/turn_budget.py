@@ -24,6 +24,8 @@ __all__ = [
     "Pause",
     "TurnBudget",
     "in_pieces",
+    "pieces",
+    "unpaused",
 ]
 
 T = TypeVar("T")
@@ -43,9 +45,12 @@ PIECE: Final = 100
 
 def in_pieces(items: Sequence[T]) -> Sequence[Sequence[T]]:
     """Return the items, up to `PIECE` of them at a time, and one empty piece for none: what has no elements counts."""
-    if len(items) <= PIECE:
-        return (items,)
-    return [items[at : at + PIECE] for at in range(0, len(items), PIECE)]
+    return (items,) if len(items) <= PIECE else pieces(items, PIECE)
+
+
+def pieces(items: Sequence[T], most: int) -> list[Sequence[T]]:
+    """Return the items, up to so many at a time, and no piece for none."""
+    return [items[at : at + most] for at in range(0, len(items), most)]
 
 
 class LoopTime(Protocol):
@@ -88,6 +93,11 @@ class Breathe(Protocol):
     """`TurnBudget.breathe`."""
 
     def __call__(self, elements: int = 1, /) -> Breath: ...
+
+
+def unpaused(_elements: int = 1) -> Breath:
+    """Breathe without a pause, for a caller that needs the result in this turn."""
+    return NO_PAUSE
 
 
 class TurnBudget:

@@ -8,12 +8,13 @@ the starts are on stable storage before: else a loss of power might leave logs w
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from shareq.broker.foundation.environment import Fs
 from shareq.broker.foundation.loop.commit_gate import CommitGate
 from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.foundation.turn_budget import PAUSE
 from shareq.broker.log.folders import TopicPartition
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.promises.checkpoints import LOG_START_FILE
@@ -26,9 +27,8 @@ logger = logging.getLogger(__name__)
 
 TO_HIGH_WATERMARK: Final = -1  # DeleteRecords: everything
 
-
-TURN_WORK: Final = 1_000
-"""So much is done in one turn, beside one write of all starts: a log whose start moves counts as one, 20 µs."""
+SAVED_TOGETHER: Final = 1_000
+"""Work that is done behind one write of all starts. A log whose start moves counts as one."""
 
 _REMOVED: Final = 5  # each segment that is removed
 _ROLLED: Final = 50  # a segment that is sealed for it, where that waits for no sync
@@ -95,29 +95,32 @@ class LogStarts:
                 starts[log] = start
         return self._move(starts, "by retention")
 
-    def delete_in_turns(self, cuts: Mapping[PartitionLog, int]) -> Generator[None, None, dict[PartitionLog, ErrorCode]]:
-        """Do `delete_records`, `TURN_WORK` in one turn: each saves the starts of its logs with one write."""
+    async def delete_many(self, cuts: Mapping[PartitionLog, int]) -> dict[PartitionLog, ErrorCode]:
+        """Do `delete_records` for some logs in each turn: `SAVED_TOGETHER`."""
         results: dict[PartitionLog, ErrorCode] = {}
-        for part in _parts(cuts, lambda log: self._cut_work(log, _below(log, cuts[log]))):
+        left = list(cuts)[::-1]
+        while left:
             if results:
-                yield
-            yield from self._gate.passing()
+                await PAUSE
+            await self._gate.passing()
+            part = _part_of(left, lambda log: self._cut_work(log, _below(log, cuts[log])))
             results.update(self.delete_records({log: cuts[log] for log in part}))
         return results
 
-    def retain_in_turns(
-        self, logs: Iterable[PartitionLog], wall_ms: Callable[[], int], done: Callable[[bool], None]
+    def retain_many(
+        self, logs: Sequence[PartitionLog], wall_ms: Callable[[], int], done: Callable[[bool], None]
     ) -> None:
-        """Do `apply_retention`, `TURN_WORK` in one turn, the first at once if it may; `done` is called with whether all
-        new starts could be saved, unless `stop` comes before.
+        """Do `apply_retention` for some logs in each turn (`SAVED_TOGETHER`), the first at once if the gate is free.
+
+        `done` is called with whether all new starts could be saved, unless `stop` comes before.
         """
-        parts = _parts(logs, lambda log: self._retention_work(log, wall_ms()))
+        left = list(logs)[::-1]
         saved = True
 
         def go_on() -> Pending[None]:
             nonlocal saved
-            part = None if self._stopped else next(parts, None)
-            if part is not None:
+            if left and not self._stopped:
+                part = _part_of(left, lambda log: self._retention_work(log, wall_ms()))
                 saved = self.apply_retention(part, wall_ms()) and saved
                 self._gate.committed()
                 self._gate.pass_then(go_on)
@@ -138,7 +141,7 @@ class LogStarts:
     def _retention_work(self, log: PartitionLog, now_wall_ms: int) -> int:
         expired = self._expired(log, now_wall_ms)
         if expired and expired == len(log.segment_list):
-            return (TURN_WORK if self._syncs(log) else _ROLLED) + _REMOVED * expired
+            return (SAVED_TOGETHER if self._syncs(log) else _ROLLED) + _REMOVED * expired
         return self._cut_work(log, log.segment_list.all()[:expired])
 
     def _cut_work(self, log: PartitionLog, going: Sequence[Segment]) -> int:
@@ -148,9 +151,9 @@ class LogStarts:
 
             try:
                 if lacks_snapshot(self._fs, log.folder, log.segment_list.base_of(len(going))):
-                    return TURN_WORK
+                    return SAVED_TOGETHER
             except OSError:
-                return TURN_WORK  # it is tried, and logged
+                return SAVED_TOGETHER  # it is tried, and logged
         return 1 + _REMOVED * len(going)
 
     def _start_at(self, log: PartitionLog, wanted: int) -> int | ErrorCode:
@@ -232,16 +235,10 @@ def _below(log: PartitionLog, wanted: int) -> Sequence[Segment]:
     return log.segment_list.before(offset) if log.log_start_offset < offset <= log.high_watermark else ()
 
 
-def _parts(logs: Iterable[PartitionLog], work: Callable[[PartitionLog], int]) -> Iterator[list[PartitionLog]]:
-    """The logs, some at a time, until they are work enough for a turn."""
-    part: list[PartitionLog] = []
-    done = 0
-    for log in logs:
-        more = work(log)
-        if part and done + more > TURN_WORK:
-            yield part
-            part, done = [], 0
-        part.append(log)
-        done += more
-    if part:
-        yield part
+def _part_of(left: list[PartitionLog], work: Callable[[PartitionLog], int]) -> list[PartitionLog]:
+    """Take logs off the end of the list: one, and more of them up to `SAVED_TOGETHER`."""
+    part = [left.pop()]
+    done = work(part[0])
+    while left and (done := done + work(left[-1])) <= SAVED_TOGETHER:
+        part.append(left.pop())
+    return part

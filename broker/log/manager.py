@@ -17,7 +17,7 @@ deleted id: they are removed, so records of a deleted topic never turn up in one
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -504,11 +504,9 @@ class LogManager:
         """
         return self._starts.delete_records(cuts)
 
-    def truncate_in_turns(
-        self, cuts: Mapping[PartitionLog, int]
-    ) -> Generator[None, None, dict[PartitionLog, ErrorCode]]:
-        """As `truncate_prefixes`, some logs with one write, each in a turn of its own."""
-        return self._starts.delete_in_turns(cuts)
+    async def truncate_many(self, cuts: Mapping[PartitionLog, int]) -> dict[PartitionLog, ErrorCode]:
+        """Do `truncate_prefixes` for some logs in each turn, with one write."""
+        return await self._starts.delete_many(cuts)
 
     def apply_retention(self) -> None:
         """Delete segments by retention time and size, some in a turn; on a full disk that does not take new starts, try
@@ -517,7 +515,7 @@ class LogManager:
         self._retain(list(self._logs.values()))
 
     def _retain(self, logs: list[PartitionLog]) -> None:
-        self._starts.retain_in_turns(logs, self._env.clock.wall_ms, self._retained)
+        self._starts.retain_many(logs, self._env.clock.wall_ms, self._retained)
 
     def _retained(self, saved: bool) -> None:
         if saved or not self.full or self._retries_retention:

@@ -8,9 +8,11 @@ takes back.
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from shareq.broker.foundation.loop.coroutines import result_of
+from shareq.broker.foundation.turn_budget import Breath, unpaused
 from shareq.broker.log.admission import Admission, Checked, own_header
 from shareq.broker.log.append import AppendInfo, Batch, OnDurable, Origin, Sender, Traffic
 from shareq.broker.log.append_waits import AppendWaits
@@ -22,7 +24,7 @@ from shareq.broker.log.promises.new_names import create_folder, segment_names
 from shareq.broker.log.promises.stable_storage import StableStorage
 from shareq.broker.log.segments.active import ActiveSegment
 from shareq.broker.log.segments.files import Segment, write_snapshot
-from shareq.broker.log.segments.reader import EMPTY, BatchSpan, Found, ReadResult, result_of
+from shareq.broker.log.segments.reader import EMPTY, BatchSpan, Found, ReadResult
 from shareq.broker.log.segments.segment_list import SegmentList
 from shareq.broker.log.segments.txn_index import AbortedTransaction
 from shareq.broker.log.settings import LogSettings
@@ -515,23 +517,25 @@ class PartitionLog:
         return aborted.overlapping(first_offset, upper_bound) if aborted else []
 
     def offset_for_timestamp(self, timestamp_ms: int) -> Found | None:
-        """The first record with that timestamp or a later one; None when there is none. OSError as the files'."""
-        return result_of(self.seek_timestamp(timestamp_ms))
+        """Return the first record with that timestamp or a later one, in this turn. OSError as the files'."""
+        return result_of(self.seek_timestamp(timestamp_ms, unpaused))
 
-    def seek_timestamp(self, timestamp_ms: int) -> Generator[None, None, Found | None]:
-        """The same, with pauses where a large batch is looked into."""
-        most_opened = self.settings.most_opened
-        return self._segments.find_timestamp(timestamp_ms, self.log_start_offset, self.high_watermark, most_opened)
+    async def seek_timestamp(self, timestamp_ms: int, breathe: Callable[[int], Breath]) -> Found | None:
+        """Return the first record with that timestamp or a later one, None without any. OSError as the files'."""
+        start, most_opened = self.log_start_offset, self.settings.most_opened
+        return await self._segments.find_timestamp(timestamp_ms, start, self.high_watermark, most_opened, breathe)
 
-    def seek_max_timestamp(self) -> Generator[None, None, Found | None]:
-        """The record with the largest timestamp, the first of them, with pauses; None without any. OSError as files'.
+    async def seek_max_timestamp(self, breathe: Callable[[int], Breath]) -> Found | None:
+        """Return the first record with the largest timestamp, None without any. OSError as the files'.
+
         As in Apache Kafka it may lie below the start of the log, as long as its segment exists.
         """
         newest = NO_TIMESTAMP if self._active is None else self._active.written_timestamp
         written = max(self._segments.max_timestamp(but_last=True), newest)
         if written == NO_TIMESTAMP:
             return None
-        return (yield from self._segments.find_timestamp(written, 0, self.high_watermark, self.settings.most_opened))
+        most_opened = self.settings.most_opened
+        return await self._segments.find_timestamp(written, 0, self.high_watermark, most_opened, breathe)
 
     # -- segments that are replaced and removed
 

@@ -6,10 +6,11 @@ So a turn waits for one commit's sync at most, and neighbours have their turns i
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import TypeVar
 
 from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.foundation.turn_budget import PAUSE
 
 T = TypeVar("T")
 
@@ -25,7 +26,7 @@ class CommitGate:
     def __init__(self, call_soon: Callable[[Callable[[], None]], None]) -> None:
         self._call_soon = call_soon
         self._closed = False
-        self._waiting = 0  # work in steps
+        self._waiting = 0  # coroutines
         self._queue: deque[Pending[None]] = deque()
 
     @property
@@ -39,15 +40,15 @@ class CommitGate:
             self._closed = True
             self._call_soon(self._open)
 
-    def passing(self) -> Generator[None, None, None]:
+    async def passing(self) -> None:
         """Pause while the gate is closed, and behind work that waits already, so that newcomers never starve it."""
         if self.is_free:
             return
         self._waiting += 1
         try:
-            yield
+            await PAUSE
             while self._closed:
-                yield
+                await PAUSE
         finally:
             self._waiting -= 1
             if self._queue:

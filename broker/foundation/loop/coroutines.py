@@ -23,7 +23,7 @@ from shareq.broker.foundation.turn_budget import Breath, TurnBudget
 if TYPE_CHECKING:
     from shareq.broker.foundation.environment import Clock
 
-__all__ = ["Begin", "Driven", "Waiting", "begin", "beginner", "drive", "gathered", "in_steps", "sleep"]
+__all__ = ["Begin", "Driven", "Waiting", "begin", "beginner", "drive", "gathered", "in_steps", "result_of", "sleep"]
 
 logger = logging.getLogger(__name__)
 
@@ -173,6 +173,15 @@ class Driven(Generic[T]):
             self._running = False
         self.result.complete(value)
         return _ENDED
+
+
+def result_of(coroutine: Waiting[T]) -> T:
+    """Return the result of a coroutine that is never suspended, since it breathes `unpaused`."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return cast(T, end.value)
+    raise RuntimeError("a coroutine that has to end in this turn is suspended")
 
 
 def sleep(clock: Clock, ms: int) -> Pending[None]:

@@ -12,8 +12,7 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.in_turns import pieces
-from shareq.broker.foundation.loop.coroutines import in_steps
+from shareq.broker.foundation.turn_budget import pieces
 from shareq.broker.metadata.changes import PutScram
 from shareq.broker.security.credentials import MAX_ITERATIONS, MIN_ITERATIONS, SCRAM_MECHANISMS, CredentialKey
 from shareq.broker.security.rights import ALTER_CLUSTER
@@ -49,7 +48,7 @@ async def handle(ctx: RequestContext, request: AlterUserScramCredentialsRequest)
     outcomes: dict[str, ApiError] = {}
     wanted: list[ScramCredentialDeletion | ScramCredentialUpsertion] = [*request.deletions, *request.upsertions]
     for some in pieces(wanted, CHANGED_TOGETHER):
-        await in_steps(ctx.services.metadata.gate.passing())
+        await ctx.services.metadata.gate.passing()
         changes: list[PutScram] = []
         for each in some:
             change = _TWICE if times[each.name] > 1 else _change(ctx, each)

@@ -11,8 +11,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.in_turns import pieces
-from shareq.broker.foundation.loop.coroutines import in_steps
+from shareq.broker.foundation.turn_budget import pieces
 from shareq.broker.metadata.changes import PutAcl
 from shareq.broker.security.acls import MOST_CHANGED, TOO_MANY, Acl, acl_problem
 from shareq.broker.security.rights import ALTER_CLUSTER
@@ -48,7 +47,7 @@ async def handle(ctx: RequestContext, request: CreateAclsRequest) -> CreateAclsR
             added[acl] = NO_ERROR
         await ctx.breathe()
     for some in pieces(list(added), COMMITTED_TOGETHER):
-        await in_steps(ctx.services.metadata.gate.passing())
+        await ctx.services.metadata.gate.passing()
         try:
             ctx.services.metadata.alter_acls([PutAcl(acl) for acl in some if acl not in authorizer])
         except OSError as error:

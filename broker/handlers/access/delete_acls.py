@@ -9,12 +9,11 @@ v3: resources of the kind USER.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.in_turns import pieces
-from shareq.broker.dispatch.parts import Parts, in_parts
-from shareq.broker.foundation.loop.coroutines import in_steps
+from shareq.broker.dispatch.rows import Rows
+from shareq.broker.foundation.turn_budget import in_pieces, pieces
 from shareq.broker.metadata.changes import DropAcl
 from shareq.broker.security.acls import MOST_CHANGED, TOO_MANY, Acl, AclFilter, filter_is_known
 from shareq.broker.security.rights import ALTER_CLUSTER
@@ -35,14 +34,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-PART_ENTRIES: Final = 500
-"""Entries that are found in one part of the answer."""
-
 COMMITTED_TOGETHER: Final = 1_000
 """So many are removed in one commit, 3 µs each beside what the disk takes."""
 
 
-async def handle(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsResponse | Parts:
+async def handle(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsResponse | Rows[DeleteAclsResponse]:
     if not ctx.may(ALTER_CLUSTER):
         return failed(request, ALTER_CLUSTER.error)
     if ctx.services.authorizer is None:
@@ -51,7 +47,7 @@ async def handle(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsR
     doomed: dict[Acl, None] = {}
     failure = await _find(ctx, search, filters, doomed)
     for some in pieces([] if failure else list(doomed), COMMITTED_TOGETHER):
-        await in_steps(ctx.services.metadata.gate.passing())
+        await ctx.services.metadata.gate.passing()
         authorizer = ctx.services.authorizer
         try:
             ctx.services.metadata.alter_acls([DropAcl(acl) for acl in some if authorizer is None or acl in authorizer])
@@ -62,7 +58,7 @@ async def handle(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsR
         await ctx.breathe(len(some))
     if failure:
         return _same_for_all(request, failure)
-    return in_parts(DeleteAclsResponse(), "filter_results", _parts(search, filters))
+    return await _answer(ctx, search, filters)
 
 
 async def _find(
@@ -87,26 +83,18 @@ async def _find(
     return NO_ERROR
 
 
-def _parts(search: AclSearch, filters: Sequence[DeleteAclsFilter]) -> Iterator[list[DeleteAclsFilterResult]]:
-    """Yield the rows. Many filters may mean the same entries, so what each means is looked up again, not kept."""
-    rows: list[DeleteAclsFilterResult] = []
-    entries = 0
+async def _answer(
+    ctx: RequestContext, search: AclSearch, filters: Sequence[DeleteAclsFilter]
+) -> DeleteAclsResponse | Rows[DeleteAclsResponse]:
+    """Return the rows. Many filters may mean the same entries, so what each means is looked up again, not kept."""
+    rows = Rows(ctx, DeleteAclsResponse(), "filter_results")
     for each in filters:
         row = DeleteAclsFilterResult(*NO_ERROR)
-        paused = False
-        for some in pieces(_found(search, each, row), PART_ENTRIES):
+        for some in in_pieces(_found(search, each, row)):
             row.matching_acls += [DeleteAclsMatchingAcl(ErrorCode.NONE, None, *acl) for acl in some]
-            entries += len(some)
-            if entries >= PART_ENTRIES:
-                paused, entries = True, 0
-                yield []
-        rows.append(row)
-        entries += 1
-        if entries >= PART_ENTRIES or paused:
-            yield rows
-            rows, entries = [], 0
-    if rows:
-        yield rows
+            await rows.breathe(len(some))
+        await rows.add(row)
+    return await rows.end()
 
 
 def _found(search: AclSearch, each: DeleteAclsFilter, row: DeleteAclsFilterResult) -> list[Acl]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from shareq.broker.foundation.loop.coroutines import in_steps
 from shareq.broker.metadata.features import UpdateKind, update_problem
 from shareq.broker.security.rights import ALTER_CLUSTER
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure, text_of
@@ -32,7 +31,7 @@ logger = logging.getLogger(__name__)
 async def handle(ctx: RequestContext, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
     if not ctx.may(ALTER_CLUSTER):
         return UpdateFeaturesResponse(error_code=ALTER_CLUSTER.error, error_message=text_of(ALTER_CLUSTER.error))
-    await in_steps(ctx.services.metadata.gate.passing())
+    await ctx.services.metadata.gate.passing()
     error = _problem(ctx, request) or (NO_ERROR if request.validate_only else _update(ctx, request))
     if error:
         return UpdateFeaturesResponse(error_code=error.code, error_message=error.message)

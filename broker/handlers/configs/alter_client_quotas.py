@@ -12,8 +12,7 @@ import logging
 from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.in_turns import pieces
-from shareq.broker.foundation.loop.coroutines import in_steps
+from shareq.broker.foundation.turn_budget import pieces
 from shareq.broker.metadata.changes import PutQuota
 from shareq.broker.quotas.entity import QuotaEntity, entity_of, value_problem
 from shareq.broker.security.rights import ALTER_CLUSTER_CONFIGS
@@ -37,7 +36,7 @@ async def handle(ctx: RequestContext, request: rpc.AlterClientQuotasRequest) -> 
         return failed(request, ALTER_CLUSTER_CONFIGS.error)
     outcomes: dict[_Entity, ApiError] = {}
     for some in pieces(request.entries, CHANGED_TOGETHER):
-        await in_steps(ctx.services.metadata.gate.passing())
+        await ctx.services.metadata.gate.passing()
         changes: list[PutQuota] = []
         good: list[_Entity] = []
         for entry in some:

@@ -10,11 +10,13 @@ find nothing.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Sequence
+from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.in_turns import TurnCount, emptied, pieces
-from shareq.broker.dispatch.parts import Parts, in_order, in_parts
+from shareq.broker.dispatch.rows import Rows
+from shareq.broker.foundation.loop.effort import AT_ONCE, elements_of
+from shareq.broker.foundation.turn_budget import in_pieces
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.security.rights import DESCRIBE_TOPIC
 from shareq.protocol.errors import ErrorCode
@@ -23,8 +25,12 @@ from shareq.protocol.generated.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
+    ListOffsetsTopic,
     ListOffsetsTopicResponse,
 )
+
+ENDS_WITH_CLIENT: Final = True
+"""It changes nothing."""
 
 LATEST = -1
 EARLIEST = -2
@@ -44,59 +50,59 @@ _FIRST_VERSION = {
 }
 _NEVER = 2**15  # beyond every version
 
-PART_PARTITIONS = 500
-"""Partitions that are looked at in one turn, and a topic counts as one more: 20 µs where the log has to be opened. One
-where records have to be read ends it: its batch may be large.
-"""
-COUNTED_PARTITIONS = 5_000
-"""Partitions that are counted in one turn, to find those that are named twice; a topic as five more."""
+_LOOKED_INTO: Final = elements_of(AT_ONCE)
+"""Elements that a partition counts whose records have to be read: its batch may be large."""
+
+_Partition = tuple[str, int]
 
 
-def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse | Parts:
-    """Look every partition's offset up."""
-    return in_parts(ListOffsetsResponse(), "topics", _parts(ctx, request))
-
-
-def _parts(ctx: RequestContext, request: ListOffsetsRequest) -> Iterator[list[ListOffsetsTopicResponse]]:
-    """The topics, those that the client may see first. Some parts are empty: others may have their turn."""
-    seen: dict[tuple[str, int], int] = {}
-    counted = TurnCount(COUNTED_PARTITIONS)
-    for topic in request.topics:
-        for some in pieces(topic.partitions, COUNTED_PARTITIONS):
-            for part in some:
-                at = topic.name, part.partition_index
-                seen[at] = seen.get(at, 0) + 1
-            if counted.full(5 + len(some)):
-                yield []
+async def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse | Rows[ListOffsetsResponse]:
+    """Look every partition's offset up. Topics that the client may see come first."""
+    twice = await _named_twice(ctx, request.topics)
     committed = request.isolation_level == _READ_COMMITTED
-    rows: list[ListOffsetsTopicResponse] = []
-    hidden: list[ListOffsetsTopicResponse] = []
-    looked_at = 0
+    rows = Rows(ctx, ListOffsetsResponse(), "topics")
+    hidden: list[ListOffsetsTopic] = []
     for topic in request.topics:
-        may = ctx.may(DESCRIBE_TOPIC, topic.name)
+        if not ctx.may(DESCRIBE_TOPIC, topic.name):
+            hidden.append(topic)
+            await rows.breathe()
+            continue
         parts: list[ListOffsetsPartitionResponse] = []
         for part in topic.partitions:
-            if looked_at >= PART_PARTITIONS:
-                yield rows
-                rows, looked_at = [], 0
-            if not may:
-                parts.append(_error(part.partition_index, DESCRIBE_TOPIC.error))
-            elif seen[topic.name, part.partition_index] > 1:
+            if (topic.name, part.partition_index) in twice:
                 parts.append(_error(part.partition_index, ErrorCode.INVALID_REQUEST))
             else:
-                parts.append((yield from _offset(ctx, topic.name, part, committed)))
-            reads = may and (part.timestamp >= 0 or part.timestamp == MAX_TIMESTAMP)
-            looked_at += PART_PARTITIONS if reads else 1
-        looked_at += 1
-        (rows if may else hidden).append(ListOffsetsTopicResponse(topic.name, parts))
-    yield from in_order(rows, hidden, PART_PARTITIONS)
-    if len(seen) > COUNTED_PARTITIONS:
-        for _ in emptied(seen):
-            yield []
+                parts.append(await _offset(ctx, topic.name, part, committed))
+            reads = part.timestamp >= 0 or part.timestamp == MAX_TIMESTAMP
+            await rows.breathe(_LOOKED_INTO if reads else 1)
+        await rows.add(ListOffsetsTopicResponse(topic.name, parts))
+    for topic in hidden:
+        parts = []
+        for some in in_pieces(topic.partitions):
+            parts += [_error(part.partition_index, DESCRIBE_TOPIC.error) for part in some]
+            await rows.breathe(len(some))
+        await rows.add(ListOffsetsTopicResponse(topic.name, parts))
+    return await rows.end()
+
+
+async def _named_twice(ctx: RequestContext, topics: Sequence[ListOffsetsTopic]) -> set[_Partition]:
+    """Return the partitions that the request names more than once."""
+    seen: dict[_Partition, None] = {}
+    twice: set[_Partition] = set()
+    for topic in topics:
+        for some in in_pieces(topic.partitions):
+            for part in some:
+                at = topic.name, part.partition_index
+                if at in seen:
+                    twice.add(at)
+                seen[at] = None
+            await ctx.breathe(1 + len(some))
+    await ctx.give_back(seen)
+    return twice
 
 
 def failed(request: ListOffsetsRequest, error: ErrorCode) -> ListOffsetsResponse:
-    """The answer when the request could not be handled."""
+    """Return the answer when the request could not be handled."""
     return ListOffsetsResponse(
         topics=[
             ListOffsetsTopicResponse(topic.name, [_error(part.partition_index, error) for part in topic.partitions])
@@ -105,24 +111,17 @@ def failed(request: ListOffsetsRequest, error: ErrorCode) -> ListOffsetsResponse
     )
 
 
-def _offset(
+async def _offset(
     ctx: RequestContext, topic: str, part: ListOffsetsPartition, committed: bool
-) -> Generator[list[ListOffsetsTopicResponse], None, ListOffsetsPartitionResponse]:
-    """The row of a partition; pauses where a large batch is looked into."""
+) -> ListOffsetsPartitionResponse:
+    """Return the row of a partition."""
     if part.timestamp < 0 and ctx.api_version < _FIRST_VERSION.get(part.timestamp, _NEVER):
         return _error(part.partition_index, ErrorCode.UNSUPPORTED_VERSION)
     log = ctx.services.lookup.log(topic, part.partition_index, part.current_leader_epoch)
     if isinstance(log, ErrorCode):
         return _error(part.partition_index, log)
     upto = log.last_stable_offset if committed else log.high_watermark
-    looking, found = _find(log, part.timestamp, upto), None
-    while True:
-        try:
-            next(looking)
-        except StopIteration as end:
-            found = end.value
-            break
-        yield []
+    found = await _find(ctx, log, part.timestamp, upto)
     if found is None:
         return ListOffsetsPartitionResponse(part.partition_index)
     timestamp, offset = found
@@ -130,15 +129,18 @@ def _offset(
     return ListOffsetsPartitionResponse(part.partition_index, ErrorCode.NONE, timestamp, offset, epoch)
 
 
-def _find(log: PartitionLog, timestamp: int, upto: int) -> Generator[None, None, tuple[int, int] | None]:
-    """(timestamp, offset); the timestamp is -1 for the named offsets. Records from `upto` on do not count."""
+async def _find(ctx: RequestContext, log: PartitionLog, timestamp: int, upto: int) -> tuple[int, int] | None:
+    """Return timestamp and offset. The timestamp is -1 for the named offsets; records from `upto` on do not count."""
     if timestamp == LATEST:
         return -1, upto
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return -1, log.log_start_offset
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return None
-    found = yield from log.seek_max_timestamp() if timestamp == MAX_TIMESTAMP else log.seek_timestamp(timestamp)
+    if timestamp == MAX_TIMESTAMP:
+        found = await log.seek_max_timestamp(ctx.breathe)
+    else:
+        found = await log.seek_timestamp(timestamp, ctx.breathe)
     if found is None or found.offset >= upto:
         return None
     return found.timestamp, found.offset

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from shareq.broker.config.admin import ConfigAdmin, Planned
 from shareq.broker.config.changes import Alteration, check_alterations
-from shareq.broker.foundation.loop.coroutines import in_steps
 from shareq.broker.handlers.shared.config_resources import ResourceType, check_broker_name
 from shareq.broker.metadata.topic_names import name_error
 from shareq.broker.security.names import CLUSTER_NAME
@@ -59,7 +58,7 @@ async def altered(
     weight = 0
     for at, resource in enumerate(resources):
         if not planned and not validate_only:
-            await in_steps(gate.passing())
+            await gate.passing()
         again = times[resource.resource_type, resource.resource_name] > 1
         plan = REPEATED if again else _plan(ctx, admin, resource, alterations_of)
         errors.append(plan if isinstance(plan, ApiError) else NO_ERROR)

@@ -13,8 +13,7 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.in_turns import pieces
-from shareq.broker.foundation.loop.coroutines import in_steps
+from shareq.broker.foundation.turn_budget import pieces
 from shareq.broker.handlers.shared.mutation_quota import EXCEEDED, mutation_quota
 from shareq.broker.security.rights import ALTER_TOPIC
 from shareq.broker.topics.creation import MAX_PARTITIONS_PER_REQUEST, check_assignment
@@ -55,7 +54,7 @@ async def handle(ctx: RequestContext, request: CreatePartitionsRequest) -> Creat
             growing.append(topic)
         await ctx.breathe(1 + len(topic.assignments or ()))
     for some in pieces(growing, GROWN_TOGETHER):
-        await in_steps(metadata.gate.passing())
+        await metadata.gate.passing()
         if metadata.topic_changes != changes:  # others had their turns
             outcomes.update((topic.name, _check(ctx, topic)) for topic in some)
         _grow(ctx, {topic.name: topic.count for topic in some if not outcomes[topic.name]}, outcomes)

@@ -15,7 +15,6 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.config.admin import ConfigAdmin
-from shareq.broker.foundation.loop.coroutines import in_steps
 from shareq.broker.handlers.shared.mutation_quota import EXCEEDED, mutation_quota
 from shareq.broker.handlers.shared.topic_plans import Plans, planned
 from shareq.broker.metadata.store import NewTopic
@@ -69,7 +68,7 @@ async def _create(ctx: RequestContext, plans: Plans) -> None:
     for at in range(0, len(topics), CREATED_TOGETHER):
         some = topics[at : at + CREATED_TOGETHER]
         changes = metadata.topic_changes
-        await in_steps(metadata.gate.passing())
+        await metadata.gate.passing()
         if at or metadata.topic_changes != changes:  # others had their turns
             for topic in some:
                 plans[topic.name] = check_name(metadata, topic.name) or topic

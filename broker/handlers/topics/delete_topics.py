@@ -16,8 +16,6 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.in_turns import weighed_pieces
-from shareq.broker.foundation.loop.coroutines import in_steps
 from shareq.broker.handlers.shared.mutation_quota import EXCEEDED, mutation_quota
 from shareq.broker.security.rights import DELETE_CLUSTER, DELETE_TOPIC, DESCRIBE_TOPIC
 from shareq.coordinator.ports import TopicImage
@@ -78,8 +76,8 @@ async def handle(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTop
             repeated.add(topic.name)
             rows.append(_row(topic.name, topic.topic_id, _DUPLICATE))
         await ctx.breathe()
-    for some in weighed_pieces(doomed, weights, DELETED_TOGETHER):
-        await in_steps(metadata.gate.passing())
+    for some in _commits(doomed, weights):
+        await metadata.gate.passing()
         if metadata.topic_changes != changes:  # others had their turns
             _mark_gone(ctx, some)
         _delete(ctx, [row for row in some if not row.error_code])
@@ -115,6 +113,19 @@ def _find(ctx: RequestContext, state: DeleteTopicState, may_all: bool) -> TopicI
     if not visible or topic is None or not (may_all or ctx.may(DELETE_TOPIC, known)):
         return _row(known if visible else name, topic_id, ApiError(DELETE_TOPIC.error))
     return topic
+
+
+def _commits(doomed: list[DeletableTopicResult], weights: list[int]) -> list[list[DeletableTopicResult]]:
+    """Return the rows by the commits that delete their topics: in each the first that weigh `DELETED_TOGETHER`."""
+    commits: list[list[DeletableTopicResult]] = []
+    weighed = DELETED_TOGETHER
+    for row, weight in zip(doomed, weights, strict=True):
+        if weighed >= DELETED_TOGETHER:
+            commits.append([])
+            weighed = 0
+        commits[-1].append(row)
+        weighed += weight
+    return commits
 
 
 def _mark_gone(ctx: RequestContext, rows: Sequence[DeletableTopicResult]) -> None:

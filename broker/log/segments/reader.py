@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import struct
-from collections.abc import Generator, Sequence
-from typing import Final, NamedTuple, TypeVar, cast
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 
-from shareq.broker.foundation.loop.effort import AT_ONCE, RECORD_EFFORT, RECORDS_AT_ONCE, STEP_EFFORT
+from shareq.broker.foundation.loop.effort import AT_ONCE, RECORD_EFFORT, RECORDS_AT_ONCE, elements_of
+from shareq.broker.foundation.turn_budget import Breath, unpaused
 from shareq.broker.log.segments.damage import SoundWalk
 from shareq.broker.log.segments.files import Segment
 from shareq.broker.log.segments.found_damage import HeaderWalk, look_closer
@@ -27,11 +28,9 @@ from shareq.protocol.records.batch import (
 from shareq.protocol.records.checksum import crc32c
 from shareq.protocol.records.compression import MAX_DECOMPRESSED_BYTES, TooLargeToOpen
 
-__all__ = ["BatchSpan", "Found", "ReadResult", "find_timestamp", "position_of", "read_segment", "result_of"]
+__all__ = ["BatchSpan", "Found", "ReadResult", "find_timestamp", "position_of", "read_segment"]
 
 logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 # BaseOffset, Length, Magic, CRC, Attributes, LastOffsetDelta, ProducerId of a batch header.
 _SPAN: Final = struct.Struct(">qi4xbIhi16xq")
@@ -222,14 +221,18 @@ def position_of(segment: Segment, offset: int) -> int | None:
             return walk.position  # the read will say what is wrong there
 
 
-def find_timestamp(
-    segment: Segment, timestamp: int, start_offset: int, upto: int, most_opened: int = MAX_DECOMPRESSED_BYTES
-) -> Generator[None, None, Found | None]:
-    """The first record of the segment with at least that timestamp, from `start_offset` and below `upto`. Pauses where
-    a batch takes longer than a turn.
+async def find_timestamp(
+    segment: Segment,
+    timestamp: int,
+    start_offset: int,
+    upto: int,
+    most_opened: int = MAX_DECOMPRESSED_BYTES,
+    breathe: Callable[[int], Breath] = unpaused,
+) -> Found | None:
+    """Return the first record of the segment with at least that timestamp, from `start_offset` and below `upto`.
 
-    What is damaged is passed over. A batch with more than
-    `most_opened` bytes of records, or too many, is not looked into: it counts from its first offset on.
+    Damage is passed over. A batch with more than `most_opened` bytes of records, or too many of them, is not looked
+    into: it counts from its first offset on. Breathes while it looks into a large batch.
     """
     segment_map = segment.map
     first = max(start_offset, segment_map.times.offset_before(timestamp))
@@ -243,7 +246,8 @@ def find_timestamp(
         if header.is_log_append_time:
             return Found(header.max_timestamp, max(header.base_offset, start_offset))
         try:
-            found = yield from _look_into(header, walk.batch(header, at), timestamp, start_offset, upto, most_opened)
+            batch = walk.batch(header, at)
+            found = await _look_into(header, batch, timestamp, start_offset, upto, most_opened, breathe)
         except TooLargeToOpen:
             return Found(header.max_timestamp, max(header.base_offset, start_offset))
         except MalformedMessage as error:  # a producer's fault; its header has to do
@@ -254,11 +258,18 @@ def find_timestamp(
     return None
 
 
-def _look_into(
-    header: BatchHeader, batch: bytes, timestamp: int, start_offset: int, upto: int, most_opened: int
-) -> Generator[None, None, tuple[int, int] | None]:
-    """As `find_record`, in steps where that takes longer than a turn. `TooLargeToOpen` for a batch that no producer
-    could have sent to this broker: its first offset will do.
+async def _look_into(
+    header: BatchHeader,
+    batch: bytes,
+    timestamp: int,
+    start_offset: int,
+    upto: int,
+    most_opened: int,
+    breathe: Callable[[int], Breath],
+) -> tuple[int, int] | None:
+    """Do `find_record`, in steps where that takes longer than a turn.
+
+    Raises TooLargeToOpen for a batch that no producer could have sent to this broker: its first offset will do.
     """
     if header.compression and header.records_count > MOST_RECORDS:
         raise TooLargeToOpen(f"{header.records_count} records")
@@ -270,22 +281,9 @@ def _look_into(
                 raise
     from shareq.protocol.records.opening import find_in_steps  # large batches alone need it
 
-    yield
-    spent = 0
+    await breathe(elements_of(AT_ONCE))
     for step in find_in_steps(header, batch, timestamp, start_offset, upto, max(most_opened, len(batch))):
         if step.found is not None:
             return step.found
-        spent += step.opened + RECORD_EFFORT * step.records
-        if spent >= STEP_EFFORT:
-            spent = 0
-            yield
+        await breathe(elements_of(step.opened + RECORD_EFFORT * step.records))
     return None
-
-
-def result_of(steps: Generator[None, None, T]) -> T:
-    """What steps come to, without pauses."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return cast(T, end.value)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Sequence
 
+from shareq.broker.foundation.turn_budget import Breath
 from shareq.broker.log.segments.damage import DamagedRange, covering
 from shareq.broker.log.segments.files import Segment
 from shareq.broker.log.segments.found_damage import miss_the_end
@@ -166,13 +167,13 @@ class SegmentList:
                 return header if position + header.size <= segment.size else None
         return None
 
-    def find_timestamp(
-        self, timestamp: int, start_offset: int, upto: int, most_opened: int
-    ) -> Generator[None, None, Found | None]:
-        """The first record with at least that timestamp, from `start_offset` and below `upto`; see `reader`."""
+    async def find_timestamp(
+        self, timestamp: int, start_offset: int, upto: int, most_opened: int, breathe: Callable[[int], Breath]
+    ) -> Found | None:
+        """Return the first record with at least that timestamp, from `start_offset` and below `upto`; see `reader`."""
         for segment in list(self._segments):  # they may be replaced in a pause
             if segment.map.max_timestamp >= timestamp:
-                found = yield from find_timestamp(segment, timestamp, start_offset, upto, most_opened)
+                found = await find_timestamp(segment, timestamp, start_offset, upto, most_opened, breathe)
                 if found is not None:
                     return found
         return None

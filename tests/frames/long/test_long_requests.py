@@ -10,10 +10,9 @@ import pytest
 from devtools.clients.requests import batch, produce
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.config.admin import ConfigAdmin
-from shareq.broker.foundation.loop.effort import RECORD_EFFORT, STEP_EFFORT
+from shareq.broker.foundation.loop.effort import ELEMENT_EFFORT, RECORD_EFFORT
 from shareq.broker.foundation.turn_budget import TURN_ELEMENTS
 from shareq.broker.handlers.cluster import find_coordinator
-from shareq.broker.handlers.records import delete_records
 from shareq.broker.handlers.transactions import add_partitions_to_txn
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.store import MetadataStore
@@ -303,7 +302,7 @@ def test_a_large_batch_is_looked_into_in_steps(time_ms: int, offset: int, monkey
         ticks.append(0)
     (topic,) = client.receive(ListOffsetsResponse).topics
     assert [(part.error_code, part.offset) for part in topic.partitions] == [(ErrorCode.NONE, offset)]
-    assert 0 < max(ticks) < 2 * STEP_EFFORT
+    assert 0 < max(ticks) < 2 * TURN_ELEMENTS * ELEMENT_EFFORT
 
 
 def test_a_topic_that_is_deleted_while_it_is_looked_into_is_answered(world: BrokerWorld) -> None:
@@ -327,7 +326,7 @@ def test_records_are_deleted_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     stranger.send(DeleteRecordsRequest([DeleteRecordsTopic("t", partitions), *unknown], 1_000), 2)
     work.run(world, neighbour)
     assert sum(work.ticks) == 3_000
-    assert max(work.ticks) <= delete_records.TURN_PARTITIONS
+    assert max(work.ticks) <= TURN_ELEMENTS
     topic, *others = stranger.receive(DeleteRecordsResponse).topics
     found = [(row.partition_index, row.low_watermark, row.error_code) for row in topic.partitions]
     missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -250,7 +250,7 @@ def test_the_entries_that_one_filter_means_are_answered_some_in_a_turn(monkeypat
     rows = administrator.receive(DeleteAclsResponse).filter_results
     assert [len(row.matching_acls) for row in rows] == [5_000] * 3
     assert sum(work.ticks) == 15_000
-    assert max(work.ticks) <= 2 * delete_acls.PART_ENTRIES
+    assert max(work.ticks) <= TURN_ELEMENTS + PIECE
 
 
 def test_acls_that_cannot_be_stored_are_refused_and_the_others_stand(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from devtools.in_memory.mem_fs import CrashModel
+from shareq.broker.foundation.loop.coroutines import result_of
+from shareq.broker.foundation.turn_budget import unpaused
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
-from shareq.broker.log.segments.reader import result_of
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
@@ -68,7 +69,7 @@ def test_a_failed_write_leaves_no_trace_in_the_indexes() -> None:
             result = world.log.read(offset, 1, upto=80)
             assert not isinstance(result, ErrorCode)
             assert [span.base_offset for span in result.batches] == [offset]
-        assert result_of(world.log.seek_max_timestamp()) == (now + 9, 72)
+        assert result_of(world.log.seek_max_timestamp(unpaused)) == (now + 9, 72)
         assert world.log.offset_for_timestamp(now + 5) == (now + 5, 40)
         assert world.log.offset_for_timestamp(now + 10) is None
 

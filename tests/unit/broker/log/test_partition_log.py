@@ -6,8 +6,10 @@ from random import Random
 
 import pytest
 
+from shareq.broker.foundation.loop.coroutines import result_of
+from shareq.broker.foundation.turn_budget import unpaused
 from shareq.broker.log.partition_log import AppendInfo, Origin
-from shareq.broker.log.segments.reader import BatchSpan, result_of
+from shareq.broker.log.segments.reader import BatchSpan
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import RecordData, batch_headers, build_batch, decode_records
@@ -79,7 +81,7 @@ def test_a_log_without_appends_has_no_files(world: LogWorld) -> None:
     assert log.read(0, 100, upto=0) == (b"", ())
     assert log.available_bytes(0, 0) == 0
     assert log.offset_for_timestamp(0) is None
-    assert result_of(log.seek_max_timestamp()) is None
+    assert result_of(log.seek_max_timestamp(unpaused)) is None
     world.tick()
     assert not any("orders-2" in path for path in world.fs.paths())
 
@@ -384,7 +386,7 @@ def test_offsets_by_time() -> None:
             assert world.log.offset_for_timestamp(1_000 * at + 1) == (1_000 * at + 500, 2 * at + 1)
         assert world.log.offset_for_timestamp(-1) == (0, 0)
         assert world.log.offset_for_timestamp(39_501) is None
-        assert result_of(world.log.seek_max_timestamp()) == (39_500, 79)
+        assert result_of(world.log.seek_max_timestamp(unpaused)) == (39_500, 79)
     assert world.delete_records(11) is ErrorCode.NONE
     assert world.log.offset_for_timestamp(0) == (5_500, 11)
 
@@ -392,9 +394,9 @@ def test_offsets_by_time() -> None:
 def test_the_largest_timestamp_need_not_be_the_last_record(world: LogWorld) -> None:
     for timestamp in (5_000, 9_000, 9_000, 7_000):
         world.produce(b"x", timestamp_ms=timestamp)
-    assert result_of(world.log.seek_max_timestamp()) == (9_000, 1)
+    assert result_of(world.log.seek_max_timestamp(unpaused)) == (9_000, 1)
     world.append(batch_of(b"x", timestamp_ms=99_000))  # not written yet
-    assert result_of(world.log.seek_max_timestamp()) == (9_000, 1)
+    assert result_of(world.log.seek_max_timestamp(unpaused)) == (9_000, 1)
 
 
 @pytest.mark.parametrize("restart", [False, True])
@@ -408,7 +410,7 @@ def test_the_largest_timestamp_may_be_of_a_record_below_the_start_until_its_segm
         assert world.delete_records(start) is ErrorCode.NONE
         if restart:
             world.restart()
-        assert (world.log.log_start_offset, result_of(world.log.seek_max_timestamp())) == (start, largest)
+        assert (world.log.log_start_offset, result_of(world.log.seek_max_timestamp(unpaused))) == (start, largest)
 
 
 # -- rolling

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from shareq.broker.foundation.loop.coroutines import result_of
+from shareq.broker.foundation.turn_budget import unpaused
 from shareq.broker.log.cleaner.schedule import CleanerSettings
 from shareq.broker.log.partition_log import Found, PartitionLog
-from shareq.broker.log.segments.reader import result_of
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import decode_records
 from tests.support.worlds.cleaner import COMPACTED, append, clean
@@ -101,7 +102,7 @@ def test_records_are_found_by_time(producer: bool, restarted: bool) -> None:
     for timestamp in range(left[0].timestamp - 20, left[-1].timestamp + 20, 7):
         expected = next(((r.timestamp, r.offset) for r in left if r.timestamp >= timestamp), None)
         assert log.offset_for_timestamp(timestamp) == expected
-    assert result_of(log.seek_max_timestamp()) == max(
+    assert result_of(log.seek_max_timestamp(unpaused)) == max(
         (Found(r.timestamp, r.offset) for r in left), key=lambda found: (found.timestamp, -found.offset)
     )
 
@@ -122,7 +123,7 @@ def test_the_newest_record_is_found_though_a_newer_batch_was_emptied() -> None:
         assert [span.producer_id for span in emptied.batches] == [5]
         assert decode_records(emptied.records) == []
         first = read_all(world.log)[0]
-        assert result_of(world.log.seek_max_timestamp()) == (first.timestamp, 0)
+        assert result_of(world.log.seek_max_timestamp(unpaused)) == (first.timestamp, 0)
         assert world.log.offset_for_timestamp(first.timestamp + 1) is None
         world.restart()
 

@@ -6,8 +6,9 @@ import errno
 
 import pytest
 
+from shareq.broker.foundation.loop.coroutines import result_of
+from shareq.broker.foundation.turn_budget import unpaused
 from shareq.broker.log.partition_log import AppendInfo
-from shareq.broker.log.segments.reader import result_of
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
 from tests.support.worlds.log_world import DATA, LogWorld, batch_of, read_all, values_of
@@ -66,7 +67,7 @@ def test_indexes_are_made_again_when_missing_or_bad() -> None:
         world.start()
         assert len(read_all(world.log, max_bytes=700)) == 120
         assert world.log.offset_for_timestamp(1_077) == (1_077, 77)
-        assert result_of(world.log.seek_max_timestamp()) == (1_119, 119)
+        assert result_of(world.log.seek_max_timestamp(unpaused)) == (1_119, 119)
 
 
 def test_a_clean_start_reads_little(world: LogWorld) -> None:

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shareq.broker.foundation.loop.coroutines import result_of
+from shareq.broker.foundation.turn_budget import unpaused
 from shareq.broker.log.segments.index_checksums import format_checksums, parse_checksums
-from shareq.broker.log.segments.reader import result_of
 from shareq.broker.log.settings import LogSettings
 from tests.support.worlds.log_world import DATA, TOPIC, LogWorld
 
@@ -60,7 +61,7 @@ def test_an_older_index_is_rebuilt() -> None:
     older = bytes(world.fs.content(TIMES)[:12])
     world.restart()
     world.fs.content(TIMES)[:] = older
-    newest = result_of(world.log.seek_max_timestamp())
+    newest = result_of(world.log.seek_max_timestamp(unpaused))
     assert newest is not None
     assert newest.offset == 4
     assert world.log.segments[0].map.max_timestamp == world.clock.wall_ms() - 2 * HOUR_MS
