@@ -6,7 +6,7 @@ these sources a canonical name wins over its older alias, with a warning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -189,7 +189,7 @@ class BrokerConfig(BrokerProperties):
 
     def connection_overrides(self) -> dict[str, int]:
         """`max.connections.per.ip.overrides` as address -> limit. ConfigError when it is no such list."""
-        return dict(_connection_overrides(self.max_connections_per_ip_overrides))
+        return _connection_overrides(self.max_connections_per_ip_overrides)
 
     def _normalise(self) -> None:
         if len(self.group_share_assignors) == 1 and self.group_share_assignors[0] in _SIMPLE_ASSIGNORS:
@@ -262,14 +262,16 @@ def _principals(text: str) -> tuple[str, ...]:
     return principals
 
 
-def _connection_overrides(text: str) -> Iterator[tuple[str, int]]:
+def _connection_overrides(text: str) -> dict[str, int]:
+    overrides: dict[str, int] = {}
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         address, _, limit = part.rpartition(":")
         if not address or not limit.isdecimal():
             raise ConfigError(
                 "max.connections.per.ip.overrides", text, "must be ADDRESS:LIMIT, with commas between them"
             )
-        yield address, int(limit)
+        overrides[address] = int(limit)
+    return overrides
 
 
 def _check(config: BrokerConfig) -> None:

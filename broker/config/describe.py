@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import dropwhile
 from typing import Any, Final, NamedTuple
 
@@ -55,8 +55,9 @@ class BrokerLayers(NamedTuple):
         """Whether a property's value came through a config provider, so that it is shown like a password: never."""
         return name in self.config.hidden
 
-    def synonyms(self, names: Sequence[str]) -> Iterator[ConfigSynonym]:
-        """Everything that sets one of the names, the strongest source first, then by the order of `names`."""
+    def synonyms(self, names: Sequence[str]) -> tuple[ConfigSynonym, ...]:
+        """Return everything that sets one of the names, the strongest source first, then by the order of `names`."""
+        synonyms: list[ConfigSynonym] = []
         layers = (
             (self.own, ConfigSource.DYNAMIC_BROKER),
             (self.cluster, ConfigSource.DYNAMIC_DEFAULT_BROKER),
@@ -67,11 +68,12 @@ class BrokerLayers(NamedTuple):
                 key = broker_key(name)
                 if key is not None and name in texts:
                     hidden = source is ConfigSource.STATIC_BROKER and self.hides(name)
-                    yield ConfigSynonym(name, None if hidden else _shown(key, texts[name]), source)
+                    synonyms.append(ConfigSynonym(name, None if hidden else _shown(key, texts[name]), source))
         for name in names:
             key = broker_key(name)
             if key is not None and key.default is not None:
-                yield ConfigSynonym(name, _shown(key, format_value(key.default)), ConfigSource.DEFAULT)
+                synonyms.append(ConfigSynonym(name, _shown(key, format_value(key.default)), ConfigSource.DEFAULT))
+        return tuple(synonyms)
 
 
 def describe_topic(
@@ -80,7 +82,7 @@ def describe_topic(
     """Every public topic property by name: `values` are in effect, `overrides` the topic's own."""
     fallbacks = {key.name: SYNONYMS.get(key.name, ()) for key in TOPIC_KEYS}
     return [
-        _entry(key, values[key.name], overrides, ConfigSource.TOPIC, tuple(layers.synonyms(fallbacks[key.name])))
+        _entry(key, values[key.name], overrides, ConfigSource.TOPIC, layers.synonyms(fallbacks[key.name]))
         for key in sorted(TOPIC_KEYS, key=_name)
         if not key.internal
     ]
@@ -99,7 +101,7 @@ def describe_group(
             continue
         synonym = broker_synonym(key.name, layers.config)
         if synonym is not None:
-            fallback = tuple(layers.synonyms((synonym,)))
+            fallback = layers.synonyms((synonym,))
         else:
             fallback = (ConfigSynonym(key.name, format_value(key.default), ConfigSource.DEFAULT),)
         entry = _entry(key, values[key.name], overrides, ConfigSource.GROUP, fallback)
@@ -122,14 +124,17 @@ def describe_broker(layers: BrokerLayers) -> list[ConfigEntry]:
     return [*entries, *_of_listeners(layers)]
 
 
-def _of_listeners(layers: BrokerLayers) -> Iterator[ConfigEntry]:
-    """Properties of single listeners, those that may change while the broker runs."""
+def _of_listeners(layers: BrokerLayers) -> list[ConfigEntry]:
+    """Return the properties of single listeners, those that may change while the broker runs."""
+    entries: list[ConfigEntry] = []
     for name in sorted({**layers.static, **layers.cluster, **layers.own}):
         key = listener_key(name)
         if key is not None:
-            synonyms = tuple(layers.synonyms((name,)))
+            synonyms = layers.synonyms((name,))
             sensitive = key.sensitive or layers.hides(name)
-            yield ConfigEntry(key, synonyms[0].value, synonyms[0].source, not key.mode, synonyms, sensitive)
+            value, source = synonyms[0].value, synonyms[0].source
+            entries.append(ConfigEntry(key, value, source, not key.mode, synonyms, sensitive))
+    return entries
 
 
 def _of_broker(name: str, layers: BrokerLayers) -> tuple[ConfigSynonym, ...]:

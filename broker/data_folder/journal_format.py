@@ -12,7 +12,7 @@ the whole state in it. What comes after the last commit was cut off, and never h
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from shareq.broker.foundation.checked_text import checked_line, line_body
@@ -107,11 +107,9 @@ def _commit(journal: Journal, waiting: list[MetaChange], fields: list[bytes]) ->
     journal.sequence, journal.digest = int(fields[0]), int(fields[1], 16)
 
 
-def _commits_in(lines: list[bytes]) -> Iterator[int]:
-    for line in lines:
-        body = line_body(line, _TAB)
-        if body is not None and body.startswith(b"commit\t"):
-            yield int(body.split(b"\t")[1])
+def _commits_in(lines: list[bytes]) -> list[int]:
+    bodies = [line_body(line, _TAB) for line in lines]
+    return [int(body.split(b"\t")[1]) for body in bodies if body is not None and body.startswith(b"commit\t")]
 
 
 def encode_change(change: MetaChange) -> bytes:

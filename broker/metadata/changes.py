@@ -8,6 +8,7 @@ loss; when it raised, none of them happened; a process that dies inside it finds
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, starmap
 from typing import NamedTuple, Protocol, TypeVar
 
 from shareq.broker.quotas.entity import QuotaEntity
@@ -188,18 +189,17 @@ class MetaState:
         return copy
 
     def rows(self) -> Iterator[MetaChange]:
-        """The changes that make this state of an empty one, one for each row."""
-        yield from map(PutTopic, self.topics.values())
-        yield from map(PutDeleted, self.deleted.values())
-        for resource, properties in self.configs.items():
-            for key, value in properties.items():
-                yield PutConfig(resource, key, value)
-        yield from (PutFeature(name, level) for name, level in self.features.items())
-        yield from (PutMeta(key, value) for key, value in self.meta.items())
-        yield from map(PutAcl, self.acls)
-        yield from (PutScram(user, credential) for user, credential in self.scram.items())
-        for entity, quotas in self.quotas.items():
-            yield from (PutQuota(entity, key, number) for key, number in quotas.items())
+        """Return the changes that make this state of an empty one, one for each row."""
+        return chain(
+            map(PutTopic, self.topics.values()),
+            map(PutDeleted, self.deleted.values()),
+            (PutConfig(owner, *each) for owner, properties in self.configs.items() for each in properties.items()),
+            starmap(PutFeature, self.features.items()),
+            starmap(PutMeta, self.meta.items()),
+            map(PutAcl, self.acls),
+            starmap(PutScram, self.scram.items()),
+            (PutQuota(entity, *each) for entity, quotas in self.quotas.items() for each in quotas.items()),
+        )
 
 
 def _put(rows: dict[K, dict[str, V]], owner: K, key: str, value: V | None) -> None:

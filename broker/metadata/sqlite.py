@@ -17,7 +17,7 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from shareq.broker.metadata.change_kinds import BY_TAG, TABLES, ChangeKind, Effect, Value, kind_of
@@ -178,13 +178,15 @@ def _topic(name: str, topic_id: bytes, partitions: int, internal: int) -> TopicR
     return TopicRow(name, bytes(topic_id), partitions, bool(internal))
 
 
-def _statements(changes: Sequence[MetaChange]) -> Iterable[_Statement]:
+def _statements(changes: Sequence[MetaChange]) -> list[_Statement]:
+    statements: list[_Statement] = []
     for change in changes:
         kind = kind_of(change)
         values = kind.values(change)
         if isinstance(change, DropTopic):
-            yield _REMEMBER, values
-        yield _STATEMENTS[kind.tag], values
+            statements.append((_REMEMBER, values))
+        statements.append((_STATEMENTS[kind.tag], values))
+    return statements
 
 
 def _statement(kind: ChangeKind) -> str:

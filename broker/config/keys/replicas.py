@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from shareq.broker.config.keys.broker import BROKER_KEYS
@@ -20,10 +20,11 @@ _MIN_ISRS: Final = (
 )
 
 
-def unreachable_replicas(originals: Mapping[str, str]) -> Iterator[str]:
-    """Yield a warning for each: topics that need more replicas are refused; of replicas in sync one is enough, as in
+def unreachable_replicas(originals: Mapping[str, str]) -> list[str]:
+    """Return a warning for each: topics that need more replicas are refused; of replicas in sync one is enough, as in
     Apache Kafka, which takes the smaller of `min.insync.replicas` and the number of replicas.
     """
+    warnings: list[str] = []
     for names, outcome in (
         (_REPLICATION_FACTORS, "no topic can have so many replicas"),
         (_MIN_ISRS, "one replica in sync is enough"),
@@ -31,4 +32,5 @@ def unreachable_replicas(originals: Mapping[str, str]) -> Iterator[str]:
         for name in names:
             number = BROKER_KEYS[name].parse(originals.get(name, "1"))
             if number != 1:
-                yield f"Property {name} is {number}, and there is one broker: {outcome}"
+                warnings.append(f"Property {name} is {number}, and there is one broker: {outcome}")
+    return warnings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Final
 
@@ -10,8 +10,9 @@ from shareq.broker.log.segments.files import SWAP_SUFFIX
 from shareq.broker.log.segments.segment import LOG_SUFFIX, BatchWalk, offset_of_file, valid_batch_after
 from shareq.broker.maintenance.backup.catalog import Entry
 from shareq.broker.maintenance.backup.source import HeldFile, HeldLog
-from shareq.broker.maintenance.backup.store import CHUNK_BYTES, BackupStore
+from shareq.broker.maintenance.backup.store import BackupStore
 from shareq.broker.maintenance.progress import Progress
+from shareq.broker.maintenance.verify.segments import chunks
 
 __all__ = ["Copier"]
 
@@ -87,9 +88,9 @@ class Copier:
 
     def _copy(self, file: HeldFile) -> None:
         if file.size < SMALL_BYTES:
-            self._add(file.name, b"".join(_chunks(file)), tuple(file.seen))
+            self._add(file.name, b"".join(chunks(file.read_at, 0, file.size)), tuple(file.seen))
             return
-        name = self._store.put(_chunks(file))
+        name = self._store.put(chunks(file.read_at, 0, file.size))
         self.new_bytes += file.size
         self._entries.append(Entry(file.name, file.size, name, name, 0, tuple(file.seen)))
 
@@ -109,10 +110,3 @@ class Copier:
         for position, at in self._packed:
             self._entries[position] = self._entries[position]._replace(object=name, at=at)
         self._pack, self._packed = bytearray(), []
-
-
-def _chunks(file: HeldFile) -> Iterator[bytes]:
-    position = 0
-    while position < file.size and (chunk := file.read_at(position, min(CHUNK_BYTES, file.size - position))):
-        position += len(chunk)
-        yield chunk

@@ -7,7 +7,7 @@ cut off. Of a log that was damaged when it was copied nothing is promised: where
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from shareq.broker.log.opening.start_files import later_starts, starts_in
@@ -62,8 +62,9 @@ def read_log_starts(data_dir: str) -> dict[TopicPartition, int]:
 
 def copied_rows(
     logs: Mapping[TopicPartition, CopiedLog], starts: Mapping[TopicPartition, int], source: Manifest | None
-) -> Iterator[tuple[TopicPartition, LogRow]]:
-    """What is promised of the logs in the backup. `source` is what was promised before they were looked at."""
+) -> dict[TopicPartition, LogRow]:
+    """Return what is promised of the logs in the backup. `source` was promised before they were looked at."""
+    rows: dict[TopicPartition, LogRow] = {}
     for key, log in logs.items():
         if not log.sound:
             continue
@@ -74,16 +75,19 @@ def copied_rows(
         else:
             end = max(end, row.synced)
         chain = chain_of(log.bases) if log.whole else UNKNOWN_CHAIN
-        yield key, LogRow(log.topic_id, start, log.bases[-1], end, chain)
+        rows[key] = LogRow(log.topic_id, start, log.bases[-1], end, chain)
+    return rows
 
 
 def missed_rows(
     source: Manifest | None, found: Collection[TopicPartition], ids: Mapping[str, bytes]
-) -> Iterator[tuple[TopicPartition, LogRow]]:
-    """Logs of topics that exist, by name and id, that have had a folder and have none now."""
-    for key, row in source.rows.items() if source is not None else ():
-        if key not in found and ids.get(key[0]) == row.topic_id and row.active != NO_SEGMENT:
-            yield key, row
+) -> dict[TopicPartition, LogRow]:
+    """Return the logs of topics that exist, by name and id, that have had a folder and have none now."""
+    return {
+        key: row
+        for key, row in (source.rows.items() if source is not None else ())
+        if key not in found and ids.get(key[0]) == row.topic_id and row.active != NO_SEGMENT
+    }
 
 
 def _row_of(source: Manifest | None, key: TopicPartition, topic_id: bytes) -> LogRow | None:

@@ -186,15 +186,16 @@ class BackupStore:
                 size -= len(chunk)
                 yield chunk
 
-    def _objects(self) -> Iterator[tuple[str, str]]:
-        """Every file below `objects`: the name of its content ("" for one half written), and its path."""
+    def _objects(self) -> list[tuple[str, str]]:
+        """Return every file below `objects`: the name of its content ("" for one half written), and its path."""
         root = f"{self.path}/objects"
+        objects: list[tuple[str, str]] = []
         for folder in os.listdir(root):
             if folder.endswith(_NEW_SUFFIX):
-                yield "", f"{root}/{folder}"
+                objects.append(("", f"{root}/{folder}"))
             elif os.path.isdir(f"{root}/{folder}"):
-                for name in os.listdir(f"{root}/{folder}"):
-                    yield folder + name, f"{root}/{folder}/{name}"
+                objects += [(folder + name, f"{root}/{folder}/{name}") for name in os.listdir(f"{root}/{folder}")]
+        return objects
 
     def _write(self, name: str, data: bytes) -> None:
         path = f"{self.path}/{name}"

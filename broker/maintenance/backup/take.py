@@ -199,8 +199,10 @@ class _Backup:
         """What the backup promises of its logs, and of those that the data folder has lost."""
         ids = {name: row.topic_id for name, row in topics.items()}
         known = set(ids.values())
-        rows = {key: row for key, row in copied_rows(self._logs, starts, self._promised) if row.topic_id in known}
-        for key, row in missed_rows(self._promised, self._partitions(), ids):
+        rows = {
+            key: row for key, row in copied_rows(self._logs, starts, self._promised).items() if row.topic_id in known
+        }
+        for key, row in missed_rows(self._promised, self._partitions(), ids).items():
             self._copier.warnings.append(f"{key[0]}-{key[1]}: its folder is missing; not in the backup")
             rows[key] = row
         return snapshot("", rows)

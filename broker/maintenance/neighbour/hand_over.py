@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from shareq.broker.foundation.environment import Fs
@@ -62,11 +61,11 @@ def hand_over(fs: Fs, data_dir: str, kafka: str) -> HandedOver:
         starts = read_log_starts(data_dir)
         fs.rename(f"{kafka}/{META_FILE}", f"{kafka}/{UNFINISHED_META_FILE}")
         fs.sync_dir(kafka)
-        epochs = dict(_copy_logs(fs, data_dir, kafka, found.state))
+        epochs = _copy_logs(fs, data_dir, kafka, found.state)
         lines = [f"{topic} {partition} {offset}\n" for (topic, partition), offset in sorted(starts.items())]
         write_durably(fs, f"{kafka}/{LOG_START_FILE}", [f"0\n{len(lines)}\n{''.join(lines)}".encode()])
         fs.sync_dir(kafka)
-        _add_records(fs, checkpoint, list(_records(found.state, node, epochs)))
+        _add_records(fs, checkpoint, _records(found.state, node, epochs))
         fs.rename(f"{kafka}/{UNFINISHED_META_FILE}", f"{kafka}/{META_FILE}")
         fs.sync_dir(kafka)
         fs.remove(f"{checkpoint}{FORMATTED_SUFFIX}")
@@ -129,8 +128,9 @@ def _checkpoint_of(fs: Fs, kafka: str) -> str | None:
     return None
 
 
-def _copy_logs(fs: Fs, data_dir: str, kafka: str, state: MetaState) -> Iterator[tuple[tuple[str, int], int]]:
-    """Each log with the epoch of its newest batch."""
+def _copy_logs(fs: Fs, data_dir: str, kafka: str, state: MetaState) -> dict[tuple[str, int], int]:
+    """Copy each log. Return the epochs of their newest batches."""
+    epochs: dict[tuple[str, int], int] = {}
     for topic in state.topics.values():
         for partition in range(topic.partitions):
             source, target = (f"{folder}/{topic.name}-{partition}" for folder in (data_dir, kafka))
@@ -143,7 +143,8 @@ def _copy_logs(fs: Fs, data_dir: str, kafka: str, state: MetaState) -> Iterator[
                 with open(path, "rb", buffering=0) as file:
                     write_durably(fs, f"{target}/{os.path.basename(path)}", iter(lambda: file.read(_CHUNK_BYTES), b""))
             fs.sync_dir(target)
-            yield (topic.name, partition), max((_last_epoch(path) for path in paths[-2:]), default=0)
+            epochs[topic.name, partition] = max((_last_epoch(path) for path in paths[-2:]), default=0)
+    return epochs
 
 
 def _last_epoch(path: str) -> int:
@@ -151,19 +152,22 @@ def _last_epoch(path: str) -> int:
         return max((header.leader_epoch for _, header in batch_headers(file.read())), default=0)
 
 
-def _records(state: MetaState, node: int, epochs: dict[tuple[str, int], int]) -> Iterator[bytes]:
+def _records(state: MetaState, node: int, epochs: dict[tuple[str, int], int]) -> list[bytes]:
+    records: list[bytes] = []
     only_node = b"\x02" + struct.pack(">i", node)
     for topic in state.topics.values():
-        yield b"\x01\x02\x00" + _text(topic.name) + topic.topic_id + b"\0"
+        records.append(b"\x01\x02\x00" + _text(topic.name) + topic.topic_id + b"\0")
         for partition in range(topic.partitions):
             leader = struct.pack(">iii", _NO_LEADER, max(epochs[topic.name, partition], 0), 0)
             replicas = only_node * 2 + b"\x01\x01"  # replicas, in sync; none removed, none added
-            yield b"\x01\x03\x00" + struct.pack(">i", partition) + topic.topic_id + replicas + leader + b"\0"
+            place = struct.pack(">i", partition) + topic.topic_id
+            records.append(b"\x01\x03\x00" + place + replicas + leader + b"\0")
     for resource, properties in state.configs.items():
         if resource.kind in _KINDS:
             for key, value in properties.items():
                 kind = bytes((_KINDS[resource.kind],))
-                yield b"\x01\x04\x00" + kind + _text(resource.name) + _text(key) + _text(value) + b"\0"
+                records.append(b"\x01\x04\x00" + kind + _text(resource.name) + _text(key) + _text(value) + b"\0")
+    return records
 
 
 def _add_records(fs: Fs, path: str, records: list[bytes]) -> None:

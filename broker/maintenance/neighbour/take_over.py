@@ -7,7 +7,6 @@ The manifest promises each log up to where its copy ends. What makes it a data f
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,13 +26,13 @@ from shareq.broker.maintenance.errors import MaintenanceError
 from shareq.broker.maintenance.making import making, refuse_unless_free, write_durably
 from shareq.broker.maintenance.neighbour.kafka_folder import KafkaFolder, SourceLog, while_stopped
 from shareq.broker.maintenance.progress import Progress
+from shareq.broker.maintenance.verify.segments import chunks
 from shareq.broker.metadata.changes import MetaState, PutConfig, PutMeta, PutTopic, ResourceName, TopicRow
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
 from shareq.protocol.config_def import ConfigDef, ConfigError
 
 __all__ = ["TakenOver", "take_over"]
 
-_CHUNK_BYTES: Final = 1 << 20
 _NEXT_PRODUCER_ID: Final = "producer.id.next"
 _KEYS: Final[dict[str, ConfigDef]] = {"topic": TOPIC_KEYS, "group": GROUP_KEYS}
 
@@ -107,7 +106,7 @@ def _make(
         copies[log.topic.name, log.partition] = _copy(fs, folder.path, log, f"{data_dir}/{log.name}", progress)
         progress.item_done()
     write_durably(fs, f"{data_dir}/{LOG_START_FILE}", [format_offsets(starts)])
-    write_durably(fs, f"{data_dir}/{MANIFEST_FILE}", [snapshot("", dict(copied_rows(copies, starts, None)))])
+    write_durably(fs, f"{data_dir}/{MANIFEST_FILE}", [snapshot("", copied_rows(copies, starts, None))])
     fs.sync_dir(data_dir)
     copied = CopiedMetadata(folder.cluster_id, state, 1, digest_of(state))
     for name, content in copied.files().items():  # in their order, each durable before the next
@@ -124,7 +123,7 @@ def _copy(fs: Fs, source: str, log: SourceLog, target: str, progress: Progress) 
         size = os.path.getsize(path)
         if base == bases[-1]:
             size, end, sound = _sound_prefix(path, base, size)
-        write_durably(fs, f"{target}/{os.path.basename(path)}", _chunks(path, size, progress))
+        _copy_segment(fs, path, size, f"{target}/{os.path.basename(path)}", progress)
     if not log.bases:
         write_durably(fs, f"{target}/{file_name(0, LOG_SUFFIX)}", [])
     fs.sync_dir(target)
@@ -151,10 +150,15 @@ def _segments(source: str, log: SourceLog) -> list[str]:
     return [f"{source}/{log.name}/{file_name(base, LOG_SUFFIX)}" for base in log.bases]
 
 
-def _chunks(path: str, size: int, progress: Progress) -> Iterator[bytes]:
+def _copy_segment(fs: Fs, path: str, size: int, target: str, progress: Progress) -> None:
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    with open(fd, "rb", buffering=0) as file:
-        while size and (chunk := file.read(min(_CHUNK_BYTES, size))):
-            size -= len(chunk)
-            progress.bytes_done(len(chunk))
-            yield chunk
+
+    def read_at(position: int, count: int) -> bytes:
+        chunk = os.pread(fd, count, position)
+        progress.bytes_done(len(chunk))
+        return chunk
+
+    try:
+        write_durably(fs, target, chunks(read_at, 0, size))
+    finally:
+        os.close(fd)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from shareq.broker.config.broker_config import BrokerConfig
@@ -40,7 +40,7 @@ def coordinator_topic(fs: Fs, data_dir: str, topic: str, partitions: Sequence[in
 
 def _partition_count(fs: Fs, data_dir: str, topic: str, partitions: Sequence[int], default: int) -> int:
     least = max(partitions, default=0) + 1
-    homes = {home for each in partitions for home in _homes(fs, f"{data_dir}/{topic}-{each}", topic, each)}
+    homes = {(name, each) for each in partitions for name in _owners(fs, f"{data_dir}/{topic}-{each}", topic)}
     if not homes:
         return max(least, default)
     candidates = [default] * (default >= least) + [*range(least, max(least, MOST_PARTITIONS) + 1)]
@@ -48,19 +48,19 @@ def _partition_count(fs: Fs, data_dir: str, topic: str, partitions: Sequence[int
     return next(fitting, max(least, default))
 
 
-def _homes(fs: Fs, folder: str, topic: str, partition: int) -> Iterator[tuple[str, int]]:
-    """By what each record is assigned to a partition, and the partition where it is."""
+def _owners(fs: Fs, folder: str, topic: str) -> set[str]:
+    """Return the names by which the records in a partition's folder are assigned to it."""
+    owners: set[str] = set()
     for name in fs.list_dir(folder):
         if name.endswith(LOG_SUFFIX):
-            for key in _keys(fs.read_bytes(f"{folder}/{name}"), topic):
-                owner = _owner(key)
-                if owner:
-                    yield owner, partition
+            owners.update(map(_owner, _keys(fs.read_bytes(f"{folder}/{name}"), topic)))
+    return owners - {""}
 
 
-def _keys(data: bytes, topic: str) -> Iterator[Message]:
-    """The keys of the records that can be read."""
+def _keys(data: bytes, topic: str) -> list[Message]:
+    """Return the keys of the records that can be read."""
     serde = SERDES[topic]
+    keys: list[Message] = []
     try:
         for position, header in batch_headers(data):
             if header.is_control:
@@ -68,9 +68,10 @@ def _keys(data: bytes, topic: str) -> Iterator[Message]:
             for record in decode_records(data[position : position + header.size]):
                 found = serde.decode(record.key, record.value) if record.key is not None else None
                 if found is not None:
-                    yield found.key
+                    keys.append(found.key)
     except (MalformedMessage, InconsistentRecords, ValueError):
-        return  # the check has reported what is left of it
+        pass  # the check has reported what is left of it
+    return keys
 
 
 def _owner(key: Message) -> str:

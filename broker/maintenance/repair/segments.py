@@ -7,11 +7,10 @@ from typing import Final, NamedTuple
 
 from shareq.broker.foundation.environment import File, Fs
 from shareq.broker.maintenance.verify.findings import HealHeader, LoseBatches, LoseTail
-from shareq.broker.maintenance.verify.segments import empty_batches
+from shareq.broker.maintenance.verify.segments import chunks, empty_batches
 
 __all__ = ["rewrite_segment", "write_new"]
 
-_CHUNK_BYTES: Final = 1 << 20
 _TEMPORARY_SUFFIX: Final = ".tmp"
 
 Change = HealHeader | LoseBatches | LoseTail
@@ -63,14 +62,8 @@ def _changed(source: File, pieces: Sequence[_Piece]) -> Iterator[bytes]:
     size = source.size()
     position = 0
     for piece in pieces:
-        yield from _chunks(source, position, min(piece.position, size))
+        yield from chunks(source.read_at, position, min(piece.position, size))
         if piece.content:
             yield piece.content
         position = size if piece.end is None else piece.end
-    yield from _chunks(source, position, size)
-
-
-def _chunks(source: File, start: int, end: int) -> Iterator[bytes]:
-    while start < end and (chunk := source.read_at(start, min(_CHUNK_BYTES, end - start))):
-        start += len(chunk)
-        yield chunk
+    yield from chunks(source.read_at, position, size)

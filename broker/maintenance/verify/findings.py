@@ -5,7 +5,7 @@ A *note* is what a kill or a power cut leaves and a start deals with: it needs n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
@@ -182,10 +182,9 @@ class Report:
     def add(self, finding: Finding) -> None:
         self.findings.append(finding)
 
-    def lines(self) -> Iterator[str]:
-        """What is printed, but for the summary."""
-        for finding in self.findings:
-            yield finding.text()
+    def lines(self) -> list[str]:
+        """Return what is printed, but for the summary."""
+        return [finding.text() for finding in self.findings]
 
 
 def _repair_text(finding: Finding) -> str:

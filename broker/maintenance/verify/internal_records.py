@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from shareq.coordinator.group.serde import GROUP_SERDE
@@ -22,24 +21,22 @@ SERDES: Final[dict[str, RecordSerde]] = {
 }
 
 
-def unreadable_records(serde: RecordSerde | None, batch: bytes) -> Iterator[tuple[int | None, str]]:
-    """Offset and reason of each record of a data batch that cannot be read; offset None: of all its records.
+def unreadable_records(serde: RecordSerde | None, batch: bytes) -> list[tuple[int | None, str]]:
+    """Return offset and reason of each record of a data batch that cannot be read; offset None: of all its records.
 
     Without a serde only the batch itself is decoded.
     """
     try:
         records = decode_records(batch)
     except (MalformedMessage, ValueError) as error:
-        yield None, str(error)
-        return
-    for record in records if serde is not None else ():
-        reason = _reason(serde, record.key, record.value)
-        if reason:
-            yield record.offset, reason
+        return [(None, str(error))]
+    if serde is None:
+        return []
+    reasons = [(record.offset, _reason(serde, record.key, record.value)) for record in records]
+    return [(offset, reason) for offset, reason in reasons if reason]
 
 
-def _reason(serde: RecordSerde | None, key: bytes | None, value: bytes | None) -> str:
-    assert serde is not None
+def _reason(serde: RecordSerde, key: bytes | None, value: bytes | None) -> str:
     if key is None:
         return "it has no key"
     try:

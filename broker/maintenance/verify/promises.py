@@ -5,7 +5,7 @@ As a start reads them (`log/manager.py`): the manifest, the checkpoints beside i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -134,7 +134,8 @@ def missing_folders(
 
 def _promised_logs(
     metadata: CheckedMetadata, promises: Promises
-) -> Iterator[tuple[TopicPartition, TopicImage, LogRow | None]]:
+) -> list[tuple[TopicPartition, TopicImage, LogRow | None]]:
+    logs: list[tuple[TopicPartition, TopicImage, LogRow | None]] = []
     named = [] if promises.manifest is None else [*promises.manifest.rows]
     if promises.stop is not None and promises.stop.logs is not None:
         named += promises.stop.logs
@@ -143,7 +144,8 @@ def _promised_logs(
         if topic is not None and key[1] < topic.partitions:
             row = promises.row(key, topic)
             if row is not None or promises.manifest is None or key not in promises.manifest.rows:
-                yield key, topic, row
+                logs.append((key, topic, row))
+    return logs
 
 
 def _lost(start: int, end: int) -> str:

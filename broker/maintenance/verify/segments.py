@@ -7,7 +7,7 @@ fits, and the offsets fit the batches on both sides.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from shareq.broker.log.segments.damage import DamagedRange, SoundWalk
@@ -28,8 +28,9 @@ from shareq.protocol.records.batch import (
 )
 from shareq.protocol.records.checksum import crc32c
 
-__all__ = ["OnBatch", "SegmentFacts", "check_segment", "empty_batches", "healed_header"]
+__all__ = ["OnBatch", "SegmentFacts", "check_segment", "chunks", "empty_batches", "healed_header"]
 
+_CHUNK_BYTES: Final = 1 << 20
 _CRC_START: Final = 21
 _PREFIX_WITH_MAGIC: Final = 17
 
@@ -106,17 +107,18 @@ def empty_batches(first_offset: int, next_offset: int, leader_epoch: int = 0) ->
     return bytes(batches)
 
 
-def without(read_at: ReadAt, size: int, lost: Sequence[DamagedRange]) -> Iterable[bytes]:
+def without(read_at: ReadAt, size: int, lost: Sequence[DamagedRange]) -> Iterator[bytes]:
     """The file's bytes with empty batches in the place of what is lost; `lost` in order."""
     position = 0
     for each in lost:
-        yield from _chunks(read_at, position, each.position)
+        yield from chunks(read_at, position, each.position)
         yield empty_batches(each.first_offset, each.next_offset)
         position = each.end
-    yield from _chunks(read_at, position, size)
+    yield from chunks(read_at, position, size)
 
 
-def _chunks(read_at: ReadAt, start: int, end: int) -> Iterable[bytes]:
-    while start < end and (chunk := read_at(start, min(1 << 20, end - start))):
+def chunks(read_at: ReadAt, start: int, end: int) -> Iterator[bytes]:
+    """Yield the bytes of a file between two positions, or fewer where it ends before, some at a time."""
+    while start < end and (chunk := read_at(start, min(_CHUNK_BYTES, end - start))):
         start += len(chunk)
         yield chunk

@@ -11,7 +11,6 @@ OpenSSL has read and checked the certificate by then; what Python shows of it la
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
@@ -48,8 +47,9 @@ class Subject(NamedTuple):
     not_after_s: int
 
 
-def read_der(data: bytes) -> Iterator[Der]:
-    """The values of a text in DER, one after the other. MalformedDer."""
+def read_der(data: bytes) -> list[Der]:
+    """Return the values of a text in DER, one after the other. Raises MalformedDer."""
+    values: list[Der] = []
     at = 0
     while at < len(data):
         start = at
@@ -65,13 +65,14 @@ def read_der(data: bytes) -> Iterator[Der]:
             at += size
         if len(data) - at < length:
             raise MalformedDer("it ends within a value")
-        yield Der(tag, data[at : at + length], data[start : at + length])
+        values.append(Der(tag, data[at : at + length], data[start : at + length]))
         at += length
+    return values
 
 
 def only(data: bytes, tag: int) -> bytes:
     """The content of the one value of that tag that the data is. MalformedDer."""
-    values = list(read_der(data))
+    values = read_der(data)
     if len(values) != 1 or values[0].tag != tag:
         raise MalformedDer(f"not one value with the tag {tag:#x}")
     return values[0].content
@@ -79,10 +80,10 @@ def only(data: bytes, tag: int) -> bytes:
 
 def subject_of(certificate: bytes) -> Subject:
     """Of a certificate in DER. MalformedDer."""
-    whole = list(read_der(only(certificate, SEQUENCE)))
+    whole = read_der(only(certificate, SEQUENCE))
     if len(whole) != 3 or whole[0].tag != SEQUENCE:
         raise MalformedDer("not a certificate")
-    fields = list(read_der(whole[0].content))
+    fields = read_der(whole[0].content)
     if fields and fields[0].tag == _VERSION:
         fields.pop(0)
     if len(fields) < 6:
@@ -90,21 +91,23 @@ def subject_of(certificate: bytes) -> Subject:
     _serial, _signature, _issuer, validity, name, _key, *rest = fields
     if name.tag != SEQUENCE:
         raise MalformedDer("a subject that is no name")
-    return Subject(name.whole, frozenset(_alternatives(rest)), _not_after_s(validity.content))
+    return Subject(name.whole, _alternatives(rest), _not_after_s(validity.content))
 
 
-def _alternatives(fields: list[Der]) -> Iterator[bytes]:
+def _alternatives(fields: list[Der]) -> frozenset[bytes]:
+    names: list[bytes] = []
     for field in fields:
         if field.tag != _EXTENSIONS:
             continue
         for extension in read_der(only(field.content, SEQUENCE)):
-            parts = list(read_der(extension.content))
+            parts = read_der(extension.content)
             if len(parts) > 1 and parts[0].content == _SUBJECT_ALT_NAME and parts[-1].tag == _OCTET_STRING:
-                yield from (name.whole for name in read_der(only(parts[-1].content, SEQUENCE)))
+                names += [name.whole for name in read_der(only(parts[-1].content, SEQUENCE))]
+    return frozenset(names)
 
 
 def _not_after_s(validity: bytes) -> int:
-    times = list(read_der(validity))
+    times = read_der(validity)
     if len(times) != 2 or times[1].tag not in (_UTC_TIME, _GENERALIZED_TIME):
         raise MalformedDer("a validity without an end")
     text = times[1].content.decode("latin-1")

@@ -29,18 +29,18 @@ _WHITE: Final = " \r"
 
 def distinguished_name(name: bytes) -> str:
     """The text of a Name in DER; "" for one without attributes. MalformedDer."""
-    sets = list(read_der(only(name, SEQUENCE)))
+    sets = read_der(only(name, SEQUENCE))
     return ",".join("+".join(map(_attribute, _members(each))) for each in reversed(sets))
 
 
 def _members(relative: Der) -> list[Der]:
     if relative.tag != SET:
         raise MalformedDer("a name that is no list of sets")
-    return list(read_der(relative.content))
+    return read_der(relative.content)
 
 
 def _attribute(attribute: Der) -> str:
-    parts = list(read_der(attribute.content))
+    parts = read_der(attribute.content)
     if attribute.tag != SEQUENCE or len(parts) != 2 or parts[0].tag != OBJECT_IDENTIFIER:
         raise MalformedDer("an attribute that is no pair of type and value")
     kind, value = _dotted(parts[0].content), parts[1]

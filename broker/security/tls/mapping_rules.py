@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
 from typing import Final
 
 DEFAULT: Final = "DEFAULT"
@@ -37,7 +36,7 @@ class MappingRules:
     __slots__ = ("_rules",)
 
     def __init__(self, text: str) -> None:
-        self._rules = tuple(_parsed(text.strip()))
+        self._rules = _parsed(text.strip())
         if not self._rules:
             raise ValueError("must have a rule; DEFAULT takes the name as it is")
 
@@ -57,7 +56,7 @@ class _Rule:
 
     def __init__(self, pattern: str, replacement: str, flag: str) -> None:
         self._pattern = _compiled(pattern)
-        self._replacement = tuple(_pieces(replacement, self._pattern.groups))
+        self._replacement = _pieces(replacement, self._pattern.groups)
         self._flag = flag
 
     def apply(self, name: str) -> str | None:
@@ -73,7 +72,8 @@ class _Rule:
         return "".join(piece if isinstance(piece, str) else match[piece] or "" for piece in pieces)
 
 
-def _parsed(text: str) -> Iterator[_Rule | None]:
+def _parsed(text: str) -> tuple[_Rule | None, ...]:
+    rules: list[_Rule | None] = []
     at = 0
     while at < len(text):
         rule: _Rule | None = None
@@ -89,8 +89,9 @@ def _parsed(text: str) -> Iterator[_Rule | None]:
         rest = _REST.match(text, end)
         if rest is None:
             raise ValueError(f"{text[end:]!r} is too much after a rule; rules have commas between them")
-        yield rule
+        rules.append(rule)
         at = rest.end()
+    return tuple(rules)
 
 
 def _parsed_rule(text: str, at: int) -> tuple[_Rule, int]:
@@ -112,13 +113,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         raise ValueError(f"the pattern {pattern!r} cannot be used here: {error}") from None
 
 
-def _pieces(text: str, groups: int) -> Iterator[str | int]:
+def _pieces(text: str, groups: int) -> list[str | int]:
+    pieces: list[str | int] = []
     at = 0
     while at < len(text):
         if text[at] == "\\":
             if at + 1 == len(text):
                 raise ValueError(f"the replacement {text!r} ends with a backslash that stands before nothing")
-            yield text[at + 1]
+            pieces.append(text[at + 1])
             at += 2
         elif text[at] == "$":
             digits = re.compile(r"[0-9]+").match(text, at + 1)
@@ -127,11 +129,12 @@ def _pieces(text: str, groups: int) -> Iterator[str | int]:
             number, size = _group(digits[0], groups)
             if number is None and not groups:
                 raise ValueError(f"the replacement {text!r} has a {text[at : at + 2]}, and its pattern has no group")
-            yield text[at : at + 1 + size] if number is None else number
+            pieces.append(text[at : at + 1 + size] if number is None else number)
             at += 1 + size
         else:
-            yield text[at]
+            pieces.append(text[at])
             at += 1
+    return pieces
 
 
 def _group(digits: str, groups: int) -> tuple[int | None, int]:
