@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from shareq.broker.dispatch.in_turns import run_in_turns
-from shareq.broker.foundation.loop.coroutines import Driven, Waiting
+from shareq.broker.foundation.loop.coroutines import Driven, Waiting, begin
+from shareq.broker.foundation.loop.turns import Turn
 from shareq.broker.foundation.pending import Pending
 
 if TYPE_CHECKING:
@@ -33,28 +33,55 @@ def plain_handler(module: Any) -> Callable[[RequestContext, Any], Any]:  # Any: 
 
 def driven(
     handle: Callable[[RequestContext, Any], Waiting[T]], *, ends_with_client: bool
-) -> Callable[[RequestContext, Any], T | Pending[T]]:
+) -> Callable[[RequestContext, Any], T | Pending[T | None]]:
     """Return a plain handler that drives the coroutines of `handle`.
 
     The time of later turns is the client's, where quotas limit it. A coroutine goes on when its client has gone, so
-    that what it changes is changed whole, unless it `ends_with_client`. A fault in its first step is raised, so the
-    RPC's error is answered; a later one closes the connection.
+    that what it changes is changed whole, unless it `ends_with_client`: then it comes to None. A fault in its first
+    step is raised, so the RPC's error is answered; a later one closes the connection.
     """
 
-    def start(ctx: RequestContext, request: Any) -> T | Pending[T]:
+    def start(ctx: RequestContext, request: Any) -> T | Pending[T | None]:
         coroutine, budget = handle(ctx, request), ctx.services.env.budget
         budget.begin()
         try:
             waits_for = coroutine.send(None)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]  # without a cast, which costs a call
-        answer: Driven[T] = Driven(coroutine, budget, partial(run_in_turns, ctx), ctx.failed)
+        answer: Driven[T | None] = Driven(coroutine, budget, partial(run_in_turns, ctx), ctx.failed)
         answer.suspend(waits_for)
-        if ends_with_client and ctx.connection.closed:
-            answer.cancel()
-        elif ends_with_client:
-            forget = ctx.connection.on_close(answer.cancel)
-            answer.result.on_complete(lambda _value: forget())
+        if ends_with_client:
+            _end_with_client(ctx, answer)
         return answer.result
 
     return start
+
+
+def begin_for(ctx: RequestContext, coroutine: Waiting[T]) -> Pending[T]:
+    """Drive a coroutine whose later turns are a client's, as those of a handler."""
+    return begin(coroutine, ctx.services.env.budget, partial(run_in_turns, ctx), ctx.failed)
+
+
+def run_in_turns(ctx: RequestContext, turn: Turn) -> None:
+    """Have work done in turns of the loop; where there are quotas, the time of each is its client's."""
+    services = ctx.services
+    if services.quotas.active:
+        from shareq.broker.dispatch.metering import Metering
+
+        turn = Metering(services).begin(ctx).metered(turn)
+    services.turns.run(turn, ctx.failed)
+
+
+def _end_with_client(ctx: RequestContext, answer: Driven[T | None]) -> None:
+    """Cancel a coroutine when the connection is gone; nobody waits for the rest of what it does."""
+
+    def end() -> None:
+        if not answer.result.done:
+            answer.cancel()
+            answer.result.complete(None)
+
+    if ctx.connection.closed:
+        end()
+        return
+    forget = ctx.connection.on_close(end)
+    answer.result.on_complete(lambda _value: forget())

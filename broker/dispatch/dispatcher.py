@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import logging
 import struct
-from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.coroutines import plain_handler
-from shareq.broker.dispatch.in_turns import run_in_turns
-from shareq.broker.dispatch.parts import Parts
+from shareq.broker.dispatch.coroutines import begin_for, plain_handler
 from shareq.broker.dispatch.route import SIZE_AND_CORRELATION, BoundRoute, Route
 from shareq.broker.dispatch.rows import Rows
 from shareq.broker.dispatch.table import HANDLERS
@@ -40,7 +37,7 @@ logger = logging.getLogger(__name__)
 _FIXED: Final = struct.Struct(">Ii")
 _API: Final = struct.Struct(">hh")
 
-Answer = Message | Parts | Rows[Any]
+Answer = Message | Rows[Any]
 """Any: of one RPC, by its handler."""
 
 COUNTED_FRAME: Final = 8_192
@@ -139,7 +136,7 @@ class _ConnectionDispatch:
             raise CloseConnection(bound.context.unreadable(bound.route, error)) from error
         if request is not None:
             return self._answer(bound, frame, request, correlation_id, meter)
-        return self._read_in_turns(bound, frame, correlation_id, meter)
+        return self._handle_in_turns(bound, frame, correlation_id, meter)
 
     def _decoded_and_answered(self, bound: BoundRoute, frame: bytes, correlation_id: int, meter: Meter | None) -> Reply:
         try:
@@ -159,79 +156,30 @@ class _ConnectionDispatch:
                 bound.fast_path.learn(frame, request)
             if meter is not None:
                 meter.handled(bound, len(frame), answer)
+            if isinstance(answer, Pending) and answer.done:
+                answer = answer.value  # no slot, and no tick more, for an answer that has come already
             if answer is None:
                 route.requests.unanswered += 1
                 return None
-            if isinstance(answer, Pending) and answer.done:
-                answer = answer.value  # no slot, and no tick more, for an answer that has come already
-            if not isinstance(answer, (Pending, Parts)):
+            if not isinstance(answer, Pending):
                 reply = route.frame(answer, correlation_id)
                 route.requests.durations.add(connection.now_ns() - connection.since_ns)
                 return reply
         except CloseConnection:
             raise
         except Exception as error:
-            return _failure(route, bound.context, request, correlation_id, error)
+            return route.failure(bound.context, request, correlation_id, error)
         slot = AnswerSlot(connection, parks=answer.parks, requests=route.requests)
-        if isinstance(answer, Parts):
-            _fill_in_turns(slot, bound, answer, correlation_id)
-        else:
-            answer.on_complete(lambda response: _fill(slot, bound, response, correlation_id))
+        answer.on_complete(lambda response: _fill(slot, bound, response, correlation_id))
         return slot
 
-    def _read_in_turns(self, bound: BoundRoute, frame: bytes, correlation_id: int, meter: Meter | None) -> AnswerSlot:
-        """Have a long request read and answered in turns."""
-        from shareq.broker.dispatch.long_requests import read_and_answer
+    def _handle_in_turns(self, bound: BoundRoute, frame: bytes, correlation_id: int, meter: Meter | None) -> AnswerSlot:
+        """Have a long request read, handled and answered in turns."""
+        from shareq.broker.dispatch.long_requests import LongRequest
 
-        connection, route = self._connection, bound.route
-        slot = AnswerSlot(connection, parks=True, requests=route.requests)
-        size, frames = len(frame), [frame]
-        forget = connection.on_close(frames.clear)  # many may wait, and their clients go away
-
-        def answer(request: Message) -> Iterator[None]:
-            forget()
-            return self._answer_into(slot, bound, size, request, correlation_id, meter)
-
-        steps = read_and_answer(bound.context, route, frames, bound.body, slot, answer)
-        bound.context.services.turns.run(steps if meter is None else meter.turns(steps), bound.context.failed)
+        slot = AnswerSlot(self._connection, parks=True, requests=bound.requests)
+        LongRequest(bound, correlation_id, slot, meter).begin(frame)
         return slot
-
-    def _answer_into(
-        self,
-        slot: AnswerSlot,
-        bound: BoundRoute,
-        size: int,
-        request: Message,
-        correlation_id: int,
-        meter: Meter | None,
-    ) -> Iterator[None]:
-        """Hand a request of `size` bytes to its handler; its slot waits for the answer already."""
-        connection, route = self._connection, bound.route
-        try:
-            answer = route.handle(bound.context, request)
-            if meter is not None:
-                meter.handled(bound, size, answer)
-            if answer is None:
-                route.requests.unanswered += 1
-                slot.requests = None
-                slot.fill(None)
-        except CloseConnection as error:
-            close_behind(connection, slot, str(error))
-            return
-        except Exception as error:
-            try:
-                frame = _failure(route, bound.context, request, correlation_id, error)
-            except CloseConnection as closing:
-                close_behind(connection, slot, str(closing))
-            else:
-                slot.requests = None  # it has been counted
-                slot.fill(frame)
-            return
-        if isinstance(answer, Pending):
-            answer.on_complete(lambda response: _fill_in_turns(slot, bound, response, correlation_id))
-        elif answer is not None:
-            yield
-            yield from _written(slot, bound, answer, correlation_id)
 
     def _remember(self, api: int, bound: BoundRoute) -> None:
         """Keep what serves this RPC for the next request that has the same header."""
@@ -274,32 +222,18 @@ def _unsupported_api_versions(correlation_id: int) -> Reply:
     return out
 
 
-def _fill_in_turns(slot: AnswerSlot, bound: BoundRoute, response: Answer | None, correlation_id: int) -> None:
-    """As `_fill`, of an answer that may be long."""
-    if response is None:
-        slot.fill(None)
-    elif isinstance(response, Rows):
-        slot.fill(bound.route.frame_of_rows(response, correlation_id))
-    else:
-        run_in_turns(bound.context, _written(slot, bound, response, correlation_id))
-
-
-def _written(slot: AnswerSlot, bound: BoundRoute, response: Message | Parts, correlation_id: int) -> Iterator[None]:
-    from shareq.broker.dispatch.long_requests import write_long, write_parts
-
-    connection = bound.context.connection
-    if isinstance(response, Parts):
-        return write_parts(connection, bound.route, response, slot, correlation_id)
-    return write_long(connection, bound.route, response, slot, correlation_id)
-
-
 def _fill(slot: AnswerSlot, bound: BoundRoute, response: Answer | None, correlation_id: int) -> None:
     """Put a response that came later into its place."""
     if response is None:
         slot.fill(None)
         return
-    if isinstance(response, (Parts, Rows)) or bound.context.services.turns.in_turn:  # it was long to make, too
-        _fill_in_turns(slot, bound, response, correlation_id)
+    if isinstance(response, Rows):
+        slot.fill(bound.route.frame_of_rows(response, correlation_id))
+        return
+    if bound.context.services.turns.in_turn:  # it was long to make, and may be long to write
+        from shareq.broker.dispatch.long_requests import write_long
+
+        begin_for(bound.context, write_long(bound, response, slot, correlation_id))
         return
     try:
         frame = bound.route.frame(response, correlation_id)
@@ -309,20 +243,3 @@ def _fill(slot: AnswerSlot, bound: BoundRoute, response: Answer | None, correlat
         close_behind(connection, slot, f"internal error in {bound.route}")
         return
     slot.fill(frame)
-
-
-def _failure(
-    route: Route, context: RequestContext, request: Message, correlation_id: int, error: Exception
-) -> bytearray:
-    """Our own fault: one log entry with its traceback, and an answer if the RPC has a place for it."""
-    logger.error("%s: %s failed", context.connection, route, exc_info=error)
-    if route.failed is not None:
-        try:
-            reply = route.frame(route.failed(request, ErrorCode.UNKNOWN_SERVER_ERROR), correlation_id)
-            route.requests.durations.add(context.connection.now_ns() - context.connection.since_ns)
-            return reply
-        except CloseConnection:
-            raise
-        except Exception:
-            logger.exception("%s: no error answer for %s", context.connection, route)
-    raise CloseConnection(f"internal error in {route}")

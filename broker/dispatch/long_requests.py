@@ -1,83 +1,165 @@
 """Requests that are read, or answered, in more than one turn of the loop.
 
 A long request (`FEW_ELEMENTS`) is read in steps up to its limit (`element_limits.py`), and its answer is written in
-steps, however it was made; rows of an answer in parts are made and written part by part. One such request is under way
-at a time, the others wait in the order in which they came (`foundation/loop/turns.py`), each on its own connection,
-which handles nothing else meanwhile.
+steps, however it was made. One such request is under way at a time, the others wait in the order in which they came
+(`foundation/loop/turns.py`), each on its own connection, which handles nothing else meanwhile.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable
 from sys import getrefcount
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.coroutines import run_in_turns
 from shareq.broker.dispatch.element_limits import most_elements
-from shareq.broker.dispatch.parts import Parts
-from shareq.broker.dispatch.route import Route
-from shareq.broker.dispatch.rows import MOST_ANSWER_BYTES, TURN_ERRORS, written_in_steps
-from shareq.broker.network.answers import AnswerSlot, Buffer
-from shareq.broker.network.connection import Connection, close_behind
+from shareq.broker.dispatch.response_errors import count_errors
+from shareq.broker.dispatch.route import BoundRoute
+from shareq.broker.dispatch.rows import Rows, written
+from shareq.broker.foundation.loop.coroutines import begin
+from shareq.broker.foundation.loop.turns import Turn
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.turn_budget import PAUSE, PIECE, Breath
+from shareq.broker.network.answers import AnswerSlot
+from shareq.broker.network.connection import close_behind
 from shareq.broker.network.frames import CloseConnection
 from shareq.protocol.bounded_reading import BoundedReader
 from shareq.protocol.errors import MalformedMessage
-from shareq.protocol.primitives import Gathered, Message
-from shareq.protocol.row_writing import RowWriter
+from shareq.protocol.primitives import Message
 from shareq.protocol.stepped_writing import SteppedWriter
 
-__all__ = ["FREED", "arrays_of", "let_go", "read_and_answer", "write_long", "write_parts"]
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.metering import Meter
+
+__all__ = ["LongRequest", "arrays_of", "give_back", "write_long"]
 
 logger = logging.getLogger(__name__)
-
-FREED: Final = 2_000
-"""Elements that are given back in one turn: a third of a millisecond."""
 
 _OWN: Final = 3  # references to an array: of what it is in, a local name, and that of the question
 _ARRAYS: Final = ("list[", "Sequence[")  # how the types of arrays begin
 _SMALL: Final = 250  # elements that are freed with what they are in
 
 
-def read_and_answer(
-    context: RequestContext,
-    route: Route,
-    frames: list[bytes],
-    body: int,
-    slot: AnswerSlot,
-    answer: Callable[[Message], Iterator[None]],
-) -> Iterator[None]:
-    """Read the only one of `frames`, and take it out, in steps; then have the request answered, and give it back in
-    steps, behind what answering it has begun. Empty when it is not wanted any more.
-    """
-    if not frames:
-        return
-    connection = context.connection
-    reader = BoundedReader(route.request_class, route.version)
-    steps = reader.read_in_steps(frames.pop(), body, most_elements(route.api_key))
-    try:
-        while not connection.closed:
+class LongRequest:
+    """A request that is read, handled and answered in turns, into its slot."""
+
+    __slots__ = ("_bound", "_connection", "_correlation_id", "_meter", "_slot")
+
+    def __init__(self, bound: BoundRoute, correlation_id: int, slot: AnswerSlot, meter: Meter | None) -> None:
+        self._bound = bound
+        self._connection = bound.context.connection
+        self._correlation_id = correlation_id
+        self._slot = slot
+        self._meter = meter
+
+    def begin(self, frame: bytes) -> None:
+        """Begin with the next turn that is free."""
+        context = self._bound.context
+        if self._meter is not None:
+            self._meter.pause()
+        begin(self._run([frame], len(frame)), context.services.env.budget, self._in_turns, context.failed)
+
+    def _in_turns(self, turn: Turn) -> None:
+        if self._meter is None:
+            run_in_turns(self._bound.context, turn)
+        else:
+            self._bound.context.services.turns.run(self._meter.metered(turn), self._bound.context.failed)
+
+    async def _run(self, frames: list[bytes], size: int) -> None:
+        """Read the only one of `frames`, have it answered, and give back what was read.
+
+        It is given back behind the answer: until then its handler may look at it.
+        """
+        forget = self._connection.on_close(frames.clear)  # many may wait, and their clients go away
+        await PAUSE
+        forget()
+        request = await self._read(frames)
+        if request is None:
+            return
+        await PAUSE
+        answer = self._handle(request, size)
+        held = [request]
+        del request
+        if answer is not None:
+            await self._fill(await answer if isinstance(answer, Pending) else answer)
+        await give_back(held, self._bound.context.breathe)
+
+    async def _read(self, frames: list[bytes]) -> Message | None:
+        """Take the frame out, and return the request in it, None if it is not wanted any more."""
+        route, slot = self._bound.route, self._slot
+        if not frames:
+            return None
+        reader = BoundedReader(route.request_class, route.version)
+        steps = reader.read_in_steps(frames.pop(), self._bound.body, most_elements(route.api_key))
+        while not self._connection.closed:
             try:
                 next(steps)
             except StopIteration as end:
-                request = end.value
-                break
-            yield
+                return cast(Message, end.value)
+            except MalformedMessage as error:
+                close_behind(self._connection, slot, self._bound.context.unreadable(route, error))
+                return None
+            await PAUSE
+        return None
+
+    def _handle(self, request: Message, size: int) -> Message | Pending[Any] | None:
+        """Hand the request to its handler. Return None if the slot is filled: with an error, or without an answer."""
+        bound, slot = self._bound, self._slot
+        try:
+            answer = bound.route.handle(bound.context, request)
+            if self._meter is not None:
+                self._meter.handled(bound, size, answer)
+        except CloseConnection as error:
+            close_behind(self._connection, slot, str(error))
+            return None
+        except Exception as error:
+            try:
+                frame = bound.route.failure(bound.context, request, self._correlation_id, error)
+            except CloseConnection as closing:
+                close_behind(self._connection, slot, str(closing))
+                return None
+            slot.requests = None  # it has been counted
+            slot.fill(frame)
+            return None
+        if answer is None:
+            bound.requests.unanswered += 1
+            slot.requests = None
+            slot.fill(None)
+        return answer
+
+    async def _fill(self, response: Message | Rows[Any] | None) -> None:
+        if response is None:
+            self._slot.fill(None)
+        elif isinstance(response, Rows):
+            self._slot.fill(self._bound.route.frame_of_rows(response, self._correlation_id))
         else:
-            return
-    except MalformedMessage as error:
-        close_behind(connection, slot, context.unreadable(route, error))
-        return
-    yield
-    answering, held = answer(request), [request]
-    del request
-    yield from answering
-    context.services.turns.run(let_go(held), context.failed)
+            await write_long(self._bound, response, self._slot, self._correlation_id)
 
 
-def let_go(held: list[Any]) -> Iterator[None]:  # Any: messages, and their elements, of any generated class
-    """Give messages back, some `FREED` elements at a time, and take them out of `held`: freeing 200,000 of them at once
-    holds the loop for 20 ms. An array that anything else refers to stays as it is.
+async def write_long(bound: BoundRoute, response: Message, slot: AnswerSlot, correlation_id: int) -> None:
+    """Write an answer that may be long, from the next turn on, fill the slot with it, and give the answer back."""
+    route, breathe = bound.route, bound.context.breathe
+    errors: dict[int, int] = {}
+    await PAUSE
+    try:
+        await count_errors(response, errors, breathe)
+        writer = SteppedWriter(type(response), route.version)
+        frame = await written(lambda: writer.message(route.prefix, response), response)
+        route.finish(frame, errors, correlation_id)
+    except Exception:
+        connection = bound.context.connection
+        logger.exception("%s: the %s response cannot be written", connection, route)
+        close_behind(connection, slot, f"internal error in {route}")
+    else:
+        slot.fill(frame)
+        await give_back([response], breathe)
+
+
+async def give_back(held: list[Any], breathe: Callable[[int], Breath]) -> None:  # Any: messages, and their elements
+    """Take messages out of `held`, and free what is in them, some elements at a time.
+
+    Freeing 200,000 of them at once holds the loop for 20 ms. An array that anything else refers to stays as it is.
     """
     arrays = [held]
     kinds: dict[type, list[str]] = {}
@@ -96,9 +178,9 @@ def let_go(held: list[Any]) -> Iterator[None]:  # Any: messages, and their eleme
             continue
         names = names_of(items[-1])
         if not names:
-            del items[-FREED:]
-            freed += FREED
-        while names and items and freed < FREED:
+            del items[-PIECE:]
+            freed += PIECE
+        while names and items and freed < PIECE:
             element = items.pop()
             freed += 1
             for name in names:
@@ -111,74 +193,12 @@ def let_go(held: list[Any]) -> Iterator[None]:  # Any: messages, and their eleme
                     freed -= len(inside)
             del element, inside
         del items
-        if freed >= FREED:
+        if freed >= PIECE:
+            await breathe(freed)
             freed = 0
-            yield
 
 
 def arrays_of(kind: type[Any]) -> list[str]:
-    """The fields of elements, or messages, of a generated class that are arrays, or null, but for arrays of numbers."""
+    """Return the fields of a generated class that are arrays, or null, but for arrays of numbers."""
     annotations = getattr(kind.__init__, "__annotations__", {})  # always the generated one
     return [name for name, of in annotations.items() if of.startswith(_ARRAYS) and not of.startswith("list[int]")]
-
-
-def write_parts(
-    connection: Connection, route: Route, parts: Parts, slot: AnswerSlot, correlation_id: int
-) -> Iterator[None]:
-    """Make and write an answer in parts, and fill the slot with it."""
-    try:
-        frame = yield from _frame(connection, route, parts, correlation_id)
-    except CloseConnection as error:
-        close_behind(connection, slot, str(error))
-    except Exception:
-        logger.exception("%s: %s failed", connection, route)
-        close_behind(connection, slot, f"internal error in {route}")
-    else:
-        slot.fill(frame)
-
-
-def _frame(
-    connection: Connection, route: Route, parts: Parts, correlation_id: int
-) -> Generator[None, None, Buffer | None]:
-    writer = RowWriter(type(parts.response), route.version, parts.field)
-    written: list[Gathered] = []
-    count = size = 0
-    for rows in parts.parts:
-        if connection.closed:
-            return None
-        setattr(parts.response, parts.field, rows)
-        yield from _count_errors(route, parts.response)
-        written.append((yield from written_in_steps(lambda: writer.rows(parts.response), parts.response)))
-        count += len(rows)
-        size += written[-1].size
-        if size > MOST_ANSWER_BYTES:
-            raise CloseConnection(f"the answer to {route} takes more than {MOST_ANSWER_BYTES} bytes")
-        yield
-    frame = writer.whole(route.prefix, parts.response, count, written)
-    route.finish(frame, correlation_id)
-    return frame
-
-
-def write_long(
-    connection: Connection, route: Route, response: Message, slot: AnswerSlot, correlation_id: int
-) -> Iterator[None]:
-    """Write an answer that may be long some elements at a time, fill the slot with it, and give the answer back."""
-    try:
-        yield from _count_errors(route, response)
-        writer = SteppedWriter(type(response), route.version)
-        frame = yield from written_in_steps(lambda: writer.message(route.prefix, response), response)
-        route.finish(frame, correlation_id)
-    except Exception:
-        logger.exception("%s: the %s response cannot be written", connection, route)
-        close_behind(connection, slot, f"internal error in {route}")
-    else:
-        slot.fill(frame)
-        yield from let_go([response])
-
-
-def _count_errors(route: Route, response: Message) -> Iterator[None]:
-    """Count the errors in a response, or in a part of one, so many in a turn."""
-    for at, error_code in enumerate(route.walk_errors(response), 1):
-        route.requests.failed(error_code)
-        if at % TURN_ERRORS == 0:
-            yield

@@ -6,10 +6,8 @@ more is read of its connection, whether or not it waits by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from shareq.broker.dispatch.parts import Parts
 from shareq.broker.dispatch.rows import Rows
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.network.answers import FALL_BACK, AnswerSlot, FallBack
@@ -19,6 +17,7 @@ from shareq.protocol.primitives import Message
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
     from shareq.broker.dispatch.route import BoundRoute, FastPath
+    from shareq.broker.foundation.loop.turns import Turn
     from shareq.broker.network.connection import Connection
     from shareq.broker.quotas.clients import Account
     from shareq.broker.services import Services
@@ -128,7 +127,7 @@ class Meter:
         self._spent_ns = 0  # in turns before
         self._context = context
 
-    def handled(self, bound: BoundRoute, size: int, answer: Message | Pending[Message | None] | Parts | None) -> None:
+    def handled(self, bound: BoundRoute, size: int, answer: Message | Pending[Message | None] | None) -> None:
         """The request, of so many bytes, was handed to its handler, which has this answer. None: there is none."""
         now_ms = self._metering.clock.now_ms()
         throttle_ms = self._used()
@@ -140,23 +139,25 @@ class Meter:
         else:
             self._answered(bound, answer, throttle_ms)
 
-    def turns(self, steps: Iterator[None]) -> Iterator[None]:
-        """The steps. The time of each counts, and what was done since the request was taken up: it is paid when the
-        request is handled, and the rest after the last step.
+    def metered(self, turn: Turn) -> Turn:
+        """Return the turns with their time counted: it is paid when the request is handled, and the rest after the
+        last of them.
         """
-        self._pause()
-        return self._turns(steps)
-
-    def _turns(self, steps: Iterator[None]) -> Iterator[None]:
         clock = self._metering.clock
-        self._since_ns = clock.now_ns()
-        for _ in steps:
-            self._pause()
-            yield
-            self._since_ns = clock.now_ns()
-        self._mute(self._used())
 
-    def _pause(self) -> None:
+        def counted() -> bool:
+            self._since_ns = clock.now_ns()
+            more = turn()
+            if more:
+                self.pause()
+            else:
+                self._mute(self._used())
+            return more
+
+        return counted
+
+    def pause(self) -> None:
+        """Count what was done until now; the time until the next turn does not count."""
         self._spent_ns += self._metering.clock.now_ns() - self._since_ns
 
     def _used(self) -> int:
@@ -166,11 +167,11 @@ class Meter:
         used_ns, self._spent_ns, self._since_ns = self._spent_ns + now_ns - self._since_ns, 0, now_ns
         return self._context.account.used(used_ns, clock.now_ms())
 
-    def _answered(self, bound: BoundRoute, answer: Message | Parts | Rows[Any] | None, muted_ms: int) -> None:
+    def _answered(self, bound: BoundRoute, answer: Message | Rows[Any] | None, muted_ms: int) -> None:
         """Have the answer say how long the client is to wait; `muted_ms` of that have begun."""
         if answer is None:
             return
-        response = answer.response if isinstance(answer, (Parts, Rows)) else answer
+        response = answer.response if isinstance(answer, Rows) else answer
         own_ms: int = getattr(response, "throttle_time_ms", 0)  # of the handler
         if bound.route.api_key is ApiKey.SHARE_FETCH:
             size = _record_bytes(response)  # type: ignore[arg-type]

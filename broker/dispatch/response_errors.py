@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from shareq.broker.foundation.turn_budget import PIECE, Breath
 from shareq.protocol.primitives import Message, Structure
 
 _ERROR_CODE: Final = "error_code"  # and what ends with it
@@ -19,9 +20,11 @@ message is longer.
 Reader = Callable[[Message], list[int]]
 Walker = Callable[[Message], Iterator[int]]
 
+_WALKERS: Final[dict[type[Message], Walker]] = {}
+
 
 def error_reader(response_class: type[Message]) -> Reader:
-    """What finds all error codes of a response of that class; NONE (0) is left out.
+    """Return what finds all error codes of a response of that class; NONE (0) is left out.
 
     It looks at every answer, so it is made for the class once, and does nothing but loop and compare:
 
@@ -32,13 +35,26 @@ def error_reader(response_class: type[Message]) -> Reader:
                     if e2.error_code: found.append(e2.error_code)
             return found
     """
-    reader: Reader = _made(["    found = []", *_lines(response_class, 0, "found.append({})"), "    return found"])
+    looked_at = "if e{0}.{1}: found.append(e{0}.{1})"
+    reader: Reader = _made(["    found = []", *_lines(response_class, 0, looked_at), "    return found"])
     return reader
 
 
-def error_walker(response_class: type[Message]) -> Walker:
-    """As `error_reader`, for long answers: what it makes finds one error after the other."""
-    walker: Walker = _made(["    yield from ()", *_lines(response_class, 0, "yield {}")])
+async def count_errors(response: Message, errors: dict[int, int], breathe: Callable[[int], Breath]) -> None:
+    """Add the error codes of a response that may be long to `errors`, and breathe."""
+    for at, error_code in enumerate(_walker(type(response))(response), 1):
+        if error_code:
+            errors[error_code] = errors.get(error_code, 0) + 1
+        if at % PIECE == 0:
+            await breathe(PIECE)
+
+
+def _walker(response_class: type[Message]) -> Walker:
+    """Return what goes through all error codes of a long response of that class, NONE too: each is a step."""
+    walker = _WALKERS.get(response_class)
+    if walker is None:
+        walker = _made(["    yield from ()", *_lines(response_class, 0, "yield e{0}.{1}")])
+        _WALKERS[response_class] = walker
     return walker
 
 
@@ -48,23 +64,22 @@ def _made(lines: list[str]) -> Any:  # Any: what exec defines
     return names["errors"]
 
 
-def _lines(structure: type[Structure], depth: int, found: str) -> Iterator[str]:
-    """What looks at the element `e<depth>`, and at those of its arrays in which there may be an error. `found` is what
-    is done with one.
+def _lines(structure: type[Structure], depth: int, looked_at: str) -> list[str]:
+    """Return what looks at the element `e<depth>`, and at those of its arrays in which there may be an error.
+
+    `looked_at` is done with an error code, by the depth and the field.
     """
     indent = "    " * (depth + 1)
-    for name in structure.FIELDS:
-        if name.endswith(_ERROR_CODE):
-            yield f"{indent}if e{depth}.{name}: {found.format(f'e{depth}.{name}')}"
+    lines = [f"{indent}{looked_at.format(depth, name)}" for name in structure.FIELDS if name.endswith(_ERROR_CODE)]
     annotations = structure.__init__.__annotations__
     for name in structure.FIELDS:
         array = annotations[name].removesuffix(" | None")
         element_name = array[5:-1] if array.startswith("list[") else ""
         element = getattr(sys.modules[structure.__module__], element_name, None)
-        inside = list(_lines(element, depth + 1, found)) if element is not None else []
+        inside = _lines(element, depth + 1, looked_at) if element is not None else []
         if inside:
-            yield f"{indent}for e{depth + 1} in e{depth}.{name} or ():"
-            yield from inside
+            lines += [f"{indent}for e{depth + 1} in e{depth}.{name} or ():", *inside]
+    return lines
 
 
 def shorten_messages(part: Structure) -> bool:

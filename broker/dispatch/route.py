@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.parts import Parts
-from shareq.broker.dispatch.response_errors import Walker, error_reader, error_walker, shorten_messages
+from shareq.broker.dispatch.response_errors import error_reader, shorten_messages
 from shareq.broker.dispatch.rows import Rows
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.network.answers import AnswerSlot, FallBack
 from shareq.broker.network.counters import Requests
+from shareq.broker.network.frames import CloseConnection
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.headers import response_header
@@ -22,6 +23,8 @@ from shareq.protocol.primitives import Gathered, Message, UnencodableMessage
 
 if TYPE_CHECKING:
     from shareq.protocol.bounded_reading import BoundedReader
+
+logger = logging.getLogger(__name__)
 
 SIZE_AND_CORRELATION: Final = struct.Struct(">ii")
 
@@ -56,7 +59,6 @@ class Route:
 
     __slots__ = (
         "_reader",
-        "_walker",
         "api_key",
         "decode",
         "errors_in",
@@ -83,14 +85,13 @@ class Route:
         self.errors_in = error_reader(messages.response_class)
         self.request_class: type[Message] = messages.request_class
         self.decode: Callable[[bytes, int, int], tuple[Message, int]] = messages.request_class.decode
-        # A response, parts of one, a pending one, or None where the request gets no answer (Produce with acks=0).
-        self.handle: Callable[[RequestContext, Message], Message | Parts | Pending[Any] | None] = handler_of(module)
+        # A response, a pending one, or None where the request gets no answer (Produce with acks=0).
+        self.handle: Callable[[RequestContext, Message], Message | Pending[Any] | None] = handler_of(module)
         self.failed: Failed | None = getattr(module, "failed", None) or _top_level_failure(messages.response_class)
         self.refusal_by_size: RefusalBySize | None = getattr(module, "refusal_by_size", None)
         self.fast_path: Callable[[BoundRoute], FastPath] | None = getattr(module, "ProduceFastPath", None)
         self.prefix = bytes(4) + response_header(api_key, version, 0)
         self._reader: BoundedReader[Message] | None = None
-        self._walker: Walker | None = None
 
     def __str__(self) -> str:
         return f"{self.api_key.name} v{self.version}"
@@ -110,23 +111,33 @@ class Route:
         SIZE_AND_CORRELATION.pack_into(out, 0, size - 4, correlation_id)
         return out
 
-    def walk_errors(self, response: Message) -> Iterator[int]:
-        """As `errors_in`, one after the other: of a response, or a part of one, that may be long."""
-        if self._walker is None:
-            self._walker = error_walker(type(response))
-        return self._walker(response)
-
     def frame_of_rows(self, rows: Rows[Any], correlation_id: int) -> Gathered:
-        """As `frame`, of a response whose rows are written."""
-        for error_code, count in rows.errors.items():
+        """Return the whole frame of a response whose rows are written. Counts the errors in it."""
+        return self.finish(rows.frame(self.prefix), rows.errors, correlation_id)
+
+    def finish(self, frame: Gathered, errors: Mapping[int, int], correlation_id: int) -> Gathered:
+        """Write size and correlation id into a frame that begins with `prefix`, and count the errors in it."""
+        for error_code, count in errors.items():
             self.requests.failed(error_code, count)
-        frame = rows.frame(self.prefix)
-        self.finish(frame, correlation_id)
+        SIZE_AND_CORRELATION.pack_into(frame, 0, frame.size - 4, correlation_id)
         return frame
 
-    def finish(self, frame: Gathered, correlation_id: int) -> None:
-        """Write size and correlation id into a frame that begins with `prefix`."""
-        SIZE_AND_CORRELATION.pack_into(frame, 0, frame.size - 4, correlation_id)
+    def failure(self, context: RequestContext, request: Message, correlation_id: int, error: Exception) -> bytearray:
+        """Log our own fault once, with its traceback, and return an answer if the RPC has a place for it.
+
+        Raises CloseConnection if it has none.
+        """
+        logger.error("%s: %s failed", context.connection, self, exc_info=error)
+        if self.failed is not None:
+            try:
+                reply = self.frame(self.failed(request, ErrorCode.UNKNOWN_SERVER_ERROR), correlation_id)
+                self.requests.durations.add(context.connection.now_ns() - context.connection.since_ns)
+                return reply
+            except CloseConnection:
+                raise
+            except Exception:
+                logger.exception("%s: no error answer for %s", context.connection, self)
+        raise CloseConnection(f"internal error in {self}")
 
     def read_few(self, frame: bytes, body: int) -> Message | None:
         """The request, if it has few elements; None: it has to be read in steps. Raises MalformedMessage."""

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from shareq.broker.dispatch.response_errors import error_walker, shorten_messages
+from shareq.broker.dispatch.response_errors import count_errors, shorten_messages
 from shareq.broker.foundation.loop.coroutines import in_steps
 from shareq.broker.foundation.turn_budget import LOOK, PAUSE
 from shareq.broker.network.frames import CloseConnection
@@ -20,9 +20,6 @@ M = TypeVar("M", bound=Message)
 
 MOST_ANSWER_BYTES: Final = 100_000_000
 """Of an answer with many rows: what librdkafka takes (`receive.message.max.bytes`) before it closes the connection."""
-
-TURN_ERRORS: Final = 4_000
-"""So many errors of an answer are counted before the next breath, a quarter of a microsecond each."""
 
 
 class Rows(Generic[M]):
@@ -85,11 +82,8 @@ class Rows(Generic[M]):
             self._writer = RowWriter(type(response), self._ctx.api_version, self._field)
         writer = self._writer
         setattr(response, self._field, rows)
-        for at, error_code in enumerate(error_walker(type(response))(response), 1):
-            self.errors[error_code] = self.errors.get(error_code, 0) + 1
-            if at % TURN_ERRORS == 0:
-                await PAUSE
-        self._written.append(await in_steps(written_in_steps(lambda: writer.rows(response), response)))
+        await count_errors(response, self.errors, self._breathe)
+        self._written.append(await written(lambda: writer.rows(response), response))
         setattr(response, self._field, [])
         self._count += len(rows)
         self._size += self._written[-1].size
@@ -99,13 +93,11 @@ class Rows(Generic[M]):
         await self._breathe(LOOK)
 
 
-def written_in_steps(
-    write: Callable[[], Generator[None, None, Gathered]], response: Message
-) -> Generator[None, None, Gathered]:
+async def written(write: Callable[[], Generator[None, None, Gathered]], response: Message) -> Gathered:
     """Return what is written of the response; once more with shorter messages, if one is too long."""
     try:
-        return (yield from write())
+        return await in_steps(write())
     except (ValueError, struct.error):  # a string that is too long, by either form
         if not shorten_messages(response):
             raise
-        return (yield from write())
+        return await in_steps(write())

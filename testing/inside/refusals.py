@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from typing import Final
 
-from shareq.broker.dispatch.parts import Parts
 from shareq.broker.dispatch.route import BoundRoute
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.protocol.errors import ErrorCode, text_of
@@ -61,7 +60,6 @@ def _handled(bound: BoundRoute, request: Message) -> Pending[Message]:
     if isinstance(answer, Pending):
         return answer
     assert answer is not None
-    assert not isinstance(answer, Parts)
     return completed(answer)
 
 

@@ -19,7 +19,6 @@ from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.coroutines import plain_handler
-from shareq.broker.dispatch.parts import Parts
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.effort import EFFORT
@@ -296,21 +295,11 @@ class World:
         handler = import_module(f"shareq.broker.handlers.{HANDLERS[ApiKey[api.upper()]].module}")
         context = _Context(self.services, connection, version, "sim")
         answer = plain_handler(handler)(context, request)
-        if isinstance(answer, Parts):
-            answer = self._joined(answer)
         if isinstance(answer, Pending):
             return answer.then(lambda response: whole(response, version))
         pending: Pending[Message] = Pending()
         pending.complete(answer)
         return pending
-
-    def _joined(self, answer: Parts) -> Message:
-        """Return the answer with all its rows; what pauses in it goes on in the next turn of the loop."""
-        for rows in answer.parts:
-            getattr(answer.response, answer.field).extend(rows)
-            if not rows:
-                self.clock.run_tick()
-        return answer.response
 
     # -- what happens
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar, cast
 
 import pytest
@@ -11,7 +11,7 @@ from shareq.broker.dispatch.rows import Rows
 from shareq.broker.foundation import turn_budget
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import Waiting, begin
-from shareq.broker.foundation.loop.turns import Turns
+from shareq.broker.foundation.loop.turns import Turn, Turns
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.foundation.turn_budget import PAUSE, Pause, TurnBudget
 from shareq.broker.groups import offsets
@@ -20,11 +20,18 @@ from shareq.protocol.primitives import Message
 M = TypeVar("M", bound=Message)
 T = TypeVar("T")
 
+END = object()
+
 
 def begun(env: Environment, coroutine: Waiting[T]) -> Pending[T]:
     """Begin a coroutine; what it raises later, the clock's ticks raise, or what completes its `Pending`."""
     turns = Turns(env.clock.call_soon)
     return begin(coroutine, env.budget, lambda work: turns.run(work, _raised), _raised)
+
+
+def by_turns(steps: Iterator[None]) -> Turn:
+    """Return work of `Turns` that goes on to the next `yield` in each turn."""
+    return lambda: next(steps, END) is not END
 
 
 def finished(coroutine: Waiting[T], at_pause: Callable[[], object] = lambda: None) -> T:

@@ -13,10 +13,11 @@ a short one to its end.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine, Generator, Iterator
+from collections.abc import Callable, Coroutine, Generator
 from types import coroutine as generator_based
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, cast
 
+from shareq.broker.foundation.loop.turns import Turn
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.foundation.turn_budget import Breath, TurnBudget
 
@@ -40,13 +41,13 @@ _ENDED: Final[Pending[None]] = Pending()
 def drive(
     coroutine: Waiting[T],
     budget: TurnBudget,
-    in_turns: Callable[[Iterator[None]], None],
+    in_turns: Callable[[Turn], None],
     failed: Callable[[Exception], None],
 ) -> T | Driven[T]:
     """Run a coroutine to its end or to its first suspension, and raise what it raises until there.
 
-    `in_turns` has later steps done, one in each turn, as `Turns.run`, and reports what they raise; `failed` is called
-    with what is raised behind a `Pending`.
+    `in_turns` has later steps done in turns of the loop, as `Turns.run`, and reports what they raise. `failed` is
+    called with what is raised behind a `Pending`.
     """
     budget.begin()
     try:
@@ -61,7 +62,7 @@ def drive(
 def begin(
     coroutine: Waiting[T],
     budget: TurnBudget,
-    in_turns: Callable[[Iterator[None]], None],
+    in_turns: Callable[[Turn], None],
     failed: Callable[[Exception], None],
 ) -> Pending[T]:
     """Drive a coroutine for a caller that takes a `Pending` in any case; see `drive`."""
@@ -77,7 +78,7 @@ class Begin(Protocol):
     def __call__(self, coroutine: Waiting[T], /) -> Pending[T]: ...
 
 
-def beginner(budget: TurnBudget, run_in_turns: Callable[[Iterator[None], Callable[[Exception], None]], None]) -> Begin:
+def beginner(budget: TurnBudget, run_in_turns: Callable[[Turn, Callable[[Exception], None]], None]) -> Begin:
     """Return what begins coroutines that no client's request drives. What they raise later is logged.
 
     `run_in_turns`: as `Turns.run`.
@@ -86,8 +87,8 @@ def beginner(budget: TurnBudget, run_in_turns: Callable[[Iterator[None], Callabl
     def failed(error: Exception) -> None:
         logger.error("work of the broker's own failed", exc_info=error)
 
-    def in_turns(steps: Iterator[None]) -> None:
-        run_in_turns(steps, failed)
+    def in_turns(turn: Turn) -> None:
+        run_in_turns(turn, failed)
 
     def begin_one(coroutine: Waiting[T], /) -> Pending[T]:
         return begin(coroutine, budget, in_turns, failed)
@@ -107,7 +108,7 @@ class Driven(Generic[T]):
         self,
         coroutine: Waiting[T],
         budget: TurnBudget,
-        in_turns: Callable[[Iterator[None]], None],
+        in_turns: Callable[[Turn], None],
         failed: Callable[[Exception], None],
     ) -> None:
         self._coroutine = coroutine
@@ -129,7 +130,7 @@ class Driven(Generic[T]):
         if isinstance(waits_for, Pending):
             waits_for.on_complete(self._go_on)
         else:
-            self._in_turns(self._steps())
+            self._in_turns(self._turn)
 
     def _go_on(self, _value: object) -> None:
         self._budget.begin()
@@ -141,16 +142,15 @@ class Driven(Generic[T]):
         if waits_for is not _ENDED:
             self.suspend(waits_for)
 
-    def _steps(self) -> Iterator[None]:
-        """Run in turns until the coroutine ends, or waits for a `Pending`."""
-        while True:
-            self._budget.renew()
-            waits_for = self._step()
-            if waits_for is not None:
-                if waits_for is not _ENDED:
-                    self.suspend(waits_for)
-                return
-            yield
+    def _turn(self) -> bool:
+        """Run to the next suspension. Return whether that is a pause, behind which the next turn goes on."""
+        self._budget.renew()
+        waits_for = self._step()
+        if waits_for is None:
+            return True
+        if waits_for is not _ENDED:
+            self.suspend(waits_for)
+        return False
 
     def _step(self) -> Suspension:
         """Run to the next suspension, or to the end (`_ENDED`). Raises what the coroutine raises."""
@@ -162,7 +162,7 @@ class Driven(Generic[T]):
         except StopIteration as end:
             value = cast(T, end.value)
             if isinstance(value, Pending):
-                value.on_complete(self.result.complete)
+                value.on_complete(self._end)
                 return _ENDED
         else:
             if self._cancelled:  # by what it did itself
@@ -171,8 +171,12 @@ class Driven(Generic[T]):
             return waits_for
         finally:
             self._running = False
-        self.result.complete(value)
+        self._end(value)
         return _ENDED
+
+    def _end(self, value: T) -> None:
+        if not self._cancelled:
+            self.result.complete(value)
 
 
 def result_of(coroutine: Waiting[T]) -> T:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from shareq.broker.foundation.loop.collector import COLLECTOR
 from shareq.broker.foundation.loop.effort import EFFORT
 
+Turn = Callable[[], bool]
+"""One turn of some work, which should do a counted, small amount; true if there is more to do."""
+
 
 class _Work(NamedTuple):
-    turns: Iterator[None]
+    turn: Turn
     failed: Callable[[Exception], None]
 
 
@@ -26,8 +29,7 @@ class Turns:
     """Does work one after the other, in the order in which it came, each to its end before the next begins.
 
     So what at most one of them needs is in memory: what is begun in a turn goes on right behind the work of that turn.
-    Work is an iterator: each `next` is a turn, which should do a counted, small amount. Owned by the broker, on the
-    loop's thread.
+    Work is called once in each turn, until it returns false. Owned by the broker, on the loop's thread.
 
     A turn waits until no request has come for `GIVES_WAY` ticks, so that each of them meets the rest of one turn and
     not one in each tick it takes; and for `MOST_GIVES_WAY` ticks at most.
@@ -56,7 +58,7 @@ class Turns:
         """How much work is not done."""
         return len(self._waiting)
 
-    def run(self, work: Iterator[None], failed: Callable[[Exception], None]) -> None:
+    def run(self, work: Turn, failed: Callable[[Exception], None]) -> None:
         """Begin with the next tick, or when all that came before is done; within a turn, when that turn's work is.
         `failed` is called with what a turn raises, which ends the work: its client waits for an answer that nothing
         else would give.
@@ -91,10 +93,7 @@ class Turns:
         work, failed = self._waiting[0]
         done = self._in_turn = True
         try:
-            next(work)
-            done = False
-        except StopIteration:
-            pass
+            done = not work()
         except Exception as error:
             failed(error)
         finally:

@@ -16,8 +16,9 @@ from typing import Final
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.rows import Rows
 from shareq.broker.foundation.loop.effort import AT_ONCE, elements_of
-from shareq.broker.foundation.turn_budget import in_pieces
+from shareq.broker.foundation.turn_budget import PIECE, in_pieces
 from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.log.segments.reader import Found
 from shareq.broker.security.rights import DESCRIBE_TOPIC
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.list_offsets import (
@@ -68,13 +69,20 @@ async def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffset
             await rows.breathe()
             continue
         parts: list[ListOffsetsPartitionResponse] = []
-        for part in topic.partitions:
-            if (topic.name, part.partition_index) in twice:
-                parts.append(_error(part.partition_index, ErrorCode.INVALID_REQUEST))
-            else:
-                parts.append(await _offset(ctx, topic.name, part, committed))
-            reads = part.timestamp >= 0 or part.timestamp == MAX_TIMESTAMP
-            await rows.breathe(_LOOKED_INTO if reads else 1)
+        for some in in_pieces(topic.partitions):
+            for part in some:
+                log = _log(ctx, topic.name, part, twice)
+                if isinstance(log, ErrorCode):
+                    parts.append(_error(part.partition_index, log))
+                    continue
+                upto = log.last_stable_offset if committed else log.high_watermark
+                if part.timestamp >= 0 or part.timestamp == MAX_TIMESTAMP:
+                    found = await _sought(ctx, log, part.timestamp, upto)
+                    await rows.breathe(_LOOKED_INTO)
+                else:
+                    found = _named(log, part.timestamp, upto)
+                parts.append(_row(ctx, part.partition_index, log, found))
+            await rows.breathe(len(some))
         await rows.add(ListOffsetsTopicResponse(topic.name, parts))
     for topic in hidden:
         parts = []
@@ -97,7 +105,8 @@ async def _named_twice(ctx: RequestContext, topics: Sequence[ListOffsetsTopic]) 
                     twice.add(at)
                 seen[at] = None
             await ctx.breathe(1 + len(some))
-    await ctx.give_back(seen)
+    if len(seen) > PIECE:
+        await ctx.give_back(seen)
     return twice
 
 
@@ -111,39 +120,40 @@ def failed(request: ListOffsetsRequest, error: ErrorCode) -> ListOffsetsResponse
     )
 
 
-async def _offset(
-    ctx: RequestContext, topic: str, part: ListOffsetsPartition, committed: bool
-) -> ListOffsetsPartitionResponse:
-    """Return the row of a partition."""
+def _log(
+    ctx: RequestContext, topic: str, part: ListOffsetsPartition, twice: set[_Partition]
+) -> PartitionLog | ErrorCode:
+    """Return the log to look into, or why there is none."""
+    if (topic, part.partition_index) in twice:
+        return ErrorCode.INVALID_REQUEST
     if part.timestamp < 0 and ctx.api_version < _FIRST_VERSION.get(part.timestamp, _NEVER):
-        return _error(part.partition_index, ErrorCode.UNSUPPORTED_VERSION)
-    log = ctx.services.lookup.log(topic, part.partition_index, part.current_leader_epoch)
-    if isinstance(log, ErrorCode):
-        return _error(part.partition_index, log)
-    upto = log.last_stable_offset if committed else log.high_watermark
-    found = await _find(ctx, log, part.timestamp, upto)
-    if found is None:
-        return ListOffsetsPartitionResponse(part.partition_index)
-    timestamp, offset = found
-    epoch = log.leader_epoch if ctx.api_version >= _EPOCHS_FROM else -1
-    return ListOffsetsPartitionResponse(part.partition_index, ErrorCode.NONE, timestamp, offset, epoch)
+        return ErrorCode.UNSUPPORTED_VERSION
+    return ctx.services.lookup.log(topic, part.partition_index, part.current_leader_epoch)
 
 
-async def _find(ctx: RequestContext, log: PartitionLog, timestamp: int, upto: int) -> tuple[int, int] | None:
-    """Return timestamp and offset. The timestamp is -1 for the named offsets; records from `upto` on do not count."""
+def _named(log: PartitionLog, timestamp: int, upto: int) -> Found | None:
+    """Return the offset that a negative timestamp stands for."""
     if timestamp == LATEST:
-        return -1, upto
+        return Found(-1, upto)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
-        return -1, log.log_start_offset
-    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
-        return None
+        return Found(-1, log.log_start_offset)
+    return None
+
+
+async def _sought(ctx: RequestContext, log: PartitionLog, timestamp: int, upto: int) -> Found | None:
+    """Return the record at that time. Records from `upto` on do not count."""
     if timestamp == MAX_TIMESTAMP:
         found = await log.seek_max_timestamp(ctx.breathe)
     else:
         found = await log.seek_timestamp(timestamp, ctx.breathe)
-    if found is None or found.offset >= upto:
-        return None
-    return found.timestamp, found.offset
+    return None if found is None or found.offset >= upto else found
+
+
+def _row(ctx: RequestContext, partition: int, log: PartitionLog, found: Found | None) -> ListOffsetsPartitionResponse:
+    if found is None:
+        return ListOffsetsPartitionResponse(partition)
+    epoch = log.leader_epoch if ctx.api_version >= _EPOCHS_FROM else -1
+    return ListOffsetsPartitionResponse(partition, ErrorCode.NONE, found.timestamp, found.offset, epoch)
 
 
 def _error(partition: int, error: ErrorCode) -> ListOffsetsPartitionResponse:

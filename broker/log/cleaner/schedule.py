@@ -14,11 +14,12 @@ the next start when it is damaged. It keeps all it has; others are cleaned.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from shareq.broker.foundation.environment import Environment, SyncErrors, TimerHandle
 from shareq.broker.foundation.loop.coroutines import Driven, drive
+from shareq.broker.foundation.loop.turns import Turn
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.foundation.turn_budget import NO_PAUSE, Breath
 from shareq.broker.log.partition_log import PartitionLog
@@ -280,21 +281,20 @@ class LogCleaner:
         breath = self._env.budget.breathe(size // ELEMENT_BYTES + 1)
         return breath if self._done >= self._due else NO_PAUSE
 
-    def _in_pauses(self, turns: Iterator[None]) -> None:
+    def _in_pauses(self, turn: Turn) -> None:
         """Take the next turn after a pause; it does as much as the log's growth asks for."""
         clock = self._env.clock
         pause = max(int(self._done * 1000 / self._settings().bytes_per_second), PAUSE_MS)
-        clock.call_at(clock.now_ms() + pause, lambda: self._take_turn(turns))
+        clock.call_at(clock.now_ms() + pause, lambda: self._take_turn(turn))
 
-    def _take_turn(self, turns: Iterator[None]) -> None:
+    def _take_turn(self, turn: Turn) -> None:
         log = self._log
         if log is not None:
             grown, self._size_seen = log.size_bytes - self._size_seen, log.size_bytes
             self._due = max(GROWTH_FACTOR * grown, min(self._waiting * WAITING_BYTES, MOST_FOR_WAITING))
             self._done = 0
-        for _ in turns:
-            self._in_pauses(turns)
-            return
+        if turn():
+            self._in_pauses(turn)
 
     def _sync(self, segment: Segment) -> Pending[SyncErrors]:
         """Sync the segment off the loop."""

@@ -21,6 +21,7 @@ from shareq.protocol.generated.share_fetch import (
 )
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.primitives import Message
+from tests.support.coroutines import by_turns
 
 MEMBER = "mmmmmmmmmmmmmmmmmmmmmm"
 R = TypeVar("R", bound=Message)
@@ -32,7 +33,7 @@ class LongWork:
     def __init__(self, world: BrokerWorld) -> None:
         self.world = world
         self.had = 0
-        world.services.turns.run(self._turns(), self._failed)
+        world.services.turns.run(by_turns(self._turns()), self._failed)
 
     def one_turn(self) -> None:
         """Until the next turn has been."""

@@ -13,6 +13,7 @@ from shareq.broker.coordinator_runtime.one_in_steps import MOST_IN_A_TICK, OneIn
 from shareq.broker.foundation.loop.collector import FEW_YOUNG
 from shareq.broker.foundation.loop.turns import Turns
 from shareq.protocol.errors import ErrorCode
+from tests.support.coroutines import by_turns
 
 
 def growing(kept: list[list[int]], steps: int) -> Iterator[None]:
@@ -110,7 +111,7 @@ def test_the_collector_rests_until_all_are_done_who_held_it_off() -> None:
     """Long requests go on in turns beside the steps of coordinators."""
     clock = VirtualClock()
     in_steps, turns = OneInSteps(clock.call_soon), Turns(clock.call_soon)
-    turns.run(growing([], 5), lambda _error: None)
+    turns.run(by_turns(growing([], 5)), lambda _error: None)
     in_steps.run(growing([], 2), lambda: None)
     seen: list[tuple[bool, bool, bool]] = []
     while clock.run_tick():

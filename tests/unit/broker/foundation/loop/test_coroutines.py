@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.foundation.loop.coroutines import Driven, begin, beginner, drive, in_steps, sleep
-from shareq.broker.foundation.loop.turns import Turns
+from shareq.broker.foundation.loop.turns import Turn, Turns
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.foundation.turn_budget import TURN_ELEMENTS, TurnBudget
 
@@ -32,7 +32,7 @@ class Loop:
     def drive(self, coroutine: Any) -> Any:
         return drive(coroutine, self.budget, self.in_turns, self.faults.append)
 
-    def in_turns(self, work: Iterator[None]) -> None:
+    def in_turns(self, work: Turn) -> None:
         self.turns.run(work, self.faults.append)
 
 

@@ -9,6 +9,7 @@ from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.foundation.loop.collector import FEW_YOUNG
 from shareq.broker.foundation.loop.effort import EFFORT
 from shareq.broker.foundation.loop.turns import GIVES_WAY, MOST_GIVES_WAY, Turns
+from tests.support.coroutines import by_turns
 
 
 def unexpected(error: Exception) -> None:
@@ -25,8 +26,8 @@ def work(name: str, turns: int, done: list[str]) -> Iterator[None]:
 def test_one_turn_each_tick_and_one_piece_of_work_after_the_other() -> None:
     clock, done = VirtualClock(), list[str]()
     turns = Turns(clock.call_soon)
-    turns.run(work("a", 2, done), unexpected)
-    turns.run(work("b", 1, done), unexpected)
+    turns.run(by_turns(work("a", 2, done)), unexpected)
+    turns.run(by_turns(work("b", 1, done)), unexpected)
     assert len(turns) == 2
     assert done == []
     seen = []
@@ -40,7 +41,7 @@ def test_one_turn_each_tick_and_one_piece_of_work_after_the_other() -> None:
 def test_the_next_turn_gives_way_to_requests_that_came_meanwhile() -> None:
     clock, done = VirtualClock(), list[str]()
     turns = Turns(clock.call_soon)
-    turns.run(work("a", 3, done), unexpected)
+    turns.run(by_turns(work("a", 3, done)), unexpected)
     seen = []
     for came in [0, 1] + [0] * GIVES_WAY + [0]:
         EFFORT.goes += came
@@ -53,7 +54,7 @@ def test_the_next_turn_gives_way_to_requests_that_came_meanwhile() -> None:
 def test_turns_go_on_however_many_requests_come() -> None:
     clock, done = VirtualClock(), list[str]()
     turns = Turns(clock.call_soon)
-    turns.run(work("a", 3, done), unexpected)
+    turns.run(by_turns(work("a", 3, done)), unexpected)
     ticks = 0
     while len(done) < 3:
         EFFORT.goes += 100
@@ -67,7 +68,7 @@ def test_work_that_comes_later_begins_again() -> None:
     clock, done = VirtualClock(), list[str]()
     turns = Turns(clock.call_soon)
     for name in "ab":
-        turns.run(work(name, 1, done), unexpected)
+        turns.run(by_turns(work(name, 1, done)), unexpected)
         clock.run_until_idle()
     assert done == ["a0", "a.", "b0", "b."]
 
@@ -80,8 +81,8 @@ def test_work_that_fails_holds_nothing_up() -> None:
     clock, done = VirtualClock(), list[str]()
     failures: list[Exception] = []
     turns = Turns(clock.call_soon)
-    turns.run(failing(), failures.append)
-    turns.run(work("b", 1, done), unexpected)
+    turns.run(by_turns(failing()), failures.append)
+    turns.run(by_turns(work("b", 1, done)), unexpected)
     clock.run_until_idle()
     assert done == ["b0", "b."]
     assert [str(error) for error in failures] == ["a defect"]
@@ -98,8 +99,8 @@ def test_the_collector_rests_from_the_first_turn_to_the_last() -> None:
 
     clock = VirtualClock()
     turns = Turns(clock.call_soon)
-    turns.run(looking(), unexpected)
-    turns.run(looking(), unexpected)
+    turns.run(by_turns(looking()), unexpected)
+    turns.run(by_turns(looking()), unexpected)
     between = []
     while clock.run_tick():
         between.append(gc.isenabled())
@@ -118,14 +119,14 @@ def test_the_collector_waits_for_what_a_work_leaves_behind() -> None:
     def reading() -> Iterator[None]:
         yield
         kept.extend([] for _ in range(2 * FEW_YOUNG))
-        turns.run(answering(), unexpected)
+        turns.run(by_turns(answering()), unexpected)
 
     def answering() -> Iterator[None]:
         yield
         yield
         kept.clear()
 
-    turns.run(reading(), unexpected)
+    turns.run(by_turns(reading()), unexpected)
     seen = []
     while clock.run_tick():
         seen.append((gc.isenabled(), len(kept)))
@@ -141,7 +142,7 @@ def test_the_collector_looks_at_what_stays_when_nothing_more_waits() -> None:
         kept.extend([] for _ in range(2 * FEW_YOUNG))
 
     clock = VirtualClock()
-    Turns(clock.call_soon).run(keeping(), unexpected)
+    Turns(clock.call_soon).run(by_turns(keeping()), unexpected)
     clock.run_until_idle()
     assert gc.isenabled()
 
@@ -152,13 +153,13 @@ def test_what_a_turn_begins_goes_on_right_behind_its_work() -> None:
     turns = Turns(clock.call_soon)
 
     def beginning() -> Iterator[None]:
-        turns.run(work("b", 1, done), unexpected)
+        turns.run(by_turns(work("b", 1, done)), unexpected)
         yield
-        turns.run(work("c", 1, done), unexpected)
+        turns.run(by_turns(work("c", 1, done)), unexpected)
         done.append("a.")
 
-    turns.run(beginning(), unexpected)
-    turns.run(work("d", 1, done), unexpected)
+    turns.run(by_turns(beginning()), unexpected)
+    turns.run(by_turns(work("d", 1, done)), unexpected)
     clock.run_until_idle()
     assert done == ["a.", "b0", "b.", "c0", "c.", "d0", "d."]
 
@@ -169,7 +170,7 @@ def test_the_collector_is_at_work_again_after_work_that_fails() -> None:
         raise RuntimeError("a defect")
 
     clock = VirtualClock()
-    Turns(clock.call_soon).run(failing(), lambda _error: None)
+    Turns(clock.call_soon).run(by_turns(failing()), lambda _error: None)
     clock.run_until_idle()
     assert gc.isenabled()
 
@@ -177,8 +178,8 @@ def test_the_collector_is_at_work_again_after_work_that_fails() -> None:
 def test_nothing_is_done_after_a_close_and_the_collector_is_at_work() -> None:
     clock, done = VirtualClock(), list[str]()
     turns = Turns(clock.call_soon)
-    turns.run(work("a", 3, done), unexpected)
-    turns.run(work("b", 3, done), unexpected)
+    turns.run(by_turns(work("a", 3, done)), unexpected)
+    turns.run(by_turns(work("b", 3, done)), unexpected)
     clock.run_tick()
     turns.close()
     turns.close()
