@@ -6,7 +6,9 @@
     Extension       SEQUENCE { OBJECT IDENTIFIER, BOOLEAN?, OCTET STRING }
     Name            SEQUENCE OF SET OF SEQUENCE { OBJECT IDENTIFIER, value }
 
-OpenSSL has read and checked the certificate by then; what Python shows of it lacks the types of the values.
+OpenSSL has read and checked the certificate by then. What `getpeercert` returns of it lacks the types of the values,
+which are a part of Java's text of an attribute without a keyword, such as a mail address; the library `cryptography`,
+an extra, writes names by RFC 4514, which is another text.
 """
 
 from __future__ import annotations
