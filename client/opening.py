@@ -8,14 +8,12 @@ import ssl
 from typing import Final
 
 from shareq.client.config import Address, ClientConfig
+from shareq.client.core.connection import TOO_LATE
 from shareq.client.errors import AuthenticationFailed, ClientError, Disconnected, Unreachable
 from shareq.client.protocol import ConnectionProtocol
 from shareq.client.security.config import SaslConfig
 from shareq.client.security.sasl import sasl_client
 
-TOO_LATE: Final = "did not answer in time"
-SESSION_SHARE: Final = 0.85
-"""After this share of a login's life it is renewed, as in Java."""
 _CERTIFICATE_ALERTS: Final = ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED", "HANDSHAKE_FAILURE", "PROTOCOL_VERSION")
 
 
@@ -91,9 +89,3 @@ def handshake_failure(peer: str, error: Exception) -> ClientError:
 def other_listener(error: Disconnected, config: ClientConfig) -> Unreachable:
     """Return what a connection that ended before its first answer means."""
     return Unreachable(f"{error} (before its first answer; is it a listener of {config.security_protocol}?)")
-
-
-def too_large(size: int, most: int) -> str:
-    """Return what a broker did that sent an answer of this size."""
-    limit = f"receive.message.max.bytes allows {most}"
-    return f"sent an answer of {size} bytes, and {limit}; is it a listener of another security.protocol?"

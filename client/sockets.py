@@ -10,10 +10,12 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar, cast
 
 from shareq.client.config import Address, ClientConfig
-from shareq.client.connection import Connection, Exchange, open_connection
+from shareq.client.connection import SocketWire, open_connection
 from shareq.client.core import ports
+from shareq.client.core.connection import Connection, Exchange
 from shareq.client.core.tries import Clock
 from shareq.client.security.tls import tls_context
+from shareq.protocol.primitives import Message
 
 T = TypeVar("T")
 
@@ -49,26 +51,27 @@ class SocketDriver:
         """Connect, shake hands and log in by this time."""
         if self._context is None and self._config.tls is not None:
             self._context = tls_context(self._config.tls)
-        return open_connection(address, name, self._config, self._context, by, self.now)
+        return await open_connection(address, name, self._config, self._context, by, self.now)
 
     async def collect(self, exchanges: Sequence[ports.Exchange]) -> None:
         """Wait until all are done, and read each answer when it comes."""
-        ours = cast("Sequence[Exchange]", exchanges)
+        ours = cast("Sequence[Exchange[Message]]", exchanges)
         while waiting := [exchange for exchange in ours if not exchange.done]:
             first = min(waiting, key=lambda exchange: exchange.deadline)
-            heard = _heard({exchange.connection for exchange in waiting}, first.deadline - self.now())
-            for connection in heard:
-                connection.receive_one()
+            wires = {cast("SocketWire", exchange.connection.wire) for exchange in waiting}
+            heard = _heard(wires, first.deadline - self.now())
+            for wire in heard:
+                wire.receive_one()
             if not heard:
                 first.give_up()
 
 
-def _heard(connections: set[Connection], timeout_s: float) -> list[Connection]:
+def _heard(wires: set[SocketWire], timeout_s: float) -> list[SocketWire]:
     """Return those that have something to read, waiting for the first of them."""
-    pending = [connection for connection in connections if connection.pending_bytes()]
+    pending = [wire for wire in wires if wire.pending_bytes()]
     if pending:
         return pending
     with selectors.DefaultSelector() as selector:
-        for connection in connections:
-            selector.register(connection, selectors.EVENT_READ, connection)
+        for wire in wires:
+            selector.register(wire, selectors.EVENT_READ, wire)
         return [key.data for key, _ in selector.select(max(timeout_s, 0))]

@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import cast
 
-from shareq.client.aio.connection import Connection, Exchange
+from shareq.client.aio.connection import LoopWire, open_connection
 from shareq.client.config import Address, ClientConfig
 from shareq.client.core import ports
+from shareq.client.core.connection import Connection, Exchange
 from shareq.client.core.network import NetworkCore
 from shareq.client.security.tls import tls_context
+from shareq.protocol.primitives import Message
 
 
 class LoopDriver:
@@ -23,7 +25,7 @@ class LoopDriver:
         self._config = config
         self._loop: asyncio.AbstractEventLoop | None = None
         self._context: ssl.SSLContext | None = None
-        self._sockets: set[Connection] = set()  # what has one yet, closed connections among them
+        self._sockets: set[LoopWire] = set()  # what has one yet, closed connections among them
 
     def now(self) -> float:
         """Return the event loop's clock, in seconds; to another thread that of the loop that asked last."""
@@ -45,17 +47,17 @@ class LoopDriver:
         """Connect, shake hands and log in by this time."""
         if self._context is None and self._config.tls is not None:
             self._context = tls_context(self._config.tls)
-        return await Connection.open(address, name, self._config, self._context, self._sockets, by)
+        return await open_connection(address, name, self._config, self._context, self._sockets, by)
 
     async def collect(self, exchanges: Sequence[ports.Exchange]) -> None:
         """Wait until all are done."""
-        ours = cast("Sequence[Exchange]", exchanges)
+        ours = cast("Sequence[Exchange[Message]]", exchanges)
         await asyncio.gather(*(exchange.settled() for exchange in ours))
 
     async def wait_closed(self) -> None:
         """Return when no socket is open any more: a second or so after all connections were closed, at the latest."""
         while self._sockets:
-            await asyncio.gather(*(connection.wait_closed() for connection in self._sockets))
+            await asyncio.gather(*(wire.wait_closed() for wire in self._sockets))
 
 
 class Network(NetworkCore):

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from devtools.ports import free_port
-from shareq.client import connection
 from shareq.client.chance import CHANCE
 from shareq.client.config import ClientConfig
+from shareq.client.core import connection
 from shareq.client.core.tries import Tries
 from shareq.client.errors import BrokerError, ClientError, Disconnected, Unreachable, UnsupportedApi
 from shareq.client.network import Exchange
