@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from types import SimpleNamespace
@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from shareq.broker.foundation.environment import Fs
 from shareq.broker.foundation.loop.coroutines import begin
+from shareq.broker.foundation.loop.turns import Turn
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.groups.administration import AlteredOffsets, GroupAdministration, OffsetsToAlter
 from shareq.broker.log import folders
@@ -205,8 +206,8 @@ def only_the_first_partition_is_altered(
 def alteration_is_answered_before_it_is_durable() -> AbstractContextManager[object]:
     original = GroupAdministration.alter_offsets
 
-    def run(work: Iterator[None]) -> None:
-        for _ in work:
+    def run(turn: Turn) -> None:
+        while turn():
             pass
 
     async def alter_offsets(self: GroupAdministration, group_id: str, asked: OffsetsToAlter) -> AlteredOffsets:
