@@ -277,8 +277,9 @@ class LogCleaner:
 
     def _pace(self, size: int) -> Breath:
         """Count bytes that were gone through. The result pauses once the turn is spent, and all is done that is due."""
+        before = self._done // ELEMENT_BYTES
         self._done += size
-        breath = self._env.budget.breathe(size // ELEMENT_BYTES + 1)
+        breath = self._env.budget.breathe(self._done // ELEMENT_BYTES - before)
         return breath if self._done >= self._due else NO_PAUSE
 
     def _in_pauses(self, turn: Turn) -> None:
