@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator, Sequence
+from contextlib import AbstractAsyncContextManager
 from itertools import count
 from random import Random
 from types import TracebackType
@@ -14,14 +16,14 @@ from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.client.config import Address
 from shareq.client.core import ports
+from shareq.client.core.connection import Connection, Exchange, step
 from shareq.client.errors import ClientError, Disconnected, Unreachable
 from shareq.client.protocol import ConnectionProtocol, Setup
-from shareq.protocol.framing import frame
-from shareq.protocol.primitives import Message
 
 T = TypeVar("T")
 USUAL_MS: Final = 30
 """Of the slowest part of a way."""
+MAX_FRAME_BYTES: Final = 1 << 24
 NUMBERS: Final = count(1_000)
 """Of connections: a broker knows them by these."""
 
@@ -110,81 +112,68 @@ class _Outlet(MockConnection):
         self._wire.ended("closed the connection")
 
 
-class Exchange:
-    """A request that was sent."""
+class _Waiter:
+    """A coroutine that waits for an exchange, or for its deadline."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.later: Later[Message] = Later()
+    def __init__(self) -> None:
+        self.later: Later[None] = Later()
 
-    @property
     def done(self) -> bool:
-        """Return whether `answer` would not wait."""
+        """Return whether it waits no longer."""
         return self.later.done
 
-    async def answer(self) -> Message:
-        """Wait for the answer."""
-        return await self.later
+    def set_result(self, result: None, /) -> None:
+        """Let it go on."""
+        self.later.settle()
 
 
 class Wire:
-    """A connection with a delay each way. `cut` ends it: the broker notices at once, the client a while later.
-
-    `owner` is for whom it is; the scene is asked `on_end(wire)` when the broker loses it.
+    """The wire of a connection, with a delay each way. `cut` ends it: the broker notices at once, the client a while
+    later. The driver's `on_lost` is called when the broker loses it.
     """
+
+    is_writable = True
 
     def __init__(self, driver: VirtualDriver, number: int, peer: str) -> None:
         self._driver = driver
-        self.closed: str | None = None
+        self.now = driver.now
+        self.lock = Lock
         self.lost = False  # for the broker
         self._outlet = _Outlet(driver.world, number, self)
-        self._protocol = ConnectionProtocol(peer, "simulated", None)
-        self._waiting: deque[Exchange | Later[bytes]] = deque()
         self._to_broker_at = self._to_client_at = 0
+        self.connection = Connection(ConnectionProtocol(peer, "simulated", None), self, MAX_FRAME_BYTES)
 
-    @property
-    def in_flight(self) -> int:
-        """Return the number of requests whose answers are still to come."""
-        return len(self._waiting)
+    def within(self, by: float) -> AbstractAsyncContextManager[object]:
+        """Return nothing that ends: a wire is always writable, and no login is renewed."""
+        return contextlib.nullcontext()
 
-    def alive(self) -> bool:
-        """Return whether it seems to be of use."""
-        return self.closed is None
+    async def writable(self) -> None:
+        """Return."""
 
-    def version(self, api_key: int, lowest: int = 0) -> int:
-        """Return the version that requests of this API have."""
-        return self._protocol.version(api_key, lowest)
-
-    def offers(self, api_key: int) -> bool:
-        """Return whether the broker serves an API at all."""
-        return self._protocol.offers(api_key)
-
-    async def talk(self, dialogue: Setup) -> None:
-        """Negotiate."""
-        try:
-            data = next(dialogue)
-            while True:
-                later: Later[bytes] = Later()
-                self._send(data, later)
-                data = dialogue.send(await later)
-        except StopIteration:
-            return
-
-    async def send(self, message: Message, by: float, lowest: int = 0, highest: int | None = None) -> Exchange:
-        """Send a request. One that is not answered in time ends the connection."""
-        name = type(message).__name__.removesuffix("Request")
-        if self.closed is not None:
-            raise Disconnected(f"{self._protocol.peer} {self.closed} (before {name})")
-        exchange = Exchange(name)
-        self._send(self._protocol.request(message, lowest, highest), exchange)
+    async def write(self, data: bytes, by: float) -> None:
+        """Have it arrive at the broker."""
         clock = self._driver.clock
-        clock.call_at(round(by * 1000), lambda: None if exchange.done else self.close("did not answer in time"))
-        return exchange
+        self._to_broker_at = max(self._to_broker_at, clock.now_ms() + self._driver.delay_ms())
+        clock.call_at(self._to_broker_at, lambda: None if self.lost else self._outlet.send_raw(data))
 
-    def close(self, why: str = "was closed") -> None:
-        """Fail every request in flight."""
+    async def wait(self, exchange: Exchange[T], by: float) -> None:
+        """Wait."""
+        waiter = _Waiter()
+        exchange.waiters.append(waiter)
+        self._driver.clock.call_at(round(by * 1000), waiter.later.settle)
+        await waiter.later
+
+    async def step(self, dialogue: Setup, answer: bytes) -> bytes | None:
+        """Let a dialogue go on."""
+        return step(dialogue, answer)
+
+    def probe(self) -> str | None:
+        """Return None: `ended` says how it ends."""
+        return None
+
+    def end(self) -> None:
+        """Take the wire away from both."""
         self.cut()
-        self._end(why)
 
     def cut(self) -> None:
         """Take the wire away from the broker. What it wrote and has not arrived is lost."""
@@ -200,7 +189,7 @@ class Wire:
         if not self.lost:
             self.lost = True
             self._driver.on_lost(self)
-        self._driver.after(self._driver.delay_ms(), lambda: self._end(why))
+        self._driver.after(self._driver.delay_ms(), lambda: self.connection.close(why))
 
     def from_broker(self, data: bytes) -> None:
         """Have an answer arrive, behind those before it."""
@@ -209,29 +198,9 @@ class Wire:
         if not self.lost:
             clock.call_at(self._to_client_at, lambda: self._arrived(data))
 
-    def _send(self, data: bytes, waiting: Exchange | Later[bytes]) -> None:
-        self._waiting.append(waiting)
-        clock = self._driver.clock
-        self._to_broker_at = max(self._to_broker_at, clock.now_ms() + self._driver.delay_ms())
-        clock.call_at(self._to_broker_at, lambda: None if self.lost else self._outlet.send_raw(frame(data)))
-
     def _arrived(self, data: bytes) -> None:
-        if self.closed is not None or self.lost:
-            return
-        waiting = self._waiting.popleft()
-        if isinstance(waiting, Later):
-            waiting.settle(data)
-        else:
-            waiting.later.settle(self._protocol.answer(data))
-
-    def _end(self, why: str) -> None:
-        if self.closed is None:
-            self.closed = why
-            waiting, self._waiting = self._waiting, deque()
-            for one in waiting:
-                name = "" if isinstance(one, Later) else f" (during {one.name})"
-                later: Later[Any] = one if isinstance(one, Later) else one.later
-                later.settle(error=Disconnected(f"{self._protocol.peer} {why}{name}"))
+        if self.connection.closed is None and not self.lost:
+            self.connection.take(data)
 
 
 class VirtualDriver:
@@ -260,19 +229,19 @@ class VirtualDriver:
         self.after(max(1, round(seconds * 1000)), later.settle)
         await later
 
-    async def open(self, address: Address, name: str, by: float) -> Wire:
+    async def open(self, address: Address, name: str, by: float) -> Connection:
         """Connect and negotiate."""
         await self.sleep(self.delay_ms() / 1000)
         peer = f"{name} at {address}" if name else str(address)
         if self.refuses:
             raise Unreachable(f"{peer} cannot be reached: Connection refused")
         wire = Wire(self, next(NUMBERS), peer)
-        self.wires = [each for each in self.wires if each.alive()] + [wire]
+        self.wires = [each for each in self.wires if each.connection.alive()] + [wire]
         try:
-            await wire.talk(wire._protocol.setup())
+            await wire.connection.set_up(by)
         except Disconnected as error:
             raise Unreachable(str(error)) from None
-        return wire
+        return wire.connection
 
     async def collect(self, exchanges: Sequence[ports.Exchange]) -> None:
         """Wait until all are done."""

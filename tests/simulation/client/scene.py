@@ -129,7 +129,7 @@ class Member:
         self._scene.ledger.lost(self.name, None if partitions is None else {each[1] for each in partitions})
 
     def _lost(self, wire: Wire) -> None:
-        if any(leader.connection is wire for leader in self.leaders):
+        if any(leader.connection is wire.connection for leader in self.leaders):
             self._scene.ledger.lost(self.name)
 
     async def _keep_up(self) -> None:
@@ -168,7 +168,7 @@ class Member:
         if fetched.refusal is not None:
             raise InvariantBroken(f"{self.name} was refused: {fetched.refusal}")
         outcome: FetchOutcome = fetched.outcome
-        lost = leader.connection is None or not leader.connection.alive() or leader.connection.lost  # type: ignore[attr-defined]
+        lost = not any(wire.connection is leader.connection and not wire.lost for wire in self.driver.wires)
         held: list[AckRange] = []
         generation = dict(self.leaders.generation)
         for one in outcome.acquired:
@@ -330,7 +330,7 @@ class Scene:
         rng, kind = self.rng, self.rng.random()
         driver = rng.choice(self.drivers)
         if kind < 0.7:
-            if alive := [wire for wire in driver.wires if wire.alive()]:
+            if alive := [wire for wire in driver.wires if wire.connection.alive()]:
                 self.ledger.counts["cuts"] += 1
                 rng.choice(alive).cut()
         elif kind < 0.8:
